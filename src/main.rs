@@ -1,0 +1,2 @@
+//! The `keylint` executable.
+fn main() {}
