@@ -1,7 +1,10 @@
 //! keylint finds misuse of pseudo-random-number keys in Python code that uses JAX.
 //!
-//! Data flows one way: paths → [`source`] → [`python`] → [`ir`] → [`analysis`] → [`rules`] → [`suppress`] → [`report`].
+//! Data flows one way: paths → `source` → `python` → `ir` → `analysis` → `rules` → `suppress` → `report`.
 //!
-//! **Invariant:** a room imports only from the layers below it (the table in `docs/architecture.md`; `tests/it/architecture.rs` enforces it).
+//! **Invariant:** a room imports only from the layers below it (the table in `docs/architecture.md`;
+//! `tests/it/architecture.rs` enforces it).
 
+pub mod analysis;
+pub mod finding;
 pub mod text;

@@ -1,0 +1,366 @@
+//! What the interpreter learned of one module, as plain data that rules read.
+//!
+//! **Invariant:** facts are sorted by place and free of the interpreter's handles; a rule needs nothing else.
+
+use crate::finding::{Confidence, Place};
+
+/// Everything the interpreter has to say about one module.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Two consumptions (or derivations) of equal keys on one feasible path.
+    pub collisions: Vec<Collision>,
+    /// One key shared by all lanes of a batch.
+    pub broadcasts: Vec<Broadcast>,
+    /// Operations on a key's buffer, shape, dtype or number.
+    pub buffers: Vec<BufferUse>,
+    /// Results of `split` or `fold_in` that nothing uses.
+    pub discarded: Vec<Discarded>,
+    /// Keys captured by a function that will consume them at every call.
+    pub captured: Vec<CapturedUse>,
+    /// Attributes or globals whose key is consumed and never replaced.
+    pub stale: Vec<StaleState>,
+    /// Consumed keys that leave the function.
+    pub carried: Vec<CarriedKey>,
+    /// Functions that take a key or seed and draw from a constant one.
+    pub ignored: Vec<IgnoredCaller>,
+    /// References to library names, in source order, resolved through imports and re-assignment.
+    pub references: Vec<Reference>,
+    /// Places where a budget was hit and a value became unknown.
+    pub exhausted: Vec<Exhausted>,
+}
+
+/// What a consumption does with the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// A sampler draws from it.
+    Sample,
+    /// `split` derives an array of children.
+    Split,
+    /// `fold_in` derives one key (a derivation, not a consumption).
+    Fold,
+    /// A library function that is modelled as consuming its key (flax `init`, a distribution's `sample`).
+    Library,
+    /// A method that a protocol model takes to consume its key.
+    Protocol,
+    /// A call that nothing resolves.
+    Unresolved,
+}
+
+/// One consumption, seen from the frame that a collision is reported in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// The place in the reporting frame: the consuming call itself, or the call through which it is reached.
+    pub place: Place,
+    /// The consuming call itself; equals `place` when it lies in the reporting frame.
+    pub leaf: Place,
+    /// The calls between `place` and `leaf`, outermost first, both excluded.
+    pub via: Vec<Place>,
+    /// What consumes: a qualified name (`jax.random.normal`) or the callee as written (`self.step`).
+    pub callee: String,
+    /// How the key is consumed.
+    pub role: Role,
+}
+
+/// Where a key came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The call or parameter that made the key.
+    pub place: Place,
+    /// What made it, for people: "created by `jax.random.key(0)`", "parameter `key`", "element 1 of this split".
+    pub text: String,
+}
+
+/// Why two consumptions meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CollisionKind {
+    /// Two samplers (or library calls) were given the same key.
+    Sampled,
+    /// A later iteration of a loop, or of a loop-like transform, consumes the key again.
+    Iterated,
+    /// A sampler after a `split`, or a `split` after a sampler.
+    SplitAndSampled,
+    /// `split` twice from the same parent.
+    SplitTwice,
+    /// `fold_in` twice with equal data, both results consumed.
+    FoldedTwice,
+    /// A `fold_in` that equals a child of a `split`, both consumed.
+    FoldMeetsChild,
+    /// Two constructors with the same seed, both keys consumed.
+    SeededTwice,
+    /// A sampler draws from a key and from its `fold_in` child (low confidence).
+    FoldAndSampled,
+}
+
+/// Two consumptions of equal keys on one feasible path; `second` is second in execution order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collision {
+    /// Why they meet.
+    pub kind: CollisionKind,
+    /// The earlier consumption.
+    pub first: Use,
+    /// The later consumption.
+    pub second: Use,
+    /// Derivations that made the two equal keys, where they are two (seeds, folds): place of the first and of the second.
+    pub derived_at: Option<(Place, Place)>,
+    /// Where the key came from.
+    pub origin: Option<Origin>,
+    /// The key as derived, for people: `split(key(0))[1]`.
+    pub derivation: String,
+    /// The expression the second consumption was given, where it is a name or attribute chain.
+    pub name: Option<String>,
+    /// The loop, where `kind` is `Iterated`: its head or the transform's call.
+    pub repeated_by: Option<Place>,
+    /// The other child that nothing uses, where the parent was probably meant to be a child (`key, sub = split(key)`).
+    pub meant: Option<String>,
+    /// True where the children used after two splits are provably disjoint, or a seed is only a fallback default.
+    pub harmless: bool,
+    /// How certain.
+    pub confidence: Confidence,
+    /// Qualified name of the reporting function (`<module>` at module level).
+    pub function: String,
+}
+
+/// How one key came to serve a whole batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BroadcastKind {
+    /// The mapped function reads it from its surroundings.
+    Captured,
+    /// `in_axes=None` hands it to every lane.
+    Unmapped,
+    /// The batch was made of copies (`repeat`, `tile`, `broadcast_to`, `[key] * n`, `stack([key, key])`).
+    Copied,
+}
+
+/// One key drawn from by all lanes of a mapped function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broadcast {
+    /// How it came to be shared.
+    pub kind: BroadcastKind,
+    /// The consumption, in the frame of the mapping call.
+    pub used: Use,
+    /// The mapping call, or the call that copied the key.
+    pub mapped_at: Place,
+    /// Where the key came from.
+    pub origin: Option<Origin>,
+    /// The key as derived.
+    pub derivation: String,
+    /// How certain.
+    pub confidence: Confidence,
+    /// Qualified name of the reporting function.
+    pub function: String,
+}
+
+/// Whether a key is typed (`jax.random.key`) or raw (`PRNGKey`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KeyKind {
+    /// A typed key: dtype `key<…>`, no buffer axis.
+    Typed,
+    /// A raw key: `uint32` words on the last axis.
+    Raw,
+    /// Not known.
+    Unknown,
+}
+
+/// What is done to a key's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BufferOp {
+    /// An index reaches the words (`key[0]`, `keys[i, 0]`).
+    Index,
+    /// Unpacking or iterating reaches the words (`a, b = key`).
+    Unpack,
+    /// An operator (`key + 1`, `key ^ other`).
+    Arithmetic,
+    /// A ufunc, reduction, sort or other number-like library call.
+    Numeric,
+    /// A transform maps over the buffer axis (`in_axes=1`).
+    MapAxis,
+    /// A transpose, swap, roll or flip that moves the buffer axis.
+    Transpose,
+    /// A reshape or flatten that mixes the buffer axis.
+    Reshape,
+    /// Logic on `.shape`, `.ndim`, `.size` or `len`.
+    ShapeLogic,
+    /// Logic on `.dtype`, or `astype`/`view`.
+    DtypeLogic,
+    /// Edited key data wrapped again.
+    Rewrap,
+    /// `zeros_like` and kin that fabricate a key.
+    Fabricate,
+    /// A new key seeded with words of another key's buffer (`PRNGKey(key[1])`).
+    Reseed,
+    /// `int`, `float`, `hash`, `bool`, `np.asarray` of a key.
+    Number,
+}
+
+/// One operation that treats a key as numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferUse {
+    /// What is done.
+    pub op: BufferOp,
+    /// Where.
+    pub place: Place,
+    /// The operation as written, for people: `key[0]`, `key + 1`, `jnp.sum`, `int`.
+    pub text: String,
+    /// The key's kind, as far as it is known.
+    pub kind: KeyKind,
+    /// Whether the program raises here (a typed key), rather than going on with wrong numbers.
+    pub raises: bool,
+    /// Where the key came from.
+    pub origin: Option<Origin>,
+    /// The key as derived.
+    pub derivation: String,
+    /// How certain.
+    pub confidence: Confidence,
+    /// Qualified name of the function.
+    pub function: String,
+}
+
+/// A derivation whose result goes nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discarded {
+    /// The `split` or `fold_in` call.
+    pub place: Place,
+    /// Its qualified name (`jax.random.split`).
+    pub callee: String,
+    /// Whether nothing of the result is used; otherwise one child of several.
+    pub whole: bool,
+    /// Name of the unused child, where it has one.
+    pub name: Option<String>,
+    /// Qualified name of the function.
+    pub function: String,
+}
+
+/// How a function that captures a key comes to run more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CaptureKind {
+    /// It is jitted (or otherwise transformed) and can be called again.
+    Transformed,
+    /// It is returned or stored.
+    Stored,
+    /// The key is the default of a parameter, bound once at definition.
+    Default,
+}
+
+/// A captured key that every call consumes, with the second call out of sight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturedUse {
+    /// How the function comes to run again.
+    pub kind: CaptureKind,
+    /// The function's name (`<lambda>` for a lambda).
+    pub callee: String,
+    /// Where the function is defined.
+    pub defined_at: Place,
+    /// The consumption within it.
+    pub used: Use,
+    /// Where the key came from.
+    pub origin: Option<Origin>,
+    /// Name of the captured variable.
+    pub name: String,
+    /// How certain.
+    pub confidence: Confidence,
+    /// Qualified name of the function that holds the consumption.
+    pub function: String,
+}
+
+/// An attribute or global whose key is consumed without a new one being stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaleState {
+    /// The consumption.
+    pub used: Use,
+    /// The attribute or global as written: `self.key`, `KEY`.
+    pub name: String,
+    /// Where the attribute or global gets its key.
+    pub stored_at: Option<Place>,
+    /// How certain.
+    pub confidence: Confidence,
+    /// Qualified name of the function.
+    pub function: String,
+}
+
+/// How a consumed key leaves a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CarryKind {
+    /// Returned to the caller.
+    Returned,
+    /// Stored in an attribute, container or global.
+    Stored,
+    /// Carried on by a loop-like transform.
+    Carried,
+}
+
+/// A consumed key that goes on to be used elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CarriedKey {
+    /// How it leaves.
+    pub kind: CarryKind,
+    /// Where it leaves.
+    pub place: Place,
+    /// The consumption.
+    pub used: Use,
+    /// The key as derived.
+    pub derivation: String,
+    /// The variable, where it has a name.
+    pub name: Option<String>,
+    /// How certain.
+    pub confidence: Confidence,
+    /// Qualified name of the function.
+    pub function: String,
+}
+
+/// A function that takes a key or seed and draws from a constant one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IgnoredCaller {
+    /// The constructor call with the constant seed.
+    pub place: Place,
+    /// The constructor as written.
+    pub callee: String,
+    /// The parameter that is ignored.
+    pub parameter: String,
+    /// Where the parameter is declared.
+    pub declared_at: Place,
+    /// The consumption of the constant key.
+    pub used: Use,
+    /// How certain.
+    pub confidence: Confidence,
+    /// Qualified name of the function.
+    pub function: String,
+}
+
+/// How a library name is referred to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReferenceKind {
+    /// `from jax.random import KeyArray`, `import jax.prng`.
+    Import,
+    /// A name or attribute chain in an expression.
+    Value,
+    /// The callee of a call.
+    Call,
+    /// Within an annotation.
+    Annotation,
+}
+
+/// One reference to a library name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reference {
+    /// Where it stands (the whole attribute chain).
+    pub place: Place,
+    /// The qualified name under its canonical root: `jax.random.PRNGKey`, also where `olympus` was written.
+    pub path: String,
+    /// The chain as written: `jr.PRNGKey`.
+    pub written: String,
+    /// How it is used.
+    pub kind: ReferenceKind,
+    /// Qualified name of the function.
+    pub function: String,
+}
+
+/// A budget that was hit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exhausted {
+    /// Where.
+    pub place: Place,
+    /// Which budget, for people: "operations", "call depth".
+    pub budget: &'static str,
+    /// Qualified name of the function.
+    pub function: String,
+}

@@ -1,0 +1,5 @@
+//! The abstract interpreter: which values are keys, how each was derived, and where it is consumed.
+//!
+//! **Invariant:** forgetting is always sound. Only must-equality of derivations makes a fact.
+
+pub mod facts;

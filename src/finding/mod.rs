@@ -1,0 +1,100 @@
+//! Findings as plain data: what every rule produces and every report, fix and suppression reads.
+//!
+//! **Invariant:** a finding carries spans and texts only; it never borrows from the analysis that made it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::{FileId, Span};
+
+/// How bad the misuse is, whatever the certainty. Ordered: `Note < Warning < Error`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Worth knowing; hidden by default.
+    Note,
+    /// Likely a mistake.
+    Warning,
+    /// A mistake.
+    Error,
+}
+
+/// How certain one finding is, whatever its level. Ordered: `Low < Medium < High`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// A sink is unresolved, or kind or rank is guessed; hidden by default.
+    Low,
+    /// A sink comes from a library or protocol model, or equality rests on a JAX default.
+    Medium,
+    /// Both sinks resolve to the library itself and the terms must be equal.
+    High,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        })
+    }
+}
+
+/// A place in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The file.
+    pub file: FileId,
+    /// The bytes within it.
+    pub span: Span,
+}
+
+/// A place with a sentence about it: a related location, or one step of a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Where.
+    pub place: Place,
+    /// What is to be said of it: lower case, no full stop.
+    pub message: String,
+}
+
+/// One finding of one rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule's code, such as `KEY101`.
+    pub code: &'static str,
+    /// The rule's name, such as `key-reused`.
+    pub name: &'static str,
+    /// Level of this finding (the rule's level, unless the rule or the settings lowered it).
+    pub level: Level,
+    /// Confidence of this finding.
+    pub confidence: Confidence,
+    /// First line stands alone: lower case, no full stop.
+    pub message: String,
+    /// What the reader sees at the primary location: short, lower case, no full stop.
+    pub label: String,
+    /// The primary location; the finding belongs to its file.
+    pub primary: Place,
+    /// Where the key came from, first use, and the like, in the order in which they are told.
+    pub related: Vec<Label>,
+    /// The way of the key from its creation to the second use, in execution order.
+    pub flow: Vec<Label>,
+    /// One sentence of advice: what to do instead.
+    pub help: Option<String>,
+    /// Qualified name of the function that holds the primary location (`<module>` at module level).
+    pub function: String,
+    /// Fingerprint that survives moved lines; filled by the engine, empty before.
+    pub fingerprint: String,
+}
