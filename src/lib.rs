@@ -7,4 +7,6 @@
 
 pub mod analysis;
 pub mod finding;
+pub mod ir;
+pub mod python;
 pub mod text;

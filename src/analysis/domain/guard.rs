@@ -1,0 +1,231 @@
+//! Guards: conditions on a path, as reduced ordered binary decision diagrams.
+//!
+//! A guard is a Boolean function of *literals*, each the truth of one symbolic value. The diagrams are hash-consed, so that two
+//! guards are equivalent exactly when their handles are equal, and a guard is unsatisfiable exactly when it is
+//! [`Guard::FALSE`] (up to what [`Guards::feasible`] knows about literals that exclude each other).
+//!
+//! Source: R. E. Bryant, "Graph-Based Algorithms for Boolean Function Manipulation", IEEE Transactions on Computers, 1986.
+//!
+//! **Invariant:** variables increase along every path, no node has two equal children, and every node is interned once. When
+//! the node budget is hit, operations answer [`Guard::FALSE`] and [`Guards::exhausted`] says so: a path that cannot be told
+//! apart makes no fact.
+
+use rustc_hash::FxHashMap;
+
+use super::term::TermId;
+
+/// A Boolean function of literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Guard(u32);
+
+impl Guard {
+    /// Never.
+    pub const FALSE: Self = Self(0);
+    /// Always.
+    pub const TRUE: Self = Self(1);
+
+    /// Whether no path satisfies it.
+    pub fn is_false(self) -> bool {
+        self == Self::FALSE
+    }
+
+    /// Whether every path satisfies it.
+    pub fn is_true(self) -> bool {
+        self == Self::TRUE
+    }
+}
+
+/// Largest number of nodes that one analysis may make.
+const NODE_BUDGET: usize = 60_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Node {
+    variable: u32,
+    low: Guard,
+    high: Guard,
+}
+
+/// The arena of guards.
+#[derive(Clone, Debug)]
+pub struct Guards {
+    nodes: Vec<Node>,
+    interned: FxHashMap<Node, Guard>,
+    memo: FxHashMap<(Guard, Guard, Guard), Guard>,
+    /// The literal of each variable, in the order in which they were first met.
+    literals: Vec<TermId>,
+    variables: FxHashMap<TermId, u32>,
+    exhausted: bool,
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        let leaf = Node { variable: u32::MAX, low: Guard::FALSE, high: Guard::FALSE };
+        Self {
+            nodes: vec![leaf, leaf],
+            interned: FxHashMap::default(),
+            memo: FxHashMap::default(),
+            literals: Vec::new(),
+            variables: FxHashMap::default(),
+            exhausted: false,
+        }
+    }
+}
+
+impl Guards {
+    /// Whether the node budget was hit.
+    pub fn exhausted(&self) -> bool {
+        self.exhausted
+    }
+
+    /// The guard that holds where the value `literal` is true.
+    pub fn literal(&mut self, literal: TermId) -> Guard {
+        let next = u32::try_from(self.literals.len()).unwrap_or(u32::MAX);
+        let variable = *self.variables.entry(literal).or_insert(next);
+        if variable == next {
+            self.literals.push(literal);
+        }
+        self.node(Node { variable, low: Guard::FALSE, high: Guard::TRUE })
+    }
+
+    /// Conjunction.
+    pub fn and(&mut self, a: Guard, b: Guard) -> Guard {
+        self.choose(a, b, Guard::FALSE)
+    }
+
+    /// Disjunction.
+    pub fn or(&mut self, a: Guard, b: Guard) -> Guard {
+        self.choose(a, Guard::TRUE, b)
+    }
+
+    /// Negation.
+    pub fn not(&mut self, a: Guard) -> Guard {
+        self.choose(a, Guard::FALSE, Guard::TRUE)
+    }
+
+    /// `a` without `b`.
+    pub fn without(&mut self, a: Guard, b: Guard) -> Guard {
+        self.choose(b, Guard::FALSE, a)
+    }
+
+    /// `if test { then } else { orelse }`.
+    pub fn choose(&mut self, test: Guard, then: Guard, orelse: Guard) -> Guard {
+        if test.is_true() || then == orelse {
+            return then;
+        }
+        if test.is_false() {
+            return orelse;
+        }
+        if then.is_true() && orelse.is_false() {
+            return test;
+        }
+        if let Some(known) = self.memo.get(&(test, then, orelse)) {
+            return *known;
+        }
+        let variable = [test, then, orelse].map(|g| self.nodes[g.0 as usize].variable).into_iter().min();
+        let Some(variable) = variable else { return Guard::FALSE };
+        let split = |g: Guard, nodes: &[Node]| {
+            let node = nodes[g.0 as usize];
+            if node.variable == variable { (node.low, node.high) } else { (g, g) }
+        };
+        let (test_low, test_high) = split(test, &self.nodes);
+        let (then_low, then_high) = split(then, &self.nodes);
+        let (else_low, else_high) = split(orelse, &self.nodes);
+        let low = self.choose(test_low, then_low, else_low);
+        let high = self.choose(test_high, then_high, else_high);
+        let result = self.node(Node { variable, low, high });
+        self.memo.insert((test, then, orelse), result);
+        result
+    }
+
+    /// The guard with every literal in `fixed` replaced by its value.
+    pub fn assume(&mut self, guard: Guard, fixed: &dyn Fn(TermId) -> Option<bool>) -> Guard {
+        let mut memo = FxHashMap::default();
+        self.assume_memo(guard, fixed, &mut memo)
+    }
+
+    fn assume_memo(
+        &mut self,
+        guard: Guard,
+        fixed: &dyn Fn(TermId) -> Option<bool>,
+        memo: &mut FxHashMap<Guard, Guard>,
+    ) -> Guard {
+        if guard.is_true() || guard.is_false() {
+            return guard;
+        }
+        if let Some(known) = memo.get(&guard) {
+            return *known;
+        }
+        let node = self.nodes[guard.0 as usize];
+        let low = self.assume_memo(node.low, fixed, memo);
+        let high = self.assume_memo(node.high, fixed, memo);
+        let result = match fixed(self.literals[node.variable as usize]) {
+            Some(true) => high,
+            Some(false) => low,
+            None => self.node(Node { variable: node.variable, low, high }),
+        };
+        memo.insert(guard, result);
+        result
+    }
+
+    /// The literals that a guard depends on, in the order in which they were first met.
+    pub fn support(&self, guard: Guard) -> Vec<TermId> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut variables = std::collections::BTreeSet::new();
+        let mut work = vec![guard];
+        while let Some(g) = work.pop() {
+            if g.is_true() || g.is_false() || !seen.insert(g) {
+                continue;
+            }
+            let node = self.nodes[g.0 as usize];
+            variables.insert(node.variable);
+            work.push(node.low);
+            work.push(node.high);
+        }
+        variables.into_iter().map(|v| self.literals[v as usize]).collect()
+    }
+
+    /// Whether some path satisfies the guard, given what `axioms` states about the literals it depends on: pairs of literals
+    /// with polarities that cannot hold together.
+    pub fn feasible(&mut self, guard: Guard, axioms: &dyn Fn(&[TermId]) -> Vec<[(TermId, bool); 2]>) -> bool {
+        if guard.is_false() {
+            return false;
+        }
+        if guard.is_true() {
+            return true;
+        }
+        let support = self.support(guard);
+        let mut constrained = guard;
+        for [(a, a_polarity), (b, b_polarity)] in axioms(&support) {
+            let a = self.polar(a, a_polarity);
+            let b = self.polar(b, b_polarity);
+            let both = self.and(a, b);
+            constrained = self.without(constrained, both);
+            if constrained.is_false() {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn polar(&mut self, literal: TermId, polarity: bool) -> Guard {
+        let guard = self.literal(literal);
+        if polarity { guard } else { self.not(guard) }
+    }
+
+    fn node(&mut self, node: Node) -> Guard {
+        if node.low == node.high {
+            return node.low;
+        }
+        if let Some(known) = self.interned.get(&node) {
+            return *known;
+        }
+        if self.nodes.len() >= NODE_BUDGET {
+            self.exhausted = true;
+            return Guard::FALSE;
+        }
+        let guard = Guard(u32::try_from(self.nodes.len()).unwrap_or(0));
+        self.nodes.push(node);
+        self.interned.insert(node, guard);
+        guard
+    }
+}

@@ -1,0 +1,441 @@
+//! Terms: how a value was derived, hash-consed.
+//!
+//! A key is not a variable and not an object but *how it was derived*: `Seed`, `Child`, `Fold`, or a symbol for what came from
+//! outside. Numbers (seeds, indices, fold data) are terms too. Two values are known to be equal exactly when their terms have one
+//! handle.
+//!
+//! **Invariant:** terms are interned in a normal form (integers folded, `symbol + constant` flattened, comparison operators
+//! reduced to `==`, `<` and `is` with `not`), so that what is computed by the same pure operators from the same symbols is one term.
+
+use rustc_hash::FxHashMap;
+
+use crate::finding::Place;
+use crate::ir::{Name, Operator};
+
+use super::guard::Guard;
+
+/// Handle of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TermId(pub u32);
+
+/// What a symbol stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Symbol {
+    /// A parameter of the function that is analysed.
+    Parameter,
+    /// A global, attribute or cell whose value is not in sight.
+    Input,
+    /// The result of a call or operation that nothing resolves: fresh at each evaluation.
+    Opaque,
+    /// The number of the lane that a mapped function runs in.
+    Lane,
+    /// "This loop has another iteration", "this operation raises": a truth value only.
+    Path,
+}
+
+/// The text, place and kind of a symbol.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SymbolInfo {
+    /// What it stands for.
+    pub symbol: Symbol,
+    /// For people.
+    pub text: Name,
+    /// Where it arises.
+    pub place: Option<PlaceKey>,
+}
+
+/// A place in hashable form: file, start, end.
+pub type PlaceKey = (u32, u32, u32);
+
+/// Turns a place into its hashable form.
+pub fn place_key(place: Place) -> PlaceKey {
+    (place.file.0, place.span.start, place.span.end)
+}
+
+/// A derivation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Term {
+    /// Something from outside, with an index into the table of symbols.
+    Symbol(u32),
+    /// `None`
+    None,
+    /// `True`, `False`
+    Bool(bool),
+    /// An integer.
+    Int(i128),
+    /// A float, by its bits.
+    Float(u64),
+    /// A string.
+    Text(Name),
+    /// `symbol + constant`, the constant not zero.
+    Offset(TermId, i128),
+    /// A pure operator applied to terms.
+    Operate(Operator, Box<[TermId]>),
+    /// A pure library function applied to terms.
+    Apply(Name, Box<[TermId]>),
+    /// A value that depends on the path.
+    Choice(Box<[(Guard, TermId)]>),
+    /// `key(seed)`: the seed as a 32-bit number where it is known.
+    Seed(TermId),
+    /// The array of the children of a key, however many.
+    Children(TermId),
+    /// The child of a key with an index: element of `split(parent, n)`.
+    Child(TermId, TermId),
+    /// `fold_in(parent, data)`
+    Fold(TermId, TermId),
+    /// `clone(key)`, with a number of its own: the same key data with a fresh licence.
+    Clone(TermId, u32),
+    /// An attribute of a value, at an epoch of the value's contents.
+    Attribute(TermId, Name, u32),
+    /// An element of a value, at an epoch of the value's contents.
+    Item(TermId, TermId, u32),
+    /// The buffer of a key, or numbers computed from it.
+    Words(TermId),
+}
+
+/// The arena of terms.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    terms: Vec<Term>,
+    interned: FxHashMap<Term, TermId>,
+    symbols: Vec<SymbolInfo>,
+}
+
+/// Deepest chain of derivations that is kept; what is deeper becomes a fresh symbol.
+const DEPTH: usize = 64;
+
+impl Terms {
+    /// The handle of a term.
+    pub fn intern(&mut self, term: Term) -> TermId {
+        if let Some(id) = self.interned.get(&term) {
+            return *id;
+        }
+        let id = TermId(u32::try_from(self.terms.len()).unwrap_or(u32::MAX));
+        self.terms.push(term.clone());
+        self.interned.insert(term, id);
+        id
+    }
+
+    /// The term behind a handle.
+    pub fn get(&self, id: TermId) -> &Term {
+        &self.terms[id.0 as usize]
+    }
+
+    /// A symbol that is equal to nothing before it.
+    pub fn fresh(&mut self, symbol: Symbol, text: impl Into<Name>, place: Option<Place>) -> TermId {
+        let index = u32::try_from(self.symbols.len()).unwrap_or(u32::MAX);
+        self.symbols.push(SymbolInfo { symbol, text: text.into(), place: place.map(place_key) });
+        self.intern(Term::Symbol(index))
+    }
+
+    /// What a symbol stands for.
+    pub fn symbol(&self, id: TermId) -> Option<&SymbolInfo> {
+        match self.get(id) {
+            Term::Symbol(index) => self.symbols.get(*index as usize),
+            _ => None,
+        }
+    }
+
+    /// An integer.
+    pub fn int(&mut self, value: i128) -> TermId {
+        self.intern(Term::Int(value))
+    }
+
+    /// The integer that a term is, where it is one (`True` is 1, as in Python).
+    pub fn as_int(&self, id: TermId) -> Option<i128> {
+        match self.get(id) {
+            Term::Int(value) => Some(*value),
+            Term::Bool(value) => Some(i128::from(*value)),
+            _ => None,
+        }
+    }
+
+    /// `term + offset`
+    pub fn offset(&mut self, id: TermId, offset: i128) -> TermId {
+        if offset == 0 {
+            return id;
+        }
+        match self.get(id).clone() {
+            Term::Int(value) => self.int(value.wrapping_add(offset)),
+            Term::Offset(base, old) => match old.wrapping_add(offset) {
+                0 => base,
+                new => self.intern(Term::Offset(base, new)),
+            },
+            _ => self.intern(Term::Offset(id, offset)),
+        }
+    }
+
+    /// The difference `a - b`, where it is a known integer.
+    pub fn difference(&self, a: TermId, b: TermId) -> Option<i128> {
+        let split = |id: TermId| match self.get(id) {
+            Term::Int(value) => (None, *value),
+            Term::Offset(base, offset) => (Some(*base), *offset),
+            _ => (Some(id), 0),
+        };
+        let ((base_a, offset_a), (base_b, offset_b)) = (split(a), split(b));
+        (base_a == base_b).then(|| offset_a.wrapping_sub(offset_b))
+    }
+
+    /// Whether the two can never be equal. `false` means "not known".
+    pub fn distinct(&self, a: TermId, b: TermId) -> bool {
+        if a == b {
+            return false;
+        }
+        match (self.get(a), self.get(b)) {
+            (Term::Text(x), Term::Text(y)) => x != y,
+            (Term::None, Term::Int(_) | Term::Text(_)) | (Term::Int(_) | Term::Text(_), Term::None) => true,
+            _ => self.difference(a, b).is_some_and(|difference| difference != 0),
+        }
+    }
+
+    /// The key that a derived term comes from directly.
+    pub fn parent(&self, id: TermId) -> Option<TermId> {
+        match self.get(id) {
+            Term::Child(parent, _) | Term::Fold(parent, _) | Term::Children(parent) | Term::Clone(parent, _) => {
+                Some(*parent)
+            }
+            _ => None,
+        }
+    }
+
+    /// The chain of keys that a term was derived from, nearest first, itself excluded.
+    pub fn ancestors(&self, id: TermId) -> Vec<TermId> {
+        let mut chain = Vec::new();
+        let mut current = id;
+        while let Some(parent) = self.parent(current) {
+            chain.push(parent);
+            current = parent;
+            if chain.len() > DEPTH {
+                break;
+            }
+        }
+        chain
+    }
+
+    /// Whether a term is deeper than is kept.
+    pub fn too_deep(&self, id: TermId) -> bool {
+        self.ancestors(id).len() >= DEPTH
+    }
+
+    /// Whether `id` mentions a term for which `found` holds.
+    pub fn mentions(&self, id: TermId, found: &dyn Fn(TermId) -> bool) -> bool {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut work = vec![id];
+        while let Some(term) = work.pop() {
+            if !seen.insert(term) {
+                continue;
+            }
+            if found(term) {
+                return true;
+            }
+            match self.get(term) {
+                Term::Symbol(_)
+                | Term::None
+                | Term::Bool(_)
+                | Term::Int(_)
+                | Term::Float(_)
+                | Term::Text(_) => {}
+                Term::Offset(a, _)
+                | Term::Seed(a)
+                | Term::Children(a)
+                | Term::Clone(a, _)
+                | Term::Attribute(a, _, _)
+                | Term::Words(a) => work.push(*a),
+                Term::Child(a, b) | Term::Fold(a, b) | Term::Item(a, b, _) => work.extend([*a, *b]),
+                Term::Operate(_, parts) | Term::Apply(_, parts) => work.extend(parts.iter()),
+                Term::Choice(parts) => work.extend(parts.iter().map(|(_, part)| part)),
+            }
+        }
+        false
+    }
+
+    /// A binary or unary operator applied to terms, in normal form.
+    pub fn operate(&mut self, operator: Operator, operands: &[TermId]) -> TermId {
+        if let Some(folded) = self.fold(operator, operands) {
+            return folded;
+        }
+        match (operator, operands) {
+            (Operator::Add, [a, b]) => {
+                if let Some(value) = self.as_int(*b) {
+                    return self.offset(*a, value);
+                }
+                if let Some(value) = self.as_int(*a) {
+                    return self.offset(*b, value);
+                }
+                let (a, b) = if a <= b { (*a, *b) } else { (*b, *a) };
+                self.intern(Term::Operate(operator, Box::new([a, b])))
+            }
+            (Operator::Sub, [a, b]) => match self.as_int(*b) {
+                Some(value) => self.offset(*a, -value),
+                None => self.intern(Term::Operate(operator, Box::new([*a, *b]))),
+            },
+            (Operator::Mul, [a, b]) => match (self.as_int(*a), self.as_int(*b)) {
+                (Some(1), _) => *b,
+                (_, Some(1)) => *a,
+                _ => {
+                    let (a, b) = if a <= b { (*a, *b) } else { (*b, *a) };
+                    self.intern(Term::Operate(operator, Box::new([a, b])))
+                }
+            },
+            (Operator::Pos, [a]) => *a,
+            (Operator::Not, [a]) => match self.get(*a).clone() {
+                Term::Operate(Operator::Not, inner) => inner[0],
+                _ => self.intern(Term::Operate(operator, Box::new([*a]))),
+            },
+            (Operator::Ne, [a, b]) => self.negated(Operator::Eq, *a, *b),
+            (Operator::IsNot, [a, b]) => self.negated(Operator::Is, *a, *b),
+            (Operator::NotIn, [a, b]) => self.negated(Operator::In, *a, *b),
+            (Operator::Gt, [a, b]) => self.operate(Operator::Lt, &[*b, *a]),
+            (Operator::Ge, [a, b]) => self.negated(Operator::Lt, *a, *b),
+            (Operator::Le, [a, b]) => self.negated(Operator::Lt, *b, *a),
+            (Operator::Eq | Operator::Is, [a, b]) => {
+                if a == b {
+                    return self.intern(Term::Bool(true));
+                }
+                if self.distinct(*a, *b) {
+                    return self.intern(Term::Bool(false));
+                }
+                // The constant stands second.
+                let (a, b) = if self.is_constant(*a) || (!self.is_constant(*b) && b < a) { (*b, *a) } else { (*a, *b) };
+                self.intern(Term::Operate(operator, Box::new([a, b])))
+            }
+            _ => self.intern(Term::Operate(operator, operands.into())),
+        }
+    }
+
+    fn negated(&mut self, operator: Operator, a: TermId, b: TermId) -> TermId {
+        let positive = self.operate(operator, &[a, b]);
+        self.operate(Operator::Not, &[positive])
+    }
+
+    /// Whether a term is a literal.
+    pub fn is_constant(&self, id: TermId) -> bool {
+        matches!(self.get(id), Term::None | Term::Bool(_) | Term::Int(_) | Term::Float(_) | Term::Text(_))
+    }
+
+    fn fold(&mut self, operator: Operator, operands: &[TermId]) -> Option<TermId> {
+        if let (Operator::Not, [a]) = (operator, operands) {
+            return match self.get(*a) {
+                Term::Bool(value) => Some(!value),
+                Term::Int(value) => Some(*value == 0),
+                Term::None => Some(true),
+                Term::Text(text) => Some(text.is_empty()),
+                _ => None,
+            }
+            .map(|value| self.intern(Term::Bool(value)));
+        }
+        let ints: Option<Vec<i128>> = operands.iter().map(|id| self.as_int(*id)).collect();
+        if let (Operator::Lt, [a, b]) = (operator, operands)
+            && let Some(difference) = self.difference(*a, *b)
+        {
+            return Some(self.intern(Term::Bool(difference < 0)));
+        }
+        let value = match (operator, ints?.as_slice()) {
+            (Operator::Neg, [a]) => a.checked_neg()?,
+            (Operator::Invert, [a]) => !a,
+            (Operator::Add, [a, b]) => a.checked_add(*b)?,
+            (Operator::Sub, [a, b]) => a.checked_sub(*b)?,
+            (Operator::Mul, [a, b]) => a.checked_mul(*b)?,
+            (Operator::FloorDiv, [a, b]) if *b != 0 => floor_div(*a, *b)?,
+            (Operator::Mod, [a, b]) if *b != 0 => a.checked_sub(floor_div(*a, *b)?.checked_mul(*b)?)?,
+            (Operator::Pow, [a, b]) => a.checked_pow(u32::try_from(*b).ok()?)?,
+            (Operator::Shl, [a, b]) if (0..100).contains(b) => a.checked_mul(1i128.checked_shl(u32::try_from(*b).ok()?)?)?,
+            (Operator::Shr, [a, b]) if (0..127).contains(b) => a >> b,
+            (Operator::And, [a, b]) => a & b,
+            (Operator::Or, [a, b]) => a | b,
+            (Operator::Xor, [a, b]) => a ^ b,
+            _ => return None,
+        };
+        Some(self.int(value))
+    }
+
+    /// The truth of a term, where it is a literal.
+    pub fn truth(&self, id: TermId) -> Option<bool> {
+        match self.get(id) {
+            Term::None => Some(false),
+            Term::Bool(value) => Some(*value),
+            Term::Int(value) => Some(*value != 0),
+            Term::Text(text) => Some(!text.is_empty()),
+            Term::Float(bits) => Some(f64::from_bits(*bits) != 0.0),
+            _ => None,
+        }
+    }
+
+    /// Pairs of literals (with polarities) among `support` that cannot hold together: `x is None` and `x`, `x == 1` and
+    /// `x == 2`, `x < 3` and not `x < 5`.
+    pub fn exclusions(&self, support: &[TermId]) -> Vec<[(TermId, bool); 2]> {
+        let facts: Vec<(TermId, Claim)> = support.iter().map(|id| (*id, self.claim(*id))).collect();
+        let mut pairs = Vec::new();
+        for (index, (a, claim_a)) in facts.iter().enumerate() {
+            for (b, claim_b) in &facts[index + 1..] {
+                for (x, claim_x, y, claim_y) in [(a, claim_a, b, claim_b), (b, claim_b, a, claim_a)] {
+                    if let Some((x_polarity, y_polarity)) = self.excludes(claim_x, claim_y) {
+                        pairs.push([(*x, x_polarity), (*y, y_polarity)]);
+                    }
+                }
+            }
+        }
+        pairs
+    }
+
+    fn claim(&self, id: TermId) -> Claim {
+        match self.get(id) {
+            Term::Operate(Operator::Is | Operator::Eq, parts) if self.is_constant(parts[1]) => {
+                Claim::Equals(parts[0], parts[1])
+            }
+            Term::Operate(Operator::Lt, parts) => match (self.as_int(parts[0]), self.as_int(parts[1])) {
+                (None, Some(bound)) => Claim::Below(parts[0], bound),
+                (Some(bound), None) => Claim::Above(parts[1], bound),
+                _ => Claim::True(id),
+            },
+            Term::Operate(Operator::MatchClass, parts) => Claim::Instance(parts[0], parts[1]),
+            _ => Claim::True(id),
+        }
+    }
+
+    /// Polarities under which the first claim excludes the second.
+    fn excludes(&self, a: &Claim, b: &Claim) -> Option<(bool, bool)> {
+        match (a, b) {
+            (Claim::Equals(x, c), Claim::Equals(y, d)) if x == y && c != d => Some((true, true)),
+            (Claim::Equals(x, c), Claim::True(y)) if x == y => match self.truth(*c) {
+                Some(false) => Some((true, true)),
+                Some(true) => Some((true, false)),
+                None => None,
+            },
+            (Claim::Equals(x, c), Claim::Instance(y, _)) if x == y && matches!(self.get(*c), Term::None) => {
+                Some((true, true))
+            }
+            (Claim::Equals(x, c), Claim::Below(y, bound)) if x == y => {
+                self.as_int(*c).map(|value| (true, value >= *bound))
+            }
+            (Claim::Equals(x, c), Claim::Above(y, bound)) if x == y => {
+                self.as_int(*c).map(|value| (true, value <= *bound))
+            }
+            // `x < 3` excludes `not x < 5`.
+            (Claim::Below(x, low), Claim::Below(y, high)) if x == y && low <= high => Some((true, false)),
+            (Claim::Above(x, high), Claim::Above(y, low)) if x == y && high >= low => Some((true, false)),
+            (Claim::Below(x, upper), Claim::Above(y, lower)) if x == y && *lower >= upper - 1 => Some((true, true)),
+            (Claim::Instance(x, c), Claim::Instance(y, d)) if x == y && c != d => Some((true, true)),
+            _ => None,
+        }
+    }
+}
+
+/// What a literal says of its subject.
+enum Claim {
+    /// The subject equals (or is) a constant.
+    Equals(TermId, TermId),
+    /// The subject is below an integer.
+    Below(TermId, i128),
+    /// The subject is above an integer.
+    Above(TermId, i128),
+    /// The subject is an instance of a class.
+    Instance(TermId, TermId),
+    /// The subject itself is true.
+    True(TermId),
+}
+
+fn floor_div(a: i128, b: i128) -> Option<i128> {
+    let quotient = a.checked_div(b)?;
+    Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
+}

@@ -1,0 +1,108 @@
+//! Annotations as written: names and subscripts only, for the analysis to resolve.
+//!
+//! **Invariant:** an annotation is evidence about a value, never executed.
+
+use super::Name;
+use crate::python::Ranged;
+use crate::python::ast::{self, Expr};
+use crate::text::Span;
+
+/// An annotation expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Annotation {
+    /// `a.b.c`, with its place.
+    Path(Vec<Name>, Span),
+    /// `base[arguments]`
+    Subscript(Box<Annotation>, Vec<Annotation>),
+    /// `a | b`
+    Union(Vec<Annotation>),
+    /// A string literal that is not a forward reference by its form (a jaxtyping shape).
+    Text(Name),
+    /// `None`
+    None,
+    /// Anything else.
+    Other,
+}
+
+/// Deepest nesting that is kept.
+const DEPTH: u32 = 16;
+
+impl Annotation {
+    /// The annotation that `expr` spells.
+    pub fn of(expr: &Expr) -> Self {
+        Self::at_depth(expr, DEPTH)
+    }
+
+    fn at_depth(expr: &Expr, depth: u32) -> Self {
+        let Some(depth) = depth.checked_sub(1) else { return Self::Other };
+        match expr {
+            Expr::Name(_) | Expr::Attribute(_) => match dotted(expr) {
+                Some(path) => Self::Path(path, span_of(expr)),
+                None => Self::Other,
+            },
+            Expr::Subscript(subscript) => {
+                let arguments = match &*subscript.slice {
+                    Expr::Tuple(tuple) => tuple.elts.iter().map(|e| Self::at_depth(e, depth)).collect(),
+                    other => vec![Self::at_depth(other, depth)],
+                };
+                Self::Subscript(Box::new(Self::at_depth(&subscript.value, depth)), arguments)
+            }
+            Expr::BinOp(binary) if binary.op == ast::Operator::BitOr => {
+                Self::Union(vec![Self::at_depth(&binary.left, depth), Self::at_depth(&binary.right, depth)])
+            }
+            Expr::StringLiteral(literal) => Self::of_text(literal.value.to_str(), span_of(expr)),
+            Expr::NoneLiteral(_) => Self::None,
+            _ => Self::Other,
+        }
+    }
+
+    /// A quoted annotation: `"PRNGKeyArray"`, `"jax.Array | None"`; other text is a shape.
+    fn of_text(text: &str, span: Span) -> Self {
+        let part = |part: &str| -> Option<Self> {
+            let part = part.trim();
+            let identifier = |s: &str| {
+                s.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_')
+                    && s.chars().all(|c| c.is_alphanumeric() || c == '_')
+            };
+            if part == "None" {
+                Some(Self::None)
+            } else if part.split('.').all(identifier) {
+                Some(Self::Path(part.split('.').map(Name::from).collect(), span))
+            } else {
+                None
+            }
+        };
+        let parts: Option<Vec<Self>> = text.split('|').map(part).collect();
+        match parts {
+            Some(mut parts) if parts.len() == 1 => parts.remove(0),
+            Some(parts) => Self::Union(parts),
+            None => Self::Text(Name::from(text)),
+        }
+    }
+}
+
+/// The names of `a.b.c`.
+pub(super) fn dotted(expr: &Expr) -> Option<Vec<Name>> {
+    let mut names = Vec::new();
+    let mut current = expr;
+    loop {
+        match current {
+            Expr::Attribute(attribute) => {
+                names.push(Name::from(attribute.attr.as_str()));
+                current = &attribute.value;
+            }
+            Expr::Name(name) => {
+                names.push(Name::from(name.id.as_str()));
+                names.reverse();
+                return Some(names);
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// The bytes of a node.
+pub(super) fn span_of(node: &impl Ranged) -> Span {
+    let range = node.range();
+    Span::new(range.start().to_u32(), range.end().to_u32())
+}
