@@ -8,5 +8,6 @@
 pub mod analysis;
 pub mod finding;
 pub mod ir;
+pub mod models;
 pub mod python;
 pub mod text;

@@ -3,7 +3,7 @@
 //! **Invariant:** an annotation is evidence about a value, never executed.
 
 use super::Name;
-use crate::python::Ranged;
+use crate::python::span_of;
 use crate::python::ast::{self, Expr};
 use crate::text::Span;
 
@@ -82,7 +82,7 @@ impl Annotation {
 }
 
 /// The names of `a.b.c`.
-pub(super) fn dotted(expr: &Expr) -> Option<Vec<Name>> {
+fn dotted(expr: &Expr) -> Option<Vec<Name>> {
     let mut names = Vec::new();
     let mut current = expr;
     loop {
@@ -99,10 +99,4 @@ pub(super) fn dotted(expr: &Expr) -> Option<Vec<Name>> {
             _ => return None,
         }
     }
-}
-
-/// The bytes of a node.
-pub(super) fn span_of(node: &impl Ranged) -> Span {
-    let range = node.range();
-    Span::new(range.start().to_u32(), range.end().to_u32())
 }

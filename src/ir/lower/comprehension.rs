@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{Lowering, call};
-use crate::ir::annotation::span_of;
+use crate::python::span_of;
 use crate::ir::scope::Bindings;
 use crate::ir::{Collection, Element, FunctionKind, Name, OpKind, Parameter, ParameterKind, Temp};
 use crate::python::ast::{self, Comprehension, Expr};

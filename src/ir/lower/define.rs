@@ -4,7 +4,7 @@
 //! called from the innermost outwards, then the name is bound.
 
 use super::{Lowering, call};
-use crate::ir::annotation::span_of;
+use crate::python::span_of;
 use crate::ir::scope::Bindings;
 use crate::ir::{
     Annotation, Class, ClassId, Field, FunctionKind, Name, OpKind, Parameter, ParameterKind, Temp, Variable,

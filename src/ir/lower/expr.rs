@@ -3,7 +3,7 @@
 //! **Invariant:** lowering an expression emits its operands before itself and returns the temp of its value.
 
 use super::{Lowering, binary, comparison, operate};
-use crate::ir::annotation::span_of;
+use crate::python::span_of;
 use crate::ir::{Argument, Collection, Constant, Element, OpKind, Operator, Temp, Variable};
 use crate::python::ast::{self, Expr};
 use crate::text::Span;

@@ -12,13 +12,13 @@ mod target;
 
 use rustc_hash::FxHashMap;
 
-use super::annotation::span_of;
+
 use super::scope::Bindings;
 use super::{
     Argument, Block, Class, Collection, Constant, DeclaredEffect, Element, Function, FunctionId, FunctionKind, Module,
     Name, Op, OpKind, Operator, Temp, Variable,
 };
-use crate::python::ast;
+use crate::python::{ast, span_of};
 use crate::text::{FileId, Span};
 
 /// Finds the effect comments that belong to a `def`, by the span of its header.

@@ -4,7 +4,7 @@
 //! falls to the next.
 
 use super::{Lowering, operate};
-use crate::ir::annotation::span_of;
+use crate::python::span_of;
 use crate::ir::{Collection, Constant, Element, OpKind, Operator, Temp, Variable};
 use crate::python::ast::{self, Pattern, Singleton};
 

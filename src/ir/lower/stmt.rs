@@ -3,7 +3,7 @@
 //! **Invariant:** every statement leaves the block stack as it found it.
 
 use super::{Lowering, binary};
-use crate::ir::annotation::span_of;
+use crate::python::span_of;
 use crate::ir::{Annotation, Block, Constant, Handler, OpKind, Temp};
 use crate::python::ast::{self, ExceptHandler, Expr, Stmt};
 

@@ -3,7 +3,7 @@
 //! **Invariant:** the value is evaluated before the target's own parts, and targets are written from left to right.
 
 use super::Lowering;
-use crate::ir::annotation::span_of;
+use crate::python::span_of;
 use crate::ir::{OpKind, Temp};
 use crate::python::ast::Expr;
 

@@ -1,0 +1,564 @@
+//! Reading a model file: TOML to checked rows.
+//!
+//! **Invariant:** reading does no I/O and cannot fail: it returns models or every problem found, each with its
+//! position. A row is checked alone, so that one bad row does not hide the problems of the next.
+
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use serde::de::IntoDeserializer as _;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use super::lookup::Models;
+use super::raw::{
+    ConstructName, EffectName, OneOrMany, Op, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawMakes,
+    RawProtocol, RawRank,
+};
+use super::schema::{
+    Annotation, AnnotationRank, Callable, Class, Construct, Effect, KeyPlace, Library, Param, ParamKind, Protocol,
+    Returns, Transform, Yield,
+};
+use crate::text::Span;
+
+/// Something wrong in a model file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file, as named by the caller.
+    pub origin: String,
+    /// Where in its text.
+    pub span: Span,
+    /// Row of the start, from 1.
+    pub row: usize,
+    /// Column of the start in characters, from 1.
+    pub column: usize,
+    /// What is wrong: lower case, no full stop.
+    pub message: String,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}: {}", self.origin, self.row, self.column, self.message)
+    }
+}
+
+impl Models {
+    /// Reads the text of a model file; `origin` names it in problems.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, Vec<Problem>> {
+        let mut reader = Reader { text, origin, problems: Vec::new(), models: Self::default() };
+        reader.file();
+        if reader.problems.is_empty() {
+            return Ok(reader.models);
+        }
+        reader.problems.sort_by(|left, right| (left.span, &left.message).cmp(&(right.span, &right.message)));
+        Err(reader.problems)
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    origin: &'t str,
+    problems: Vec<Problem>,
+    models: Models,
+}
+
+/// One row: where it stands and where its fields stand.
+struct Row {
+    span: Range<usize>,
+    fields: Vec<(String, Range<usize>)>,
+}
+
+impl Row {
+    fn field(&self, name: &str) -> Range<usize> {
+        let found = self.fields.iter().find(|(field, _)| field == name);
+        found.map_or_else(|| self.span.clone(), |(_, span)| span.clone())
+    }
+}
+
+impl<'t> Reader<'t> {
+    fn file(&mut self) {
+        let (document, errors) = DeTable::parse_recoverable(self.text);
+        for error in &errors {
+            self.problem(error.span().unwrap_or(0..0), error.message().to_owned());
+        }
+        if !errors.is_empty() {
+            return;
+        }
+        for (key, value) in document.into_inner() {
+            let span = key.span();
+            match key.into_inner().as_ref() {
+                "library" => {
+                    if let Some((_, raw)) = self.row::<RawLibrary>(value) {
+                        self.models.libraries.push(Library { name: raw.name, versions: raw.versions });
+                    }
+                }
+                "alias" => self.rows(value, span, Self::alias),
+                "callable" => self.rows(value, span, |reader, row, raw| reader.callable(&row, raw, true)),
+                "namespace" => self.rows(value, span, |reader, row, raw| reader.callable(&row, raw, false)),
+                "class" => self.rows(value, span, Self::class),
+                "annotation" => self.rows(value, span, Self::annotation),
+                "protocol" => self.rows(value, span, Self::protocol),
+                other => self.problem(
+                    span,
+                    format!(
+                        "unknown table `{other}`, expected one of `library`, `alias`, `callable`, `namespace`, `class`, `annotation`, `protocol`"
+                    ),
+                ),
+            }
+        }
+    }
+
+    fn rows<T: DeserializeOwned>(
+        &mut self,
+        value: Spanned<DeValue<'t>>,
+        key: Range<usize>,
+        mut take: impl FnMut(&mut Self, Row, T),
+    ) {
+        match value.into_inner() {
+            DeValue::Array(rows) => {
+                for value in rows {
+                    if let Some((row, raw)) = self.row::<T>(value) {
+                        take(self, row, raw);
+                    }
+                }
+            }
+            other => self.problem(key, format!("expected an array of tables, found a {}", other.type_str())),
+        }
+    }
+
+    fn row<T: DeserializeOwned>(&mut self, value: Spanned<DeValue<'t>>) -> Option<(Row, T)> {
+        let span = value.span();
+        let fields = value.get_ref().as_table().map_or_else(Vec::new, |table| {
+            table.iter().map(|(key, _)| (key.get_ref().to_string(), key.span())).collect()
+        });
+        let deserializer: ValueDeserializer<'_> = value.into_deserializer();
+        match T::deserialize(deserializer) {
+            Ok(raw) => Some((Row { span, fields }, raw)),
+            Err(error) => {
+                self.problem(error.span().unwrap_or(span), error.message().to_owned());
+                None
+            }
+        }
+    }
+
+    fn problem(&mut self, span: Range<usize>, message: String) {
+        let start = span.start.min(self.text.len());
+        let before = self.text.get(..start).unwrap_or(self.text);
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        self.problems.push(Problem {
+            origin: self.origin.to_owned(),
+            span: Span::new(offset(start), offset(span.end)),
+            row: before.matches('\n').count() + 1,
+            column: before[line..].chars().count() + 1,
+            message,
+        });
+    }
+
+    fn paths(&mut self, row: &Row, path: Option<String>, paths: Vec<String>) -> Vec<String> {
+        let all: Vec<String> = path.into_iter().chain(paths).collect();
+        if all.is_empty() {
+            self.problem(row.span.clone(), "a row needs `path` or `paths`".to_owned());
+        }
+        for path in &all {
+            self.dotted(row, path);
+            self.root(path);
+        }
+        all
+    }
+
+    fn dotted(&mut self, row: &Row, path: &str) {
+        let segment = |segment: &str| {
+            segment.chars().next().is_some_and(|first| first == '_' || first.is_alphabetic())
+                && segment.chars().all(|rest| rest == '_' || rest.is_alphanumeric())
+        };
+        if !path.split('.').all(segment) {
+            self.problem(row.span.clone(), format!("`{path}` is not a dotted name"));
+        }
+    }
+
+    fn root(&mut self, path: &str) {
+        let root = path.split('.').next().unwrap_or(path);
+        if !self.models.roots.contains(root) {
+            self.models.roots.insert(root.to_owned());
+        }
+    }
+
+    fn alias(&mut self, row: Row, raw: RawAlias) {
+        self.dotted(&row, &raw.to);
+        for from in raw.from.into_vec() {
+            self.dotted(&row, &from);
+            self.root(&from);
+            if self.models.aliases.insert(from.clone(), raw.to.clone()).is_some() {
+                self.problem(row.field("from"), format!("`{from}` has two aliases"));
+            }
+        }
+    }
+
+    fn callable(&mut self, row: &Row, raw: RawCallable, exact: bool) {
+        let paths = self.paths(row, raw.path.clone(), raw.paths.clone());
+        let params = self.params(row, &raw.params);
+        let (since, removed) = (raw.since.clone(), raw.removed.clone());
+        for (version, field) in [(&since, "since"), (&removed, "removed")] {
+            if version.as_ref().is_some_and(|text| !is_version(text)) {
+                self.problem(row.field(field), "expected a version such as `0.4.16`".to_owned());
+            }
+        }
+        let Some(effect) = self.effect(row, raw, &params, exact) else { return };
+        for path in paths {
+            let effect = match &effect {
+                Effect::Factory { makes } => {
+                    Effect::Factory { makes: Box::new(Callable { path: format!("{path}()"), ..(**makes).clone() }) }
+                }
+                other => other.clone(),
+            };
+            let model = Callable {
+                path: path.clone(),
+                params: params.clone(),
+                effect,
+                exact,
+                since: since.clone(),
+                removed: removed.clone(),
+            };
+            let rows = if exact { &mut self.models.callables } else { &mut self.models.namespaces };
+            if rows.insert(path.clone(), model).is_some() {
+                self.problem(row.span.clone(), format!("`{path}` has two rows"));
+            }
+        }
+    }
+
+    fn params(&mut self, row: &Row, written: &[String]) -> Vec<Param> {
+        let mut params: Vec<Param> = Vec::with_capacity(written.len());
+        let mut kind = ParamKind::Positional;
+        for entry in written {
+            if entry == "*" {
+                kind = ParamKind::KeywordOnly;
+                continue;
+            }
+            let (name, this) = if let Some(name) = entry.strip_prefix("**") {
+                (name, ParamKind::KeywordRest)
+            } else if let Some(name) = entry.strip_prefix('*') {
+                kind = ParamKind::KeywordOnly;
+                (name, ParamKind::Rest)
+            } else {
+                (entry.as_str(), kind)
+            };
+            if params.iter().any(|param| param.name == name) {
+                self.problem(row.field("params"), format!("the parameter `{name}` is listed twice"));
+            }
+            params.push(Param { name: name.to_owned(), kind: this });
+        }
+        params
+    }
+
+    /// The effect of a row; says so for each field that is missing, out of place, or names no parameter.
+    fn effect(&mut self, row: &Row, raw: RawCallable, params: &[Param], exact: bool) -> Option<Effect> {
+        let name = raw.effect;
+        for (field, span) in &row.fields {
+            if !COMMON.contains(&field.as_str()) && !fields_of(name).contains(&field.as_str()) {
+                self.problem(span.clone(), format!("`{field}` means nothing for this effect"));
+            }
+        }
+        let before = self.problems.len();
+        let mut take = Taker { reader: self, row, params, exact };
+        let first = params.first().map(|param| param.name.clone());
+        let effect = match name {
+            EffectName::Seed => {
+                let kind = raw.kind;
+                if kind.is_none() {
+                    take.missing("kind");
+                }
+                Effect::Seed { seed: take.name("seed", raw.seed, Some("seed"))?, kind: kind? }
+            }
+            EffectName::Split => {
+                Effect::Split { key: take.one("key", raw.key, Some("key"))?, num: take.optional("num", raw.num) }
+            }
+            EffectName::Fold => Effect::Fold {
+                key: take.one("key", raw.key, Some("key"))?,
+                data: take.name("data", raw.data, Some("data"))?,
+            },
+            EffectName::Clone => Effect::Clone { key: take.one("key", raw.key, Some("key"))? },
+            EffectName::KeyData => Effect::KeyData { key: take.one("key", raw.key, Some("keys"))? },
+            EffectName::Wrap => Effect::Wrap { data: take.name("data", raw.data, None)? },
+            EffectName::Sample => Effect::Sample { keys: take.many("key", raw.key, Some("key"))? },
+            EffectName::Consume => Effect::Consume { keys: take.many("key", raw.key, Some("key"))? },
+            EffectName::Observe => Effect::Observe,
+            EffectName::Supply => Effect::Supply,
+            EffectName::Pure => Effect::Pure { numeric: raw.numeric.unwrap_or(false) },
+            EffectName::Forward => Effect::Forward { of: take.one("of", raw.of, first.as_deref())? },
+            EffectName::Fabricate => Effect::Fabricate { of: take.one("of", raw.of, first.as_deref())? },
+            EffectName::Number => Effect::Number { of: take.one("of", raw.of, first.as_deref())? },
+            EffectName::Shape => {
+                let op = take.op(raw.op, |text| parse_op(text).map(Op::Shape));
+                let of = take.many("of", raw.of, first.as_deref());
+                match op? {
+                    Op::Shape(op) => Effect::Shape { op, of: of? },
+                    Op::Tree(_) | Op::Query(_) | Op::Builtin(_) => return None,
+                }
+            }
+            EffectName::Tree => {
+                let op = take.op(raw.op, |text| parse_op(text).map(Op::Tree));
+                let of = take.one("of", raw.of, first.as_deref());
+                match op? {
+                    Op::Tree(op) => Effect::Tree { op, of: of? },
+                    Op::Shape(_) | Op::Query(_) | Op::Builtin(_) => return None,
+                }
+            }
+            EffectName::ShapeOf => {
+                let op = take.op(raw.op, |text| parse_op(text).map(Op::Query));
+                let of = take.one("of", raw.of, first.as_deref());
+                match op? {
+                    Op::Query(query) => Effect::ShapeOf { query, of: of? },
+                    Op::Shape(_) | Op::Tree(_) | Op::Builtin(_) => return None,
+                }
+            }
+            EffectName::Builtin => match take.op(raw.op, |text| parse_op(text).map(Op::Builtin))? {
+                Op::Builtin(op) => Effect::Builtin(op),
+                Op::Shape(_) | Op::Tree(_) | Op::Query(_) => return None,
+            },
+            EffectName::Factory => {
+                let Some(makes) = raw.makes else {
+                    take.missing("makes");
+                    return None;
+                };
+                Effect::Factory { makes: Box::new(self.made(row, makes)?) }
+            }
+            EffectName::Transform => Effect::Transform(transform(&mut take, raw)?),
+        };
+        (self.problems.len() == before).then_some(effect)
+    }
+
+    /// What a factory makes.
+    fn made(&mut self, row: &Row, raw: RawMakes) -> Option<Callable> {
+        let params = self.params(row, &raw.params);
+        let mut take = Taker { reader: self, row, params: &params, exact: true };
+        let effect = match raw.effect {
+            EffectName::Sample => Effect::Sample { keys: take.many("makes", raw.key, Some("key"))? },
+            EffectName::Consume => Effect::Consume { keys: take.many("makes", raw.key, Some("key"))? },
+            EffectName::Observe => Effect::Observe,
+            EffectName::Pure => Effect::Pure { numeric: false },
+            EffectName::Supply => Effect::Supply,
+            _ => {
+                let message = "a factory makes one of `sample`, `consume`, `observe`, `pure`, `supply`";
+                self.problem(row.field("makes"), message.to_owned());
+                return None;
+            }
+        };
+        Some(Callable { path: String::new(), params, effect, exact: true, since: None, removed: None })
+    }
+
+    fn class(&mut self, row: Row, raw: RawClass) {
+        let paths = self.paths(&row, raw.path, raw.paths);
+        let params = self.params(&row, &raw.params);
+        let allowed: &[&str] = match raw.construct {
+            ConstructName::Stream => &["seeds", "call", "next", "methods", "otherwise"],
+            ConstructName::Record => &["frozen"],
+            ConstructName::Plain => &["consumes"],
+        };
+        for (field, span) in &row.fields {
+            let common = ["path", "paths", "params", "construct"];
+            if !common.contains(&field.as_str()) && !allowed.contains(&field.as_str()) {
+                self.problem(span.clone(), format!("`{field}` means nothing for this construct"));
+            }
+        }
+        let names = |names: Option<OneOrMany>| names.map_or_else(Vec::new, OneOrMany::into_vec);
+        let construct = match raw.construct {
+            ConstructName::Stream => Construct::Stream {
+                seeds: names(raw.seeds),
+                call: raw.call.unwrap_or(Yield::Unknown),
+                next: raw.next.unwrap_or(Yield::Unknown),
+                methods: raw.methods.unwrap_or_default().into_iter().collect(),
+                otherwise: raw.otherwise.unwrap_or(Yield::Unknown),
+            },
+            ConstructName::Record => Construct::Record { frozen: raw.frozen.unwrap_or(false) },
+            ConstructName::Plain => Construct::Plain { consumes: names(raw.consumes) },
+        };
+        if let Construct::Stream { seeds: named, .. } | Construct::Plain { consumes: named } = &construct {
+            for name in named {
+                if !params.iter().any(|param| &param.name == name) {
+                    self.problem(row.span.clone(), format!("`{name}` is not among `params`"));
+                }
+            }
+        }
+        for path in paths {
+            let class = Class { path: path.clone(), params: params.clone(), construct: construct.clone() };
+            if self.models.classes.insert(path.clone(), class).is_some() {
+                self.problem(row.span.clone(), format!("`{path}` has two rows"));
+            }
+        }
+    }
+
+    fn annotation(&mut self, row: Row, raw: RawAnnotation) {
+        let rank = match raw.rank {
+            None => AnnotationRank::Unknown,
+            Some(RawRank::Known(rank)) => AnnotationRank::Known(rank),
+            Some(RawRank::Told(text)) if text == "shape" => AnnotationRank::Shape,
+            Some(RawRank::Told(_)) => {
+                self.problem(row.field("rank"), "expected a number of axes or `shape`".to_owned());
+                return;
+            }
+        };
+        for path in self.paths(&row, raw.path, raw.paths) {
+            let annotation = Annotation { path: path.clone(), kind: raw.kind, rank };
+            if self.models.annotations.insert(path.clone(), annotation).is_some() {
+                self.problem(row.span.clone(), format!("`{path}` has two rows"));
+            }
+        }
+    }
+
+    fn protocol(&mut self, row: Row, raw: RawProtocol) {
+        if raw.libraries.is_empty() {
+            self.problem(row.field("libraries"), "a protocol needs a library that is evidence for it".to_owned());
+        }
+        for method in raw.method.into_vec() {
+            let protocol = Protocol {
+                method: method.clone(),
+                libraries: raw.libraries.clone(),
+                key: KeyPlace { position: raw.key.position, names: raw.key.names.clone() },
+                effect: raw.effect,
+                min_positional: raw.min_positional,
+                max_positional: raw.max_positional,
+            };
+            self.models.protocols.entry(method).or_default().push(protocol);
+        }
+    }
+}
+
+/// Takes fields of a row and checks that the parameters they name exist.
+struct Taker<'r, 't> {
+    reader: &'r mut Reader<'t>,
+    row: &'r Row,
+    params: &'r [Param],
+    /// False for namespace defaults, which may name keyword arguments without listing parameters.
+    exact: bool,
+}
+
+impl Taker<'_, '_> {
+    fn missing(&mut self, field: &str) {
+        self.reader.problem(self.row.span.clone(), format!("this effect needs `{field}`"));
+    }
+
+    /// A parameter name without stars, checked.
+    fn checked(&mut self, field: &str, written: &str) -> String {
+        let name = written.trim_start_matches('*');
+        if self.exact && !self.params.iter().any(|param| param.name == name) {
+            self.reader.problem(self.row.field(field), format!("`{name}` is not among `params`"));
+        }
+        name.to_owned()
+    }
+
+    fn optional(&mut self, field: &str, value: Option<String>) -> Option<String> {
+        value.map(|name| self.checked(field, &name))
+    }
+
+    fn name(&mut self, field: &str, value: Option<String>, default: Option<&str>) -> Option<String> {
+        match value.as_deref().or(default) {
+            Some(name) => Some(self.checked(field, name)),
+            None => {
+                self.missing(field);
+                None
+            }
+        }
+    }
+
+    fn many(&mut self, field: &str, value: Option<OneOrMany>, default: Option<&str>) -> Option<Vec<String>> {
+        let names = value.map(OneOrMany::into_vec).or_else(|| default.map(|name| vec![name.to_owned()]));
+        let Some(names) = names.filter(|names| !names.is_empty()) else {
+            self.missing(field);
+            return None;
+        };
+        Some(names.iter().map(|name| self.checked(field, name)).collect())
+    }
+
+    fn one(&mut self, field: &str, value: Option<OneOrMany>, default: Option<&str>) -> Option<String> {
+        let mut names = self.many(field, value, default)?;
+        if names.len() > 1 {
+            self.reader.problem(self.row.field(field), format!("`{field}` names one parameter"));
+        }
+        names.pop()
+    }
+
+    fn op(&mut self, value: Option<String>, parse: impl Fn(&str) -> Result<Op, String>) -> Option<Op> {
+        let Some(text) = value else {
+            self.missing("op");
+            return None;
+        };
+        parse(&text).map_err(|message| self.reader.problem(self.row.field("op"), message)).ok()
+    }
+}
+
+fn transform(take: &mut Taker<'_, '_>, raw: RawCallable) -> Option<Transform> {
+    if raw.runs.is_none() {
+        take.missing("runs");
+    }
+    let runs = raw.runs?;
+    let mut all = |field: &str, names: Option<OneOrMany>| -> Vec<String> {
+        let names = names.map_or_else(Vec::new, OneOrMany::into_vec);
+        names.iter().map(|name| take.checked(field, name)).collect()
+    };
+    let over = all("over", raw.over);
+    let operands = all("operands", raw.operands);
+    let branches = all("branches", Some(OneOrMany::Many(raw.branches)));
+    if raw.function.is_none() && branches.is_empty() {
+        take.missing("function");
+    }
+    Some(Transform {
+        runs,
+        returns: raw.returns.unwrap_or(Returns::Function),
+        function: take.optional("function", raw.function),
+        branches,
+        chosen: take.optional("chosen", raw.chosen),
+        cond: take.optional("cond", raw.cond),
+        axes: take.optional("axes", raw.axes),
+        out_axes: take.optional("out-axes", raw.out_axes),
+        carry: take.optional("carry", raw.carry),
+        over,
+        length: take.optional("length", raw.length),
+        lower: take.optional("lower", raw.lower),
+        upper: take.optional("upper", raw.upper),
+        operands,
+        packed: raw.packed.unwrap_or(false),
+        leading: raw.leading.unwrap_or(0),
+        result: raw.result.unwrap_or_default(),
+        aux: take.optional("aux", raw.aux),
+        traced: raw.traced.unwrap_or(false),
+    })
+}
+
+/// Fields that every function row may have.
+const COMMON: &[&str] = &["path", "paths", "params", "effect", "since", "removed"];
+
+/// Fields that have a meaning for an effect, beside the common ones.
+fn fields_of(effect: EffectName) -> &'static [&'static str] {
+    match effect {
+        EffectName::Seed => &["seed", "kind"],
+        EffectName::Split => &["key", "num"],
+        EffectName::Fold => &["key", "data"],
+        EffectName::Clone | EffectName::KeyData | EffectName::Sample | EffectName::Consume => &["key"],
+        EffectName::Wrap => &["data"],
+        EffectName::Observe | EffectName::Supply => &[],
+        EffectName::Forward | EffectName::Fabricate | EffectName::Number => &["of"],
+        EffectName::Pure => &["numeric"],
+        EffectName::Shape | EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
+        EffectName::Builtin => &["op"],
+        EffectName::Factory => &["makes"],
+        EffectName::Transform => &[
+            "runs", "returns", "function", "branches", "chosen", "cond", "axes", "out-axes", "carry", "over", "length",
+            "lower", "upper", "operands", "packed", "leading", "result", "aux", "traced",
+        ],
+    }
+}
+
+/// Reads the name of an operation; the error lists the names there are.
+fn parse_op<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let deserializer: serde::de::value::StrDeserializer<'_, serde::de::value::Error> = text.into_deserializer();
+    T::deserialize(deserializer).map_err(|error| error.to_string())
+}
+
+fn is_version(text: &str) -> bool {
+    text.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Offsets of texts beyond four gigabytes are clamped; such a file is no model file.
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}

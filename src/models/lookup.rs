@@ -1,0 +1,203 @@
+//! The set of all models, and finding one by qualified name.
+//!
+//! **Invariant:** a lookup follows at most [`HOPS`] aliases, prefers the longest name that is modelled, and gives the
+//! same answer whatever the order in which rows were read. Nothing iterates over a hash map except to sort.
+
+use std::borrow::Cow;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::schema::{Annotation, Callable, Class, Library, Protocol};
+
+/// How many aliases one name may lead through.
+const HOPS: usize = 8;
+
+/// The root under which the array library's rows are written.
+const CANONICAL_ROOT: &str = "jax";
+
+/// Roots that are always the same library as [`CANONICAL_ROOT`].
+const EQUAL_ROOTS: &[&str] = &["olympus"];
+
+/// All models known in a run.
+#[derive(Clone, Debug, Default)]
+pub struct Models {
+    pub(super) libraries: Vec<Library>,
+    pub(super) callables: FxHashMap<String, Callable>,
+    pub(super) namespaces: FxHashMap<String, Callable>,
+    pub(super) classes: FxHashMap<String, Class>,
+    pub(super) annotations: FxHashMap<String, Annotation>,
+    pub(super) aliases: FxHashMap<String, String>,
+    pub(super) protocols: FxHashMap<String, Vec<Protocol>>,
+    /// First segments of all modelled names: most names of a program are none of them.
+    pub(super) roots: FxHashSet<String>,
+}
+
+impl Models {
+    /// The model of a function: its own row, or else the default of the closest namespace around it.
+    ///
+    /// Aliases are followed; `None` for classes (ask [`Models::class`]) and for names that nothing models.
+    pub fn callable(&self, path: &str) -> Option<&Callable> {
+        let path = self.canonical(path, &[]);
+        if let Some(callable) = self.callables.get(&*path) {
+            return Some(callable);
+        }
+        if self.classes.contains_key(&*path) {
+            return None;
+        }
+        for prefix in prefixes(&path) {
+            if self.classes.contains_key(prefix) {
+                return None;
+            }
+            if let Some(namespace) = self.namespaces.get(prefix) {
+                return Some(namespace);
+            }
+        }
+        None
+    }
+
+    /// The model of a class.
+    pub fn class(&self, path: &str) -> Option<&Class> {
+        self.classes.get(&*self.canonical(path, &[]))
+    }
+
+    /// What an annotation of this name says of a key.
+    pub fn annotation(&self, path: &str) -> Option<&Annotation> {
+        let canonical = self.canonical(path, &[]);
+        self.annotations.get(&*canonical).or_else(|| self.annotations.get(&*self.rooted(path, &[])))
+    }
+
+    /// What methods of this name may be, where the receiver's class is not known.
+    pub fn protocols(&self, method: &str) -> &[Protocol] {
+        self.protocols.get(method).map_or(&[], Vec::as_slice)
+    }
+
+    /// The name under its canonical root: `jax` for `olympus` and for each of `roots`. Aliases are not followed, so that
+    /// rules about deprecated names see what was written.
+    #[expect(clippy::unused_self, reason = "callers ask the models, which alone know about roots")]
+    pub fn rooted<'p>(&self, path: &'p str, roots: &[String]) -> Cow<'p, str> {
+        let (root, rest) = path.split_once('.').map_or((path, None), |(root, rest)| (root, Some(rest)));
+        if root == CANONICAL_ROOT || !(EQUAL_ROOTS.contains(&root) || roots.iter().any(|other| other == root)) {
+            return Cow::Borrowed(path);
+        }
+        Cow::Owned(rest.map_or_else(|| CANONICAL_ROOT.to_owned(), |rest| format!("{CANONICAL_ROOT}.{rest}")))
+    }
+
+    /// The name under which the models know it: canonical root, aliases followed.
+    pub fn canonical<'p>(&self, path: &'p str, roots: &[String]) -> Cow<'p, str> {
+        let mut name = self.rooted(path, roots);
+        if !self.roots.contains(first_segment(&name)) {
+            return name;
+        }
+        for _ in 0..HOPS {
+            if self.has_row(&name) {
+                break;
+            }
+            let Some(next) = self.follow(&name) else { break };
+            name = Cow::Owned(next);
+        }
+        name
+    }
+
+    /// Whether the first segment of the name is one that some model speaks of; cheap, for an early no.
+    pub fn mentions(&self, path: &str, roots: &[String]) -> bool {
+        self.roots.contains(first_segment(&self.rooted(path, roots)))
+    }
+
+    /// Adds the rows of `other`; where both have a row, that of `other` holds.
+    pub fn merge(&mut self, other: Self) {
+        self.libraries.extend(other.libraries);
+        self.callables.extend(other.callables);
+        self.namespaces.extend(other.namespaces);
+        self.classes.extend(other.classes);
+        self.annotations.extend(other.annotations);
+        self.aliases.extend(other.aliases);
+        self.roots.extend(other.roots);
+        let mut protocols: Vec<_> = other.protocols.into_iter().collect();
+        protocols.sort_by(|left, right| left.0.cmp(&right.0));
+        for (method, rows) in protocols {
+            self.protocols.entry(method).or_default().extend(rows);
+        }
+    }
+
+    /// The libraries described, in the order in which they were merged.
+    pub fn libraries(&self) -> &[Library] {
+        &self.libraries
+    }
+
+    /// All rows for functions, by path.
+    pub fn callables(&self) -> Vec<&Callable> {
+        sorted(&self.callables, |row| &row.path)
+    }
+
+    /// All namespace defaults, by path.
+    pub fn namespaces(&self) -> Vec<&Callable> {
+        sorted(&self.namespaces, |row| &row.path)
+    }
+
+    /// All rows for classes, by path.
+    pub fn classes(&self) -> Vec<&Class> {
+        sorted(&self.classes, |row| &row.path)
+    }
+
+    /// All annotations, by path.
+    pub fn annotations(&self) -> Vec<&Annotation> {
+        sorted(&self.annotations, |row| &row.path)
+    }
+
+    /// All aliases, by the name they are another name of something for.
+    pub fn aliases(&self) -> Vec<(&str, &str)> {
+        let mut all: Vec<_> = self.aliases.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// All protocols, by method, then in the order in which they were merged.
+    pub fn all_protocols(&self) -> Vec<&Protocol> {
+        let mut all: Vec<_> = self.protocols.iter().collect();
+        all.sort_by_key(|(method, _)| method.as_str());
+        all.into_iter().flat_map(|(_, rows)| rows).collect()
+    }
+
+    /// Aliases that lead nowhere: to a name that is neither a row nor the prefix of one.
+    pub fn dangling(&self) -> Vec<(&str, &str)> {
+        let mut known: FxHashSet<&str> = FxHashSet::default();
+        let rows = (self.callables.keys())
+            .chain(self.namespaces.keys())
+            .chain(self.classes.keys())
+            .chain(self.annotations.keys());
+        for row in rows {
+            known.insert(row);
+            known.extend(prefixes(row));
+        }
+        let mut all = self.aliases();
+        all.retain(|(_, to)| !known.contains(&*self.canonical(to, &[])));
+        all
+    }
+
+    fn has_row(&self, path: &str) -> bool {
+        self.callables.contains_key(path) || self.classes.contains_key(path) || self.annotations.contains_key(path)
+    }
+
+    /// Replaces the longest prefix that is an alias.
+    fn follow(&self, path: &str) -> Option<String> {
+        std::iter::once(path).chain(prefixes(path)).find_map(|prefix| {
+            let to = self.aliases.get(prefix)?;
+            Some(format!("{to}{}", &path[prefix.len()..]))
+        })
+    }
+}
+
+/// The proper dotted prefixes of a name, longest first.
+fn prefixes(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices('.').map(|(at, _)| &path[..at])
+}
+
+fn first_segment(path: &str) -> &str {
+    path.split_once('.').map_or(path, |(first, _)| first)
+}
+
+fn sorted<'m, T>(rows: &'m FxHashMap<String, T>, path: impl Fn(&T) -> &str) -> Vec<&'m T> {
+    let mut all: Vec<_> = rows.values().collect();
+    all.sort_by(|left, right| path(left).cmp(path(right)));
+    all
+}

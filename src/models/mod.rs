@@ -1,0 +1,48 @@
+//! API models: what library functions do with keys, and how transforms run the functions they are given.
+//!
+//! The rows live in `rules/models/*.toml`; [`Models::builtin`] holds them parsed. Users add their own with
+//! [`Models::parse`] and [`Models::merge`].
+//!
+//! **Invariant:** a row that loads is complete: every parameter an effect names is a parameter of its callable,
+//! and every alias leads to a modelled path. Lookups are total and do not depend on the order of rows, files or hashes.
+
+mod load;
+mod lookup;
+mod raw;
+mod schema;
+
+use std::sync::OnceLock;
+
+pub use load::Problem;
+pub use lookup::Models;
+pub use schema::{
+    Annotation, AnnotationKind, AnnotationRank, Argument, BuiltinOp, Callable, Class, Construct, Effect, KeyPlace,
+    Library, Param, ParamKind, Protocol, ProtocolEffect, Returns, Runs, SeedKind, ShapeOp, ShapeQuery, Transform,
+    TransformResult, TreeOp, Yield,
+};
+
+/// The model files that keylint brings along, by name.
+const FILES: &[(&str, &str)] = &[("rules/models/jax.toml", include_str!("../../rules/models/jax.toml"))];
+
+impl Models {
+    /// The models that keylint brings along.
+    pub fn builtin() -> &'static Self {
+        static BUILTIN: OnceLock<Models> = OnceLock::new();
+        BUILTIN.get_or_init(|| {
+            let mut all = Self::default();
+            for (origin, text) in FILES {
+                match Self::parse(text, origin) {
+                    Ok(models) => all.merge(models),
+                    // A test loads every file and shows its problems; a file that fails costs its rows, not the run.
+                    Err(_) => continue,
+                }
+            }
+            all
+        })
+    }
+
+    /// The model files that keylint brings along: origin and text, in the order in which they are merged.
+    pub const fn builtin_files() -> &'static [(&'static str, &'static str)] {
+        FILES
+    }
+}

@@ -1,0 +1,191 @@
+//! The rows of a model file as written.
+//!
+//! **Invariant:** every table denies unknown fields; nothing here is judged beyond its type.
+
+use serde::Deserialize;
+
+use super::schema::{
+    AnnotationKind, BuiltinOp, ProtocolEffect, Returns, Runs, SeedKind, ShapeOp, ShapeQuery, TransformResult, TreeOp,
+    Yield,
+};
+
+/// `"key"` or `["key", "rng"]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    pub(super) fn into_vec(self) -> Vec<String> {
+        match self {
+            Self::One(name) => vec![name],
+            Self::Many(names) => names,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLibrary {
+    pub name: String,
+    pub versions: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAlias {
+    pub from: OneOrMany,
+    pub to: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum EffectName {
+    Seed,
+    Split,
+    Fold,
+    Clone,
+    KeyData,
+    Wrap,
+    Sample,
+    Consume,
+    Observe,
+    Forward,
+    Pure,
+    Shape,
+    Fabricate,
+    Number,
+    ShapeOf,
+    Supply,
+    Transform,
+    Tree,
+    Factory,
+    Builtin,
+}
+
+/// `op` names an operation of the effect's own list, so its type depends on the effect.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Op {
+    Shape(ShapeOp),
+    Tree(TreeOp),
+    Query(ShapeQuery),
+    Builtin(BuiltinOp),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct RawCallable {
+    pub path: Option<String>,
+    #[serde(default)]
+    pub paths: Vec<String>,
+    #[serde(default)]
+    pub params: Vec<String>,
+    pub effect: EffectName,
+    pub since: Option<String>,
+    pub removed: Option<String>,
+    pub key: Option<OneOrMany>,
+    pub seed: Option<String>,
+    pub kind: Option<SeedKind>,
+    pub num: Option<String>,
+    pub data: Option<String>,
+    pub of: Option<OneOrMany>,
+    pub numeric: Option<bool>,
+    pub op: Option<String>,
+    pub makes: Option<RawMakes>,
+    pub runs: Option<Runs>,
+    pub returns: Option<Returns>,
+    pub function: Option<String>,
+    #[serde(default)]
+    pub branches: Vec<String>,
+    pub chosen: Option<String>,
+    pub cond: Option<String>,
+    pub axes: Option<String>,
+    pub out_axes: Option<String>,
+    pub carry: Option<String>,
+    pub over: Option<OneOrMany>,
+    pub length: Option<String>,
+    pub lower: Option<String>,
+    pub upper: Option<String>,
+    pub operands: Option<OneOrMany>,
+    pub packed: Option<bool>,
+    pub leading: Option<usize>,
+    pub result: Option<TransformResult>,
+    pub aux: Option<String>,
+    pub traced: Option<bool>,
+}
+
+/// What a factory makes: a callable without a path of its own.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMakes {
+    pub params: Vec<String>,
+    pub effect: EffectName,
+    pub key: Option<OneOrMany>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ConstructName {
+    Stream,
+    Record,
+    Plain,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawClass {
+    pub path: Option<String>,
+    #[serde(default)]
+    pub paths: Vec<String>,
+    #[serde(default)]
+    pub params: Vec<String>,
+    pub construct: ConstructName,
+    pub seeds: Option<OneOrMany>,
+    pub consumes: Option<OneOrMany>,
+    pub frozen: Option<bool>,
+    pub call: Option<Yield>,
+    pub next: Option<Yield>,
+    pub methods: Option<std::collections::BTreeMap<String, Yield>>,
+    pub otherwise: Option<Yield>,
+}
+
+/// A number of axes, or `"shape"` where the subscript tells it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawRank {
+    Known(u8),
+    Told(String),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAnnotation {
+    pub path: Option<String>,
+    #[serde(default)]
+    pub paths: Vec<String>,
+    pub kind: AnnotationKind,
+    pub rank: Option<RawRank>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawKeyPlace {
+    pub position: Option<usize>,
+    #[serde(default)]
+    pub names: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct RawProtocol {
+    pub method: OneOrMany,
+    pub libraries: Vec<String>,
+    #[serde(default)]
+    pub key: RawKeyPlace,
+    pub effect: ProtocolEffect,
+    #[serde(default)]
+    pub min_positional: usize,
+    pub max_positional: Option<usize>,
+}
