@@ -2,4 +2,12 @@
 //!
 //! **Invariant:** forgetting is always sound. Only must-equality of derivations makes a fact.
 
+pub mod domain;
 pub mod facts;
+mod heap;
+mod interp;
+mod log;
+mod program;
+
+pub use interp::analyse;
+pub use program::{Program, Resolver};

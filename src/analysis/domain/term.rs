@@ -89,8 +89,8 @@ pub enum Term {
     Attribute(TermId, Name, u32),
     /// An element of a value, at an epoch of the value's contents.
     Item(TermId, TermId, u32),
-    /// The buffer of a key, or numbers computed from it.
-    Words(TermId),
+    /// The buffer of a key, or the word of it with this index.
+    Words(TermId, Option<u8>),
 }
 
 /// The arena of terms.
@@ -240,7 +240,7 @@ impl Terms {
                 | Term::Children(a)
                 | Term::Clone(a, _)
                 | Term::Attribute(a, _, _)
-                | Term::Words(a) => work.push(*a),
+                | Term::Words(a, _) => work.push(*a),
                 Term::Child(a, b) | Term::Fold(a, b) | Term::Item(a, b, _) => work.extend([*a, *b]),
                 Term::Operate(_, parts) | Term::Apply(_, parts) => work.extend(parts.iter()),
                 Term::Choice(parts) => work.extend(parts.iter().map(|(_, part)| part)),

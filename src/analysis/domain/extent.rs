@@ -1,0 +1,179 @@
+//! Which keys of an array a consumption covers, and whether two consumptions must share one.
+//!
+//! **Invariant:** [`must_overlap`] answers `true` only if every run in which both consumptions happen has a key in both. Two
+//! views are assumed not to be empty: a program that maps over an empty array of keys draws nothing.
+
+use super::term::{TermId, Terms};
+
+/// Keys of one family (the children of one key, or the elements of one array that came from outside).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// The family is a single key.
+    Single,
+    /// The element with this index.
+    Index(TermId),
+    /// Elements `start, start + step, …`, `length` of them where it is known.
+    Range {
+        /// First index.
+        start: TermId,
+        /// Difference of neighbours, not zero.
+        step: i64,
+        /// Number of elements, where it is known.
+        length: Option<TermId>,
+        /// Whether the last element of the family, or its neighbour within a step, is covered.
+        to_end: bool,
+    },
+    /// Some elements, at least one, not known which.
+    Some,
+}
+
+impl Extent {
+    /// All elements.
+    pub fn whole(terms: &mut Terms, length: Option<TermId>) -> Self {
+        Self::Range { start: terms.int(0), step: 1, length, to_end: true }
+    }
+
+    /// Whether it certainly covers every element of the family.
+    pub fn is_whole(self, terms: &Terms) -> bool {
+        matches!(self, Self::Range { start, step: 1, to_end: true, .. } if terms.as_int(start) == Some(0))
+    }
+}
+
+/// Largest number of elements that is enumerated to compare two strided views.
+const ENUMERATED: i128 = 64;
+
+/// Whether two consumptions of one family must share a key.
+pub fn must_overlap(terms: &Terms, a: Extent, b: Extent) -> bool {
+    match (a, b) {
+        (Extent::Single, _) | (_, Extent::Single) => true,
+        (Extent::Some, other) | (other, Extent::Some) => other.is_whole(terms),
+        (Extent::Index(i), Extent::Index(j)) => i == j,
+        (Extent::Index(i), range @ Extent::Range { .. }) | (range @ Extent::Range { .. }, Extent::Index(i)) => {
+            range.is_whole(terms) && within_length(terms, i, range) || contains(terms, range, i)
+        }
+        (Extent::Range { .. }, Extent::Range { .. }) => ranges_overlap(terms, a, b),
+    }
+}
+
+/// Whether an index that is known to be in range of *a* split can be told to be within this whole range too: with unequal
+/// lengths only an index below both is.
+fn within_length(terms: &Terms, index: TermId, range: Extent) -> bool {
+    let Extent::Range { length, .. } = range else { return false };
+    match (terms.as_int(index), length.and_then(|length| terms.as_int(length))) {
+        (Some(index), Some(length)) => index < length,
+        _ => true,
+    }
+}
+
+fn contains(terms: &Terms, range: Extent, index: TermId) -> bool {
+    let Extent::Range { start, step, length, to_end } = range else { return false };
+    if start == index {
+        return true;
+    }
+    let Some(offset) = terms.difference(index, start) else { return false };
+    let step = i128::from(step);
+    if step == 0 || offset % step != 0 || offset / step < 0 {
+        return false;
+    }
+    match length.and_then(|length| terms.as_int(length)) {
+        Some(length) => offset / step < length,
+        None => to_end && step > 0,
+    }
+}
+
+fn ranges_overlap(terms: &Terms, a: Extent, b: Extent) -> bool {
+    let (
+        Extent::Range { start: start_a, step: step_a, length: length_a, to_end: end_a },
+        Extent::Range { start: start_b, step: step_b, length: length_b, to_end: end_b },
+    ) = (a, b)
+    else {
+        return false;
+    };
+    if a.is_whole(terms) || b.is_whole(terms) || start_a == start_b {
+        return true;
+    }
+    let bounds = |length: Option<TermId>| length.and_then(|length| terms.as_int(length));
+    if let Some(offset) = terms.difference(start_b, start_a) {
+        // Indices relative to the start of `a`.
+        let known_a = bounds(length_a);
+        let known_b = bounds(length_b);
+        if step_a == 1 && step_b == 1 {
+            let before_end_of_a = known_a.map_or(end_a, |length| offset < length);
+            let before_end_of_b = known_b.map_or(end_b, |length| -offset < length);
+            return if offset >= 0 { before_end_of_a } else { before_end_of_b };
+        }
+        let count = |known: Option<i128>, to_end: bool| known.or(to_end.then_some(ENUMERATED)).map(|n| n.min(ENUMERATED));
+        if let (Some(count_a), Some(count_b)) = (count(known_a, end_a), count(known_b, end_b)) {
+            return (0..count_a).any(|i| {
+                (0..count_b).any(|j| i * i128::from(step_a) == offset + j * i128::from(step_b))
+            });
+        }
+        return false;
+    }
+    // `keys[m:]` and `keys[n:]` share the last key.
+    end_a && end_b && step_a == 1 && step_b == 1
+}
+
+/// Whether two consumptions of one family can certainly share no key.
+pub fn disjoint(terms: &Terms, a: Extent, b: Extent) -> bool {
+    match (a, b) {
+        (Extent::Index(i), Extent::Index(j)) => terms.distinct(i, j),
+        (Extent::Index(i), Extent::Range { start, step, length, .. })
+        | (Extent::Range { start, step, length, .. }, Extent::Index(i)) => {
+            let Some(offset) = terms.difference(i, start) else { return false };
+            let step = i128::from(step);
+            if step == 0 {
+                return false;
+            }
+            offset / step < 0
+                || offset % step != 0
+                || length.and_then(|length| terms.as_int(length)).is_some_and(|length| offset / step >= length)
+        }
+        (
+            Extent::Range { start: start_a, step: 1, length: length_a, .. },
+            Extent::Range { start: start_b, step: 1, length: length_b, .. },
+        ) => {
+            let ends_before = |start: TermId, length: Option<TermId>, other: TermId| {
+                let Some(gap) = terms.difference(other, start) else { return length == Some(other) };
+                length.and_then(|length| terms.as_int(length)).is_some_and(|length| length <= gap)
+            };
+            ends_before(start_a, length_a, start_b) || ends_before(start_b, length_b, start_a)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn range(terms: &mut Terms, start: i128, step: i64, length: i128) -> Extent {
+        Extent::Range { start: terms.int(start), step, length: Some(terms.int(length)), to_end: false }
+    }
+
+    proptest! {
+        #[test]
+        fn overlap_of_known_ranges_is_intersection(
+            start_a in 0i128..12, start_b in 0i128..12,
+            step_a in 1i64..4, step_b in 1i64..4,
+            length_a in 1i128..8, length_b in 1i128..8,
+        ) {
+            let mut terms = Terms::default();
+            let a = range(&mut terms, start_a, step_a, length_a);
+            let b = range(&mut terms, start_b, step_b, length_b);
+            let members = |start: i128, step: i64, length: i128| -> Vec<i128> {
+                (0..length).map(|i| start + i * i128::from(step)).collect()
+            };
+            let in_a = members(start_a, step_a, length_a);
+            let in_b = members(start_b, step_b, length_b);
+            let really = in_a.iter().any(|i| in_b.contains(i));
+            // A whole array is only known to be one through `to_end`, which these ranges do not claim.
+            prop_assert_eq!(must_overlap(&terms, a, b), really);
+            prop_assert_eq!(must_overlap(&terms, a, b), must_overlap(&terms, b, a));
+            if disjoint(&terms, a, b) {
+                prop_assert!(!really);
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Values: small sets of guarded alternatives.
+//!
+//! **Invariant:** the guards of a value's alternatives exclude each other and alternatives are pairwise different; a value with
+//! more than [`ALTERNATIVES`] of them is replaced by something fresh. The order of alternatives means nothing.
+
+use std::rc::Rc;
+
+use crate::analysis::facts::KeyKind;
+use crate::ir::{FunctionId, Name};
+
+use super::guard::{Guard, Guards};
+use super::term::TermId;
+
+/// Most alternatives that a value keeps.
+pub const ALTERNATIVES: usize = 8;
+
+/// Handle of a heap object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId(pub u32);
+
+/// Handle of an environment: the variables of one activation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EnvironmentId(pub u32);
+
+/// Handle of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClassHandle(pub u32);
+
+/// Index of a module in the program.
+pub type ModuleIndex = usize;
+
+/// Handle of a derivation: one execution of a constructor, `split` or `fold_in`.
+pub type DerivationId = u32;
+
+/// One key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// How it was derived.
+    pub term: TermId,
+    /// Typed or raw.
+    pub kind: KeyKind,
+    /// Which execution derived it; two executions can derive equal keys.
+    pub derivation: DerivationId,
+}
+
+/// What is known of the order of the keys in a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Element `i` of the view is element `start + i * step` of the family.
+    Known,
+    /// The same keys in an order that is not known.
+    Permuted,
+    /// Some of the keys.
+    Subset,
+}
+
+/// The keys of an array.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Elements {
+    /// A view of a family of keys.
+    View {
+        /// The family: [`Term::Children`](super::term::Term::Children) or an array from outside.
+        family: TermId,
+        /// Index of the first element, flat.
+        start: TermId,
+        /// Difference of neighbours.
+        step: i64,
+        /// Whether the view reaches the end of the family.
+        to_end: bool,
+        /// What is known of the order.
+        order: Order,
+    },
+    /// Keys (or arrays of keys) put together along the first axis.
+    Listed(Rc<[Value]>),
+    /// Arrays joined along the first axis, or keys of which it is not known which stands where.
+    Joined(Rc<[Value]>),
+    /// Copies of one key.
+    Copies(Rc<Value>),
+}
+
+/// An array of keys.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Array {
+    /// Typed or raw.
+    pub kind: KeyKind,
+    /// Which execution derived it.
+    pub derivation: DerivationId,
+    /// Lengths of its axes (a raw array's buffer axis not counted), outermost first; absent where the rank is not known.
+    pub dims: Option<Rc<[Option<TermId>]>>,
+    /// Its keys.
+    pub elements: Elements,
+}
+
+/// A function with its environment and defaults.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Closure {
+    /// The module that defines it.
+    pub module: ModuleIndex,
+    /// The function.
+    pub function: FunctionId,
+    /// The environment it was defined in, where that is a function's.
+    pub environment: Option<EnvironmentId>,
+    /// Defaults, by parameter, bound at definition.
+    pub defaults: Rc<[(u32, Value)]>,
+    /// Number of the execution that made it.
+    pub identity: u32,
+    /// The class whose body defines it, for `super()`.
+    pub class: Option<ClassHandle>,
+}
+
+/// A function wrapped by a transform, with the arguments that the transform was given.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Wrapped {
+    /// Canonical path of the transform.
+    pub transform: Name,
+    /// The arguments of the transform's own call, the function excluded.
+    pub options: Rc<[(Name, Value)]>,
+    /// The function; absent in a decorator that waits for it.
+    pub function: Option<Value>,
+}
+
+/// A function with some arguments bound.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Partial {
+    /// The function.
+    pub function: Value,
+    /// Bound positional arguments.
+    pub positional: Vec<Value>,
+    /// Bound keyword arguments.
+    pub keywords: Vec<(Name, Value)>,
+}
+
+/// One alternative, without its guard.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Val {
+    /// Whatever is known by its term only: numbers, constants, inputs, results of unknown calls.
+    Term(TermId),
+    /// A key.
+    Key(Key),
+    /// An array of keys.
+    Array(Rc<Array>),
+    /// The buffer of a key, or the word of it with this index.
+    Words(Key, Option<u8>),
+    /// A tuple.
+    Tuple(Rc<[Value]>),
+    /// A slice object: start, stop, step.
+    Slice(Rc<[Value]>),
+    /// A mutable object.
+    Object(ObjectId),
+    /// A function.
+    Function(Rc<Closure>),
+    /// A function with its receiver.
+    Method(Rc<(Value, Value)>),
+    /// A method of something that has none in sight: receiver and name.
+    UnknownMethod(Rc<(Value, Name)>),
+    /// A class of the program.
+    Class(ClassHandle),
+    /// A module of the program.
+    Module(ModuleIndex),
+    /// A name of a library, canonical.
+    Library(Name),
+    /// A function under a transform.
+    Wrapped(Rc<Wrapped>),
+    /// A function with bound arguments.
+    Partial(Rc<Partial>),
+}
+
+/// An alternative and the paths on which it holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Alternative {
+    /// On which paths.
+    pub guard: Guard,
+    /// What.
+    pub val: Val,
+}
+
+/// A set of guarded alternatives; empty means unbound.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Value(smallvec::SmallVec<[Alternative; 1]>);
+
+impl Value {
+    /// The value that is `val` on every path.
+    pub fn of(val: Val) -> Self {
+        Self(smallvec::smallvec![Alternative { guard: Guard::TRUE, val }])
+    }
+
+    /// The value known by its term only.
+    pub fn term(term: TermId) -> Self {
+        Self::of(Val::Term(term))
+    }
+
+    /// No value: unbound.
+    pub fn unbound() -> Self {
+        Self::default()
+    }
+
+    /// Whether nothing is bound.
+    pub fn is_unbound(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The alternatives.
+    pub fn alternatives(&self) -> &[Alternative] {
+        &self.0
+    }
+
+    /// The one alternative, where there is one and it holds on every path.
+    pub fn single(&self) -> Option<&Val> {
+        match self.0.as_slice() {
+            [only] => Some(&only.val),
+            _ => None,
+        }
+    }
+
+    /// Adds an alternative; `guard` must exclude those of the others.
+    pub fn push(&mut self, guards: &mut Guards, guard: Guard, val: Val) {
+        if guard.is_false() {
+            return;
+        }
+        match self.0.iter_mut().find(|alternative| alternative.val == val) {
+            Some(alternative) => alternative.guard = guards.or(alternative.guard, guard),
+            None => self.0.push(Alternative { guard, val }),
+        }
+    }
+
+    /// The value restricted to the paths of `guard`.
+    #[must_use]
+    pub fn restricted(&self, guards: &mut Guards, guard: Guard) -> Self {
+        if guard.is_true() {
+            return self.clone();
+        }
+        let mut result = Self::default();
+        for alternative in &self.0 {
+            let both = guards.and(alternative.guard, guard);
+            result.push(guards, both, alternative.val.clone());
+        }
+        result
+    }
+
+    /// The value that is `self` on the paths of `guard` and `other` on the rest.
+    #[must_use]
+    pub fn join(&self, guards: &mut Guards, guard: Guard, other: &Self) -> Self {
+        if guard.is_true() || self == other {
+            return self.clone();
+        }
+        let mut result = self.restricted(guards, guard);
+        for alternative in &other.0 {
+            let rest = guards.without(alternative.guard, guard);
+            result.push(guards, rest, alternative.val.clone());
+        }
+        result
+    }
+
+    /// Whether the value has more alternatives than are kept.
+    pub fn is_too_various(&self) -> bool {
+        self.0.len() > ALTERNATIVES
+    }
+}

@@ -1,0 +1,351 @@
+//! Attributes, and what was written to things from outside.
+//!
+//! **Invariant:** an attribute of something from outside is one term until its contents may have changed.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
+use crate::analysis::facts::{Reference, ReferenceKind};
+use crate::analysis::heap::{Entry, Item, Kind, Object};
+use crate::finding::Place;
+use crate::ir::{Name, Op};
+
+use super::{Frame, Interp};
+
+impl<'p> Interp<'p> {
+    /// A new object.
+    pub(super) fn allocate(&mut self, kind: Kind, text: &str, place: Option<Place>) -> ObjectId {
+        let symbol = self.terms.fresh(Symbol::Opaque, text, place);
+        self.allocate_with(kind, symbol, None, true)
+    }
+
+    pub(super) fn allocate_with(
+        &mut self,
+        kind: Kind,
+        symbol: TermId,
+        class: Option<ClassHandle>,
+        open: bool,
+    ) -> ObjectId {
+        let id = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
+        self.objects.push(Object { kind, attributes: BTreeMap::new(), class, symbol, epoch: 0, open });
+        id
+    }
+
+    /// `object.name`
+    pub(super) fn attribute(&mut self, frame: &mut Frame<'p>, object: &Value, name: &Name, op: &'p Op) -> Value {
+        let object = self.possible(object);
+        let place = self.place(frame, op.span);
+        self.on_alternatives(&object, |this, val| this.attribute_of_val(frame, val, name, place))
+    }
+
+    pub(super) fn attribute_of_val(&mut self, frame: &mut Frame<'p>, val: &Val, name: &Name, place: Place) -> Value {
+        match val {
+            Val::Library(path) => {
+                let joined = format!("{path}.{name}");
+                let rooted: Name = self.program.models.rooted(&joined, self.program.roots).into();
+                self.note_reference(frame, &rooted, ReferenceKind::Value, place);
+                if let Some(module) = self.project_module(frame.module, &rooted) {
+                    return Value::of(Val::Module(module));
+                }
+                Value::of(Val::Library(rooted))
+            }
+            Val::Module(module) => self.module_member(frame, *module, name, place),
+            Val::Object(object) => self.object_attribute(frame, *object, name, place),
+            Val::Class(class) => match self.class_attribute(*class, name) {
+                Some(value) => value,
+                None => self.opaque(name.clone(), Some(place)),
+            },
+            Val::Key(_) | Val::Array(_) => self.key_attribute(frame, val, name, place),
+            Val::Term(term) => self.term_attribute(frame, *term, name, place),
+            Val::Tuple(_) | Val::Wrapped(_) | Val::Partial(_) | Val::Function(_) | Val::UnknownMethod(_) => {
+                Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(val.clone()), name.clone()))))
+            }
+            _ => self.opaque(name.clone(), Some(place)),
+        }
+    }
+
+    fn term_attribute(&mut self, frame: &Frame<'p>, term: TermId, name: &Name, place: Place) -> Value {
+        if let Some(shadow) = self.shadows.get(&term)
+            && let Some(value) = self.objects[shadow.0 as usize].attributes.get(name).cloned()
+        {
+            return self.possible(&value);
+        }
+        if &**name == "_impl" || &**name == "_rules" {
+            // Private parts of a key's dtype: named by their chain.
+            if let Term::Attribute(_, outer, _) = self.terms.get(term)
+                && &**outer == "dtype"
+            {
+                let path: Name = format!("key.dtype.{name}").into();
+                self.note_reference(frame, &path, ReferenceKind::Value, place);
+            }
+        }
+        let epoch = self.epoch_of(term);
+        let attribute = self.terms.intern(Term::Attribute(term, name.clone(), epoch));
+        self.log.origins.entry(attribute).or_insert(place);
+        Value::term(attribute)
+    }
+
+    fn object_attribute(&mut self, frame: &mut Frame<'p>, id: ObjectId, name: &Name, place: Place) -> Value {
+        let object = &self.objects[id.0 as usize];
+        if let Some(value) = object.attributes.get(name).cloned() {
+            let value = self.possible(&value);
+            if !value.is_unbound() {
+                return value;
+            }
+        }
+        let object = &self.objects[id.0 as usize];
+        match &object.kind {
+            Kind::Instance => {}
+            Kind::Stream(path) => {
+                let path = path.clone();
+                if let Some(crate::models::Construct::Stream { .. }) =
+                    self.program.models.class(&path).map(|class| &class.construct)
+                {
+                    return Value::of(Val::UnknownMethod(std::rc::Rc::new((
+                        Value::of(Val::Object(id)),
+                        name.clone(),
+                    ))));
+                }
+            }
+            _ => {
+                return Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(Val::Object(id)), name.clone()))));
+            }
+        }
+        let (symbol, epoch, class) = (object.symbol, object.epoch, object.class);
+        if let Some(class) = class
+            && let Some(value) = self.class_attribute(class, name)
+        {
+            return self.bound_attribute(frame, &Value::of(Val::Object(id)), class, &value, place);
+        }
+        let attribute = self.terms.intern(Term::Attribute(symbol, name.clone(), epoch));
+        self.log.origins.entry(attribute).or_insert(place);
+        if let Some(declared) = class.and_then(|class| self.field_evidence(class, name, attribute)) {
+            return declared;
+        }
+        Value::term(attribute)
+    }
+
+    /// A class attribute seen through an instance: functions become methods, properties run.
+    pub(super) fn bound_attribute(
+        &mut self,
+        frame: &mut Frame<'p>,
+        receiver: &Value,
+        class: ClassHandle,
+        value: &Value,
+        place: Place,
+    ) -> Value {
+        match value.single() {
+            Some(Val::Function(_)) => {
+                Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
+            }
+            Some(Val::Partial(partial)) => match partial.keywords.first() {
+                // Descriptors are kept as a function with a mark.
+                Some((mark, _)) if &**mark == "<property>" => {
+                    let args = super::bind::Args::positional(vec![receiver.clone()]);
+                    self.call_value(frame, &partial.function.clone(), args, Some(place))
+                }
+                Some((mark, _)) if &**mark == "<static>" => partial.function.clone(),
+                Some((mark, _)) if &**mark == "<class>" => Value::of(Val::Method(std::rc::Rc::new((
+                    Value::of(Val::Class(class)),
+                    partial.function.clone(),
+                )))),
+                _ => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
+            },
+            Some(Val::Wrapped(_)) => {
+                Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
+            }
+            _ => value.clone(),
+        }
+    }
+
+    /// `object.name = value`
+    pub(super) fn store_attribute(
+        &mut self,
+        frame: &mut Frame<'p>,
+        object: &Value,
+        name: &Name,
+        value: &Value,
+        op: &'p Op,
+    ) {
+        let object = self.possible(object);
+        self.note_store(frame, value, &object, Some(name), op);
+        for alternative in object.alternatives().to_vec() {
+            let before = self.pc;
+            self.pc = self.guards.and(before, alternative.guard);
+            let id = match &alternative.val {
+                Val::Object(id) => Some(*id),
+                Val::Term(term) => Some(self.shadow_of(*term)),
+                _ => None,
+            };
+            if let Some(id) = id {
+                if let Some(setter) = self.setter_of(id, name) {
+                    let args = super::bind::Args::positional(vec![Value::of(alternative.val.clone()), value.clone()]);
+                    let place = self.place(frame, op.span);
+                    self.call_value(frame, &setter, args, Some(place));
+                    self.pc = before;
+                    continue;
+                }
+                let old = match self.objects[id.0 as usize].attributes.get(name) {
+                    Some(old) => old.clone(),
+                    None => {
+                        let object = &self.objects[id.0 as usize];
+                        let (symbol, epoch) = (object.symbol, object.epoch);
+                        Value::term(self.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
+                    }
+                };
+                let new = self.written(value, &old);
+                self.objects[id.0 as usize].attributes.insert(name.clone(), new);
+            }
+            self.pc = before;
+        }
+    }
+
+    /// The setter of a property of this name.
+    fn setter_of(&mut self, id: ObjectId, name: &Name) -> Option<Value> {
+        let class = self.objects[id.0 as usize].class?;
+        let value = self.class_attribute(class, name)?;
+        match value.single() {
+            Some(Val::Partial(partial)) => {
+                partial.keywords.iter().find(|(mark, _)| &**mark == "<setter>").map(|(_, setter)| setter.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// The object that holds what was written to something from outside.
+    pub(super) fn shadow_of(&mut self, term: TermId) -> ObjectId {
+        if let Some(id) = self.shadows.get(&term) {
+            return *id;
+        }
+        let id = self.allocate_with(Kind::Instance, term, None, true);
+        self.shadows.insert(term, id);
+        id
+    }
+
+    /// How often the contents of something from outside may have changed.
+    pub(super) fn epoch_of(&self, term: TermId) -> u32 {
+        self.shadows.get(&term).map_or(0, |id| self.objects[id.0 as usize].epoch)
+    }
+
+    fn item_name(term: TermId) -> Name {
+        format!("[{}]", term.0).into()
+    }
+
+    /// What was written in sight to an item of something from outside.
+    pub(super) fn shadow_item(&mut self, base: TermId, key: TermId) -> Option<Value> {
+        let id = self.shadows.get(&base)?;
+        let value = self.objects[id.0 as usize].attributes.get(&Self::item_name(key)).cloned()?;
+        Some(self.possible(&value))
+    }
+
+    /// Writes an item of something from outside: other items may alias it unless both keys are literals.
+    pub(super) fn shadow_store(&mut self, base: TermId, key: TermId, value: &Value) {
+        let id = self.shadow_of(base);
+        if self.terms.is_constant(key) {
+            let name = Self::item_name(key);
+            let epoch = self.objects[id.0 as usize].epoch;
+            let old = match self.objects[id.0 as usize].attributes.get(&name) {
+                Some(old) => old.clone(),
+                None => Value::term(self.terms.intern(Term::Item(base, key, epoch))),
+            };
+            let new = self.written(value, &old);
+            self.objects[id.0 as usize].attributes.insert(name, new);
+        } else {
+            let object = &mut self.objects[id.0 as usize];
+            object.attributes.retain(|name, _| !name.starts_with('['));
+            object.epoch += 1;
+        }
+    }
+
+    /// Something unknown may have changed the contents of what is mutable here.
+    pub(super) fn havoc(&mut self, value: &Value) {
+        for alternative in value.alternatives() {
+            match &alternative.val {
+                Val::Object(id) => self.havoc_object(*id),
+                Val::Term(term) if matches!(self.terms.get(*term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) => {
+                    let id = self.shadow_of(*term);
+                    self.havoc_object(id);
+                }
+                Val::Method(method) => {
+                    let receiver = method.0.clone();
+                    self.havoc(&receiver);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn havoc_object(&mut self, id: ObjectId) {
+        self.mutations += 1;
+        let object = &mut self.objects[id.0 as usize];
+        object.epoch += 1;
+        match &mut object.kind {
+            Kind::List { unknown, .. } => *unknown = true,
+            Kind::Dict { unknown, .. } => *unknown = true,
+            Kind::Iterator(_, position) => *position = None,
+            Kind::Set(_) | Kind::Stream(_) => {}
+            Kind::Instance => {
+                // A frozen record keeps what it was given.
+                let frozen = object.class.is_some_and(|class| self.classes[class.0 as usize].frozen);
+                if frozen {
+                    object.epoch -= 1;
+                } else {
+                    object.attributes.clear();
+                }
+            }
+        }
+        if let Kind::List { items, unknown: true } = &mut self.objects[id.0 as usize].kind {
+            items.clear();
+        }
+        if let Kind::Dict { entries, unknown: true } = &mut self.objects[id.0 as usize].kind {
+            entries.clear();
+        }
+    }
+
+    /// The entries of a mapping, and whether there may be others.
+    pub(super) fn entries_of(&mut self, value: &Value) -> Option<(Vec<Entry>, bool)> {
+        let value = self.possible(value);
+        match value.single()? {
+            Val::Object(id) => match &self.objects[id.0 as usize].kind {
+                Kind::Dict { entries, unknown } => Some((entries.clone(), *unknown)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// `list += items` and `extend`.
+    pub(super) fn extend_list(&mut self, id: ObjectId, added: Option<Vec<Item>>) {
+        self.mutations += 1;
+        let guard = if self.guards.without(self.alive, self.pc).is_false() { Guard::TRUE } else { self.pc };
+        let added: Option<Vec<Item>> = added.map(|items| {
+            items
+                .into_iter()
+                .map(|item| Item { guard: self.guards.and(item.guard, guard), value: item.value })
+                .collect()
+        });
+        if let Kind::List { items, unknown } = &mut self.objects[id.0 as usize].kind {
+            match added {
+                Some(added) => items.extend(added),
+                None => *unknown = true,
+            }
+        }
+    }
+
+    /// Notes a reference to a library name.
+    pub(super) fn note_reference(&mut self, frame: &Frame<'p>, path: &str, kind: ReferenceKind, place: Place) {
+        if frame.module != self.home {
+            return;
+        }
+        let written = Name::from(path);
+        self.log.references.push(Reference {
+            place,
+            path: path.to_owned(),
+            written: written.to_string(),
+            kind,
+            function: frame.code.qualified.to_string(),
+        });
+    }
+}

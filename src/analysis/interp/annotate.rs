@@ -1,0 +1,229 @@
+//! Annotations as evidence that a value is a key.
+//!
+//! **Invariant:** an annotation adds to what is known of a value; it never replaces what the program computed.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{Array, Elements, Key, ModuleIndex, Order, Val, Value};
+use crate::analysis::facts::{KeyKind, ReferenceKind};
+use crate::analysis::heap::Kind;
+use crate::finding::Place;
+use crate::ir::{Annotation, Name};
+use crate::models::{AnnotationKind, AnnotationRank};
+use crate::text::Span;
+
+use super::{Frame, Interp};
+
+/// What an annotation says.
+#[derive(Clone, Copy)]
+struct Evidence {
+    kind: KeyKind,
+    rank: Option<u8>,
+}
+
+impl<'p> Interp<'p> {
+    /// `x: Annotation = value`
+    pub(super) fn annotated(
+        &mut self,
+        frame: &mut Frame<'p>,
+        value: &Value,
+        annotation: &Annotation,
+        _span: Span,
+    ) -> Value {
+        self.annotated_in(frame.module, value, annotation)
+    }
+
+    /// The value with what an annotation (read in this module) adds.
+    pub(super) fn annotated_in(&mut self, module: ModuleIndex, value: &Value, annotation: &Annotation) -> Value {
+        let Some(Val::Term(term)) = value.single() else { return value.clone() };
+        let term = *term;
+        if self.terms.is_constant(term) {
+            return value.clone();
+        }
+        if let Some(path) = self.annotated_stream(module, annotation) {
+            let object = self.allocate_with(Kind::Stream(path), term, None, true);
+            return Value::of(Val::Object(object));
+        }
+        if let Some(class) = self.annotated_class(module, annotation)
+            && matches!(self.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..))
+        {
+            let object = match self.shadows.get(&term) {
+                Some(object) => *object,
+                None => {
+                    let object = self.allocate_with(Kind::Instance, term, Some(class), true);
+                    self.shadows.insert(term, object);
+                    object
+                }
+            };
+            return Value::of(Val::Object(object));
+        }
+        let Some(evidence) = self.evidence_of(module, annotation) else { return value.clone() };
+        self.log.declared.insert(term);
+        match evidence.rank {
+            Some(0) => {
+                Value::of(Val::Key(Key { term, kind: evidence.kind, derivation: 0 }))
+            }
+            Some(rank) => {
+                let start = self.terms.int(0);
+                let dims: Vec<Option<TermId>> = (0..rank).map(|_| None).collect();
+                let elements =
+                    Elements::View { family: term, start, step: 1, to_end: true, order: Order::Known };
+                Value::of(Val::Array(Rc::new(Array {
+                    kind: evidence.kind,
+                    derivation: 0,
+                    dims: Some(dims.into()),
+                    elements,
+                })))
+            }
+            None => value.clone(),
+        }
+    }
+
+    fn annotated_stream(&mut self, module: ModuleIndex, annotation: &Annotation) -> Option<Name> {
+        match annotation {
+            Annotation::Path(path, _) => {
+                let path = self.annotation_path(module, path)?;
+                let class = self.program.models.class(&path)?;
+                matches!(class.construct, crate::models::Construct::Stream { .. }).then(|| class.path.as_str().into())
+            }
+            _ => None,
+        }
+    }
+
+    fn annotated_class(
+        &mut self,
+        module: ModuleIndex,
+        annotation: &Annotation,
+    ) -> Option<crate::analysis::domain::value::ClassHandle> {
+        let Annotation::Path(path, _) = annotation else { return None };
+        let mut value = self.modules.get(&module)?.globals.get(path.first()?)?.clone();
+        for name in &path[1..] {
+            let Some(Val::Module(inner)) = value.single() else { return None };
+            value = self.modules.get(inner)?.globals.get(name)?.clone();
+        }
+        match value.single() {
+            Some(Val::Class(class)) => Some(*class),
+            _ => None,
+        }
+    }
+
+    /// The qualified name that an annotation's path means in a module.
+    fn annotation_path(&self, module: ModuleIndex, path: &[Name]) -> Option<String> {
+        let first = path.first()?;
+        let root = match self.modules.get(&module).and_then(|state| state.globals.get(first)).and_then(Value::single) {
+            Some(Val::Library(library)) => library.to_string(),
+            Some(_) => return None,
+            None => return None,
+        };
+        let mut joined = root;
+        for name in &path[1..] {
+            joined.push('.');
+            joined.push_str(name);
+        }
+        Some(self.program.models.rooted(&joined, self.program.roots).into_owned())
+    }
+
+    fn evidence_of(&mut self, module: ModuleIndex, annotation: &Annotation) -> Option<Evidence> {
+        match annotation {
+            Annotation::Path(path, _) => {
+                let path = self.annotation_path(module, path)?;
+                let model = self.program.models.annotation(&path)?;
+                let rank = match model.rank {
+                    AnnotationRank::Known(rank) => Some(rank),
+                    AnnotationRank::Shape | AnnotationRank::Unknown => None,
+                };
+                Some(Evidence { kind: kind_of(model.kind), rank })
+            }
+            Annotation::Subscript(base, arguments) => {
+                if let Annotation::Path(path, _) = &**base {
+                    if let Some(full) = self.annotation_path(module, path)
+                        && let Some(model) = self.program.models.annotation(&full)
+                    {
+                        let rank = match model.rank {
+                            AnnotationRank::Shape => arguments.iter().find_map(shape_rank),
+                            AnnotationRank::Known(rank) => Some(rank),
+                            AnnotationRank::Unknown => None,
+                        };
+                        return Some(Evidence { kind: kind_of(model.kind), rank });
+                    }
+                    // `Optional[Key]`, `Annotated[Key, …]`, `Final[Key]`
+                    let last = path.last().map(|name| &**name);
+                    if matches!(last, Some("Optional" | "Annotated" | "Final" | "ClassVar" | "Union")) {
+                        return self.evidence_of_union(module, arguments);
+                    }
+                }
+                None
+            }
+            Annotation::Union(parts) => self.evidence_of_union(module, parts),
+            Annotation::Text(_) | Annotation::None | Annotation::Other => None,
+        }
+    }
+
+    /// Every member but `None` must be a key.
+    fn evidence_of_union(&mut self, module: ModuleIndex, parts: &[Annotation]) -> Option<Evidence> {
+        let mut found: Option<Evidence> = None;
+        for part in parts {
+            if matches!(part, Annotation::None | Annotation::Text(_)) {
+                continue;
+            }
+            let evidence = self.evidence_of(module, part)?;
+            found = Some(match found {
+                Some(other) => Evidence {
+                    kind: if other.kind == evidence.kind { other.kind } else { KeyKind::Unknown },
+                    rank: if other.rank == evidence.rank { other.rank } else { None },
+                },
+                None => evidence,
+            });
+        }
+        found
+    }
+
+    /// Notes the library names in an annotation.
+    pub(super) fn note_annotation(&mut self, frame: &Frame<'p>, annotation: &Annotation) {
+        match annotation {
+            Annotation::Path(path, span) => {
+                if let Some(full) = self.annotation_path(frame.module, path) {
+                    let place = Place { file: self.module(frame.module).file, span: *span };
+                    self.note_reference(frame, &full, ReferenceKind::Annotation, place);
+                }
+            }
+            Annotation::Subscript(base, arguments) => {
+                self.note_annotation(frame, base);
+                for argument in arguments {
+                    self.note_annotation(frame, argument);
+                }
+            }
+            Annotation::Union(parts) => {
+                for part in parts {
+                    self.note_annotation(frame, part);
+                }
+            }
+            Annotation::Text(_) | Annotation::None | Annotation::Other => {}
+        }
+    }
+}
+
+fn kind_of(kind: AnnotationKind) -> KeyKind {
+    match kind {
+        AnnotationKind::Typed => KeyKind::Typed,
+        AnnotationKind::Raw => KeyKind::Raw,
+        AnnotationKind::Unknown => KeyKind::Unknown,
+    }
+}
+
+/// Number of axes that a jaxtyping shape string names; variadic ones make it unknown.
+fn shape_rank(annotation: &Annotation) -> Option<u8> {
+    let text: &str = match annotation {
+        Annotation::Text(text) => text,
+        Annotation::Path(path, _) if path.len() == 1 => &path[0],
+        _ => return None,
+    };
+    if matches!(annotation, Annotation::Path(..)) && matches!(text, "Array" | "ArrayLike" | "Shaped") {
+        return None;
+    }
+    if text.contains("...") || text.contains('*') {
+        return None;
+    }
+    u8::try_from(text.split_whitespace().count()).ok()
+}

@@ -1,0 +1,215 @@
+//! Arguments of a call, and binding them to parameters.
+//!
+//! **Invariant:** an argument that cannot be placed makes the parameters it might go to unknown; it is never dropped silently.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::value::{Closure, Val, Value};
+use crate::analysis::heap::{Entry, Kind};
+use crate::finding::Place;
+use crate::ir::{Argument, Function, Name, ParameterKind};
+use crate::models::Callable;
+
+use super::{Frame, Interp};
+
+/// An argument.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arg {
+    /// The value.
+    pub value: Value,
+    /// As written, where it is a name or an attribute chain.
+    pub written: Option<Name>,
+}
+
+/// The arguments of a call.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Args {
+    /// By position.
+    pub positional: Vec<Arg>,
+    /// By keyword.
+    pub keywords: Vec<(Name, Arg)>,
+    /// `*xs` of unknown length: what was spread.
+    pub spread: Vec<Value>,
+    /// `**kw` of unknown keys: what was spread.
+    pub mappings: Vec<Value>,
+}
+
+impl Args {
+    /// Positional arguments only.
+    pub fn positional(values: Vec<Value>) -> Self {
+        let positional = values.into_iter().map(|value| Arg { value, written: None }).collect();
+        Self { positional, ..Self::default() }
+    }
+
+    /// The same with a first argument put before the others.
+    pub fn with_receiver(mut self, receiver: Value) -> Self {
+        self.positional.insert(0, Arg { value: receiver, written: None });
+        self
+    }
+
+    /// The keyword argument with this name.
+    pub fn keyword(&self, name: &str) -> Option<&Arg> {
+        self.keywords.iter().find(|(keyword, _)| &**keyword == name).map(|(_, arg)| arg)
+    }
+
+    /// The argument bound to a parameter of a model.
+    pub fn of(&self, callable: &Callable, name: &str) -> Option<&Arg> {
+        match callable.position(name) {
+            Some(position) if position < self.positional.len() => self.positional.get(position),
+            _ => self.keyword(name),
+        }
+    }
+
+    /// All arguments bound to a variadic parameter (or the one bound to a plain one).
+    pub fn all_of(&self, callable: &Callable, name: &str) -> Vec<&Arg> {
+        let name = name.trim_start_matches('*');
+        match callable.param(name).map(|param| param.kind) {
+            Some(crate::models::ParamKind::Rest) => {
+                let from = callable.position(name).unwrap_or(usize::MAX);
+                self.positional.iter().skip(from).collect()
+            }
+            Some(crate::models::ParamKind::KeywordRest) => self
+                .keywords
+                .iter()
+                .filter(|(keyword, _)| callable.param(keyword).is_none())
+                .map(|(_, arg)| arg)
+                .collect(),
+            _ => self.of(callable, name).into_iter().collect(),
+        }
+    }
+
+    /// Everything that is passed.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.positional
+            .iter()
+            .map(|arg| &arg.value)
+            .chain(self.keywords.iter().map(|(_, arg)| &arg.value))
+            .chain(self.spread.iter())
+            .chain(self.mappings.iter())
+    }
+}
+
+impl<'p> Interp<'p> {
+    /// The arguments of a call operation, known spreads expanded.
+    pub(super) fn arguments(&mut self, frame: &mut Frame<'p>, arguments: &[Argument]) -> Args {
+        let mut args = Args::default();
+        for argument in arguments {
+            match argument {
+                Argument::Positional(temp) => {
+                    let value = frame.temps[*temp as usize].clone();
+                    args.positional.push(Arg { value, written: Self::written_text(frame, *temp) });
+                }
+                Argument::Keyword(name, temp) => {
+                    let value = frame.temps[*temp as usize].clone();
+                    args.keywords.push((name.clone(), Arg { value, written: Self::written_text(frame, *temp) }));
+                }
+                Argument::Spread(temp) => {
+                    let value = frame.temps[*temp as usize].clone();
+                    match self.items_of(frame, &value) {
+                        Some(items) => {
+                            let spread = items.into_iter().map(|item| Arg { value: item.value, written: None });
+                            args.positional.extend(spread);
+                        }
+                        None => args.spread.push(value),
+                    }
+                }
+                Argument::SpreadMapping(temp) => {
+                    let value = frame.temps[*temp as usize].clone();
+                    match self.entries_of(&value) {
+                        Some((entries, unknown)) => {
+                            for entry in entries {
+                                if let crate::analysis::domain::term::Term::Text(name) = self.terms.get(entry.key) {
+                                    let name = name.clone();
+                                    args.keywords.push((name, Arg { value: entry.value, written: None }));
+                                }
+                            }
+                            if unknown {
+                                args.mappings.push(value);
+                            }
+                        }
+                        None => args.mappings.push(value),
+                    }
+                }
+            }
+        }
+        args
+    }
+
+    /// Binds arguments to the parameters of a function: one value for each slot of its frame.
+    pub(super) fn bind(
+        &mut self,
+        code: &Function,
+        closure: &Rc<Closure>,
+        mut args: Args,
+        place: Option<Place>,
+    ) -> Vec<Value> {
+        let mut slots = vec![Value::unbound(); code.slots.len()];
+        let mut positional = std::mem::take(&mut args.positional).into_iter();
+        let uncertain = !args.spread.is_empty();
+        for (index, parameter) in code.parameters.iter().enumerate() {
+            let keyword = |args: &mut Args| {
+                let found = args.keywords.iter().position(|(name, _)| *name == parameter.name)?;
+                Some(args.keywords.remove(found).1.value)
+            };
+            let bound = match parameter.kind {
+                ParameterKind::PositionalOnly => positional.next().map(|arg| arg.value),
+                ParameterKind::Normal => match positional.next() {
+                    Some(arg) => Some(arg.value),
+                    None => keyword(&mut args),
+                },
+                ParameterKind::KeywordOnly => keyword(&mut args),
+                ParameterKind::Variadic => {
+                    let rest: Vec<Value> = positional.by_ref().map(|arg| arg.value).collect();
+                    Some(if uncertain {
+                        self.opaque(parameter.name.clone(), place)
+                    } else {
+                        Value::of(Val::Tuple(rest.into()))
+                    })
+                }
+                ParameterKind::Keywords => {
+                    let mut entries = Vec::new();
+                    for (name, arg) in std::mem::take(&mut args.keywords) {
+                        if code.parameters.iter().any(|p| p.name == name && p.kind == ParameterKind::KeywordOnly) {
+                            args.keywords.push((name, arg));
+                            continue;
+                        }
+                        let key = self.terms.intern(crate::analysis::domain::term::Term::Text(name));
+                        let key_value = Value::term(key);
+                        entries.push(Entry { key, key_value, guard: Guard::TRUE, value: arg.value });
+                    }
+                    let kind = Kind::Dict { entries, unknown: !args.mappings.is_empty() };
+                    Some(Value::of(Val::Object(self.allocate(kind, "<kwargs>", place))))
+                }
+            };
+            let value = match bound {
+                Some(value) => value,
+                None if uncertain || !args.mappings.is_empty() => {
+                    let mapping = args.mappings.first().cloned();
+                    match mapping {
+                        Some(mapping) if parameter.kind != ParameterKind::PositionalOnly => {
+                            let name = self.terms.intern(crate::analysis::domain::term::Term::Text(parameter.name.clone()));
+                            self.item_by_term(&mapping, name)
+                        }
+                        _ => self.opaque(parameter.name.clone(), place),
+                    }
+                }
+                None => {
+                    let slot = u32::try_from(index).unwrap_or(u32::MAX);
+                    match closure.defaults.iter().find(|(parameter, _)| *parameter == slot) {
+                        Some((_, default)) => default.clone(),
+                        None => self.opaque(parameter.name.clone(), place),
+                    }
+                }
+            };
+            let value = match &parameter.annotation {
+                Some(annotation) => self.annotated_in(closure.module, &value, annotation),
+                None => value,
+            };
+            if let Some(slot) = slots.get_mut(index) {
+                *slot = value;
+            }
+        }
+        slots
+    }
+}

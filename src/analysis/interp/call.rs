@@ -1,0 +1,363 @@
+//! Calls.
+//!
+//! **Invariant:** a function of the program is run in place, below [`CALL_DEPTH`](super::CALL_DEPTH) activations and
+//! [`RECURSION`](super::RECURSION) of itself; anything else answers with something fresh and makes what it was given unknown.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, Val, Value};
+use crate::analysis::facts::Role;
+use crate::analysis::heap::{Environment, Kind, Source, Suspended};
+use crate::analysis::log::Activation;
+use crate::finding::Place;
+use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
+
+use super::bind::{Arg, Args};
+use super::{CALL_DEPTH, Frame, Idle, Interp, RECURSION};
+
+impl<'p> Interp<'p> {
+    pub(super) fn call_op(
+        &mut self,
+        frame: &mut Frame<'p>,
+        callee: Temp,
+        arguments: &'p [Argument],
+        op: &'p Op,
+    ) -> Value {
+        let function = frame.temps[callee as usize].clone();
+        let args = self.arguments(frame, arguments);
+        let place = self.place(frame, op.span);
+        let receiver = match &Self::op(frame, callee).kind {
+            OpKind::Attribute(object, name) => Some((frame.temps[*object as usize].clone(), name.clone())),
+            _ => None,
+        };
+        let written = Self::written_text(frame, callee);
+        self.call_written(frame, &function, args, place, receiver.as_ref(), written)
+    }
+
+    /// Calls a value that no source names.
+    pub(super) fn call_value(
+        &mut self,
+        frame: &mut Frame<'p>,
+        function: &Value,
+        args: Args,
+        place: Option<Place>,
+    ) -> Value {
+        let place = place.unwrap_or_else(|| self.place(frame, frame.code.span));
+        self.call_written(frame, function, args, place, None, None)
+    }
+
+    fn call_written(
+        &mut self,
+        frame: &mut Frame<'p>,
+        function: &Value,
+        args: Args,
+        place: Place,
+        receiver: Option<&(Value, Name)>,
+        written: Option<Name>,
+    ) -> Value {
+        let function = self.possible(function);
+        self.on_alternatives(&function, |this, val| {
+            this.call_val(frame, val, args.clone(), place, receiver, written.clone())
+        })
+    }
+
+    fn call_val(
+        &mut self,
+        frame: &mut Frame<'p>,
+        function: &Val,
+        args: Args,
+        place: Place,
+        receiver: Option<&(Value, Name)>,
+        written: Option<Name>,
+    ) -> Value {
+        match function {
+            Val::Function(closure) => self.call_function(frame, closure, args, place),
+            Val::Method(method) => {
+                let (receiver, function) = &**method;
+                let args = args.with_receiver(receiver.clone());
+                self.call_value(frame, function, args, Some(place))
+            }
+            Val::UnknownMethod(method) => {
+                let (receiver, name) = &**method;
+                self.call_method(frame, receiver, name, args, place, written)
+            }
+            Val::Class(class) => self.construct(frame, *class, args, place),
+            Val::Library(path) => {
+                let path = path.clone();
+                self.call_library(frame, &path, args, place, written)
+            }
+            Val::Wrapped(wrapped) => {
+                let wrapped = wrapped.clone();
+                self.call_wrapped(frame, &wrapped, args, place)
+            }
+            Val::Partial(partial) => {
+                let mut merged = Args { spread: args.spread, mappings: args.mappings, ..Args::default() };
+                let bound = partial.positional.iter().map(|value| Arg { value: value.clone(), written: None });
+                merged.positional = bound.chain(args.positional).collect();
+                for (name, value) in &partial.keywords {
+                    // A keyword given at the call overrides the bound one.
+                    if !args.keywords.iter().any(|(given, _)| given == name) {
+                        merged.keywords.push((name.clone(), Arg { value: value.clone(), written: None }));
+                    }
+                }
+                merged.keywords.extend(args.keywords);
+                self.call_value(frame, &partial.function, merged, Some(place))
+            }
+            Val::Object(object) => {
+                let dunder: Name = "__call__".into();
+                if let Kind::Stream(path) = &self.objects[object.0 as usize].kind {
+                    let path = path.clone();
+                    return self.call_stream(&path, place);
+                }
+                match self.instance_method(function, &dunder) {
+                    Some(method) => self.call_value(frame, &method, args, Some(place)),
+                    None => self.unresolved(frame, &args, place, receiver, written, Some(function)),
+                }
+            }
+            _ => match receiver {
+                Some((object, name)) => self.call_method(frame, &object.clone(), &name.clone(), args, place, written),
+                None => self.unresolved(frame, &args, place, None, written, Some(function)),
+            },
+        }
+    }
+
+    /// A call that nothing resolves: its result is fresh, keys given are consumed with low confidence, and mutable things
+    /// that reach it may have changed.
+    pub(super) fn unresolved(
+        &mut self,
+        frame: &mut Frame<'p>,
+        args: &Args,
+        place: Place,
+        receiver: Option<&(Value, Name)>,
+        written: Option<Name>,
+        callee: Option<&Val>,
+    ) -> Value {
+        let text = written.unwrap_or_else(|| match receiver {
+            Some((_, name)) => name.clone(),
+            None => "<call>".into(),
+        });
+        for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
+            self.consume(frame, arg, Role::Unresolved, &text, place);
+        }
+        let given: Vec<Value> = args.values().cloned().collect();
+        for value in &given {
+            self.havoc(value);
+            self.run_escaping(frame, value, place);
+        }
+        if let Some((receiver, _)) = receiver {
+            self.havoc(&receiver.clone());
+        }
+        if let Some(callee @ Val::Object(_)) = callee {
+            self.havoc(&Value::of(callee.clone()));
+        }
+        self.opaque(format!("{text}(…)"), Some(place))
+    }
+
+    /// Functions handed to something unknown may be run by it: they are looked at on their own later.
+    pub(super) fn run_escaping(&mut self, _frame: &mut Frame<'p>, value: &Value, _place: Place) {
+        for alternative in value.alternatives() {
+            if let Val::Function(closure) = &alternative.val
+                && let Some(idle) = self.idle.get_mut(&closure.identity)
+            {
+                idle.guard = self.guards.or(idle.guard, self.pc);
+            }
+        }
+    }
+
+    pub(super) fn make_function(
+        &mut self,
+        frame: &mut Frame<'p>,
+        function: FunctionId,
+        defaults: &[(u32, Temp)],
+        op: &'p Op,
+    ) -> Value {
+        let defaults = defaults.iter().map(|(index, temp)| (*index, frame.temps[*temp as usize].clone())).collect();
+        self.closures += 1;
+        let closure = Rc::new(Closure {
+            module: frame.module,
+            function,
+            environment: Some(frame.environment),
+            defaults,
+            identity: self.closures,
+            class: if frame.code.kind == crate::ir::FunctionKind::ClassBody { frame.class } else { None },
+        });
+        // Functions of a module or class body are analysed on their own; the others when nothing has run them.
+        let code = self.module(frame.module).function(function);
+        let nested = !matches!(
+            frame.code.kind,
+            crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody
+        ) || code.kind == crate::ir::FunctionKind::Lambda;
+        if nested && code.kind != crate::ir::FunctionKind::Generator {
+            let place = self.place(frame, op.span);
+            let guard = self.pc;
+            let idle = Idle { closure: closure.clone(), place, guard, transformed: false };
+            self.idle.insert(self.closures, idle);
+        }
+        Value::of(Val::Function(closure))
+    }
+
+    fn call_function(&mut self, frame: &mut Frame<'p>, closure: &Rc<Closure>, args: Args, place: Place) -> Value {
+        let code = self.module(closure.module).function(closure.function);
+        self.idle.remove(&closure.identity);
+        if !code.effects.is_empty() {
+            return self.declared_call(frame, code, closure, &args, place);
+        }
+        let running = self.stack.iter().filter(|entry| **entry == (closure.module, closure.function)).count();
+        if code.is_stub || running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
+            if !code.is_stub && frame.activation.depth >= CALL_DEPTH {
+                self.exhausted.get_or_insert((place, "call depth"));
+            }
+            for value in args.values().cloned().collect::<Vec<_>>() {
+                self.havoc(&value);
+            }
+            return self.opaque(format!("{}(…)", code.name), Some(place));
+        }
+        let slots = self.bind(code, closure, args, Some(place));
+        let environment = self.new_environment(slots, closure.environment);
+        if code.is_generator {
+            let suspended = Suspended {
+                module: closure.module,
+                function: closure.function,
+                environment,
+                class: closure.class,
+            };
+            return self.new_iterator(Source::Generator(Box::new(suspended)), Some(place));
+        }
+        let (value, _) =
+            self.activate(frame, closure.module, closure.function, environment, closure.class, place, false);
+        value
+    }
+
+    pub(super) fn new_environment(&mut self, slots: Vec<Value>, parent: Option<EnvironmentId>) -> EnvironmentId {
+        let id = EnvironmentId(u32::try_from(self.environments.len()).unwrap_or(u32::MAX));
+        self.environments.push(Environment { slots, parent });
+        id
+    }
+
+    /// Runs the body of a function below `frame`; the result and what it yields.
+    #[expect(clippy::too_many_arguments, reason = "an activation is just these parts")]
+    pub(super) fn activate(
+        &mut self,
+        frame: &Frame<'p>,
+        module: ModuleIndex,
+        function: FunctionId,
+        environment: EnvironmentId,
+        class: Option<ClassHandle>,
+        place: Place,
+        root: bool,
+    ) -> (Value, Vec<(Guard, Value)>) {
+        self.activations += 1;
+        let activation = Rc::new(Activation {
+            id: self.activations,
+            caller: Some((frame.activation.clone(), place)),
+            module,
+            function,
+            depth: frame.activation.depth + 1,
+            root,
+        });
+        self.run_frame(module, function, environment, class, activation)
+    }
+
+    pub(super) fn run_frame(
+        &mut self,
+        module: ModuleIndex,
+        function: FunctionId,
+        environment: EnvironmentId,
+        class: Option<ClassHandle>,
+        activation: Rc<Activation>,
+    ) -> (Value, Vec<(Guard, Value)>) {
+        let code = self.module(module).function(function);
+        let mut frame = Frame {
+            module,
+            function,
+            code,
+            environment,
+            class,
+            temps: vec![Value::unbound(); code.ops.len()],
+            returns: Vec::new(),
+            yields: Vec::new(),
+            loops: Vec::new(),
+            left: Guard::FALSE,
+            activation,
+        };
+        self.stack.push((module, function));
+        let (entered, alive) = (self.pc, self.alive);
+        self.alive = entered;
+        self.block(&mut frame, &code.body);
+        self.stack.pop();
+        let mut after = self.pc;
+        let mut result = Value::unbound();
+        for (guard, value) in &frame.returns {
+            after = self.guards.or(after, *guard);
+            for alternative in value.alternatives() {
+                let both = self.guards.and(*guard, alternative.guard);
+                result.push(&mut self.guards, both, alternative.val.clone());
+            }
+        }
+        if !self.pc.is_false() || frame.returns.is_empty() {
+            let none = self.none();
+            let fell_through = self.pc;
+            for alternative in none.alternatives() {
+                result.push(&mut self.guards, fell_through, alternative.val.clone());
+            }
+        }
+        if result.is_too_various() {
+            result = self.opaque(format!("{}(…)", code.name), None);
+        }
+        if let [only] = result.alternatives() {
+            result = Value::of(only.val.clone());
+        }
+        // Paths that a raise ended in the callee are over for the caller, unless a `try` waits for them.
+        self.alive = if self.catching.borrow().is_empty() {
+            let dead = self.guards.without(entered, after);
+            self.guards.without(alive, dead)
+        } else {
+            alive
+        };
+        self.pc = after;
+        (result, frame.yields)
+    }
+
+    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended) -> Vec<(Guard, Value)> {
+        let place = self.place(frame, frame.code.span);
+        let iteration = self.iteration.clone();
+        let depth = std::mem::replace(&mut self.loop_depth, 0);
+        let before = self.pc;
+        let (_, yields) = self.activate(
+            frame,
+            suspended.module,
+            suspended.function,
+            suspended.environment,
+            suspended.class,
+            place,
+            false,
+        );
+        // A generator that never ends does not end its caller.
+        self.pc = before;
+        self.loop_depth = depth;
+        self.iteration = iteration;
+        yields
+    }
+
+    /// A call of a function whose comment declares what it does with its keys.
+    fn declared_call(
+        &mut self,
+        frame: &mut Frame<'p>,
+        code: &'p crate::ir::Function,
+        closure: &Rc<Closure>,
+        args: &Args,
+        place: Place,
+    ) -> Value {
+        let slots = self.bind(code, closure, args.clone(), Some(place));
+        let name = code.name.clone();
+        for declared in &code.effects {
+            let Some(slot) = code.parameters.iter().position(|p| p.name == declared.parameter) else { continue };
+            let value = slots.get(slot).cloned().unwrap_or_default();
+            if declared.effect == EffectWord::Consumes {
+                self.consume(frame, &Arg { value, written: None }, Role::Library, &name, place);
+            }
+        }
+        self.opaque(format!("{name}(…)"), Some(place))
+    }
+}

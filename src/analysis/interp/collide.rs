@@ -1,0 +1,106 @@
+//! Collisions: does a new event meet an earlier one?
+//!
+//! **Invariant:** a meeting is logged only if the two keys must be equal and some path reaches both events.
+
+use crate::analysis::domain::extent::must_overlap;
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::facts::Role;
+use crate::analysis::log::{Event, Meeting};
+use crate::finding::Confidence;
+
+use super::Interp;
+
+/// Most earlier events that one event is compared with.
+const COMPARED: usize = 64;
+
+impl Interp<'_> {
+    /// Compares an event with the earlier ones of its family.
+    pub(super) fn check_collisions(&mut self, index: usize) {
+        let family = self.log.events[index].target.family;
+        let Some(earlier) = self.log.by_family.get(&family).cloned() else { return };
+        let mut best: Option<Meeting> = None;
+        for first in earlier.into_iter().take(COMPARED) {
+            let Some(confidence) = self.meet(first, index) else { continue };
+            if best.as_ref().is_none_or(|best| best.confidence < confidence) {
+                best = Some(Meeting { first, second: index, confidence });
+            }
+        }
+        if let Some(meeting) = best {
+            let (first, second) = (&self.log.events[meeting.first], &self.log.events[meeting.second]);
+            if self.is_folded_into_another(first, second) {
+                return;
+            }
+            if meeting.confidence > Confidence::Low {
+                let term = second.target.term;
+                let family = second.target.family;
+                self.log.met.insert(term);
+                self.log.met.insert(family);
+            }
+            self.log.meetings.push(meeting);
+        }
+    }
+
+    /// Whether what the two keys were derived from has met already: then this meeting is a consequence.
+    fn is_folded_into_another(&self, first: &Event, second: &Event) -> bool {
+        first.target.derivation != second.target.derivation
+            && self.terms.ancestors(second.target.term).iter().any(|ancestor| self.log.met.contains(ancestor))
+    }
+
+    /// How certain it is that two events share a key, if it is at all.
+    fn meet(&mut self, first: usize, second: usize) -> Option<Confidence> {
+        let (a, b) = (self.log.events[first].clone(), self.log.events[second].clone());
+        let mut confidence = self.role_confidence(&a, &b)?;
+        if !must_overlap(&self.terms, a.target.extent, b.target.extent) {
+            return None;
+        }
+        if a.target.folded != b.target.folded {
+            // `fold_in(k, i)` is `split(k, n)[i]` by JAX's default implementation only.
+            confidence = confidence.min(Confidence::Medium);
+        }
+        if let (Some(x), Some(y)) = (self.derivation(a.target.derivation), self.derivation(b.target.derivation)) {
+            if x.number != y.number && !matches!(self.terms.get(a.target.term), Term::Seed(_)) {
+                confidence = confidence.min(Confidence::Medium);
+            }
+            if x.by_default || y.by_default {
+                confidence = confidence.min(Confidence::Medium);
+            }
+        }
+        let both = self.guards.and(a.guard, b.guard);
+        if !self.feasible(both) {
+            return None;
+        }
+        if self.needs_exception(both) {
+            confidence = Confidence::Low;
+        }
+        Some(confidence)
+    }
+
+    fn role_confidence(&self, a: &Event, b: &Event) -> Option<Confidence> {
+        match (a.role, b.role) {
+            (Role::Fold, Role::Fold) => None,
+            (Role::Fold, Role::Sample | Role::Library) | (Role::Sample | Role::Library, Role::Fold) => {
+                Some(Confidence::Low)
+            }
+            (Role::Fold, _) | (_, Role::Fold) => None,
+            (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
+            (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
+            (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
+            _ => Some(Confidence::High),
+        }
+    }
+
+    pub(super) fn derivation(&self, id: u32) -> Option<&crate::analysis::log::Derivation> {
+        self.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)
+    }
+
+    /// Whether every path of a guard goes through an exception edge.
+    fn needs_exception(&mut self, guard: Guard) -> bool {
+        let terms = &self.terms;
+        let is_edge = |literal: TermId| {
+            terms.symbol(literal).is_some_and(|info| info.symbol == Symbol::Path && &*info.text == "<raises>")
+        };
+        let without = self.guards.assume(guard, &|literal| is_edge(literal).then_some(false));
+        !self.feasible(without)
+    }
+}

@@ -1,0 +1,272 @@
+//! Classes of the program: their statement, their attributes, their instances.
+//!
+//! **Invariant:** attributes are looked up along the bases in order, each class once; what a base outside of the program may hold
+//! is unknown.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::value::{ClassHandle, Val, Value};
+use crate::analysis::heap::{ClassInfo, Kind};
+use crate::finding::Place;
+use crate::ir::{Argument, ClassId, Name, Op, ParameterKind, Temp};
+use crate::models::Construct;
+
+use super::bind::Args;
+use super::{Frame, Interp};
+
+/// Most classes that a lookup visits.
+const LINEAGE: usize = 24;
+
+impl<'p> Interp<'p> {
+    /// Runs a class statement.
+    pub(super) fn make_class(
+        &mut self,
+        frame: &mut Frame<'p>,
+        class: ClassId,
+        arguments: &'p [Argument],
+        temp: Temp,
+        op: &'p Op,
+    ) -> Value {
+        let mut bases = Vec::new();
+        for argument in arguments {
+            if let Argument::Positional(temp) = argument {
+                bases.push(frame.temps[*temp as usize].clone());
+            }
+        }
+        let info = self.module(frame.module).class(class);
+        let (mut record, mut frozen) = (false, false);
+        for base in &bases {
+            match base.single() {
+                Some(Val::Class(base)) => {
+                    record |= self.classes[base.0 as usize].record;
+                    frozen |= self.classes[base.0 as usize].frozen;
+                }
+                Some(Val::Library(path)) => {
+                    if let Some(Construct::Record { frozen: is_frozen }) =
+                        self.program.models.class(path).map(|class| &class.construct)
+                    {
+                        record = true;
+                        frozen |= *is_frozen;
+                    }
+                }
+                _ => {}
+            }
+        }
+        let handle = ClassHandle(u32::try_from(self.classes.len()).unwrap_or(u32::MAX));
+        self.classes.push(ClassInfo {
+            module: frame.module,
+            class,
+            bases,
+            attributes: BTreeMap::new(),
+            record,
+            frozen,
+            identity: temp,
+        });
+        let code = self.module(frame.module).function(info.body);
+        let environment = self.new_environment(vec![Value::unbound(); code.slots.len()], Some(frame.environment));
+        let place = self.place(frame, op.span);
+        self.activate(frame, frame.module, info.body, environment, Some(handle), place, true);
+        let slots = self.environments[environment.0 as usize].slots.clone();
+        let attributes = code
+            .slots
+            .iter()
+            .cloned()
+            .zip(slots)
+            .filter(|(name, value)| !value.is_unbound() && !name.starts_with('<'))
+            .collect();
+        self.classes[handle.0 as usize].attributes = attributes;
+        Value::of(Val::Class(handle))
+    }
+
+    /// The class and its bases within the program, in lookup order.
+    pub(super) fn lineage(&self, class: ClassHandle) -> Vec<ClassHandle> {
+        let mut order = Vec::new();
+        let mut work = vec![class];
+        while let Some(current) = work.pop() {
+            if order.contains(&current) || order.len() >= LINEAGE {
+                continue;
+            }
+            order.push(current);
+            for base in self.classes[current.0 as usize].bases.iter().rev() {
+                if let Some(Val::Class(base)) = base.single() {
+                    work.push(*base);
+                }
+            }
+        }
+        order
+    }
+
+    /// Whether all bases are part of the program (or `object`).
+    pub(super) fn is_closed(&self, class: ClassHandle) -> bool {
+        self.lineage(class).iter().all(|class| {
+            self.classes[class.0 as usize].bases.iter().all(|base| match base.single() {
+                Some(Val::Class(_)) => true,
+                Some(Val::Library(path)) => {
+                    &**path == "builtins.object"
+                        || matches!(
+                            self.program.models.class(path).map(|class| &class.construct),
+                            Some(Construct::Record { .. })
+                        )
+                }
+                _ => false,
+            })
+        })
+    }
+
+    /// What a class or its bases bind a name to.
+    pub(super) fn class_attribute(&self, class: ClassHandle, name: &Name) -> Option<Value> {
+        self.lineage(class)
+            .into_iter()
+            .find_map(|class| self.classes[class.0 as usize].attributes.get(name).cloned())
+    }
+
+    /// The same, beginning after a class: what `super()` sees.
+    pub(super) fn inherited_attribute(&self, after: ClassHandle, of: ClassHandle, name: &Name) -> Option<Value> {
+        let lineage = self.lineage(of);
+        let from = lineage.iter().position(|class| *class == after).map_or(0, |position| position + 1);
+        lineage[from..].iter().find_map(|class| self.classes[class.0 as usize].attributes.get(name).cloned())
+    }
+
+    /// A method of an instance, bound.
+    pub(super) fn instance_method(&mut self, val: &Val, name: &Name) -> Option<Value> {
+        let Val::Object(id) = val else { return None };
+        let class = self.objects[id.0 as usize].class?;
+        let function = self.class_attribute(class, name)?;
+        matches!(function.single(), Some(Val::Function(_) | Val::Wrapped(_)))
+            .then(|| Value::of(Val::Method(std::rc::Rc::new((Value::of(val.clone()), function)))))
+    }
+
+    /// `Class(…)`
+    pub(super) fn construct(&mut self, frame: &mut Frame<'p>, class: ClassHandle, args: Args, place: Place) -> Value {
+        let info = &self.classes[class.0 as usize];
+        let name = self.program.module(info.module).class(info.class).name.clone();
+        let open = !self.is_closed(class);
+        let symbol = self.terms.fresh(crate::analysis::domain::term::Symbol::Opaque, name.clone(), Some(place));
+        let object = self.allocate_with(Kind::Instance, symbol, Some(class), open);
+        let instance = Value::of(Val::Object(object));
+        let init: Name = "__init__".into();
+        if let Some(constructor) = self.instance_method(&Val::Object(object), &init) {
+            self.call_value(frame, &constructor, args, Some(place));
+            return instance;
+        }
+        let record = self.classes[class.0 as usize].record;
+        if !record {
+            // A constructor out of sight: the keys it is given may be consumed by it.
+            if open {
+                for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
+                    self.consume(frame, arg, crate::analysis::facts::Role::Unresolved, &name, place);
+                }
+            }
+            return instance;
+        }
+        let fields = self.fields_of(class);
+        let mut positional = args.positional.into_iter();
+        for (field, _) in &fields {
+            let given = match args.keywords.iter().find(|(name, _)| name == field) {
+                Some((_, arg)) => Some(arg.value.clone()),
+                None => positional.next().map(|arg| arg.value),
+            };
+            let value = given.or_else(|| self.class_attribute(class, field).filter(|default| !default.is_unbound()));
+            if let Some(value) = value {
+                let value = self.field_default(frame, &value, place);
+                self.objects[object.0 as usize].attributes.insert(field.clone(), value);
+            }
+        }
+        for (name, arg) in &args.keywords {
+            self.objects[object.0 as usize].attributes.entry(name.clone()).or_insert_with(|| arg.value.clone());
+        }
+        for hook in ["__post_init__", "setup"] {
+            let hook: Name = hook.into();
+            if let Some(method) = self.instance_method(&Val::Object(object), &hook)
+                && &*hook == "__post_init__"
+            {
+                self.call_value(frame, &method, Args::default(), Some(place));
+            }
+        }
+        instance
+    }
+
+    /// `field(default_factory=f)` calls `f` for each instance.
+    fn field_default(&mut self, frame: &mut Frame<'p>, value: &Value, place: Place) -> Value {
+        if let Some(Val::Partial(partial)) = value.single()
+            && let Some((mark, _)) = partial.keywords.first()
+        {
+            return match &**mark {
+                "<factory>" => self.call_value(frame, &partial.function.clone(), Args::default(), Some(place)),
+                "<default>" => partial.function.clone(),
+                _ => value.clone(),
+            };
+        }
+        value.clone()
+    }
+
+    /// The fields of a record, those of its bases first.
+    pub(super) fn fields_of(&self, class: ClassHandle) -> Vec<(Name, crate::ir::Annotation)> {
+        let mut fields: Vec<(Name, crate::ir::Annotation)> = Vec::new();
+        for class in self.lineage(class).into_iter().rev() {
+            let info = &self.classes[class.0 as usize];
+            for field in &self.program.module(info.module).class(info.class).fields {
+                if !fields.iter().any(|(name, _)| *name == field.name) {
+                    fields.push((field.name.clone(), field.annotation.clone()));
+                }
+            }
+        }
+        fields
+    }
+
+    /// What a class's field annotations say of an attribute.
+    pub(super) fn field_evidence(&mut self, class: ClassHandle, name: &Name, term: TermId) -> Option<Value> {
+        let (module, annotation) = self.lineage(class).into_iter().find_map(|class| {
+            let info = &self.classes[class.0 as usize];
+            let class = self.program.module(info.module).class(info.class);
+            class
+                .fields
+                .iter()
+                .find(|field| field.name == *name)
+                .map(|field| (info.module, field.annotation.clone()))
+        })?;
+        let value = Value::term(term);
+        Some(self.annotated_in(module, &value, &annotation))
+    }
+
+    /// A copy of a record with some fields replaced: `dataclasses.replace`, `.replace(…)`, `._replace(…)`.
+    pub(super) fn replaced(&mut self, value: &Value, args: &Args, place: Place) -> Value {
+        let value = value.clone();
+        self.on_alternatives(&value, |this, val| {
+            let (symbol, class, mut attributes, open) = match val {
+                Val::Object(id) if matches!(this.objects[id.0 as usize].kind, Kind::Instance) => {
+                    let object = &this.objects[id.0 as usize];
+                    (object.symbol, object.class, object.attributes.clone(), object.open)
+                }
+                Val::Term(term) => {
+                    let attributes = this
+                        .shadows
+                        .get(term)
+                        .map(|id| this.objects[id.0 as usize].attributes.clone())
+                        .unwrap_or_default();
+                    (*term, None, attributes, true)
+                }
+                _ => return this.opaque("<replaced>", Some(place)),
+            };
+            if !args.mappings.is_empty() {
+                return this.opaque("<replaced>", Some(place));
+            }
+            for (name, arg) in &args.keywords {
+                attributes.insert(name.clone(), arg.value.clone());
+            }
+            let copy = this.allocate_with(Kind::Instance, symbol, class, open);
+            this.objects[copy.0 as usize].attributes = attributes;
+            Value::of(Val::Object(copy))
+        })
+    }
+
+    /// Whether a function is a method whose first parameter is its instance.
+    pub(super) fn takes_self(code: &crate::ir::Function) -> bool {
+        code.class.is_some()
+            && matches!(
+                code.parameters.first().map(|parameter| parameter.kind),
+                Some(ParameterKind::Normal | ParameterKind::PositionalOnly)
+            )
+    }
+}

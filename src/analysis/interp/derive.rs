@@ -1,0 +1,193 @@
+//! Sources and derivations: constructors, `split`, `fold_in`, `clone`, and streams.
+//!
+//! **Invariant:** a derived key's term says all that its key data depends on.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
+use crate::analysis::facts::{BufferOp, KeyKind, Role};
+use crate::analysis::log::Derivation;
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::models::SeedKind;
+
+use super::bind::Arg;
+use super::{Frame, Interp};
+
+/// Modulus of seeds while 64-bit integers are off, as is JAX's default.
+const SEED_MODULUS: i128 = 1 << 32;
+
+impl<'p> Interp<'p> {
+    pub(super) fn derived(
+        &mut self,
+        frame: &Frame<'p>,
+        place: Place,
+        callee: &Name,
+        term: TermId,
+        number: Option<TermId>,
+        by_default: bool,
+    ) -> DerivationId {
+        self.log.derivations.push(Derivation {
+            place,
+            activation: frame.activation.clone(),
+            callee: callee.clone(),
+            term,
+            number,
+            by_default,
+            iteration: self.iteration.clone(),
+            guard: self.pc,
+        });
+        u32::try_from(self.log.derivations.len()).unwrap_or(u32::MAX)
+    }
+
+    /// `key(seed)` or `PRNGKey(seed)`.
+    pub(super) fn seed(&mut self, frame: &mut Frame<'p>, seed: Option<&Arg>, kind: SeedKind, callee: &Name, place: Place) -> Value {
+        let kind = match kind {
+            SeedKind::Typed => KeyKind::Typed,
+            SeedKind::Raw => KeyKind::Raw,
+        };
+        let Some(seed) = seed else {
+            let term = self.terms.fresh(Symbol::Opaque, "<key>", Some(place));
+            let derivation = self.derived(frame, place, callee, term, None, false);
+            return Value::of(Val::Key(Key { term, kind, derivation }));
+        };
+        let value = seed.value.clone();
+        self.on_alternatives(&value, |this, val| {
+            if let Val::Words(key, word) = val {
+                // `PRNGKey(key[1])`: 32 bits of another key as a seed; for a fresh key the very same one.
+                this.buffer_use(frame, BufferOp::Reseed, *key, place, Self::reseed_text(callee, seed), true);
+                let data = this.term_of_val(val);
+                let term = this.reseeded(*key, *word, data);
+                let derivation = this.derived(frame, place, callee, term, None, false);
+                return Value::of(Val::Key(Key { term, kind, derivation }));
+            }
+            if let Val::Array(_) | Val::Key(_) = val {
+                let term = this.terms.fresh(Symbol::Opaque, "<key>", Some(place));
+                let derivation = this.derived(frame, place, callee, term, None, false);
+                return Value::of(Val::Key(Key { term, kind, derivation }));
+            }
+            let number = this.term_of_val(val);
+            let (number, by_default) = match this.terms.as_int(number) {
+                Some(value) if !(0..SEED_MODULUS).contains(&value) => {
+                    (this.terms.int(value.rem_euclid(SEED_MODULUS)), true)
+                }
+                Some(value) => (this.terms.int(value), false),
+                None => (number, false),
+            };
+            let term = this.terms.intern(Term::Seed(number));
+            let derivation = this.derived(frame, place, callee, term, None, by_default);
+            Value::of(Val::Key(Key { term, kind, derivation }))
+        })
+    }
+
+    /// The key made from a word of a fresh key: word 1 of `PRNGKey(s)` is `s`, word 0 is 0 (threefry, 64-bit integers off).
+    fn reseeded(&mut self, key: Key, word: Option<u8>, data: TermId) -> TermId {
+        let number = match (self.terms.get(key.term).clone(), word) {
+            (Term::Seed(number), Some(1)) => number,
+            (Term::Seed(_), Some(0)) => self.terms.int(0),
+            _ => data,
+        };
+        self.terms.intern(Term::Seed(number))
+    }
+
+    fn reseed_text(callee: &Name, seed: &Arg) -> String {
+        let short = callee.rsplit('.').next().unwrap_or(callee);
+        format!("{short}({})", seed.written.as_deref().unwrap_or("…"))
+    }
+
+    /// `split(key, num)`: consumes the parent, makes its children.
+    pub(super) fn split(
+        &mut self,
+        frame: &mut Frame<'p>,
+        key: &Arg,
+        num: Option<&Arg>,
+        callee: &Name,
+        place: Place,
+    ) -> Value {
+        let dims = self.split_dims(num);
+        let number = match dims.as_deref() {
+            Some([Some(only)]) => Some(*only),
+            _ => None,
+        };
+        self.consume(frame, key, Role::Split, callee, place);
+        let value = key.value.clone();
+        self.on_alternatives(&value, |this, val| {
+            let Some(parent) = this.as_key(val) else {
+                return this.opaque("<split>", Some(place));
+            };
+            let family = if this.terms.too_deep(parent.term) {
+                this.terms.fresh(Symbol::Opaque, "<children>", Some(place))
+            } else {
+                this.terms.intern(Term::Children(parent.term))
+            };
+            let derivation = this.derived(frame, place, callee, family, number, false);
+            let start = this.terms.int(0);
+            Value::of(Val::Array(Rc::new(Array {
+                kind: parent.kind,
+                derivation,
+                dims: dims.clone().map(Into::into),
+                elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
+            })))
+        })
+    }
+
+    fn split_dims(&mut self, num: Option<&Arg>) -> Option<Vec<Option<TermId>>> {
+        let Some(num) = num else { return Some(vec![Some(self.terms.int(2))]) };
+        match num.value.single().cloned() {
+            Some(Val::Tuple(parts)) => Some(parts.iter().map(|part| Some(self.term_of(part))).collect()),
+            Some(Val::Term(term)) => Some(vec![Some(term)]),
+            _ => Some(vec![None]),
+        }
+    }
+
+    /// `fold_in(key, data)`: derives one key, consumes nothing.
+    pub(super) fn fold_in(
+        &mut self,
+        frame: &mut Frame<'p>,
+        key: &Arg,
+        data: Option<&Arg>,
+        callee: &Name,
+        place: Place,
+    ) -> Value {
+        let number = match data {
+            Some(data) => self.term_of(&data.value.clone()),
+            None => self.terms.fresh(Symbol::Opaque, "<data>", Some(place)),
+        };
+        self.consume(frame, key, Role::Fold, callee, place);
+        let value = key.value.clone();
+        self.on_alternatives(&value, |this, val| {
+            let Some(parent) = this.as_key(val) else {
+                return this.opaque("<fold_in>", Some(place));
+            };
+            if let Val::Term(term) = val {
+                this.log.scalar_keys.insert(*term);
+            }
+            let term = if this.terms.too_deep(parent.term) {
+                this.terms.fresh(Symbol::Opaque, "<folded>", Some(place))
+            } else {
+                this.terms.intern(Term::Fold(parent.term, number))
+            };
+            let derivation = this.derived(frame, place, callee, term, None, false);
+            Value::of(Val::Key(Key { term, kind: parent.kind, derivation }))
+        })
+    }
+
+    /// `clone(key)`: the same key with a fresh licence.
+    pub(super) fn clone_key(&mut self, frame: &mut Frame<'p>, key: &Arg, callee: &Name, place: Place) -> Value {
+        let value = key.value.clone();
+        self.on_alternatives(&value, |this, val| {
+            let Some(parent) = this.as_key(val) else { return Value::of(val.clone()) };
+            this.loop_instances += 1;
+            let term = this.terms.intern(Term::Clone(parent.term, this.loop_instances));
+            let derivation = this.derived(frame, place, callee, term, None, false);
+            Value::of(Val::Key(Key { term, kind: parent.kind, derivation }))
+        })
+    }
+
+    /// A fresh key from a stateful source.
+    pub(super) fn supplied_key(&mut self, place: Place) -> Value {
+        let term = self.terms.fresh(Symbol::Opaque, "<supplied key>", Some(place));
+        Value::of(Val::Key(Key { term, kind: KeyKind::Unknown, derivation: 0 }))
+    }
+}

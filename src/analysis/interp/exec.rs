@@ -1,0 +1,514 @@
+//! Running blocks and operations.
+//!
+//! **Invariant:** an operation runs only while some path reaches it, and each costs one unit of fuel.
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Symbol, Term};
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::heap::{Entry, Item, Kind};
+use crate::ir::{Block, Collection, Constant, Element, Handler, Op, OpKind, Temp, Variable};
+
+use super::{Catching, Frame, Interp};
+
+/// Most exception edges that one `try` body makes.
+const EXCEPTION_EDGES: usize = 24;
+
+impl<'p> Interp<'p> {
+    /// Runs a block until its end or until no path is left.
+    pub(super) fn block(&mut self, frame: &mut Frame<'p>, block: &Block) {
+        for temp in block {
+            if self.pc.is_false() {
+                return;
+            }
+            let op = Self::op(frame, *temp);
+            if self.fuel == 0 {
+                let place = self.place(frame, op.span);
+                return self.exhaust(place, "operations");
+            }
+            self.fuel -= 1;
+            let value = self.run_op(frame, *temp, op);
+            frame.temps[*temp as usize] = value;
+        }
+    }
+
+    fn run_op(&mut self, frame: &mut Frame<'p>, temp: Temp, op: &'p Op) -> Value {
+        match &op.kind {
+            OpKind::Constant(constant) => self.constant(constant),
+            OpKind::Load(variable) => self.load(frame, variable, op),
+            OpKind::Store(variable, value) => {
+                let value = frame.temps[*value as usize].clone();
+                self.store(frame, variable, &value, op);
+                Value::unbound()
+            }
+            OpKind::Delete(variable) => {
+                self.delete(frame, variable);
+                Value::unbound()
+            }
+            OpKind::Attribute(object, name) => {
+                self.exception_edge(frame, false);
+                let object = frame.temps[*object as usize].clone();
+                self.attribute(frame, &object, name, op)
+            }
+            OpKind::StoreAttribute(object, name, value) => {
+                let (object, value) = (frame.temps[*object as usize].clone(), frame.temps[*value as usize].clone());
+                self.store_attribute(frame, &object, name, &value, op);
+                Value::unbound()
+            }
+            OpKind::DeleteAttribute(object, name) => {
+                let object = frame.temps[*object as usize].clone();
+                let gone = self.opaque(name.clone(), None);
+                self.store_attribute(frame, &object, name, &gone, op);
+                Value::unbound()
+            }
+            OpKind::Item(object, index) => {
+                self.exception_edge(frame, false);
+                let (value, place) = (frame.temps[*object as usize].clone(), *index);
+                let index = frame.temps[place as usize].clone();
+                self.item(frame, &value, &index, op, *object)
+            }
+            OpKind::StoreItem(object, index, value) => {
+                let [object, index, value] = [object, index, value].map(|t| frame.temps[*t as usize].clone());
+                self.store_item(frame, &object, &index, &value, op);
+                Value::unbound()
+            }
+            OpKind::DeleteItem(object, index) => {
+                let [object, index] = [object, index].map(|t| frame.temps[*t as usize].clone());
+                self.delete_item(&object, &index);
+                Value::unbound()
+            }
+            OpKind::Build(collection, elements) => self.build(frame, *collection, elements, op),
+            OpKind::Operate(operator, operands, augmented) => {
+                self.exception_edge(frame, false);
+                self.operate(frame, *operator, *operands, *augmented, op)
+            }
+            OpKind::Call(callee, arguments) => {
+                self.exception_edge(frame, true);
+                self.call_op(frame, *callee, arguments, op)
+            }
+            OpKind::Function(function, defaults) => self.make_function(frame, *function, defaults, op),
+            OpKind::Class(class, arguments) => self.make_class(frame, *class, arguments, temp, op),
+            OpKind::Import { path, whole } => self.import(frame, path, *whole, op),
+            OpKind::ImportFrom { level, module, name } => self.import_from(frame, *level, module, name, op),
+            OpKind::Unpack { value, count, star } => {
+                self.exception_edge(frame, false);
+                let source = frame.temps[*value as usize].clone();
+                self.unpack(frame, &source, *count, *star, op, *value)
+            }
+            OpKind::Project(unpacked, index) => match frame.temps[*unpacked as usize].single() {
+                Some(Val::Tuple(parts)) => parts.get(*index as usize).cloned().unwrap_or_default(),
+                _ => self.opaque("<part>", Some(self.place(frame, op.span))),
+            },
+            OpKind::Iterate(value) => {
+                let value = frame.temps[*value as usize].clone();
+                let place = self.place(frame, op.span);
+                self.touch_iterated(frame, &value, op);
+                self.iterator_of(frame, &value, Some(place))
+            }
+            OpKind::Next(iterator) => {
+                let iterator = frame.temps[*iterator as usize].clone();
+                let step = self.next_step(frame, &iterator, op.span);
+                step.value
+            }
+            OpKind::Append(container, element) => {
+                self.append(frame, *container, element);
+                Value::unbound()
+            }
+            OpKind::If { test, then, orelse } => {
+                let test = frame.temps[*test as usize].clone();
+                let holds = self.truth(&test);
+                self.branch(frame, holds, then, orelse);
+                Value::unbound()
+            }
+            OpKind::Loop { head, test, body, orelse } => {
+                self.run_loop(frame, head, *test, body, orelse, op);
+                Value::unbound()
+            }
+            OpKind::Try { body, handlers, orelse, finally } => {
+                self.run_try(frame, body, handlers, orelse, finally);
+                Value::unbound()
+            }
+            OpKind::Enter(manager) => {
+                let manager = frame.temps[*manager as usize].clone();
+                self.enter(frame, &manager, op)
+            }
+            OpKind::Leave(_) => Value::unbound(),
+            OpKind::Return(value) => {
+                let value = match value {
+                    Some(value) => frame.temps[*value as usize].clone(),
+                    None => self.none(),
+                };
+                self.note_return(frame, &value, op);
+                frame.returns.push((self.pc, value));
+                frame.left = self.guards.or(frame.left, self.pc);
+                self.alive = self.guards.without(self.alive, self.pc);
+                self.pc = Guard::FALSE;
+                Value::unbound()
+            }
+            OpKind::Raise(_) => {
+                self.raise();
+                Value::unbound()
+            }
+            OpKind::Break => {
+                if let Some(innermost) = frame.loops.last_mut() {
+                    innermost.breaks = self.guards.or(innermost.breaks, self.pc);
+                }
+                frame.left = self.guards.or(frame.left, self.pc);
+                self.pc = Guard::FALSE;
+                Value::unbound()
+            }
+            OpKind::Continue => {
+                if let Some(innermost) = frame.loops.last_mut() {
+                    innermost.continues = self.guards.or(innermost.continues, self.pc);
+                }
+                frame.left = self.guards.or(frame.left, self.pc);
+                self.pc = Guard::FALSE;
+                Value::unbound()
+            }
+            OpKind::Yield { value, from } => self.run_yield(frame, *value, *from, op),
+            OpKind::Await(value) => frame.temps[*value as usize].clone(),
+            OpKind::Annotate(value, annotation) => {
+                let value = frame.temps[*value as usize].clone();
+                self.annotated(frame, &value, annotation, op.span)
+            }
+            OpKind::Unsupported(writes) => {
+                for variable in writes {
+                    let unknown = self.opaque("<unsupported>", None);
+                    self.store(frame, variable, &unknown, op);
+                }
+                self.opaque("<unsupported>", Some(self.place(frame, op.span)))
+            }
+        }
+    }
+
+    pub(super) fn constant(&mut self, constant: &Constant) -> Value {
+        let term = match constant {
+            Constant::None => Term::None,
+            Constant::Bool(value) => Term::Bool(*value),
+            Constant::Int(value) => Term::Int(*value),
+            Constant::Float(value) => Term::Float(value.to_bits()),
+            Constant::Str(text) => Term::Text(text.clone()),
+            Constant::Ellipsis => Term::Apply("<ellipsis>".into(), Box::new([])),
+            Constant::BigInt | Constant::Other => {
+                return Value::term(self.terms.fresh(Symbol::Opaque, "<literal>", None));
+            }
+        };
+        Value::term(self.terms.intern(term))
+    }
+
+    fn load(&mut self, frame: &Frame<'p>, variable: &Variable, op: &Op) -> Value {
+        let value = match variable {
+            Variable::Local(slot) => {
+                self.environments[frame.environment.0 as usize].slots.get(*slot as usize).cloned().unwrap_or_default()
+            }
+            Variable::Outer(depth, slot) => self.outer(frame, *depth, *slot),
+            Variable::Global(name) => return self.load_global(frame, name, op),
+        };
+        if value.is_unbound() {
+            if let (Variable::Local(slot), crate::ir::FunctionKind::ClassBody) = (variable, frame.code.kind)
+                && let Some(name) = frame.code.slots.get(*slot as usize)
+            {
+                let name = name.clone();
+                return self.load_global(frame, &name, op);
+            }
+            let text = self.variable_text(frame, variable);
+            return self.opaque(text, Some(self.place(frame, op.span)));
+        }
+        self.possible(&value)
+    }
+
+    fn outer(&self, frame: &Frame<'p>, depth: u32, slot: u32) -> Value {
+        let mut environment = Some(frame.environment);
+        for _ in 0..depth {
+            environment = environment.and_then(|id| self.environments[id.0 as usize].parent);
+        }
+        environment
+            .and_then(|id| self.environments[id.0 as usize].slots.get(slot as usize).cloned())
+            .unwrap_or_default()
+    }
+
+    pub(super) fn store(&mut self, frame: &Frame<'p>, variable: &Variable, value: &Value, op: &Op) {
+        match variable {
+            Variable::Local(slot) => self.store_slot(frame.environment, *slot, value),
+            Variable::Outer(depth, slot) => {
+                let mut environment = Some(frame.environment);
+                for _ in 0..*depth {
+                    environment = environment.and_then(|id| self.environments[id.0 as usize].parent);
+                }
+                if let Some(environment) = environment {
+                    self.store_slot(environment, *slot, value);
+                }
+            }
+            Variable::Global(name) => self.store_global(frame, name, value, op),
+        }
+    }
+
+    pub(super) fn store_slot(
+        &mut self,
+        environment: crate::analysis::domain::value::EnvironmentId,
+        slot: u32,
+        value: &Value,
+    ) {
+        let Some(old) = self.environments[environment.0 as usize].slots.get(slot as usize).cloned() else { return };
+        let new = self.written(value, &old);
+        self.environments[environment.0 as usize].slots[slot as usize] = new;
+    }
+
+    fn delete(&mut self, frame: &Frame<'p>, variable: &Variable) {
+        if let Variable::Local(slot) = variable
+            && let Some(old) = self.environments[frame.environment.0 as usize].slots.get(*slot as usize).cloned()
+        {
+            let elsewhere = self.guards.without(self.alive, self.pc);
+            let kept = old.restricted(&mut self.guards, elsewhere);
+            self.environments[frame.environment.0 as usize].slots[*slot as usize] = kept;
+        }
+    }
+
+    /// Runs `then` on the paths of `holds` and `orelse` on the others.
+    pub(super) fn branch(&mut self, frame: &mut Frame<'p>, holds: Guard, then: &Block, orelse: &Block) {
+        let before = self.pc;
+        let then_paths = self.guards.and(before, holds);
+        let else_paths = self.guards.without(before, holds);
+        self.pc = if self.feasible(then_paths) { then_paths } else { Guard::FALSE };
+        self.block(frame, then);
+        let after_then = self.pc;
+        self.pc = if self.feasible(else_paths) { else_paths } else { Guard::FALSE };
+        self.block(frame, orelse);
+        self.pc = self.guards.or(after_then, self.pc);
+    }
+
+    /// An operation that may raise leaves an enclosing `try` with the state before it.
+    fn exception_edge(&mut self, frame: &Frame<'p>, call: bool) {
+        let catching = self.catching.clone();
+        let mut catching = catching.borrow_mut();
+        let Some(innermost) = catching.last_mut() else { return };
+        if innermost.depth != frame.activation.depth || innermost.seen == self.mutations || !call {
+            return;
+        }
+        if self.guards.support(innermost.raised).len() > EXCEPTION_EDGES {
+            return;
+        }
+        let literal = self.terms.fresh(Symbol::Path, "<raises>", None);
+        let raises = self.guards.literal(literal);
+        let paths = self.guards.and(self.pc, raises);
+        innermost.raised = self.guards.or(innermost.raised, paths);
+        innermost.seen = self.mutations;
+        self.pc = self.guards.without(self.pc, raises);
+    }
+
+    /// Ends the current paths with an exception.
+    pub(super) fn raise(&mut self) {
+        let catching = self.catching.clone();
+        let mut catching = catching.borrow_mut();
+        match catching.last_mut() {
+            Some(innermost) => innermost.raised = self.guards.or(innermost.raised, self.pc),
+            None => self.alive = self.guards.without(self.alive, self.pc),
+        }
+        self.pc = Guard::FALSE;
+    }
+
+    fn run_try(
+        &mut self,
+        frame: &mut Frame<'p>,
+        body: &Block,
+        handlers: &[Handler],
+        orelse: &Block,
+        finally: &Block,
+    ) {
+        let outer_left = std::mem::replace(&mut frame.left, Guard::FALSE);
+        let alive = self.alive;
+        let raised = if handlers.is_empty() && finally.is_empty() {
+            self.block(frame, body);
+            Guard::FALSE
+        } else {
+            self.catching.borrow_mut().push(Catching {
+                raised: Guard::FALSE,
+                depth: frame.activation.depth,
+                seen: u64::MAX,
+            });
+            self.block(frame, body);
+            self.catching.borrow_mut().pop().map_or(Guard::FALSE, |catching| catching.raised)
+        };
+        self.block(frame, orelse);
+        let mut after = self.pc;
+        let mut uncaught = raised;
+        for (index, handler) in handlers.iter().enumerate() {
+            if uncaught.is_false() {
+                break;
+            }
+            let last = index + 1 == handlers.len();
+            let caught = if handler.types.is_none() || last {
+                Guard::TRUE
+            } else {
+                let literal = self.terms.fresh(Symbol::Path, "<caught>", None);
+                self.guards.literal(literal)
+            };
+            self.pc = self.guards.and(uncaught, caught);
+            uncaught = self.guards.without(uncaught, caught);
+            if let Some(variable) = &handler.name {
+                let exception = self.opaque("<exception>", None);
+                if let Some(op) = handler.body.first().map(|temp| Self::op(frame, *temp)) {
+                    self.store(frame, variable, &exception, op);
+                }
+            }
+            self.block(frame, &handler.body);
+            after = self.guards.or(after, self.pc);
+        }
+        if !finally.is_empty() {
+            // `finally` sees the paths that left by `return`, `break`, `continue` or an exception, too.
+            let leaving = self.guards.or(frame.left, uncaught);
+            let before_alive = self.alive;
+            self.alive = self.guards.and(alive, Guard::TRUE);
+            self.pc = self.guards.or(after, leaving);
+            self.block(frame, finally);
+            after = self.guards.and(self.pc, after);
+            self.alive = before_alive;
+        }
+        if !uncaught.is_false() {
+            self.pc = uncaught;
+            self.raise();
+        }
+        self.pc = after;
+        frame.left = self.guards.or(outer_left, frame.left);
+    }
+
+    fn build(&mut self, frame: &mut Frame<'p>, collection: Collection, elements: &[Element], op: &'p Op) -> Value {
+        match collection {
+            Collection::Tuple | Collection::List | Collection::Set => {
+                let (items, unknown) = self.collect(frame, elements);
+                if collection == Collection::Tuple && !unknown && items.iter().all(|item| item.guard.is_true()) {
+                    return Value::of(Val::Tuple(items.into_iter().map(|item| item.value).collect()));
+                }
+                let kind = match collection {
+                    Collection::Set => Kind::Set(items),
+                    _ => Kind::List { items, unknown },
+                };
+                Value::of(Val::Object(self.allocate(kind, "<list>", Some(self.place(frame, op.span)))))
+            }
+            Collection::Dict => {
+                let mut entries: Vec<Entry> = Vec::new();
+                let mut unknown = false;
+                for element in elements {
+                    match element {
+                        Element::Pair(key, value) => {
+                            let key_value = frame.temps[*key as usize].clone();
+                            let value = frame.temps[*value as usize].clone();
+                            let key = self.term_of(&key_value);
+                            entries.retain(|entry| entry.key != key);
+                            entries.push(Entry { key, key_value, guard: Guard::TRUE, value });
+                        }
+                        Element::SpreadMapping(mapping) => {
+                            let mapping = frame.temps[*mapping as usize].clone();
+                            match self.entries_of(&mapping) {
+                                Some((spread, more)) => {
+                                    for entry in spread {
+                                        entries.retain(|old| old.key != entry.key);
+                                        entries.push(entry);
+                                    }
+                                    unknown |= more;
+                                }
+                                None => unknown = true,
+                            }
+                        }
+                        Element::Value(_) | Element::Spread(_) => unknown = true,
+                    }
+                }
+                let kind = Kind::Dict { entries, unknown };
+                Value::of(Val::Object(self.allocate(kind, "<dict>", Some(self.place(frame, op.span)))))
+            }
+            Collection::Slice => {
+                let parts: Vec<Value> = elements
+                    .iter()
+                    .map(|element| match element {
+                        Element::Value(value) => frame.temps[*value as usize].clone(),
+                        _ => Value::unbound(),
+                    })
+                    .collect();
+                Value::of(Val::Slice(parts.into()))
+            }
+            Collection::Text => {
+                let parts: Vec<_> = elements
+                    .iter()
+                    .filter_map(|element| match element {
+                        Element::Value(value) => Some(frame.temps[*value as usize].clone()),
+                        _ => None,
+                    })
+                    .collect();
+                let terms: Vec<_> = parts.iter().map(|part| self.term_of(part)).collect();
+                Value::term(self.terms.intern(Term::Apply("<text>".into(), terms.into())))
+            }
+        }
+    }
+
+    /// The elements of a display, with those of known iterables spread.
+    fn collect(&mut self, frame: &mut Frame<'p>, elements: &[Element]) -> (Vec<Item>, bool) {
+        let mut items = Vec::new();
+        let mut unknown = false;
+        for element in elements {
+            match element {
+                Element::Value(value) => {
+                    items.push(Item { guard: Guard::TRUE, value: frame.temps[*value as usize].clone() });
+                }
+                Element::Spread(value) => {
+                    let value = frame.temps[*value as usize].clone();
+                    match self.items_of(frame, &value) {
+                        Some(spread) => items.extend(spread),
+                        None => unknown = true,
+                    }
+                }
+                Element::Pair(..) | Element::SpreadMapping(_) => unknown = true,
+            }
+        }
+        (items, unknown)
+    }
+
+    /// Adds to what a comprehension builds, on the current paths.
+    fn append(&mut self, frame: &mut Frame<'p>, container: Temp, element: &Element) {
+        let Some(Val::Object(object)) = frame.temps[container as usize].single().cloned() else { return };
+        self.mutations += 1;
+        let guard = self.pc;
+        let added = match element {
+            Element::Value(value) => {
+                let value = frame.temps[*value as usize].clone();
+                Some((None, value))
+            }
+            Element::Pair(key, value) => {
+                let key_value = frame.temps[*key as usize].clone();
+                Some((Some(key_value), frame.temps[*value as usize].clone()))
+            }
+            Element::Spread(_) | Element::SpreadMapping(_) => None,
+        };
+        let Some((key, value)) = added else { return };
+        let key = key.map(|key_value| (self.term_of(&key_value), key_value));
+        match (&mut self.objects[object.0 as usize].kind, key) {
+            (Kind::List { items, .. } | Kind::Set(items), None) => items.push(Item { guard, value }),
+            (Kind::Dict { entries, .. }, Some((key, key_value))) => {
+                entries.push(Entry { key, key_value, guard, value });
+            }
+            _ => {}
+        }
+    }
+
+    fn run_yield(&mut self, frame: &mut Frame<'p>, value: Option<Temp>, from: bool, op: &'p Op) -> Value {
+        let value = match value {
+            Some(value) => frame.temps[value as usize].clone(),
+            None => self.none(),
+        };
+        if from {
+            match self.items_of(frame, &value) {
+                Some(items) => {
+                    for item in items {
+                        let guard = self.guards.and(self.pc, item.guard);
+                        frame.yields.push((guard, item.value));
+                    }
+                }
+                None => {
+                    let element = self.opaque("<yielded>", Some(self.place(frame, op.span)));
+                    frame.yields.push((self.pc, element));
+                }
+            }
+        } else {
+            frame.yields.push((self.pc, value));
+        }
+        self.opaque("<sent>", Some(self.place(frame, op.span)))
+    }
+}

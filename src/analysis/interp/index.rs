@@ -1,0 +1,655 @@
+//! Subscripts and unpacking.
+//!
+//! **Invariant:** indexing what may be a scalar key is judged by rank: an index that reaches a key's words is a misuse, whether JAX
+//! raises (typed) or goes on with numbers (raw).
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
+use crate::analysis::facts::{BufferOp, KeyKind};
+use crate::analysis::heap::{Entry, Item, Kind};
+use crate::ir::{Op, Temp};
+
+use super::arrays::slice_indices;
+use super::{Frame, Interp};
+
+/// One part of a subscript.
+enum Index {
+    /// `None`
+    NewAxis,
+    /// `...`
+    Ellipsis,
+    /// `a:b:c`
+    Slice([Option<TermId>; 3]),
+    /// A number.
+    At(TermId),
+    /// An array or list of indices, a mask.
+    Gather,
+}
+
+impl<'p> Interp<'p> {
+    /// `object[index]`
+    pub(super) fn item(
+        &mut self,
+        frame: &mut Frame<'p>,
+        object: &Value,
+        index: &Value,
+        op: &'p Op,
+        object_temp: Temp,
+    ) -> Value {
+        let object = self.possible(object);
+        let written = Self::written_text(frame, object_temp);
+        self.on_alternatives(&object, |this, val| this.item_of_val(frame, val, index, op, written.as_deref()))
+    }
+
+    fn item_of_val(
+        &mut self,
+        frame: &mut Frame<'p>,
+        val: &Val,
+        index: &Value,
+        op: &'p Op,
+        written: Option<&str>,
+    ) -> Value {
+        let place = self.place(frame, op.span);
+        match val {
+            Val::Tuple(parts) => self.sequence_item(&parts.clone(), index, place),
+            Val::Array(array) => self.array_item(frame, &array.clone(), index, op, written),
+            Val::Key(key) => self.key_item(frame, *key, index, op, written),
+            Val::Words(key, None) => {
+                let number = self.term_of(index);
+                let word = self.terms.as_int(number).and_then(|number| u8::try_from(number.rem_euclid(2)).ok());
+                match word {
+                    Some(word) => Value::of(Val::Words(*key, Some(word))),
+                    None => self.opaque("<word>", Some(place)),
+                }
+            }
+            Val::Object(object) => self.object_item(frame, *object, index, place),
+            Val::Term(term) => {
+                let parts = self.index_parts(frame, index);
+                match parts.as_slice() {
+                    [Index::At(number)] => {
+                        let epoch = self.epoch_of(*term);
+                        if self.log.declared.contains(term) || !self.terms.is_constant(*term) {
+                            self.note_index(frame, *term, place, written, index, false);
+                        }
+                        if let Some(value) = self.shadow_item(*term, *number) {
+                            return value;
+                        }
+                        Value::term(self.terms.intern(Term::Item(*term, *number, epoch)))
+                    }
+                    [Index::Slice(bounds)] if self.may_be_key(*term) => {
+                        let start = self.terms.int(0);
+                        let family = *term;
+                        let array = Array {
+                            kind: KeyKind::Unknown,
+                            derivation: 0,
+                            dims: None,
+                            elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
+                        };
+                        let mut one = array.clone();
+                        one.dims = Some(vec![None].into());
+                        let value = self.array_slice(&Rc::new(one), *bounds);
+                        if let Some(Val::Array(slice)) = value.single() {
+                            let mut slice = (**slice).clone();
+                            // How many axes there are besides the sliced one is not known.
+                            slice.dims = slice.dims.filter(|_| false);
+                            return self.slice_of_unknown(slice, value.clone());
+                        }
+                        value
+                    }
+                    [Index::NewAxis] => Value::term(*term),
+                    _ => {
+                        let term = *term;
+                        let index = self.term_of(index);
+                        Value::term(self.terms.intern(Term::Item(term, index, 0)))
+                    }
+                }
+            }
+            Val::Class(_) | Val::Library(_) => Value::of(val.clone()),
+            _ => self.opaque("<item>", Some(place)),
+        }
+    }
+
+    /// A slice of something that may be an array of keys: keeps its view, and its first length only.
+    fn slice_of_unknown(&mut self, _slice: Array, value: Value) -> Value {
+        value
+    }
+
+    fn sequence_item(&mut self, parts: &Rc<[Value]>, index: &Value, place: crate::finding::Place) -> Value {
+        match index.single() {
+            Some(Val::Slice(bounds)) => {
+                let bounds = bounds.clone();
+                match self.known_bounds(&bounds) {
+                    Some((lower, upper, step)) => {
+                        let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
+                        let chosen: Vec<Value> = slice_indices(lower, upper, step, length)
+                            .into_iter()
+                            .filter_map(|index| parts.get(index).cloned())
+                            .collect();
+                        Value::of(Val::Tuple(chosen.into()))
+                    }
+                    None => self.opaque("<slice>", Some(place)),
+                }
+            }
+            _ => {
+                let term = self.term_of(index);
+                match self.terms.as_int(term) {
+                    Some(number) => {
+                        let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
+                        let number = if number < 0 { number + length } else { number };
+                        let part = usize::try_from(number).ok().and_then(|number| parts.get(number));
+                        part.cloned().unwrap_or_else(|| self.opaque("<item>", Some(place)))
+                    }
+                    None => self.opaque("<item>", Some(place)),
+                }
+            }
+        }
+    }
+
+    /// Bounds of a slice that are absent or literal.
+    pub(super) fn known_bounds(&mut self, bounds: &[Value]) -> Option<(Option<i128>, Option<i128>, i128)> {
+        let mut known = [None; 3];
+        for (place, bound) in known.iter_mut().zip(bounds) {
+            let term = self.term_of(bound);
+            *place = match self.terms.get(term) {
+                Term::None => None,
+                _ => Some(self.terms.as_int(term)?),
+            };
+        }
+        Some((known[0], known[1], known[2].unwrap_or(1)))
+    }
+
+    fn index_parts(&mut self, frame: &mut Frame<'p>, index: &Value) -> Vec<Index> {
+        match index.single().cloned() {
+            Some(Val::Tuple(parts)) => parts.iter().flat_map(|part| self.index_parts(frame, part)).collect(),
+            Some(Val::Slice(bounds)) => {
+                let mut terms = [None; 3];
+                for (place, bound) in terms.iter_mut().zip(bounds.iter()) {
+                    let term = self.term_of(bound);
+                    *place = (!matches!(self.terms.get(term), Term::None)).then_some(term);
+                }
+                vec![Index::Slice(terms)]
+            }
+            Some(Val::Term(term)) => match self.terms.get(term) {
+                Term::None => vec![Index::NewAxis],
+                Term::Bool(_) => vec![Index::NewAxis],
+                Term::Apply(name, _) if &**name == "<ellipsis>" => vec![Index::Ellipsis],
+                // Arrays select several; a number selects one.
+                Term::Apply(name, _)
+                    if name.starts_with("jax.numpy.a") || name.starts_with("numpy.a") || &**name == "jax.numpy.nonzero" =>
+                {
+                    vec![Index::Gather]
+                }
+                Term::Operate(crate::ir::Operator::Eq | crate::ir::Operator::Lt | crate::ir::Operator::Not, _) => {
+                    vec![Index::Gather]
+                }
+                _ => vec![Index::At(term)],
+            },
+            Some(Val::Object(_) | Val::Array(_)) => vec![Index::Gather],
+            _ => {
+                let term = self.term_of(index);
+                vec![Index::At(term)]
+            }
+        }
+    }
+
+    /// `keys[…]`
+    fn array_item(
+        &mut self,
+        frame: &mut Frame<'p>,
+        array: &Rc<Array>,
+        index: &Value,
+        op: &'p Op,
+        written: Option<&str>,
+    ) -> Value {
+        let place = self.place(frame, op.span);
+        let parts = self.index_parts(frame, index);
+        let reached = parts.iter().filter(|part| !matches!(part, Index::NewAxis | Index::Ellipsis)).count();
+        let ellipsis = parts.iter().any(|part| matches!(part, Index::Ellipsis));
+        let last_at = matches!(parts.last(), Some(Index::At(_)));
+        if let Some(rank) = array.dims.as_ref().map(|dims| dims.len())
+            && (reached > rank || ellipsis && last_at && array.kind == KeyKind::Raw)
+            && let Some(key) = self.evident_key(&Val::Array(array.clone()))
+        {
+            let text = format!("{}[{}]", written.unwrap_or("…"), self.index_text(index));
+            self.buffer_use(frame, BufferOp::Index, key, place, text, array.kind == KeyKind::Typed);
+            return self.opaque("<words>", Some(place));
+        }
+        let mut value = Value::of(Val::Array(array.clone()));
+        match parts.as_slice() {
+            [Index::Slice([None, None, None]), Index::At(column)] => {
+                return self.column_of(array, 1, *column);
+            }
+            _ => {}
+        }
+        // Indices apply to successive axes: after a number the next axis is the first one.
+        let mut sliced = false;
+        for part in &parts {
+            let current = match value.single().cloned() {
+                Some(Val::Array(current)) => current,
+                _ => break,
+            };
+            value = match part {
+                Index::NewAxis => {
+                    let one = self.terms.int(1);
+                    let dims = current.dims.as_ref().map(|dims| {
+                        let mut dims = dims.to_vec();
+                        dims.insert(0, Some(one));
+                        dims.into()
+                    });
+                    if sliced {
+                        value
+                    } else {
+                        Value::of(Val::Array(Rc::new(Array { dims, ..(*current).clone() })))
+                    }
+                }
+                Index::Ellipsis => value,
+                _ if sliced => {
+                    return self.subset(&current);
+                }
+                Index::At(number) => self.array_element(&current, *number),
+                Index::Slice(bounds) => {
+                    sliced = true;
+                    self.array_slice(&current, *bounds)
+                }
+                Index::Gather => {
+                    sliced = true;
+                    self.subset(&current)
+                }
+            };
+        }
+        value
+    }
+
+    /// `key[…]` on one key.
+    fn key_item(&mut self, frame: &mut Frame<'p>, key: Key, index: &Value, op: &'p Op, written: Option<&str>) -> Value {
+        let place = self.place(frame, op.span);
+        let parts = self.index_parts(frame, index);
+        let reaching = parts.iter().any(|part| !matches!(part, Index::NewAxis | Index::Ellipsis));
+        if !reaching {
+            let axes = parts.iter().filter(|part| matches!(part, Index::NewAxis)).count();
+            if axes == 0 {
+                return Value::of(Val::Key(key));
+            }
+            let listed = self.listed(vec![Value::of(Val::Key(key))], key.kind);
+            return listed;
+        }
+        let symbolic = matches!(
+            self.terms.get(key.term),
+            Term::Symbol(_) | Term::Attribute(..) | Term::Item(..) | Term::Choice(_) | Term::Apply(..)
+        );
+        if symbolic && key.kind == KeyKind::Unknown && !self.log.declared.contains(&key.term) {
+            // What only looks like a key may be an array of them.
+            let number = self.term_of(index);
+            return Value::term(self.terms.intern(Term::Item(key.term, number, 0)));
+        }
+        let text = format!("{}[{}]", written.unwrap_or("…"), self.index_text(index));
+        self.buffer_use(frame, BufferOp::Index, key, place, text, key.kind == KeyKind::Typed);
+        if key.kind == KeyKind::Typed {
+            return self.opaque("<raises>", Some(place));
+        }
+        let word = match parts.as_slice() {
+            [Index::At(number)] => {
+                self.terms.as_int(*number).and_then(|number| u8::try_from(number.rem_euclid(2)).ok())
+            }
+            _ => None,
+        };
+        match word {
+            Some(word) => Value::of(Val::Words(key, Some(word))),
+            None => {
+                let words = self.terms.intern(Term::Words(key.term, None));
+                let number = self.term_of(index);
+                Value::term(self.terms.intern(Term::Item(words, number, 0)))
+            }
+        }
+    }
+
+    fn object_item(
+        &mut self,
+        frame: &mut Frame<'p>,
+        object: crate::analysis::domain::value::ObjectId,
+        index: &Value,
+        place: crate::finding::Place,
+    ) -> Value {
+        match self.objects[object.0 as usize].kind.clone() {
+            Kind::List { items, unknown } => {
+                let certain = !unknown && items.iter().all(|item| item.guard.is_true());
+                if certain {
+                    let parts: Rc<[Value]> = items.into_iter().map(|item| item.value).collect();
+                    if let Some(Val::Slice(_)) = index.single() {
+                        let value = self.sequence_item(&parts, index, place);
+                        return match value.single() {
+                            Some(Val::Tuple(parts)) => {
+                                let items =
+                                    parts.iter().map(|v| Item { guard: Guard::TRUE, value: v.clone() }).collect();
+                                let kind = Kind::List { items, unknown: false };
+                                Value::of(Val::Object(self.allocate(kind, "<list>", Some(place))))
+                            }
+                            _ => value,
+                        };
+                    }
+                    return self.sequence_item(&parts, index, place);
+                }
+                // Elements that are there on some paths only: an index is sure where all before it are there.
+                let term = self.term_of(index);
+                if let Some(number) = self.terms.as_int(term).and_then(|number| usize::try_from(number).ok())
+                    && let Some(item) = items.get(number)
+                    && items[..=number].windows(2).all(|pair| pair[0].guard == pair[1].guard || pair[0].guard.is_true())
+                    && !unknown
+                {
+                    return item.value.clone();
+                }
+                let symbol = self.term_of_val(&Val::Object(object));
+                Value::term(self.terms.intern(Term::Item(symbol, term, 0)))
+            }
+            Kind::Dict { entries, unknown } => {
+                let key = self.term_of(index);
+                self.dict_item(object, &entries, unknown, key)
+            }
+            Kind::Instance => {
+                let dunder: crate::ir::Name = "__getitem__".into();
+                if let Some(method) = self.instance_method(&Val::Object(object), &dunder) {
+                    let args = super::bind::Args::positional(vec![index.clone()]);
+                    return self.call_value(frame, &method, args, Some(place));
+                }
+                let symbol = self.term_of_val(&Val::Object(object));
+                let index = self.term_of(index);
+                Value::term(self.terms.intern(Term::Item(symbol, index, 0)))
+            }
+            Kind::Stream(path) => {
+                let given = self.stream_next(&path);
+                self.stream_result(given, &path, place)
+            }
+            Kind::Set(_) | Kind::Iterator(..) => self.opaque("<item>", Some(place)),
+        }
+    }
+
+    /// `d[key]`: the last entry written, path by path.
+    pub(super) fn dict_item(
+        &mut self,
+        object: crate::analysis::domain::value::ObjectId,
+        entries: &[Entry],
+        unknown: bool,
+        key: TermId,
+    ) -> Value {
+        let uncertain = |this: &Self, entry: &Entry| {
+            entry.key != key && !this.terms.distinct(entry.key, key) && !this.terms.is_constant(entry.key)
+        };
+        let symbol = self.term_of_val(&Val::Object(object));
+        let mut rest = Guard::TRUE;
+        let mut result = Value::unbound();
+        for entry in entries.iter().rev() {
+            if rest.is_false() {
+                break;
+            }
+            if entry.key == key {
+                let paths = self.guards.and(rest, entry.guard);
+                for alternative in entry.value.alternatives() {
+                    let both = self.guards.and(paths, alternative.guard);
+                    result.push(&mut self.guards, both, alternative.val.clone());
+                }
+                rest = self.guards.without(rest, entry.guard);
+            } else if uncertain(self, entry) {
+                return Value::term(self.terms.intern(Term::Item(symbol, key, 0)));
+            }
+        }
+        if !rest.is_false() && (unknown || result.is_unbound()) {
+            let item = self.terms.intern(Term::Item(symbol, key, 0));
+            result.push(&mut self.guards, rest, Val::Term(item));
+        }
+        if let [only] = result.alternatives() {
+            return Value::of(only.val.clone());
+        }
+        result
+    }
+
+    /// An item of a mapping, by the term of its key.
+    pub(super) fn item_by_term(&mut self, mapping: &Value, key: TermId) -> Value {
+        let mapping = mapping.clone();
+        self.on_alternatives(&mapping, |this, val| match val {
+            Val::Object(object) => match this.objects[object.0 as usize].kind.clone() {
+                Kind::Dict { entries, unknown } => this.dict_item(*object, &entries, unknown, key),
+                _ => {
+                    let symbol = this.term_of_val(val);
+                    Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
+                }
+            },
+            _ => {
+                let symbol = this.term_of_val(val);
+                Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
+            }
+        })
+    }
+
+    /// `object[index] = value`
+    pub(super) fn store_item(
+        &mut self,
+        frame: &mut Frame<'p>,
+        object: &Value,
+        index: &Value,
+        value: &Value,
+        op: &'p Op,
+    ) {
+        self.mutations += 1;
+        let object = self.possible(object);
+        let term = self.term_of(index);
+        self.note_store(frame, value, &object, None, op);
+        for alternative in object.alternatives().to_vec() {
+            let before = self.pc;
+            self.pc = self.guards.and(before, alternative.guard);
+            match &alternative.val {
+                Val::Object(id) => self.store_object_item(*id, term, index, value),
+                Val::Term(base) => self.shadow_store(*base, term, value),
+                _ => {}
+            }
+            self.pc = before;
+        }
+    }
+
+    fn store_object_item(
+        &mut self,
+        id: crate::analysis::domain::value::ObjectId,
+        term: TermId,
+        index: &Value,
+        value: &Value,
+    ) {
+        let guard = if self.guards.without(self.alive, self.pc).is_false() { Guard::TRUE } else { self.pc };
+        let number = self.terms.as_int(term);
+        let mut kind = self.objects[id.0 as usize].kind.clone();
+        match &mut kind {
+            Kind::Dict { entries, .. } => {
+                if guard.is_true() {
+                    entries.retain(|entry| entry.key != term);
+                }
+                entries.push(Entry { key: term, key_value: index.clone(), guard, value: value.clone() });
+            }
+            Kind::List { items, unknown } => {
+                let length = i128::try_from(items.len()).unwrap_or(0);
+                let place = number
+                    .map(|number| if number < 0 { number + length } else { number })
+                    .and_then(|number| usize::try_from(number).ok())
+                    .filter(|place| *place < items.len() && !*unknown);
+                match place {
+                    Some(place) => {
+                        let old = items[place].value.clone();
+                        items[place].value = self.written(value, &old);
+                    }
+                    None => {
+                        // Which element changed is not known.
+                        *unknown = true;
+                        self.objects[id.0 as usize].epoch += 1;
+                    }
+                }
+            }
+            _ => self.objects[id.0 as usize].epoch += 1,
+        }
+        self.objects[id.0 as usize].kind = kind;
+    }
+
+    /// `del object[index]`
+    pub(super) fn delete_item(&mut self, object: &Value, index: &Value) {
+        self.mutations += 1;
+        let term = self.term_of(index);
+        for alternative in object.alternatives().to_vec() {
+            if let Val::Object(id) = alternative.val {
+                let object = &mut self.objects[id.0 as usize];
+                match &mut object.kind {
+                    Kind::Dict { entries, .. } => entries.retain(|entry| entry.key != term),
+                    Kind::List { unknown, .. } => *unknown = true,
+                    _ => {}
+                }
+                object.epoch += 1;
+            }
+        }
+    }
+
+    /// `a, b = value`
+    pub(super) fn unpack(
+        &mut self,
+        frame: &mut Frame<'p>,
+        value: &Value,
+        count: u32,
+        star: Option<u32>,
+        op: &'p Op,
+        source: Temp,
+    ) -> Value {
+        let place = self.place(frame, op.span);
+        let value = self.possible(value);
+        let written = Self::written_text(frame, source);
+        // Alternatives of one shape are unpacked part by part.
+        let mut columns: Vec<Value> = vec![Value::unbound(); count as usize];
+        let before = self.pc;
+        for alternative in value.alternatives().to_vec() {
+            let paths = self.guards.and(before, alternative.guard);
+            if paths.is_false() || !self.feasible(paths) {
+                continue;
+            }
+            self.pc = paths;
+            let parts = self.unpack_val(frame, &alternative.val, count, star, place, written.as_deref());
+            for (column, part) in columns.iter_mut().zip(parts) {
+                for piece in part.alternatives() {
+                    let guard = self.guards.and(piece.guard, alternative.guard);
+                    column.push(&mut self.guards, guard, piece.val.clone());
+                }
+            }
+        }
+        self.pc = before;
+        for column in &mut columns {
+            if column.is_unbound() || column.is_too_various() {
+                *column = self.opaque("<part>", Some(place));
+            }
+        }
+        Value::of(Val::Tuple(columns.into()))
+    }
+
+    fn unpack_val(
+        &mut self,
+        frame: &mut Frame<'p>,
+        val: &Val,
+        count: u32,
+        star: Option<u32>,
+        place: crate::finding::Place,
+        written: Option<&str>,
+    ) -> Vec<Value> {
+        let count = count as usize;
+        if let Val::Key(key) = val {
+            let symbolic = matches!(
+                self.terms.get(key.term),
+                Term::Symbol(_) | Term::Attribute(..) | Term::Item(..) | Term::Choice(_) | Term::Apply(..)
+            );
+            if !(symbolic && key.kind == KeyKind::Unknown && !self.log.declared.contains(&key.term)) {
+                let text = format!("unpacking {}", written.unwrap_or("it"));
+                self.buffer_use(frame, BufferOp::Unpack, *key, place, text, key.kind == KeyKind::Typed);
+                return (0..count).map(|_| self.opaque("<word>", Some(place))).collect();
+            }
+        }
+        if let Some(star) = star {
+            return self.unpack_starred(frame, val, count, star as usize, place);
+        }
+        let whole = Value::of(val.clone());
+        if let Some(items) = self.items_of(frame, &whole)
+            && items.len() == count
+        {
+            return items.into_iter().map(|item| item.value).collect();
+        }
+        (0..count)
+            .map(|index| {
+                let index = self.terms.int(i128::try_from(index).unwrap_or(0));
+                match val {
+                    Val::Array(array) => self.array_element(&array.clone(), index),
+                    Val::Term(term) => {
+                        let epoch = self.epoch_of(*term);
+                        self.note_index(frame, *term, place, written, &Value::term(index), true);
+                        Value::term(self.terms.intern(Term::Item(*term, index, epoch)))
+                    }
+                    Val::Object(object)
+                        if !matches!(self.objects[object.0 as usize].kind, Kind::Iterator(..) | Kind::Stream(_)) =>
+                    {
+                        let term = self.term_of_val(val);
+                        Value::term(self.terms.intern(Term::Item(term, index, 0)))
+                    }
+                    Val::Object(_) => self.next_of(frame, &whole, place.span),
+                    _ => self.opaque("<part>", Some(place)),
+                }
+            })
+            .collect()
+    }
+
+    fn unpack_starred(
+        &mut self,
+        frame: &mut Frame<'p>,
+        val: &Val,
+        count: usize,
+        star: usize,
+        place: crate::finding::Place,
+    ) -> Vec<Value> {
+        let whole = Value::of(val.clone());
+        let after = count - star - 1;
+        if let Some(items) = self.items_of(frame, &whole)
+            && items.len() >= count - 1
+        {
+            let mut parts: Vec<Value> = items[..star].iter().map(|item| item.value.clone()).collect();
+            let rest = items[star..items.len() - after].to_vec();
+            let kind = Kind::List { items: rest, unknown: false };
+            parts.push(Value::of(Val::Object(self.allocate(kind, "<list>", Some(place)))));
+            parts.extend(items[items.len() - after..].iter().map(|item| item.value.clone()));
+            return parts;
+        }
+        let mut parts = Vec::new();
+        for index in 0..count {
+            let number = i128::try_from(index).unwrap_or(0);
+            let part = if let Val::Array(array) = val {
+                let array = array.clone();
+                if index < star {
+                    let number = self.terms.int(number);
+                    self.array_element(&array, number)
+                } else if index == star && after == 0 {
+                    let lower = self.terms.int(number);
+                    self.array_slice(&array, [Some(lower), None, None])
+                } else {
+                    let fresh = self.terms.fresh(Symbol::Opaque, "<part>", Some(place));
+                    Value::term(fresh)
+                }
+            } else if let (Val::Term(term), true) = (val, index < star) {
+                let number = self.terms.int(number);
+                Value::term(self.terms.intern(Term::Item(*term, number, 0)))
+            } else if let (Val::Term(term), true, true) = (val, index == star, after == 0) {
+                let start = self.terms.int(number);
+                let elements =
+                    Elements::View { family: *term, start, step: 1, to_end: true, order: Order::Known };
+                Value::of(Val::Array(Rc::new(Array {
+                    kind: KeyKind::Unknown,
+                    derivation: 0,
+                    dims: Some(vec![None].into()),
+                    elements,
+                })))
+            } else {
+                self.opaque("<part>", Some(place))
+            };
+            parts.push(part);
+        }
+        parts
+    }
+}

@@ -1,0 +1,376 @@
+//! Mapped functions: one body, many lanes at once.
+//!
+//! The body runs once, on the element of a lane whose number is a symbol. A key that mentions the symbol is the lane's own; one
+//! that does not is shared by all.
+//!
+//! **Invariant:** lanes are not iterations: what one lane consumes never meets what another does, except as a shared key.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::extent::Extent;
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::{Array, Elements, ObjectId, Order, Val, Value};
+use crate::analysis::facts::{BufferOp, KeyKind};
+use crate::analysis::heap::{Entry, Item, Kind};
+use crate::finding::Place;
+
+use super::bind::{Arg, Args};
+use super::{Frame, Interp, Lane};
+
+/// How a transform maps one argument.
+#[derive(Clone, Debug)]
+enum Axis {
+    /// Over this axis.
+    Mapped(i128),
+    /// Not at all.
+    Unmapped,
+    /// Part by part.
+    Parts(Vec<Axis>),
+    /// Not known.
+    Unknown,
+}
+
+impl<'p> Interp<'p> {
+    /// Runs a mapped function.
+    pub(super) fn run_lanes(
+        &mut self,
+        frame: &mut Frame<'p>,
+        function: &Value,
+        args: Args,
+        axes: Option<&Value>,
+        place: Place,
+    ) -> Value {
+        let axes = match axes {
+            Some(axes) => self.axis_of(frame, axes),
+            None => Axis::Mapped(0),
+        };
+        let born = self.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+        let mut lane = Lane {
+            symbols: vec![born],
+            place,
+            activation: frame.activation.clone(),
+            born,
+            unmapped: Vec::new(),
+            derivations: 0,
+        };
+        let mut mapped = Args { spread: Vec::new(), mappings: Vec::new(), ..Args::default() };
+        let mut length = None;
+        for (index, arg) in args.positional.iter().enumerate() {
+            let axis = match &axes {
+                Axis::Parts(parts) => parts.get(index).cloned().unwrap_or(Axis::Unknown),
+                other => other.clone(),
+            };
+            length = length.or_else(|| self.lane_length(&arg.value));
+            let value = self.lane_value(frame, &arg.value, &axis, &mut lane, place);
+            mapped.positional.push(Arg { value, written: arg.written.clone() });
+        }
+        for (name, arg) in &args.keywords {
+            let value = self.lane_value(frame, &arg.value, &Axis::Mapped(0), &mut lane, place);
+            mapped.keywords.push((name.clone(), Arg { value, written: arg.written.clone() }));
+        }
+        for value in args.spread.iter().chain(&args.mappings) {
+            let _ = value;
+            mapped.spread.push(Value::term(born));
+        }
+        let symbols = lane.symbols.clone();
+        self.lanes.push(lane);
+        let result = self.call_value(frame, function, mapped, Some(place));
+        self.lanes.pop();
+        self.stacked(&result, &symbols, length)
+    }
+
+    fn axis_of(&mut self, frame: &mut Frame<'p>, value: &Value) -> Axis {
+        match value.single() {
+            Some(Val::Term(term)) => match (self.terms.get(*term), self.terms.as_int(*term)) {
+                (Term::None, _) => Axis::Unmapped,
+                (_, Some(axis)) => Axis::Mapped(axis),
+                _ => Axis::Unknown,
+            },
+            Some(Val::Tuple(_)) => match self.items_of(frame, value) {
+                Some(items) => Axis::Parts(items.iter().map(|item| self.axis_of(frame, &item.value)).collect()),
+                None => Axis::Unknown,
+            },
+            Some(Val::Object(object)) => match self.objects[object.0 as usize].kind.clone() {
+                Kind::List { items, unknown: false } => {
+                    Axis::Parts(items.iter().map(|item| self.axis_of(frame, &item.value)).collect())
+                }
+                Kind::Dict { entries, unknown: false } => {
+                    Axis::Parts(entries.iter().map(|entry| self.axis_of(frame, &entry.value)).collect())
+                }
+                _ => Axis::Unknown,
+            },
+            _ => Axis::Unknown,
+        }
+    }
+
+    fn lane_length(&mut self, value: &Value) -> Option<TermId> {
+        match value.single()? {
+            Val::Array(array) => array.dims.as_ref()?.first().copied()?,
+            _ => None,
+        }
+    }
+
+    /// What one lane sees of an argument.
+    fn lane_value(
+        &mut self,
+        frame: &mut Frame<'p>,
+        value: &Value,
+        axis: &Axis,
+        lane: &mut Lane,
+        place: Place,
+    ) -> Value {
+        let value = value.clone();
+        self.on_alternatives(&value, |this, val| this.lane_val(frame, val, axis, lane, place))
+    }
+
+    fn lane_val(&mut self, frame: &mut Frame<'p>, val: &Val, axis: &Axis, lane: &mut Lane, place: Place) -> Value {
+        match axis {
+            Axis::Unmapped => {
+                let term = self.term_of_val(val);
+                lane.unmapped.push(term);
+                return Value::of(val.clone());
+            }
+            Axis::Unknown => {
+                // Neither shared nor the lane's own for certain: something of which nothing is claimed.
+                let fresh = self.terms.fresh(Symbol::Lane, "<perhaps mapped>", Some(place));
+                lane.symbols.push(fresh);
+                return Value::term(fresh);
+            }
+            Axis::Mapped(_) | Axis::Parts(_) => {}
+        }
+        let part_axis = |index: usize| match axis {
+            Axis::Parts(parts) => parts.get(index).cloned().unwrap_or(Axis::Unknown),
+            other => other.clone(),
+        };
+        match val {
+            Val::Array(array) => {
+                let array = array.clone();
+                if let Axis::Mapped(number) = axis {
+                    self.check_map_axis(frame, &array, *number, place);
+                    if *number != 0 && array.dims.as_ref().is_none_or(|dims| dims.len() != 1 || *number != -1) {
+                        let fresh = self.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+                        lane.symbols.push(fresh);
+                        return self.column_of(&array, *number, fresh);
+                    }
+                }
+                self.lane_element(&array, lane, place)
+            }
+            Val::Tuple(parts) => {
+                let parts: Vec<Value> = parts
+                    .clone()
+                    .iter()
+                    .enumerate()
+                    .map(|(index, part)| self.lane_value(frame, part, &part_axis(index), lane, place))
+                    .collect();
+                Value::of(Val::Tuple(parts.into()))
+            }
+            Val::Object(object) => self.lane_object(frame, *object, axis, lane, place),
+            Val::Term(term) => {
+                if let Term::Words(..) | Term::None = self.terms.get(*term) {
+                    return Value::of(val.clone());
+                }
+                let (term, symbol) = (*term, lane.born);
+                if let Axis::Mapped(number) = axis
+                    && *number != 0
+                {
+                    let number = self.terms.int(*number);
+                    let lane_of =
+                        self.terms.intern(Term::Apply("<lane of>".into(), Box::new([term, number, symbol])));
+                    return Value::term(lane_of);
+                }
+                let whole = Extent::whole(&mut self.terms, None);
+                let index = self.terms.intern(Term::Apply("<lane>".into(), Box::new([symbol, term])));
+                self.lane_extents.insert(index, whole);
+                lane.symbols.push(index);
+                let item = self.terms.intern(Term::Item(term, index, 0));
+                if self.log.declared.contains(&term) {
+                    self.log.declared.insert(item);
+                }
+                Value::term(item)
+            }
+            _ => {
+                let fresh = self.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+                lane.symbols.push(fresh);
+                Value::term(fresh)
+            }
+        }
+    }
+
+    /// The key of one lane: it stands for the whole view.
+    fn lane_element(&mut self, array: &Rc<Array>, lane: &mut Lane, place: Place) -> Value {
+        let index = self.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+        lane.symbols.push(index);
+        if let Elements::View { family, start, step, to_end, order } = &array.elements
+            && array.dims.as_ref().is_none_or(|dims| dims.len() == 1)
+        {
+            let (family, start, step, to_end, order) = (*family, *start, *step, *to_end, *order);
+            let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
+            let extent = match order {
+                Order::Subset => Extent::Some,
+                Order::Known | Order::Permuted => Extent::Range { start, step, length, to_end },
+            };
+            self.lane_extents.insert(index, extent);
+            return self.member(family, index, array);
+        }
+        if let Elements::Copies(of) = &array.elements {
+            // Every lane gets the same key.
+            let of = (**of).clone();
+            let term = self.term_of(&of);
+            lane.unmapped.push(term);
+            return of;
+        }
+        let element = self.array_element(array, index);
+        if let Some(Val::Array(inner)) = element.single()
+            && let Elements::View { start, .. } = &inner.elements
+        {
+            let extent = self.extent_of_view(&array.clone());
+            self.lane_extents.insert(*start, extent);
+        }
+        element
+    }
+
+    fn lane_object(
+        &mut self,
+        frame: &mut Frame<'p>,
+        object: ObjectId,
+        axis: &Axis,
+        lane: &mut Lane,
+        place: Place,
+    ) -> Value {
+        let part_axis = |index: usize| match axis {
+            Axis::Parts(parts) => parts.get(index).cloned().unwrap_or(Axis::Unknown),
+            other => other.clone(),
+        };
+        let kind = match self.objects[object.0 as usize].kind.clone() {
+            Kind::Dict { entries, unknown } => {
+                let entries = entries
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, entry)| Entry {
+                        value: self.lane_value(frame, &entry.value, &part_axis(index), lane, place),
+                        ..entry
+                    })
+                    .collect();
+                Kind::Dict { entries, unknown }
+            }
+            Kind::List { items, unknown } => {
+                let items = items
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, item)| Item {
+                        guard: item.guard,
+                        value: self.lane_value(frame, &item.value, &part_axis(index), lane, place),
+                    })
+                    .collect();
+                Kind::List { items, unknown }
+            }
+            _ => {
+                let fresh = self.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+                lane.symbols.push(fresh);
+                return Value::term(fresh);
+            }
+        };
+        Value::of(Val::Object(self.allocate(kind, "<lane>", Some(place))))
+    }
+
+    /// `in_axes=1` on raw keys maps over their words.
+    fn check_map_axis(&mut self, frame: &Frame<'p>, array: &Array, axis: i128, place: Place) {
+        let Some(rank) = array.dims.as_ref().and_then(|dims| i128::try_from(dims.len()).ok()) else { return };
+        let buffer = match array.kind {
+            KeyKind::Raw => axis == rank || axis == -1,
+            KeyKind::Unknown => axis == rank,
+            KeyKind::Typed => false,
+        };
+        if buffer && let Some(key) = self.evident_key(&Val::Array(Rc::new(array.clone()))) {
+            self.buffer_use(frame, BufferOp::MapAxis, key, place, format!("in_axes={axis}"), false);
+        }
+    }
+
+    /// What the caller sees of the results of all lanes.
+    fn stacked(&mut self, value: &Value, symbols: &[TermId], length: Option<TermId>) -> Value {
+        let value = value.clone();
+        self.on_alternatives(&value, |this, val| match val {
+            Val::Tuple(parts) => {
+                let parts: Vec<Value> =
+                    parts.clone().iter().map(|part| this.stacked(part, symbols, length)).collect();
+                Value::of(Val::Tuple(parts.into()))
+            }
+            Val::Key(key) => {
+                if let Term::Child(parent, index) = *this.terms.get(key.term)
+                    && let Some(Extent::Range { start, step, length, to_end }) = this.lane_extents.get(&index).copied()
+                {
+                    let family = this.terms.intern(Term::Children(parent));
+                    let elements = Elements::View { family, start, step, to_end, order: Order::Known };
+                    let dims = Some(vec![length].into());
+                    return Value::of(Val::Array(Rc::new(Array {
+                        kind: key.kind,
+                        derivation: key.derivation,
+                        dims,
+                        elements,
+                    })));
+                }
+                let elements = this.stacked_family(key.term);
+                let dims = Some(vec![length].into());
+                Value::of(Val::Array(Rc::new(Array { kind: key.kind, derivation: key.derivation, dims, elements })))
+            }
+            Val::Array(array) => {
+                let array = array.clone();
+                let dims: Option<Rc<[Option<TermId>]>> = array
+                    .dims
+                    .as_ref()
+                    .map(|dims| std::iter::once(length).chain(dims.iter().copied()).collect::<Vec<_>>().into());
+                let elements = match &array.elements {
+                    Elements::View { family, .. } => this.stacked_family(*family),
+                    other => other.clone(),
+                };
+                Value::of(Val::Array(Rc::new(Array { dims, elements, ..(*array).clone() })))
+            }
+            Val::Term(term)
+                if !this.terms.is_constant(*term)
+                    && this.terms.mentions(*term, &|part| symbols.contains(&part)) =>
+            {
+                Value::term(this.terms.intern(Term::Apply("<stacked>".into(), Box::new([*term]))))
+            }
+            _ => Value::of(val.clone()),
+        })
+    }
+
+    fn stacked_family(&mut self, term: TermId) -> Elements {
+        let family = self.terms.intern(Term::Apply("<stacked>".into(), Box::new([term])));
+        let start = self.terms.int(0);
+        Elements::View { family, start, step: 1, to_end: true, order: Order::Known }
+    }
+
+    /// The outputs of the iterations of a loop-like transform, put together.
+    pub(super) fn joined(&mut self, outputs: &[Value], place: Place) -> Value {
+        let Some(first) = outputs.first() else { return self.opaque("<outputs>", Some(place)) };
+        match first.single() {
+            Some(Val::Tuple(parts)) => {
+                let count = parts.len();
+                let columns: Vec<Value> = (0..count)
+                    .map(|index| {
+                        let column: Vec<Value> =
+                            outputs.iter().map(|output| self.part(output, index, place)).collect();
+                        self.joined(&column, place)
+                    })
+                    .collect();
+                Value::of(Val::Tuple(columns.into()))
+            }
+            Some(Val::Key(key)) => {
+                let kind = key.kind;
+                Value::of(Val::Array(Rc::new(Array {
+                    kind,
+                    derivation: 0,
+                    dims: Some(vec![None].into()),
+                    elements: Elements::Joined(outputs.to_vec().into()),
+                })))
+            }
+            Some(Val::Term(term)) if matches!(self.terms.get(*term), Term::None) => first.clone(),
+            _ => {
+                let _ = Guard::TRUE;
+                self.opaque("<outputs>", Some(place))
+            }
+        }
+    }
+}

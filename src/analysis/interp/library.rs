@@ -1,0 +1,356 @@
+//! Calls of library functions, by what their models say.
+//!
+//! **Invariant:** what a function does with keys is read from its model; nothing here knows a path.
+
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::facts::{BufferOp, ReferenceKind, Role};
+use crate::analysis::heap::Kind;
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::models::{Callable, Construct, Effect, ShapeQuery, Yield};
+
+use super::bind::{Arg, Args};
+use super::{Frame, Interp};
+
+impl<'p> Interp<'p> {
+    pub(super) fn call_library(
+        &mut self,
+        frame: &mut Frame<'p>,
+        path: &Name,
+        args: Args,
+        place: Place,
+        written: Option<Name>,
+    ) -> Value {
+        let models = self.program.models;
+        self.mark_called(frame, place, path);
+        if let Some(class) = models.class(path) {
+            return self.construct_library(frame, path, &class.construct.clone(), &args, place);
+        }
+        let Some(callable) = models.callable(path) else {
+            return self.unresolved(frame, &args, place, None, Some(written.unwrap_or_else(|| path.clone())), None);
+        };
+        self.apply_model(frame, callable, path, args, place)
+    }
+
+    /// Does what a model says.
+    pub(super) fn apply_model(
+        &mut self,
+        frame: &mut Frame<'p>,
+        callable: &'p Callable,
+        path: &Name,
+        args: Args,
+        place: Place,
+    ) -> Value {
+        let unbound = Arg::default();
+        match &callable.effect {
+            Effect::Seed { seed, kind } => self.seed(frame, args.of(callable, seed), *kind, path, place),
+            Effect::Split { key, num } => {
+                let num = num.as_deref().and_then(|num| args.of(callable, num));
+                let key = args.of(callable, key).unwrap_or(&unbound);
+                self.split(frame, key, num, path, place)
+            }
+            Effect::Fold { key, data } => {
+                let key = args.of(callable, key).unwrap_or(&unbound);
+                self.fold_in(frame, key, args.of(callable, data), path, place)
+            }
+            Effect::Clone { key } => match args.of(callable, key) {
+                Some(key) => self.clone_key(frame, key, path, place),
+                None => self.opaque("<clone>", Some(place)),
+            },
+            Effect::KeyData { key } => match args.of(callable, key) {
+                Some(key) => self.key_data(&key.value.clone(), place),
+                None => self.opaque("<key_data>", Some(place)),
+            },
+            Effect::Wrap { data } => match args.of(callable, data) {
+                Some(data) => self.wrap(frame, &data.value.clone(), path, place),
+                None => self.opaque("<wrapped>", Some(place)),
+            },
+            Effect::Sample { keys } => {
+                for key in keys {
+                    if let Some(key) = args.of(callable, key) {
+                        self.consume(frame, key, Role::Sample, path, place);
+                    }
+                }
+                self.opaque(format!("{path}(…)"), Some(place))
+            }
+            Effect::Consume { keys } => {
+                for key in keys {
+                    for arg in args.all_of(callable, key).into_iter().cloned().collect::<Vec<_>>() {
+                        self.consume(frame, &arg, Role::Library, path, place);
+                    }
+                }
+                for value in args.values().cloned().collect::<Vec<_>>() {
+                    self.run_escaping(frame, &value, place);
+                }
+                self.opaque(format!("{path}(…)"), Some(place))
+            }
+            Effect::Observe => {
+                for value in args.values().cloned().collect::<Vec<_>>() {
+                    self.run_escaping(frame, &value, place);
+                }
+                self.opaque(format!("{path}(…)"), Some(place))
+            }
+            Effect::Forward { of } => match args.of(callable, of) {
+                Some(of) => self.forwarded(&of.value.clone()),
+                None => self.opaque(format!("{path}(…)"), Some(place)),
+            },
+            Effect::Pure { numeric } => self.pure(frame, *numeric, path, &args, place),
+            Effect::Shape { op, of } => self.shape_op(frame, *op, callable, of, &args, path, place),
+            Effect::Fabricate { of } => match args.of(callable, of) {
+                Some(of) => self.fabricate(frame, &of.value.clone(), path, place),
+                None => self.opaque(format!("{path}(…)"), Some(place)),
+            },
+            Effect::Number { of } => {
+                if let Some(of) = args.of(callable, of) {
+                    let value = of.value.clone();
+                    let text = call_text(path, of);
+                    return self.number_of(frame, &value, &text, path, place);
+                }
+                self.opaque(format!("{path}(…)"), Some(place))
+            }
+            Effect::ShapeOf { query, of } => {
+                let value = args.of(callable, of).map(|of| of.value.clone()).unwrap_or_default();
+                self.shape_of(&value, *query, path)
+            }
+            Effect::Supply => self.supplied_key(place),
+            Effect::Transform(transform) => self.transform(frame, transform, callable, path, args, place),
+            Effect::Tree { op, of } => self.tree(frame, *op, callable, of, &args, place),
+            Effect::Factory { makes: _ } => {
+                let options = args.positional.iter().map(|arg| ("".into(), arg.value.clone())).collect();
+                Value::of(Val::Wrapped(std::rc::Rc::new(crate::analysis::domain::value::Wrapped {
+                    transform: path.clone(),
+                    options,
+                    function: Some(Value::unbound()),
+                })))
+            }
+            Effect::Builtin(op) => self.builtin(frame, *op, callable, path, args, place),
+        }
+    }
+
+    /// A pure function: its result depends on its arguments only; a key among them is taken for numbers.
+    fn pure(&mut self, frame: &mut Frame<'p>, numeric: bool, path: &Name, args: &Args, place: Place) -> Value {
+        if numeric {
+            for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
+                let value = self.possible(&arg.value);
+                for alternative in value.alternatives() {
+                    if let Some(key) = self.evident_key(&alternative.val) {
+                        let short = short_name(path);
+                        let text = format!("{short}({})", arg.written.as_deref().unwrap_or("…"));
+                        self.buffer_use(frame, BufferOp::Numeric, key, place, text, true);
+                    }
+                }
+            }
+        }
+        if !args.spread.is_empty() || !args.mappings.is_empty() {
+            return self.opaque(format!("{path}(…)"), Some(place));
+        }
+        let mut parts: Vec<TermId> = Vec::new();
+        for arg in &args.positional {
+            parts.push(self.term_of(&arg.value));
+        }
+        for (name, arg) in &args.keywords {
+            parts.push(self.terms.intern(Term::Text(name.clone())));
+            parts.push(self.term_of(&arg.value));
+        }
+        Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
+    }
+
+    /// The same keys behind another object: copies of containers are new objects with the same contents.
+    pub(super) fn forwarded(&mut self, value: &Value) -> Value {
+        value.clone()
+    }
+
+    fn key_data(&mut self, value: &Value, place: Place) -> Value {
+        self.on_alternatives(value, |this, val| match this.as_key(val) {
+            Some(key) => Value::of(Val::Words(key, None)),
+            None => this.opaque("<key_data>", Some(place)),
+        })
+    }
+
+    /// `wrap_key_data(data)`: untouched data gives back its key; edited data gives a key made by hand.
+    fn wrap(&mut self, frame: &mut Frame<'p>, value: &Value, path: &Name, place: Place) -> Value {
+        self.on_alternatives(value, |this, val| match val {
+            Val::Words(key, None) => Value::of(Val::Key(*key)),
+            Val::Words(key, Some(_)) => {
+                this.buffer_use(frame, BufferOp::Rewrap, *key, place, short_name(path), false);
+                this.supplied_key(place)
+            }
+            Val::Key(key) if key.kind == crate::analysis::facts::KeyKind::Raw => Value::of(val.clone()),
+            Val::Term(term) => {
+                // Numbers computed from a key's words.
+                let edited = this.words_within(*term);
+                if let Some(key) = edited {
+                    this.buffer_use(frame, BufferOp::Rewrap, key, place, short_name(path), false);
+                }
+                let wrapped = this.terms.intern(Term::Apply(path.clone(), Box::new([*term])));
+                Value::of(Val::Key(crate::analysis::domain::value::Key {
+                    term: wrapped,
+                    kind: crate::analysis::facts::KeyKind::Typed,
+                    derivation: 0,
+                }))
+            }
+            _ => this.supplied_key(place),
+        })
+    }
+
+    /// The key whose words a term computes with.
+    pub(super) fn words_within(&self, term: TermId) -> Option<crate::analysis::domain::value::Key> {
+        let mut found = None;
+        let cell = std::cell::Cell::new(None);
+        if self.terms.mentions(term, &|part| match self.terms.get(part) {
+            Term::Words(key, _) => {
+                cell.set(Some(*key));
+                true
+            }
+            _ => false,
+        }) && let Some(key) = cell.get()
+        {
+            found = Some(crate::analysis::domain::value::Key {
+                term: key,
+                kind: crate::analysis::facts::KeyKind::Unknown,
+                derivation: 0,
+            });
+        }
+        found
+    }
+
+    fn shape_of(&mut self, value: &Value, query: ShapeQuery, path: &Name) -> Value {
+        let name = match query {
+            ShapeQuery::Shape => "shape",
+            ShapeQuery::Ndim => "ndim",
+            ShapeQuery::Size => "size",
+            ShapeQuery::Dtype => "dtype",
+        };
+        let of = self.term_of(value);
+        let _ = path;
+        Value::term(self.terms.intern(Term::Attribute(of, name.into(), 0)))
+    }
+
+    /// Constructing a library class.
+    fn construct_library(
+        &mut self,
+        frame: &mut Frame<'p>,
+        path: &Name,
+        construct: &Construct,
+        args: &Args,
+        place: Place,
+    ) -> Value {
+        let models = self.program.models;
+        let Some(class) = models.class(path) else { return self.opaque(format!("{path}(…)"), Some(place)) };
+        let named = |name: &str| -> Vec<Arg> {
+            let bare = name.trim_start_matches('*');
+            let mut position = 0;
+            for param in &class.params {
+                match param.kind {
+                    crate::models::ParamKind::Rest if param.name == bare => {
+                        return args.positional.iter().skip(position).cloned().collect();
+                    }
+                    crate::models::ParamKind::KeywordRest if param.name == bare => {
+                        return args
+                            .keywords
+                            .iter()
+                            .filter(|(keyword, _)| !class.params.iter().any(|p| *p.name == **keyword))
+                            .map(|(_, arg)| arg.clone())
+                            .collect();
+                    }
+                    crate::models::ParamKind::Positional if param.name == bare => {
+                        return args.positional.get(position).or_else(|| args.keyword(bare)).cloned().into_iter().collect();
+                    }
+                    _ => {}
+                }
+                if matches!(param.kind, crate::models::ParamKind::Positional) {
+                    position += 1;
+                }
+            }
+            args.keyword(bare).cloned().into_iter().collect()
+        };
+        match construct {
+            Construct::Stream { seeds, .. } => {
+                for seed in seeds {
+                    for arg in named(seed) {
+                        self.consume_stream_seed(frame, &arg, path, place);
+                    }
+                }
+                Value::of(Val::Object(self.allocate(Kind::Stream(path.clone()), &short_name(path), Some(place))))
+            }
+            Construct::Plain { consumes } => {
+                for name in consumes {
+                    for arg in named(name) {
+                        self.consume(frame, &arg, Role::Library, path, place);
+                    }
+                }
+                self.opaque(format!("{path}(…)"), Some(place))
+            }
+            Construct::Record { .. } => self.opaque(format!("{path}(…)"), Some(place)),
+        }
+    }
+
+    /// A stream made from a key consumes it; made from a number, it consumes the key with that seed.
+    fn consume_stream_seed(&mut self, frame: &mut Frame<'p>, arg: &Arg, path: &Name, place: Place) {
+        let value = self.possible(&arg.value);
+        if let Some(Val::Term(term)) = value.single()
+            && self.terms.as_int(*term).is_some()
+        {
+            let key = self.seed(frame, Some(arg), crate::models::SeedKind::Typed, path, place);
+            let arg = Arg { value: key, written: None };
+            return self.consume(frame, &arg, Role::Library, path, place);
+        }
+        self.consume(frame, arg, Role::Library, path, place);
+    }
+
+    /// Calling a stream.
+    pub(super) fn call_stream(&mut self, path: &Name, place: Place) -> Value {
+        let given = match self.program.models.class(path).map(|class| &class.construct) {
+            Some(Construct::Stream { call, .. }) => *call,
+            _ => Yield::Unknown,
+        };
+        self.stream_result(given, path, place)
+    }
+
+    /// What `next` on a stream gives.
+    pub(super) fn stream_next(&self, path: &Name) -> Yield {
+        match self.program.models.class(path).map(|class| &class.construct) {
+            Some(Construct::Stream { next, .. }) => *next,
+            _ => Yield::Unknown,
+        }
+    }
+
+    /// What a stream's call or method gives.
+    pub(super) fn stream_result(&mut self, given: Yield, path: &Name, place: Place) -> Value {
+        match given {
+            Yield::Stream => {
+                Value::of(Val::Object(self.allocate(Kind::Stream(path.clone()), &short_name(path), Some(place))))
+            }
+            other => self.yielded(other, place),
+        }
+    }
+
+    /// Notes that a reference is a call.
+    fn mark_called(&mut self, frame: &Frame<'p>, place: Place, path: &Name) {
+        let _ = path;
+        let file = self.module(frame.module).file;
+        let callee = self
+            .log
+            .references
+            .iter_mut()
+            .rev()
+            .take(64)
+            .find(|reference| reference.place.file == file && reference.place.span.start == place.span.start);
+        if let Some(reference) = callee
+            && reference.kind == ReferenceKind::Value
+        {
+            reference.kind = ReferenceKind::Call;
+        }
+    }
+}
+
+/// The last part of a path.
+pub(super) fn short_name(path: &str) -> String {
+    path.rsplit('.').next().unwrap_or(path).to_owned()
+}
+
+/// `int(key)`, for people.
+fn call_text(path: &str, arg: &Arg) -> String {
+    format!("{}({})", short_name(path), arg.written.as_deref().unwrap_or("…"))
+}

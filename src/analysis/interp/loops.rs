@@ -1,0 +1,170 @@
+//! Loops, as a few copies of their body.
+//!
+//! Copy `t` runs under "the loop has an iteration `t`"; the exits after 0, 1, 2, … copies keep their own paths. What one iteration
+//! consumes meets what a later one consumes because every copy runs on the state that the copy before it left.
+//!
+//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops; the paths that would go on leave after the last copy.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::value::Value;
+use crate::analysis::log::Iteration;
+use crate::finding::Place;
+use crate::ir::{Block, Constant, Op, OpKind, Temp};
+use crate::text::Span;
+
+use super::{Frame, Interp, LoopState};
+
+/// Most copies of a body, for iterables whose few elements are known.
+const UNROLLED: u32 = 8;
+
+/// Copies of a body, by the number of loops around it.
+const COPIES: [u32; 3] = [3, 2, 2];
+
+/// One step of an iteration.
+pub(super) struct Step {
+    /// On which paths there is a next element.
+    pub has: Guard,
+    /// On which of these the element takes part (an element that was added on some paths only).
+    pub present: Guard,
+    /// The element.
+    pub value: Value,
+}
+
+impl<'p> Interp<'p> {
+    /// How many copies of a body run, given the number of elements where it is known.
+    pub(super) fn copies(&self, known: Option<u32>) -> u32 {
+        let depth = usize::try_from(self.loop_depth).unwrap_or(usize::MAX);
+        let copies = COPIES.get(depth).copied().unwrap_or(2);
+        match known {
+            Some(length) if length <= UNROLLED && depth == 0 => length,
+            Some(length) if length <= 4 => length,
+            Some(length) => copies.min(length),
+            None => copies,
+        }
+    }
+
+    /// Begins the copies of a loop: a number for its execution.
+    pub(super) fn begin_loop(&mut self) -> (u32, Option<Rc<Iteration>>) {
+        self.loop_instances += 1;
+        self.loop_depth += 1;
+        (self.loop_instances, self.iteration.clone())
+    }
+
+    /// Begins one copy.
+    pub(super) fn begin_copy(
+        &mut self,
+        frame: &Frame<'p>,
+        instance: u32,
+        copy: u32,
+        place: Place,
+        outer: Option<Rc<Iteration>>,
+    ) {
+        let depth = frame.activation.depth;
+        self.iteration = Some(Rc::new(Iteration { instance, copy, place, depth, outer }));
+    }
+
+    /// Ends a loop.
+    pub(super) fn end_loop(&mut self, outer: Option<Rc<Iteration>>) {
+        self.loop_depth -= 1;
+        self.iteration = outer;
+    }
+
+    pub(super) fn run_loop(
+        &mut self,
+        frame: &mut Frame<'p>,
+        head: &Block,
+        test: Option<Temp>,
+        body: &Block,
+        orelse: &Block,
+        op: &'p Op,
+    ) {
+        let place = self.place(frame, op.span);
+        let (instance, outer) = self.begin_loop();
+        let left = std::mem::replace(&mut frame.left, Guard::FALSE);
+        frame.loops.push(LoopState { breaks: Guard::FALSE, continues: Guard::FALSE });
+        let iterator = match (test, head.last().map(|temp| (temp, &Self::op(frame, *temp).kind))) {
+            (None, Some((temp, OpKind::Next(iterator)))) => Some((*temp, *iterator)),
+            _ => None,
+        };
+        let known = iterator.and_then(|(_, iterator)| {
+            let value = frame.temps[iterator as usize].clone();
+            self.known_length(&value)
+        });
+        let copies = self.copies(known);
+        let mut exit = Guard::FALSE;
+        let mut endless = false;
+        for copy in 0..=copies {
+            if self.pc.is_false() {
+                break;
+            }
+            self.begin_copy(frame, instance, copy, place, outer.clone());
+            let continues = match (iterator, test) {
+                (Some((temp, iterator)), _) => {
+                    let value = frame.temps[iterator as usize].clone();
+                    if copy == copies {
+                        break;
+                    }
+                    let step = self.next_step(frame, &value, Span::default());
+                    frame.temps[temp as usize] = step.value;
+                    let over = self.guards.without(self.pc, step.has);
+                    exit = self.guards.or(exit, over);
+                    self.pc = self.guards.and(self.pc, step.has);
+                    let absent = self.guards.without(self.pc, step.present);
+                    self.pc = self.guards.and(self.pc, step.present);
+                    absent
+                }
+                (None, Some(test)) => {
+                    self.block(frame, head);
+                    let value = frame.temps[test as usize].clone();
+                    let holds = self.truth(&value);
+                    let over = self.guards.without(self.pc, holds);
+                    exit = self.guards.or(exit, over);
+                    self.pc = self.guards.and(self.pc, holds);
+                    endless = matches!(
+                        &Self::op(frame, test).kind,
+                        OpKind::Constant(Constant::Bool(true) | Constant::Int(1))
+                    );
+                    if copy == copies {
+                        break;
+                    }
+                    Guard::FALSE
+                }
+                (None, None) => {
+                    self.block(frame, head);
+                    Guard::FALSE
+                }
+            };
+            if !self.feasible(self.pc) {
+                self.pc = Guard::FALSE;
+            }
+            self.block(frame, body);
+            let continued = frame.loops.last_mut().map_or(Guard::FALSE, |state| {
+                std::mem::replace(&mut state.continues, Guard::FALSE)
+            });
+            self.pc = self.guards.or(self.pc, continued);
+            self.pc = self.guards.or(self.pc, continues);
+        }
+        // Whoever would go on leaves here: a later iteration does what one of the copies did. A `while True` has no such way out.
+        if !endless && (iterator.is_some_and(|_| known.is_none_or(|length| length > copies)) || exit.is_false()) {
+            exit = self.guards.or(exit, self.pc);
+        } else if !endless && iterator.is_some() {
+            exit = self.guards.or(exit, self.pc);
+        }
+        if let Some((_, iterator)) = iterator {
+            let value = frame.temps[iterator as usize].clone();
+            let broke = frame.loops.last().is_some_and(|state| !state.breaks.is_false());
+            self.leave_iterator(&value, broke);
+        }
+        self.end_loop(outer);
+        let breaks = frame.loops.pop().map_or(Guard::FALSE, |state| state.breaks);
+        // `break` and `continue` of this loop did not leave an enclosing `try`.
+        frame.left = self.guards.without(frame.left, breaks);
+        frame.left = self.guards.without(frame.left, exit);
+        frame.left = self.guards.or(frame.left, left);
+        self.pc = exit;
+        self.block(frame, orelse);
+        self.pc = self.guards.or(self.pc, breaks);
+    }
+}

@@ -1,0 +1,470 @@
+//! Methods of what is known by its kind only: lists, dicts, arrays of keys, streams, transformed functions, and protocols.
+//!
+//! **Invariant:** a method of something from outside consumes a key only if a protocol says so and the file uses the library.
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{ObjectId, Val, Value};
+use crate::analysis::facts::{BufferOp, KeyKind, Role};
+use crate::analysis::heap::{Entry, Item, Kind, Source};
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::models::{ProtocolEffect, Yield};
+
+use super::bind::{Arg, Args};
+use super::{Frame, Interp};
+
+impl<'p> Interp<'p> {
+    /// `receiver.name(…)` where no function of that name is in sight.
+    pub(super) fn call_method(
+        &mut self,
+        frame: &mut Frame<'p>,
+        receiver: &Value,
+        name: &Name,
+        args: Args,
+        place: Place,
+        written: Option<Name>,
+    ) -> Value {
+        let receiver = self.possible(receiver);
+        self.on_alternatives(&receiver, |this, val| {
+            this.method_of_val(frame, val, name, args.clone(), place, written.clone())
+        })
+    }
+
+    fn method_of_val(
+        &mut self,
+        frame: &mut Frame<'p>,
+        val: &Val,
+        name: &Name,
+        args: Args,
+        place: Place,
+        written: Option<Name>,
+    ) -> Value {
+        let receiver = Value::of(val.clone());
+        match val {
+            Val::Object(id) => match self.objects[id.0 as usize].kind.clone() {
+                Kind::List { items, unknown } => self.list_method(frame, *id, &items, unknown, name, &args, place),
+                Kind::Dict { entries, unknown } => self.dict_method(*id, &entries, unknown, name, &args, place),
+                Kind::Stream(path) => {
+                    let given = self.program.models.class(&path).and_then(|class| class.method(name));
+                    for arg in args.positional.clone() {
+                        self.havoc(&arg.value);
+                    }
+                    self.stream_result(given.unwrap_or(Yield::Unknown), &path, place)
+                }
+                Kind::Iterator(..) if &**name == "__next__" => self.next_of(frame, &receiver, place.span),
+                Kind::Instance if matches!(&**name, "replace" | "_replace") => self.replaced(&receiver, &args, place),
+                _ => self.protocol_or_unknown(frame, val, name, args, place, written),
+            },
+            Val::Key(_) | Val::Array(_) => {
+                let path: Name = format!("jax.Array.{name}").into();
+                match self.program.models.callable(&path) {
+                    Some(callable) if callable.exact => {
+                        self.apply_model(frame, callable, &path, args.with_receiver(receiver), place)
+                    }
+                    _ => self.opaque(name.clone(), Some(place)),
+                }
+            }
+            Val::Tuple(_) if &**name == "_replace" => self.opaque("<replaced>", Some(place)),
+            Val::Wrapped(_) => match &**name {
+                "lower" | "trace" | "eval_shape" => {
+                    self.abstract_depth += 1;
+                    self.call_value(frame, &receiver, args, Some(place));
+                    self.abstract_depth -= 1;
+                    receiver
+                }
+                "compile" => receiver,
+                _ => self.opaque(name.clone(), Some(place)),
+            },
+            Val::UnknownMethod(outer) => {
+                // `keys.at[i].set(key)`: the index is gone; some keys are others now.
+                let (inner, attribute) = (**outer).clone();
+                if &*attribute.to_string() == "at" {
+                    return self.updated_at(frame, &inner, name, &args, place);
+                }
+                // `property.setter`
+                self.opaque(name.clone(), Some(place))
+            }
+            Val::Partial(partial) => {
+                // `@name.setter` adds a setter to a property.
+                if &**name == "setter"
+                    && let Some(function) = args.positional.first()
+                {
+                    let mut with_setter = (**partial).clone();
+                    with_setter.keywords.push(("<setter>".into(), function.value.clone()));
+                    return Value::of(Val::Partial(std::rc::Rc::new(with_setter)));
+                }
+                self.opaque(name.clone(), Some(place))
+            }
+            Val::Term(_) if matches!(&**name, "replace" | "_replace") && args.positional.is_empty() => {
+                self.replaced(&receiver, &args, place)
+            }
+            Val::Term(term) if &**name == "get" && !args.positional.is_empty() => {
+                let key = self.term_of(&args.positional[0].value);
+                match self.shadow_item(*term, key) {
+                    Some(value) => value,
+                    None => Value::term(self.terms.intern(Term::Item(*term, key, 0))),
+                }
+            }
+            _ => self.protocol_or_unknown(frame, val, name, args, place, written),
+        }
+    }
+
+    /// `x.at[i].set(…)` and kin.
+    fn updated_at(&mut self, frame: &mut Frame<'p>, value: &Value, name: &Name, args: &Args, place: Place) -> Value {
+        let value = value.clone();
+        self.on_alternatives(&value, |this, val| match val {
+            Val::Key(key) if key.kind != KeyKind::Unknown => {
+                let key = *key;
+                this.buffer_use(frame, BufferOp::Arithmetic, key, place, format!(".at[…].{name}"), true);
+                let edited = this.terms.intern(Term::Apply("<edited key>".into(), Box::new([key.term])));
+                Value::of(Val::Key(crate::analysis::domain::value::Key { term: edited, derivation: 0, ..key }))
+            }
+            Val::Array(array) => {
+                let _ = args;
+                this.subset(&array.clone())
+            }
+            _ => this.opaque(format!("at.{name}"), Some(place)),
+        })
+    }
+
+    fn protocol_or_unknown(
+        &mut self,
+        frame: &mut Frame<'p>,
+        val: &Val,
+        name: &Name,
+        args: Args,
+        place: Place,
+        written: Option<Name>,
+    ) -> Value {
+        let receiver = Value::of(val.clone());
+        let text = written.clone().unwrap_or_else(|| name.clone());
+        let models = self.program.models;
+        let mut matched = None;
+        let protocols = models.protocols(name);
+        if !protocols.is_empty() {
+            let roots = self.imported_roots(frame.module);
+            for protocol in protocols {
+                let count = args.positional.len();
+                if count < protocol.min_positional || protocol.max_positional.is_some_and(|most| count > most) {
+                    continue;
+                }
+                if !protocol.libraries.iter().any(|library| roots.iter().any(|root| **root == **library)) {
+                    continue;
+                }
+                let key = protocol
+                    .key
+                    .names
+                    .iter()
+                    .find_map(|name| args.keyword(name))
+                    .or_else(|| protocol.key.position.and_then(|position| args.positional.get(position)));
+                match (protocol.effect, key) {
+                    (ProtocolEffect::Supply, _) => return self.supplied_key(place),
+                    (_, Some(key)) if self.holds_key(&key.value.clone()) => {
+                        matched = Some((protocol.effect, key.clone()));
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        match matched {
+            Some((ProtocolEffect::Consume, key)) => {
+                self.consume(frame, &key, Role::Protocol, &text, place);
+                for value in args.values().cloned().collect::<Vec<_>>() {
+                    self.run_escaping(frame, &value, place);
+                }
+                self.havoc(&receiver);
+                self.opaque(format!("{text}(…)"), Some(place))
+            }
+            Some((ProtocolEffect::Split, key)) => self.split(frame, &key, None, &text, place),
+            Some(_) => self.opaque(format!("{text}(…)"), Some(place)),
+            None => {
+                let receiver = (receiver, name.clone());
+                self.unresolved(frame, &args, place, Some(&receiver), written, Some(val))
+            }
+        }
+    }
+
+    /// Whether a value is, or holds, something known to be a key.
+    pub(super) fn holds_key(&mut self, value: &Value) -> bool {
+        value.alternatives().to_vec().iter().any(|alternative| match &alternative.val {
+            Val::Key(_) | Val::Array(_) => true,
+            Val::Term(term) => self.log.declared.contains(term) || self.log.scalar_keys.contains(term),
+            Val::Tuple(parts) => parts.clone().iter().any(|part| self.holds_key(part)),
+            Val::Object(id) => match self.objects[id.0 as usize].kind.clone() {
+                Kind::Dict { entries, .. } => entries.iter().any(|entry| self.holds_key(&entry.value)),
+                Kind::List { items, .. } => items.iter().any(|item| self.holds_key(&item.value)),
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+
+    fn list_method(
+        &mut self,
+        frame: &mut Frame<'p>,
+        id: ObjectId,
+        items: &[Item],
+        unknown: bool,
+        name: &Name,
+        args: &Args,
+        place: Place,
+    ) -> Value {
+        let certain = self.guards.without(self.alive, self.pc).is_false();
+        let guard = if certain { Guard::TRUE } else { self.pc };
+        let first = args.positional.first().map(|arg| arg.value.clone());
+        match (&**name, first) {
+            ("append" | "add", Some(value)) => {
+                self.mutations += 1;
+                if let Kind::List { items, .. } = &mut self.objects[id.0 as usize].kind {
+                    items.push(Item { guard, value });
+                }
+                self.none()
+            }
+            ("extend", Some(value)) => {
+                let added = self.items_of(frame, &value);
+                self.extend_list(id, added);
+                self.none()
+            }
+            ("insert" | "appendleft", _) => {
+                let at = if &**name == "appendleft" { Some(0) } else {
+                    let index = args.positional.first().map(|arg| arg.value.clone()).unwrap_or_default();
+                    let index = self.term_of(&index);
+                    self.terms.as_int(index).and_then(|index| usize::try_from(index).ok())
+                };
+                let value = args.positional.last().map(|arg| arg.value.clone()).unwrap_or_default();
+                self.mutations += 1;
+                if let Kind::List { items, unknown } = &mut self.objects[id.0 as usize].kind {
+                    match at.filter(|at| *at <= items.len()) {
+                        Some(at) => items.insert(at, Item { guard, value }),
+                        None => *unknown = true,
+                    }
+                }
+                self.none()
+            }
+            ("pop" | "popleft", index) => {
+                let index = match (&**name, index) {
+                    ("popleft", _) => Some(0),
+                    (_, None) => Some(-1),
+                    (_, Some(index)) => {
+                        let index = self.term_of(&index);
+                        self.terms.as_int(index)
+                    }
+                };
+                self.mutations += 1;
+                let length = i128::try_from(items.len()).unwrap_or(0);
+                let position = index
+                    .map(|index| if index < 0 { index + length } else { index })
+                    .and_then(|index| usize::try_from(index).ok())
+                    .filter(|index| *index < items.len());
+                let sure = certain && !unknown && items.iter().all(|item| item.guard == items[0].guard);
+                match position {
+                    Some(position) if sure => {
+                        if let Kind::List { items, .. } = &mut self.objects[id.0 as usize].kind {
+                            items.remove(position);
+                        }
+                        items[position].value.clone()
+                    }
+                    _ => {
+                        // Which element is taken is not known; it is not taken again.
+                        if let Kind::List { items, unknown } = &mut self.objects[id.0 as usize].kind {
+                            items.clear();
+                            *unknown = true;
+                        }
+                        self.objects[id.0 as usize].epoch += 1;
+                        self.supplied_or_opaque(items, place)
+                    }
+                }
+            }
+            ("copy", _) => {
+                let kind = Kind::List { items: items.to_vec(), unknown };
+                Value::of(Val::Object(self.allocate(kind, "<list>", Some(place))))
+            }
+            ("clear", _) => {
+                if let Kind::List { items, unknown } = &mut self.objects[id.0 as usize].kind {
+                    items.clear();
+                    *unknown = !certain;
+                }
+                self.none()
+            }
+            ("reverse" | "sort" | "rotate" | "remove", _) => {
+                self.mutations += 1;
+                let object = &mut self.objects[id.0 as usize];
+                if let Kind::List { items, unknown } = &mut object.kind {
+                    if &**name == "reverse" && certain {
+                        items.reverse();
+                    } else {
+                        items.clear();
+                        *unknown = true;
+                    }
+                }
+                object.epoch += 1;
+                self.none()
+            }
+            _ => self.opaque(name.clone(), Some(place)),
+        }
+    }
+
+    /// A key if the elements are keys, equal to nothing.
+    fn supplied_or_opaque(&mut self, items: &[Item], place: Place) -> Value {
+        let keys = items.iter().any(|item| matches!(item.value.single(), Some(Val::Key(_))));
+        if keys { self.supplied_key(place) } else { self.opaque("<element>", Some(place)) }
+    }
+
+    fn dict_method(
+        &mut self,
+        id: ObjectId,
+        entries: &[Entry],
+        unknown: bool,
+        name: &Name,
+        args: &Args,
+        place: Place,
+    ) -> Value {
+        let key = args.positional.first().map(|arg| arg.value.clone());
+        match (&**name, key) {
+            ("get", Some(key)) => {
+                let key = self.term_of(&key);
+                let absent = !unknown
+                    && !entries.iter().any(|entry| entry.key == key || !self.terms.is_constant(entry.key));
+                if absent {
+                    return match args.positional.get(1) {
+                        Some(default) => default.value.clone(),
+                        None => self.none(),
+                    };
+                }
+                self.dict_item(id, entries, unknown, key)
+            }
+            ("pop", Some(key)) => {
+                let key = self.term_of(&key);
+                let value = self.dict_item(id, entries, unknown, key);
+                self.mutations += 1;
+                if let Kind::Dict { entries, .. } = &mut self.objects[id.0 as usize].kind {
+                    entries.retain(|entry| entry.key != key);
+                }
+                value
+            }
+            ("setdefault", Some(key_value)) => {
+                let key = self.term_of(&key_value);
+                if entries.iter().any(|entry| entry.key == key) {
+                    return self.dict_item(id, entries, unknown, key);
+                }
+                let value = args.positional.get(1).map(|arg| arg.value.clone()).unwrap_or_default();
+                if unknown {
+                    return self.dict_item(id, entries, unknown, key);
+                }
+                let guard = self.pc;
+                if let Kind::Dict { entries, .. } = &mut self.objects[id.0 as usize].kind {
+                    entries.push(Entry { key, key_value, guard, value: value.clone() });
+                }
+                value
+            }
+            ("items" | "keys" | "values", _) if !unknown => {
+                let items = entries
+                    .iter()
+                    .map(|entry| {
+                        let value = match &**name {
+                            "keys" => entry.key_value.clone(),
+                            "values" => entry.value.clone(),
+                            _ => Value::of(Val::Tuple([entry.key_value.clone(), entry.value.clone()].into())),
+                        };
+                        Item { guard: entry.guard, value }
+                    })
+                    .collect();
+                let kind = Kind::List { items, unknown: false };
+                Value::of(Val::Object(self.allocate(kind, "<view>", Some(place))))
+            }
+            ("copy", _) => {
+                let kind = Kind::Dict { entries: entries.to_vec(), unknown };
+                Value::of(Val::Object(self.allocate(kind, "<dict>", Some(place))))
+            }
+            ("update", other) => {
+                self.mutations += 1;
+                let guard = if self.guards.without(self.alive, self.pc).is_false() { Guard::TRUE } else { self.pc };
+                let mut added: Vec<Entry> = Vec::new();
+                let mut more = false;
+                if let Some(other) = other {
+                    match self.entries_of(&other) {
+                        Some((entries, unknown)) => {
+                            added = entries;
+                            more = unknown;
+                        }
+                        None => more = true,
+                    }
+                }
+                for (name, arg) in &args.keywords {
+                    let key = self.terms.intern(Term::Text(name.clone()));
+                    added.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
+                }
+                if more {
+                    self.havoc(&Value::of(Val::Object(id)));
+                }
+                for mut entry in added {
+                    entry.guard = self.guards.and(entry.guard, guard);
+                    if let Kind::Dict { entries, .. } = &mut self.objects[id.0 as usize].kind {
+                        if entry.guard.is_true() {
+                            entries.retain(|old| old.key != entry.key);
+                        }
+                        entries.push(entry);
+                    }
+                }
+                self.none()
+            }
+            ("clear", _) => {
+                if let Kind::Dict { entries, .. } = &mut self.objects[id.0 as usize].kind {
+                    entries.clear();
+                }
+                self.none()
+            }
+            _ => self.opaque(name.clone(), Some(place)),
+        }
+    }
+
+    /// Attributes of keys: what JAX computes at once runs here, methods wait for their call.
+    pub(super) fn key_attribute(&mut self, frame: &mut Frame<'p>, val: &Val, name: &Name, place: Place) -> Value {
+        let path: Name = format!("jax.Array.{name}").into();
+        let is_property = matches!(
+            &**name,
+            "T" | "mT" | "shape" | "ndim" | "size" | "dtype" | "real" | "imag" | "flat" | "itemsize" | "nbytes"
+        );
+        if matches!(&**name, "shape" | "ndim" | "size" | "dtype") {
+            let term: TermId = match self.evident_key(val) {
+                Some(key) => key.term,
+                None => self.term_of_val(val),
+            };
+            return Value::term(self.terms.intern(Term::Attribute(term, name.clone(), 0)));
+        }
+        if is_property
+            && let Some(callable) = self.program.models.callable(&path)
+            && callable.exact
+        {
+            let args = Args::positional(vec![Value::of(val.clone())]);
+            return self.apply_model(frame, callable, &path, args, place);
+        }
+        Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(val.clone()), name.clone()))))
+    }
+
+    /// Entering a context manager.
+    pub(super) fn enter(&mut self, frame: &mut Frame<'p>, manager: &Value, op: &'p crate::ir::Op) -> Value {
+        let place = self.place(frame, op.span);
+        let manager = self.possible(manager);
+        self.on_alternatives(&manager, |this, val| {
+            let dunder: Name = "__enter__".into();
+            if let Some(method) = this.instance_method(val, &dunder) {
+                return this.call_value(frame, &method, Args::default(), Some(place));
+            }
+            // A generator under `contextmanager` gives what it yields first.
+            if let Val::Object(id) = val
+                && matches!(this.objects[id.0 as usize].kind, Kind::Iterator(Source::Generator(_), _))
+            {
+                return this.next_of(frame, &Value::of(val.clone()), place.span);
+            }
+            Value::of(val.clone())
+        })
+    }
+
+    /// Notes an argument that a call of a key's method consumed.
+    pub(super) fn plain(value: Value) -> Arg {
+        Arg { value, written: None }
+    }
+}

@@ -1,0 +1,440 @@
+//! The interpreter: runs lowered functions on abstract values, all paths at once.
+//!
+//! There is one state, and `pc` says on which paths the current operation runs. A write under `pc` keeps the old alternative on
+//! the other paths, so branches need no copies of the state and joins need no merging: values carry their guards.
+//! Calls are run in place, with arguments, captured variables and objects as they are; what a callee consumes is logged with the
+//! chain of activations it happened in.
+//!
+//! **Invariant:** `pc` implies `alive`; every loop here is bounded by copies, depth or fuel, and what a bound cuts off makes no
+//! fact.
+
+mod access;
+mod annotate;
+mod arrays;
+mod bind;
+mod builtins;
+mod call;
+mod collide;
+mod conclude;
+mod construct;
+mod consume;
+mod derive;
+mod entry;
+mod exec;
+mod index;
+mod iterate;
+mod lanes;
+mod library;
+mod loops;
+mod methods;
+mod modules;
+mod operate;
+mod shape;
+mod text;
+mod transform;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::finding::Place;
+use crate::ir::{Function, FunctionId, Module, Name, Op, Temp};
+use crate::text::Span;
+
+use super::domain::extent::Extent;
+use super::domain::guard::{Guard, Guards};
+use super::domain::term::{Symbol, Term, TermId, Terms};
+use super::domain::value::{EnvironmentId, ModuleIndex, ObjectId, Val, Value};
+use super::facts::Facts;
+use super::heap::{ClassInfo, Environment, Object};
+use super::log::{Activation, Derivation, Event, Iteration, Meeting};
+use super::program::Program;
+
+pub use entry::analyse;
+
+/// Operations that one analysis of one function may run.
+const FUEL: u32 = 60_000;
+
+/// Activations below each other.
+const CALL_DEPTH: u32 = 12;
+
+/// Activations of one function below each other.
+const RECURSION: usize = 2;
+
+/// A module of the program, as far as this analysis has run it.
+#[derive(Clone, Debug, Default)]
+struct ModuleState {
+    globals: BTreeMap<Name, Value>,
+    /// Whether its body is running: an import cycle sees what is bound so far.
+    running: bool,
+}
+
+/// One activation that is running.
+struct Frame<'p> {
+    module: ModuleIndex,
+    function: FunctionId,
+    code: &'p Function,
+    environment: EnvironmentId,
+    /// The class whose body defines the function.
+    class: Option<super::domain::value::ClassHandle>,
+    temps: Vec<Value>,
+    returns: Vec<(Guard, Value)>,
+    yields: Vec<(Guard, Value)>,
+    loops: Vec<LoopState>,
+    /// Paths that left the innermost `try` by `return`, `break` or `continue`.
+    left: Guard,
+    activation: Rc<Activation>,
+}
+
+/// Ways out of a running loop.
+#[derive(Clone, Copy)]
+struct LoopState {
+    breaks: Guard,
+    continues: Guard,
+}
+
+/// A `try` whose body is running.
+struct Catching {
+    raised: Guard,
+    depth: u32,
+    /// Value of `mutations` when the last exception edge was made.
+    seen: u64,
+}
+
+/// A mapped function that is running.
+#[derive(Clone)]
+struct Lane {
+    /// Symbols that differ between lanes.
+    symbols: Vec<TermId>,
+    /// The call that maps.
+    place: Place,
+    /// The activation that maps.
+    activation: Rc<Activation>,
+    /// Number of symbols that existed before the body ran: younger ones are made in it.
+    born: TermId,
+    /// Terms handed to every lane.
+    unmapped: Vec<TermId>,
+    /// Number of lanes that differ in their data only.
+    derivations: u32,
+}
+
+/// The interpreter's state.
+#[derive(Clone)]
+struct Interp<'p> {
+    program: &'p Program<'p>,
+    terms: Terms,
+    guards: Guards,
+    pc: Guard,
+    alive: Guard,
+    objects: Vec<Object>,
+    /// Objects that hold what was written to something that came from outside.
+    shadows: FxHashMap<TermId, ObjectId>,
+    environments: Vec<Environment>,
+    classes: Vec<ClassInfo>,
+    modules: FxHashMap<ModuleIndex, ModuleState>,
+    /// The module whose facts are wanted.
+    home: ModuleIndex,
+    log: Log,
+    fuel: u32,
+    exhausted: Option<(Place, &'static str)>,
+    activations: u32,
+    loop_instances: u32,
+    loop_depth: u32,
+    closures: u32,
+    mutations: u64,
+    iteration: Option<Rc<Iteration>>,
+    lanes: Vec<Lane>,
+    /// Extent that a lane's index stands for.
+    lane_extents: FxHashMap<TermId, Extent>,
+    /// How many transforms that only trace are around.
+    abstract_depth: u32,
+    catching: Rc<std::cell::RefCell<Vec<Catching>>>,
+    /// Functions running, outermost first.
+    stack: Vec<(ModuleIndex, FunctionId)>,
+    /// Closures made and not run, by identity.
+    idle: BTreeMap<u32, Idle>,
+    /// Depth of transforms whose bodies are traced.
+    traced: u32,
+}
+
+/// A closure that nothing has run yet.
+#[derive(Clone)]
+struct Idle {
+    closure: Rc<super::domain::value::Closure>,
+    place: Place,
+    guard: Guard,
+    /// How it leaves: returned, stored, or under a transform.
+    transformed: bool,
+}
+
+/// Everything that conclusions are drawn from.
+#[derive(Clone, Default)]
+struct Log {
+    events: Vec<Event>,
+    by_family: FxHashMap<TermId, Vec<usize>>,
+    derivations: Vec<Derivation>,
+    meetings: Vec<Meeting>,
+    /// Derived terms whose reuse was logged, so that what is derived from them is not logged again.
+    met: FxHashSet<TermId>,
+    broadcasts: Vec<conclude::LoggedBroadcast>,
+    buffers: Vec<conclude::LoggedBuffer>,
+    references: Vec<super::facts::Reference>,
+    captured: Vec<conclude::LoggedCapture>,
+    /// What left the function.
+    exits: Vec<conclude::LoggedExit>,
+    /// Keys stored in attributes or globals: by term of what they were read as.
+    stores: Vec<conclude::LoggedStore>,
+    /// Where things that came from outside were read: attribute or global reads by term.
+    origins: FxHashMap<TermId, Place>,
+    /// Terms that some sink of the library took for a scalar key.
+    scalar_keys: FxHashSet<TermId>,
+    /// Terms that an annotation declares to be keys.
+    declared: FxHashSet<TermId>,
+}
+
+impl<'p> Interp<'p> {
+    fn module(&self, index: ModuleIndex) -> &'p Module {
+        self.program.module(index)
+    }
+
+    fn place(&self, frame: &Frame<'p>, span: Span) -> Place {
+        Place { file: self.module(frame.module).file, span }
+    }
+
+    fn op(frame: &Frame<'p>, temp: Temp) -> &'p Op {
+        &frame.code.ops[temp as usize]
+    }
+
+    /// A value that is equal to nothing before it.
+    fn opaque(&mut self, text: impl Into<Name>, place: Option<Place>) -> Value {
+        Value::term(self.terms.fresh(Symbol::Opaque, text, place))
+    }
+
+    fn none(&mut self) -> Value {
+        Value::term(self.terms.intern(Term::None))
+    }
+
+    fn int(&mut self, value: i128) -> Value {
+        Value::term(self.terms.int(value))
+    }
+
+    /// Conjunction of a guard with the current paths, decided with what is known of literals.
+    fn feasible(&mut self, guard: Guard) -> bool {
+        if guard.is_true() {
+            return true;
+        }
+        if guard.is_false() {
+            return false;
+        }
+        let Self { terms, guards, .. } = self;
+        guards.feasible(guard, &|support| terms.exclusions(support))
+    }
+
+    /// Runs `each` for every alternative that is possible here, on its paths only, and joins the results.
+    fn on_alternatives(&mut self, value: &Value, mut each: impl FnMut(&mut Self, &Val) -> Value) -> Value {
+        if let [only] = value.alternatives()
+            && (only.guard.is_true() || only.guard == self.pc)
+        {
+            return each(self, &only.val);
+        }
+        let before = self.pc;
+        let mut after = Guard::FALSE;
+        let mut result = Value::unbound();
+        let mut feasible = 0;
+        for alternative in value.alternatives() {
+            let paths = self.guards.and(before, alternative.guard);
+            if paths.is_false() || !self.feasible(paths) {
+                continue;
+            }
+            feasible += 1;
+            self.pc = paths;
+            let part = each(self, &alternative.val);
+            for piece in part.alternatives() {
+                let guard = self.guards.and(piece.guard, alternative.guard);
+                result.push(&mut self.guards, guard, piece.val.clone());
+            }
+            after = self.guards.or(after, self.pc);
+        }
+        self.pc = if feasible == 0 { before } else { after };
+        if result.is_too_various() { self.opaque("<one of many>", None) } else { result }
+    }
+
+    /// The value with the alternatives that are possible here.
+    fn possible(&mut self, value: &Value) -> Value {
+        if value.alternatives().len() <= 1 {
+            return value.clone();
+        }
+        let mut result = Value::unbound();
+        for alternative in value.alternatives() {
+            let paths = self.guards.and(self.pc, alternative.guard);
+            if !paths.is_false() && self.feasible(paths) {
+                result.push(&mut self.guards, alternative.guard, alternative.val.clone());
+            }
+        }
+        result
+    }
+
+    /// What a variable holds after `new` is written to it on the current paths.
+    fn written(&mut self, new: &Value, old: &Value) -> Value {
+        self.mutations += 1;
+        let elsewhere = self.guards.without(self.alive, self.pc);
+        if elsewhere.is_false() || old.is_unbound() && !self.feasible(elsewhere) {
+            return new.clone();
+        }
+        let kept = old.restricted(&mut self.guards, elsewhere);
+        if kept.is_unbound() {
+            return new.clone();
+        }
+        let mut result = new.restricted(&mut self.guards, self.pc);
+        for alternative in kept.alternatives() {
+            result.push(&mut self.guards, alternative.guard, alternative.val.clone());
+        }
+        if result.is_too_various() { self.opaque("<one of many>", None) } else { result }
+    }
+
+    /// A term for a value: its own where it has one.
+    fn term_of(&mut self, value: &Value) -> TermId {
+        match value.single() {
+            Some(val) => {
+                let val = val.clone();
+                self.term_of_val(&val)
+            }
+            None if value.is_unbound() => self.terms.fresh(Symbol::Opaque, "<unbound>", None),
+            None => {
+                let parts: Vec<(Guard, TermId)> = value
+                    .alternatives()
+                    .iter()
+                    .map(|alternative| (alternative.guard, alternative.val.clone()))
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .map(|(guard, val)| (guard, self.term_of_val(&val)))
+                    .collect();
+                self.terms.intern(Term::Choice(parts.into()))
+            }
+        }
+    }
+
+    fn term_of_val(&mut self, val: &Val) -> TermId {
+        match val {
+            Val::Term(term) => *term,
+            Val::Key(key) => key.term,
+            Val::Words(key, word) => self.terms.intern(Term::Words(key.term, *word)),
+            Val::Tuple(parts) => {
+                let parts: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+                self.terms.intern(Term::Apply("<tuple>".into(), parts.into()))
+            }
+            Val::Slice(parts) => {
+                let parts: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+                self.terms.intern(Term::Apply("<slice>".into(), parts.into()))
+            }
+            Val::Object(object) => {
+                let object = &self.objects[object.0 as usize];
+                let (symbol, epoch) = (object.symbol, object.epoch);
+                if epoch == 0 {
+                    symbol
+                } else {
+                    self.terms.intern(Term::Attribute(symbol, "<contents>".into(), epoch))
+                }
+            }
+            Val::Library(path) => self.terms.intern(Term::Apply(path.clone(), Box::new([]))),
+            Val::Array(array) => match &array.elements {
+                super::domain::value::Elements::View { family, start, step, .. } => {
+                    let (family, start) = (*family, *start);
+                    let step = self.terms.int(i128::from(*step));
+                    self.terms.intern(Term::Apply("<view>".into(), Box::new([family, start, step])))
+                }
+                _ => self.terms.fresh(Symbol::Opaque, "<array>", None),
+            },
+            Val::Class(class) => {
+                let number = self.terms.int(i128::from(class.0));
+                self.terms.intern(Term::Apply("<class>".into(), Box::new([number])))
+            }
+            Val::Function(closure) => {
+                let number = self.terms.int(i128::from(closure.identity));
+                self.terms.intern(Term::Apply("<function>".into(), Box::new([number])))
+            }
+            _ => self.terms.fresh(Symbol::Opaque, "<value>", None),
+        }
+    }
+
+    /// The guard under which a value is true.
+    fn truth(&mut self, value: &Value) -> Guard {
+        let mut result = Guard::FALSE;
+        for alternative in value.alternatives() {
+            let holds = self.truth_of_val(&alternative.val);
+            let both = self.guards.and(alternative.guard, holds);
+            result = self.guards.or(result, both);
+        }
+        result
+    }
+
+    fn truth_of_val(&mut self, val: &Val) -> Guard {
+        let known = |value: bool| if value { Guard::TRUE } else { Guard::FALSE };
+        match val {
+            Val::Term(term) => self.truth_of_term(*term),
+            Val::Tuple(parts) => known(!parts.is_empty()),
+            Val::Function(_)
+            | Val::Method(_)
+            | Val::Class(_)
+            | Val::Module(_)
+            | Val::Library(_)
+            | Val::Wrapped(_)
+            | Val::Partial(_)
+            | Val::Slice(_)
+            | Val::UnknownMethod(_) => Guard::TRUE,
+            Val::Object(object) => match &self.objects[object.0 as usize].kind {
+                super::heap::Kind::List { items, unknown: false } => {
+                    let guards: Vec<Guard> = items.iter().map(|item| item.guard).collect();
+                    guards.into_iter().fold(Guard::FALSE, |all, guard| self.guards.or(all, guard))
+                }
+                super::heap::Kind::Dict { entries, unknown: false } => {
+                    let guards: Vec<Guard> = entries.iter().map(|entry| entry.guard).collect();
+                    guards.into_iter().fold(Guard::FALSE, |all, guard| self.guards.or(all, guard))
+                }
+                super::heap::Kind::Iterator(..) | super::heap::Kind::Stream(_) => Guard::TRUE,
+                _ => {
+                    let term = self.term_of_val(val);
+                    self.guards.literal(term)
+                }
+            },
+            Val::Key(_) | Val::Array(_) | Val::Words(..) => {
+                let term = self.term_of_val(val);
+                self.guards.literal(term)
+            }
+        }
+    }
+
+    fn truth_of_term(&mut self, term: TermId) -> Guard {
+        if let Some(known) = self.terms.truth(term) {
+            return if known { Guard::TRUE } else { Guard::FALSE };
+        }
+        match self.terms.get(term).clone() {
+            Term::Operate(crate::ir::Operator::Not, parts) => {
+                let inner = self.truth_of_term(parts[0]);
+                self.guards.not(inner)
+            }
+            Term::Choice(parts) => {
+                let mut result = Guard::FALSE;
+                for (guard, part) in &parts {
+                    let holds = self.truth_of_term(*part);
+                    let both = self.guards.and(*guard, holds);
+                    result = self.guards.or(result, both);
+                }
+                result
+            }
+            _ => self.guards.literal(term),
+        }
+    }
+
+    /// Notes that a budget was hit, and ends all paths.
+    fn exhaust(&mut self, place: Place, budget: &'static str) {
+        self.exhausted.get_or_insert((place, budget));
+        self.pc = Guard::FALSE;
+    }
+
+    fn into_facts(self) -> Facts {
+        self.conclude()
+    }
+}

@@ -1,0 +1,274 @@
+//! Modules, imports and global names.
+//!
+//! **Invariant:** a library path that a model knows is the library's, also where the program holds a module of that name. Other
+//! modules of the program are run once, without logging, when something of theirs is asked for.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Symbol, Term};
+use crate::analysis::domain::value::{ModuleIndex, Val, Value};
+use crate::analysis::facts::ReferenceKind;
+use crate::analysis::log::Activation;
+use crate::finding::Place;
+use crate::ir::{Module, Name, Op};
+
+use super::{Frame, Interp, ModuleState};
+
+/// Fuel for the body of another module.
+const MODULE_FUEL: u32 = 20_000;
+
+impl<'p> Interp<'p> {
+    /// `import path`
+    pub(super) fn import(&mut self, frame: &mut Frame<'p>, path: &Name, whole: bool, op: &'p Op) -> Value {
+        let place = self.place(frame, op.span);
+        let rooted: Name = self.program.models.rooted(path, self.program.roots).into();
+        self.note_reference(frame, &rooted, ReferenceKind::Import, place);
+        let target: Name = if whole { rooted } else { rooted.split('.').next().unwrap_or_default().into() };
+        self.imported(frame.module, &target)
+    }
+
+    fn imported(&mut self, from: ModuleIndex, path: &Name) -> Value {
+        match self.project_module(from, path) {
+            Some(module) => Value::of(Val::Module(module)),
+            None => Value::of(Val::Library(path.clone())),
+        }
+    }
+
+    /// The module of the program that an absolute path means, unless a model claims the path.
+    pub(super) fn project_module(&self, from: ModuleIndex, path: &str) -> Option<ModuleIndex> {
+        if self.program.models.mentions(path, self.program.roots) {
+            return None;
+        }
+        let file = self.program.resolver.module(self.module(from).file, 0, path)?;
+        self.program.of_file(file)
+    }
+
+    /// `from module import name`
+    pub(super) fn import_from(
+        &mut self,
+        frame: &mut Frame<'p>,
+        level: u32,
+        module: &Name,
+        name: &Name,
+        op: &'p Op,
+    ) -> Value {
+        let place = self.place(frame, op.span);
+        let file = self.module(frame.module).file;
+        let absolute: Name = if level == 0 {
+            module.clone()
+        } else {
+            self.program.resolver.absolute(file, level, module).into()
+        };
+        let rooted: Name = self.program.models.rooted(&absolute, self.program.roots).into();
+        if &**name == "*" {
+            self.import_all(frame, level, module, &rooted);
+            return Value::unbound();
+        }
+        let joined: Name = format!("{rooted}.{name}").into();
+        if self.program.models.mentions(&rooted, self.program.roots) && (level == 0 || self.is_modelled(&joined)) {
+            self.note_reference(frame, &joined, ReferenceKind::Import, place);
+            return Value::of(Val::Library(joined));
+        }
+        let found = self.program.resolver.module(file, level, module).and_then(|file| self.program.of_file(file));
+        if let Some(index) = found {
+            let member = self.module_member(frame, index, name, place);
+            let is_unknown = matches!(member.single(), Some(Val::Term(_)));
+            if !is_unknown {
+                return member;
+            }
+        }
+        // `from package import module`
+        let submodule: Name = if module.is_empty() { name.clone() } else { format!("{module}.{name}").into() };
+        if let Some(index) =
+            self.program.resolver.module(file, level, &submodule).and_then(|file| self.program.of_file(file))
+        {
+            return Value::of(Val::Module(index));
+        }
+        if let Some(index) = found {
+            return self.module_member(frame, index, name, place);
+        }
+        self.note_reference(frame, &joined, ReferenceKind::Import, place);
+        Value::of(Val::Library(joined))
+    }
+
+    fn is_modelled(&self, path: &str) -> bool {
+        self.program.models.callable(path).is_some_and(|callable| callable.exact)
+            || self.program.models.class(path).is_some()
+    }
+
+    fn import_all(&mut self, frame: &mut Frame<'p>, level: u32, module: &Name, rooted: &Name) {
+        let file = self.module(frame.module).file;
+        if let Some(index) =
+            self.program.resolver.module(file, level, module).and_then(|file| self.program.of_file(file))
+        {
+            self.ensure_module(index);
+            let globals = self.modules.get(&index).map(|state| state.globals.clone()).unwrap_or_default();
+            for (name, value) in globals {
+                if !name.starts_with('_') {
+                    self.set_global(frame.module, &name, &value);
+                }
+            }
+            return;
+        }
+        let _ = rooted;
+    }
+
+    /// A name of a module of the program.
+    pub(super) fn module_member(
+        &mut self,
+        frame: &Frame<'p>,
+        index: ModuleIndex,
+        name: &Name,
+        place: Place,
+    ) -> Value {
+        self.ensure_module(index);
+        if let Some(value) = self.modules.get(&index).and_then(|state| state.globals.get(name)).cloned() {
+            let value = self.possible(&value);
+            if !value.is_unbound() {
+                return value;
+            }
+        }
+        let file = self.module(index).file;
+        if let Some(submodule) = self.program.resolver.module(file, 1, name).and_then(|file| self.program.of_file(file))
+            && submodule != index
+        {
+            return Value::of(Val::Module(submodule));
+        }
+        let _ = frame;
+        let module = self.terms.int(i128::try_from(index).unwrap_or(0));
+        let base = self.terms.intern(Term::Apply("<module>".into(), Box::new([module])));
+        let attribute = self.terms.intern(Term::Attribute(base, name.clone(), 0));
+        self.log.origins.entry(attribute).or_insert(place);
+        Value::term(attribute)
+    }
+
+    /// Runs the body of a module that has not run, without logging.
+    pub(super) fn ensure_module(&mut self, index: ModuleIndex) {
+        if self.modules.contains_key(&index) {
+            return;
+        }
+        let fuel = std::mem::replace(&mut self.fuel, MODULE_FUEL);
+        let exhausted = self.exhausted.take();
+        let (pc, alive) = (self.pc, self.alive);
+        let catching = std::mem::take(&mut *self.catching.borrow_mut());
+        let iteration = self.iteration.take();
+        let lanes = std::mem::take(&mut self.lanes);
+        let stack = std::mem::take(&mut self.stack);
+        let idle = std::mem::take(&mut self.idle);
+        let depth = std::mem::replace(&mut self.loop_depth, 0);
+        self.pc = Guard::TRUE;
+        self.alive = Guard::TRUE;
+        self.abstract_depth += 1;
+        self.run_module(index);
+        self.abstract_depth -= 1;
+        self.pc = pc;
+        self.alive = alive;
+        *self.catching.borrow_mut() = catching;
+        self.iteration = iteration;
+        self.lanes = lanes;
+        self.stack = stack;
+        self.idle = idle;
+        self.loop_depth = depth;
+        self.fuel = fuel;
+        self.exhausted = exhausted;
+    }
+
+    /// Runs the body of a module.
+    pub(super) fn run_module(&mut self, index: ModuleIndex) {
+        self.modules.insert(index, ModuleState { running: true, ..ModuleState::default() });
+        let code = self.module(index).function(Module::BODY);
+        let environment = self.new_environment(vec![Value::unbound(); code.slots.len()], None);
+        self.activations += 1;
+        let activation = Rc::new(Activation {
+            id: self.activations,
+            caller: None,
+            module: index,
+            function: Module::BODY,
+            depth: 0,
+            root: true,
+        });
+        self.run_frame(index, Module::BODY, environment, None, activation);
+        if let Some(state) = self.modules.get_mut(&index) {
+            state.running = false;
+        }
+    }
+
+    pub(super) fn load_global(&mut self, frame: &Frame<'p>, name: &Name, op: &Op) -> Value {
+        let module = frame.module;
+        if let Some(value) = self.modules.get(&module).and_then(|state| state.globals.get(name)).cloned() {
+            let value = self.possible(&value);
+            if !value.is_unbound() {
+                if let Some(Val::Library(path)) = value.single()
+                    && self.program.models.mentions(path, self.program.roots)
+                {
+                    let (path, place) = (path.clone(), self.place(frame, op.span));
+                    self.note_reference(frame, &path, ReferenceKind::Value, place);
+                }
+                self.note_global_read(frame, name, &value, op);
+                return value;
+            }
+        }
+        if self.program.models.mentions("builtins", &[]) {
+            let path: Name = format!("builtins.{name}").into();
+            if self.is_modelled(&path) {
+                return Value::of(Val::Library(path));
+            }
+        }
+        let place = self.place(frame, op.span);
+        let module_number = self.terms.int(i128::try_from(module).unwrap_or(0));
+        let base = self.terms.intern(Term::Apply("<module>".into(), Box::new([module_number])));
+        let term = self.terms.intern(Term::Attribute(base, name.clone(), 0));
+        self.log.origins.entry(term).or_insert(place);
+        Value::term(term)
+    }
+
+    pub(super) fn store_global(&mut self, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
+        self.note_global_store(frame, name, value, op);
+        self.set_global(frame.module, name, value);
+    }
+
+    fn set_global(&mut self, module: ModuleIndex, name: &Name, value: &Value) {
+        let old = self
+            .modules
+            .get(&module)
+            .and_then(|state| state.globals.get(name))
+            .cloned()
+            .unwrap_or_default();
+        let new = self.written(value, &old);
+        self.modules.entry(module).or_default().globals.insert(name.clone(), new);
+    }
+
+    /// Roots of the libraries that a module, or a module of the program that it imports, imports.
+    pub(super) fn imported_roots(&self, index: ModuleIndex) -> Vec<Name> {
+        let mut roots = Vec::new();
+        let mut modules = vec![index];
+        for step in 0..2 {
+            for module in std::mem::take(&mut modules) {
+                for function in &self.module(module).functions {
+                    for op in &function.ops {
+                        let (level, path) = match &op.kind {
+                            crate::ir::OpKind::Import { path, .. } => (0, path.clone()),
+                            crate::ir::OpKind::ImportFrom { level, module, .. } => (*level, module.clone()),
+                            _ => continue,
+                        };
+                        if level == 0 {
+                            roots.push(path.split('.').next().unwrap_or_default().into());
+                        }
+                        if step == 0
+                            && let Some(file) =
+                                self.program.resolver.module(self.module(module).file, level, &path)
+                            && let Some(next) = self.program.of_file(file)
+                        {
+                            modules.push(next);
+                        }
+                    }
+                }
+            }
+        }
+        roots.sort_unstable();
+        roots.dedup();
+        let _ = Symbol::Path;
+        roots
+    }
+}

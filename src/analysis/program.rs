@@ -1,0 +1,60 @@
+//! The program that is analysed: lowered modules and how imports lead from one to another.
+//!
+//! **Invariant:** plain data and a pure resolver; the analysis never reads a file.
+
+use rustc_hash::FxHashMap;
+
+use crate::ir::Module;
+use crate::models::Models;
+use crate::text::FileId;
+
+use super::domain::value::ModuleIndex;
+
+/// Answers which file an import means.
+pub trait Resolver: Sync {
+    /// The file of the module that `from` imports with `level` leading dots and this dotted path; `None` where it is not part
+    /// of the program.
+    fn module(&self, from: FileId, level: u32, path: &str) -> Option<FileId>;
+    /// The dotted path of an import as seen from outside, for libraries: relative imports resolved against the package.
+    fn absolute(&self, from: FileId, level: u32, path: &str) -> String;
+}
+
+/// A program.
+pub struct Program<'a> {
+    modules: Vec<&'a Module>,
+    by_file: FxHashMap<FileId, ModuleIndex>,
+    /// How imports resolve.
+    pub resolver: &'a dyn Resolver,
+    /// What libraries do.
+    pub models: &'a Models,
+    /// Names of the library's root packages beyond `jax` and `olympus`.
+    pub roots: &'a [String],
+}
+
+impl<'a> Program<'a> {
+    /// The program made of these modules.
+    pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
+        let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
+        Self { modules, by_file, resolver, models, roots }
+    }
+
+    /// Number of modules.
+    pub fn len(&self) -> usize {
+        self.modules.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.modules.is_empty()
+    }
+
+    /// A module.
+    pub fn module(&self, index: ModuleIndex) -> &'a Module {
+        self.modules[index]
+    }
+
+    /// The module of a file.
+    pub fn of_file(&self, file: FileId) -> Option<ModuleIndex> {
+        self.by_file.get(&file).copied()
+    }
+}
