@@ -5,6 +5,7 @@
 //! [`WORKER_STACK_BYTES`] cannot overflow.
 
 mod mentions;
+mod modules;
 mod nesting;
 mod parse;
 mod statements;
@@ -12,6 +13,7 @@ mod statements;
 pub use ruff_python_ast as ast;
 
 pub use mentions::mentions;
+pub use modules::{ModuleGraph, Resolution};
 pub use parse::{Comment, MAX_DEPTH, Parsed, SourceKind, SyntaxProblem, WORKER_STACK_BYTES, parse};
 pub use statements::{StatementSpan, statement_spans};
 
