@@ -8,4 +8,5 @@
 pub mod analysis;
 pub mod finding;
 pub mod python;
+pub mod source;
 pub mod text;
