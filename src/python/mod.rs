@@ -6,7 +6,7 @@
 
 mod mentions;
 mod modules;
-pub mod nesting;
+mod nesting;
 mod parse;
 mod statements;
 

@@ -1,15 +1,18 @@
 //! How deep a tree may become, judged from text or tokens in one pass and without recursion.
 //!
-//! **Invariant:** for the tokens that the parser saw, twice the bound is at least the depth of the tree. For text the scan
+//! **Invariant:** for the tokens that the parser saw, twice the bound and [`SLACK`] make at least the depth of the tree. For text the scan
 //! follows Python's lexical rules, and may differ from the parser only where strings or brackets are broken.
 //!
 //! The measure: within one statement, and there within one pair of brackets, every token between two commas may be a link of
 //! a chain (`- - - x`, `a.b.c`, `x + y + z`, `not not x`, `f()()()`, `lambda: lambda: x`), so a pair of brackets is at most as deep as its
-//! longest item has tokens plus its deepest inner pair. Statements add their level of indentation. That is generous for
-//! flat chains such as `a or b or c`, which costs such a text no more than a measurement of its tree.
+//! longest item has tokens plus its deepest inner pair. Statements add their level of indentation. The scan is generous: it
+//! counts words in flat chains such as `a or b or c`, which matters only in texts of many megabytes.
 
 use memchr::{memchr2, memchr3};
 use ruff_python_ast::token::TokenKind;
+
+/// Nodes on a path that no chain accounts for: a statement, its clauses and parameters, a leaf.
+pub const SLACK: u32 = 16;
 
 /// Length of the longest keyword of `Scan::begins_statement`.
 const LONGEST_OPENER: usize = 6;
@@ -17,7 +20,7 @@ const LONGEST_OPENER: usize = 6;
 /// How deep, and in which statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
-    /// No path through the tree has more than twice as many nodes.
+    /// No path through the tree has more than twice as many nodes and [`SLACK`].
     pub levels: u32,
     /// Offset at which the deepest statement starts.
     pub at: u32,
@@ -156,7 +159,29 @@ pub fn feed(meter: &mut Meter, kind: TokenKind, at: u32) {
         TokenKind::Newline => meter.end_statement(),
         TokenKind::Indent => meter.indentation += 1,
         TokenKind::Dedent => meter.indentation = meter.indentation.saturating_sub(1),
-        TokenKind::NonLogicalNewline | TokenKind::Comment | TokenKind::EndOfFile => {}
+        // Trivia, operands, what is no token at all, and operators whose chains are flat.
+        TokenKind::NonLogicalNewline
+        | TokenKind::Comment
+        | TokenKind::EndOfFile
+        | TokenKind::Unknown
+        | TokenKind::Name
+        | TokenKind::Int
+        | TokenKind::Float
+        | TokenKind::Complex
+        | TokenKind::String
+        | TokenKind::FStringMiddle
+        | TokenKind::TStringMiddle
+        | TokenKind::And
+        | TokenKind::Or
+        | TokenKind::In
+        | TokenKind::Is
+        | TokenKind::Equal
+        | TokenKind::EqEqual
+        | TokenKind::NotEqual
+        | TokenKind::Less
+        | TokenKind::LessEqual
+        | TokenKind::Greater
+        | TokenKind::GreaterEqual => {}
         _ => meter.link(at),
     }
 }
@@ -267,7 +292,6 @@ impl Scan<'_> {
         if formatted {
             return self.meter.open(Reading::Literal(quotes), opening);
         }
-        self.meter.link(opening);
         while let Some(found) = if triple {
             memchr2(quote, b'\\', &self.bytes[self.at..])
         } else {

@@ -25,7 +25,7 @@ pub const WORKER_STACK_BYTES: usize = 256 << 20;
 
 /// A bound of [`nesting`] up to which the tree is known to stay within [`MAX_DEPTH`] without looking: no token adds more
 /// than two nodes to a path.
-const SHALLOW_BOUND: u32 = MAX_DEPTH / 2;
+const SHALLOW_BOUND: u32 = (MAX_DEPTH - nesting::SLACK) / 2;
 
 /// A bound of [`nesting`] above which the text is refused unparsed: a tree this deep could be neither measured nor
 /// dropped on [`WORKER_STACK_BYTES`]. Between the two bounds the tree is measured on a thread of that size.
@@ -159,9 +159,7 @@ fn measured(text: &str, raw: Raw) -> Parsed {
     let mut tree = Some(raw.parsed);
     let outcome = on_deep_stack(|| {
         let parsed = tree.take()?;
-        let mut depth = Depth::default();
-        depth.visit_body(&parsed.module.body);
-        Some(match depth.exceeded {
+        Some(match Depth::below(MAX_DEPTH, &parsed.module).exceeded {
             Some(span) => too_deep(text, Span::new(span.start, span.start)),
             None => parsed,
         })
@@ -172,17 +170,26 @@ fn measured(text: &str, raw: Raw) -> Parsed {
     })
 }
 
-/// Measures a tree down to [`MAX_DEPTH`] and no further.
+/// Measures a tree down to a limit and no further.
 #[derive(Default)]
 struct Depth {
+    limit: u32,
     now: u32,
     exceeded: Option<Span>,
+}
+
+impl Depth {
+    fn below(limit: u32, module: &ast::ModModule) -> Self {
+        let mut depth = Self { limit, ..Self::default() };
+        depth.visit_body(&module.body);
+        depth
+    }
 }
 
 impl<'a> SourceOrderVisitor<'a> for Depth {
     fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
         self.now += 1;
-        if self.now > MAX_DEPTH && self.exceeded.is_none() {
+        if self.now > self.limit && self.exceeded.is_none() {
             self.exceeded = Some(span_of(&node));
         }
         if self.exceeded.is_some() { TraversalSignal::Skip } else { TraversalSignal::Traverse }

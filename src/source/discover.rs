@@ -147,7 +147,6 @@ impl Search {
         for entry in walk {
             match entry {
                 Ok(entry) => {
-                    // A broken ignore file hides nothing, and is not worth failing the run.
                     let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir());
                     if is_folder || !is_python(entry.path()) {
                         continue;
