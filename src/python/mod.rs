@@ -1,7 +1,7 @@
 //! Python as syntax: parsing, comments, statement spans, and which file answers to which module name.
 //!
 //! **Invariant:** this room is the only door to the parser's crates; everybody else writes `python::ast`. What
-//! [`parse`] returns is at most [`MAX_DEPTH`] nodes deep, so whoever recurses over it on a stack of
+//! [`parse()`] returns is at most [`MAX_DEPTH`] nodes deep, so whoever recurses over it on a stack of
 //! [`WORKER_STACK_BYTES`] cannot overflow.
 
 mod mentions;

@@ -65,20 +65,20 @@ impl ModuleGraph {
         };
         for (index, (folder, stem, is_stub)) in split.into_iter().enumerate() {
             let Ok(id) = u32::try_from(index) else { break };
-            graph.add(FileId(id), folder, stem, is_stub);
+            graph.add(FileId(id), folder, &stem, is_stub);
         }
         graph
     }
 
-    fn add(&mut self, id: FileId, folder: String, stem: String, is_stub: bool) {
+    fn add(&mut self, id: FileId, folder: String, stem: &str, is_stub: bool) {
         let inner_root = self.inner_root(&folder).to_owned();
         let outer_root = self.outer_root(&folder).unwrap_or(&inner_root).to_owned();
-        let path = if stem == "__init__" { folder.clone() } else { join(&folder, &stem) };
+        let path = if stem == "__init__" { folder.clone() } else { join(&folder, stem) };
         let mut names = Vec::new();
         for root in [&outer_root, &inner_root] {
             let within = path.strip_prefix(root.as_str()).unwrap_or(&path).trim_start_matches('/');
             // Where nothing lies above a package, it has no name, and its `__init__.py` still has its stem.
-            let name = if within.is_empty() { stem.clone() } else { within.replace('/', ".") };
+            let name = if within.is_empty() { stem.to_owned() } else { within.replace('/', ".") };
             if names.contains(&name) {
                 continue;
             }
@@ -87,8 +87,8 @@ impl ModuleGraph {
             }
             names.push(name);
         }
-        if stem != "__init__" && !names.contains(&stem) {
-            names.push(stem.clone());
+        if stem != "__init__" && names.iter().all(|name| name != stem) {
+            names.push(stem.to_owned());
         }
         let known = self.by_path.get(&path).copied();
         // A module shadows its stub, since only bodies say what becomes of keys; a package shadows a module of its name.

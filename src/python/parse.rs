@@ -231,14 +231,18 @@ fn within(span: Span, text: &str) -> Span {
     Span::new(span.start.min(end), span.end.min(end))
 }
 
-/// The parser's message in the house's style.
+/// The parser's message in the house's style: lower case, and characters that a terminal would act on are spelled out.
 fn worded(message: &str) -> String {
-    let mut chars = message.chars();
-    let second_is_lower = message.chars().nth(1).is_some_and(|c| !c.is_uppercase());
-    match chars.next() {
-        Some(first) if second_is_lower => first.to_lowercase().chain(chars).collect(),
-        _ => message.to_owned(),
+    let second_is_lower = message.chars().nth(1).is_some_and(|second| !second.is_uppercase());
+    let mut result = String::with_capacity(message.len());
+    for (index, character) in message.chars().enumerate() {
+        match character {
+            _ if index == 0 && second_is_lower => result.extend(character.to_lowercase()),
+            _ if character.is_control() => result.extend(character.escape_default()),
+            _ => result.push(character),
+        }
     }
+    result
 }
 
 fn starts_line(text: &str, offset: u32) -> bool {

@@ -283,10 +283,11 @@ fn reads_every_version_of_python_3() {
 
 #[test]
 fn magics_and_python_2_are_problems() {
-    for text in ["%matplotlib inline\n", "!ls\n", "print 'x'\n", "exec 'x'\n"] {
+    for text in ["%matplotlib inline\n", "!ls\n", "print 'x'\n", "exec 'x'\n", "x = \0\n"] {
         let parsed = py(text);
         assert!(!parsed.problems.is_empty(), "{text}");
         for problem in parsed.problems {
+            assert!(!problem.message.contains(char::is_control));
             assert!(!problem.message.ends_with('.') && !problem.message.starts_with("Expected"), "{problem:?}");
         }
     }
