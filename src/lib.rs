@@ -10,4 +10,5 @@ pub mod finding;
 pub mod ir;
 pub mod models;
 pub mod python;
+pub mod source;
 pub mod text;

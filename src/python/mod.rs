@@ -1,10 +1,11 @@
 //! Python as syntax: parsing, comments, statement spans, and which file answers to which module name.
 //!
 //! **Invariant:** this room is the only door to the parser's crates; everybody else writes `python::ast`. What
-//! [`parse`] returns is at most [`MAX_DEPTH`] nodes deep, so whoever recurses over it on a stack of
+//! [`parse()`] returns is at most [`MAX_DEPTH`] nodes deep, so whoever recurses over it on a stack of
 //! [`WORKER_STACK_BYTES`] cannot overflow.
 
 mod mentions;
+mod modules;
 mod nesting;
 mod parse;
 mod statements;
@@ -12,6 +13,7 @@ mod statements;
 pub use ruff_python_ast as ast;
 
 pub use mentions::mentions;
+pub use modules::{ModuleGraph, Resolution};
 pub use parse::{Comment, MAX_DEPTH, Parsed, SourceKind, SyntaxProblem, WORKER_STACK_BYTES, parse};
 pub use statements::{StatementSpan, statement_spans};
 

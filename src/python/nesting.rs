@@ -1,15 +1,18 @@
 //! How deep a tree may become, judged from text or tokens in one pass and without recursion.
 //!
-//! **Invariant:** for the tokens that the parser saw, twice the bound is at least the depth of the tree. For text the scan
+//! **Invariant:** for the tokens that the parser saw, twice the bound and [`SLACK`] make at least the depth of the tree. For text the scan
 //! follows Python's lexical rules, and may differ from the parser only where strings or brackets are broken.
 //!
 //! The measure: within one statement, and there within one pair of brackets, every token between two commas may be a link of
 //! a chain (`- - - x`, `a.b.c`, `x + y + z`, `not not x`, `f()()()`, `lambda: lambda: x`), so a pair of brackets is at most as deep as its
-//! longest item has tokens plus its deepest inner pair. Statements add their level of indentation. That is generous for
-//! flat chains such as `a or b or c`, which costs such a text no more than a measurement of its tree.
+//! longest item has tokens plus its deepest inner pair. Statements add their level of indentation. The scan is generous: it
+//! counts words in flat chains such as `a or b or c`, which matters only in texts of many megabytes.
 
 use memchr::{memchr2, memchr3};
 use ruff_python_ast::token::TokenKind;
+
+/// Nodes on a path that no chain accounts for: a statement, its clauses and parameters, a leaf.
+pub const SLACK: u32 = 16;
 
 /// Length of the longest keyword of `Scan::begins_statement`.
 const LONGEST_OPENER: usize = 6;
@@ -17,7 +20,7 @@ const LONGEST_OPENER: usize = 6;
 /// How deep, and in which statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
-    /// No path through the tree has more than twice as many nodes.
+    /// No path through the tree has more than twice as many nodes and [`SLACK`].
     pub levels: u32,
     /// Offset at which the deepest statement starts.
     pub at: u32,
@@ -146,27 +149,45 @@ impl Meter {
 pub fn feed(meter: &mut Meter, kind: TokenKind, at: u32) {
     match kind {
         TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace | TokenKind::FStringStart | TokenKind::TStringStart => {
-            meter.open(Reading::Code, at)
+            meter.open(Reading::Code, at);
         }
         TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace | TokenKind::FStringEnd | TokenKind::TStringEnd => {
-            meter.close()
+            meter.close();
         }
         TokenKind::Comma => meter.comma(),
         TokenKind::Lambda | TokenKind::Yield => meter.sticky_link(at),
         TokenKind::Newline => meter.end_statement(),
         TokenKind::Indent => meter.indentation += 1,
         TokenKind::Dedent => meter.indentation = meter.indentation.saturating_sub(1),
-        TokenKind::NonLogicalNewline | TokenKind::Comment | TokenKind::EndOfFile => {}
+        // Trivia, operands, what is no token at all, and operators whose chains are flat.
+        TokenKind::NonLogicalNewline
+        | TokenKind::Comment
+        | TokenKind::EndOfFile
+        | TokenKind::Unknown
+        | TokenKind::Name
+        | TokenKind::Int
+        | TokenKind::Float
+        | TokenKind::Complex
+        | TokenKind::String
+        | TokenKind::FStringMiddle
+        | TokenKind::TStringMiddle
+        | TokenKind::And
+        | TokenKind::Or
+        | TokenKind::In
+        | TokenKind::Is
+        | TokenKind::Equal
+        | TokenKind::EqEqual
+        | TokenKind::NotEqual
+        | TokenKind::Less
+        | TokenKind::LessEqual
+        | TokenKind::Greater
+        | TokenKind::GreaterEqual => {}
         _ => meter.link(at),
     }
 }
 
 /// A bound for a text that is not parsed yet; the scan stops early once the bound exceeds `limit`.
 pub fn bound_of_text(text: &str, limit: u32) -> Bound {
-    // A path through the tree is no longer than the text has bytes.
-    if text.len() <= 64 {
-        return Bound { levels: u32::try_from(text.len()).unwrap_or(u32::MAX), at: 0 };
-    }
     let mut scan = Scan { bytes: text.as_bytes(), at: 0, meter: Meter::default(), columns: Vec::new() };
     scan.at_line_start();
     while scan.at < scan.bytes.len() {
@@ -207,7 +228,8 @@ impl Scan<'_> {
     fn code(&mut self) {
         let byte = self.byte(0);
         match byte {
-            b' ' | b'\t' | b'\x0c' => self.at += 1,
+            // Assignments and comparisons chain flatly, and their operands are links already.
+            b' ' | b'\t' | b'\x0c' | b'=' => self.at += 1,
             b'\n' | b'\r' => self.newline(),
             b'#' => self.at = memchr2(b'\n', b'\r', &self.bytes[self.at..]).map_or(self.bytes.len(), |n| self.at + n),
             b'\\' if matches!(self.byte(1), b'\n' | b'\r') => {
@@ -236,8 +258,6 @@ impl Scan<'_> {
                     self.meter.open(Reading::Specification(quotes), self.offset());
                 }
             }
-            // Assignments and comparisons chain flatly, and their operands are links already.
-            b'=' => self.at += 1,
             b'"' | b'\'' => self.string(byte, false),
             b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | 0x80.. => self.word(),
             _ => {
@@ -272,7 +292,6 @@ impl Scan<'_> {
         if formatted {
             return self.meter.open(Reading::Literal(quotes), opening);
         }
-        self.meter.link(opening);
         while let Some(found) = if triple {
             memchr2(quote, b'\\', &self.bytes[self.at..])
         } else {

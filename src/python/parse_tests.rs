@@ -36,7 +36,9 @@ fn accepts(what: &str, text: &str) {
 }
 
 /// Ways of nesting: what, and the text of a given depth.
-fn nestings() -> Vec<(&'static str, fn(usize) -> String)> {
+type Nesting = fn(usize) -> String;
+
+fn nestings() -> Vec<(&'static str, Nesting)> {
     vec![
         ("parentheses", |n| format!("x = {}1{}\n", "-(".repeat(n), ")".repeat(n))),
         ("lists", |n| format!("x = {}1{}\n", "[".repeat(n), "]".repeat(n))),
@@ -62,6 +64,10 @@ fn nestings() -> Vec<(&'static str, fn(usize) -> String)> {
         ("slices", |n| format!("x = {}1{}\n", "a[b:".repeat(n), "]".repeat(n))),
         ("type parameters", |n| format!("type X[T = {}1{}] = int\n", "a[".repeat(n), "]".repeat(n))),
         ("patterns", |n| format!("match x:\n    case {}y{}:\n        pass\n", "[".repeat(n), "]".repeat(n))),
+        ("format fields", |n| format!("x = f'{}1{}'\n", "{a:".repeat(n), "}".repeat(n))),
+        ("f-strings", |n| format!("x = {}1{}\n", "f'{".repeat(n), "}'".repeat(n))),
+        ("keyword arguments", |n| format!("x = {}1{}\n", "f(a=".repeat(n), ")".repeat(n))),
+        ("iterables", |n| format!("x = {}1{}\n", "[x for x in ".repeat(n), "]".repeat(n))),
         ("class patterns", |n| format!("match x:\n    case {}y{}:\n        pass\n", "C(a=".repeat(n), ")".repeat(n))),
     ]
 }
@@ -75,11 +81,34 @@ fn accepts_what_people_write_and_more() {
 }
 
 #[test]
+fn the_deepest_tree_is_dropped_on_a_small_stack() {
+    accepts("unary minus", &format!("x = {}1\n", "-".repeat(MAX_DEPTH as usize - 10)));
+    accepts("attributes", &format!("x = a{}\n", ".b".repeat(MAX_DEPTH as usize - 10)));
+}
+
+#[test]
 fn refuses_deep_nesting_of_every_kind() {
     for (what, nested) in nestings() {
         refuses(what, &nested(1_001));
         refuses(what, &nested(20_000));
+        // As deep as is built at all: what has three tokens a level, or one.
+        for depth in [33_000, 99_000] {
+            refuses(what, &nested(depth));
+        }
         refuses(what, &nested(300_000));
+    }
+}
+
+#[test]
+fn the_bound_holds_for_every_kind_of_nesting() {
+    for (what, nested) in nestings() {
+        for n in [0, 1, 2, 3, 10, 40, 150] {
+            let text = nested(n);
+            let Raw { parsed, bound } = parse_raw(&text, SourceKind::Py);
+            let limit = 2 * bound + nesting::SLACK;
+            assert_eq!(Depth::below(limit, &parsed.module).exceeded, None, "{what}, {n} times: bound {bound}");
+            assert!(nesting::bound_of_text(&text, HOPELESS_BOUND).levels >= bound, "{what}, {n} times");
+        }
     }
 }
 
@@ -125,10 +154,9 @@ fn long_flat_texts_are_not_deep() {
 #[test]
 fn deep_format_fields_do_not_overflow() {
     for n in [100, 1_001, 300_000] {
-        quickly("format fields", &format!("x = f'{}1{}'\n", "{a:".repeat(n), "}".repeat(n)));
-        quickly("nested f-strings", &format!("x = {}1{}\n", "f'{".repeat(n), "}'".repeat(n)));
+        quickly("unclosed fields", &format!("x = f'{}1'\n", "{a:".repeat(n)));
+        quickly("unclosed f-strings", &format!("x = {}1\n", "f'{".repeat(n)));
     }
-    refuses("format fields", &format!("x = f'{}1{}'\n", "{a:".repeat(2_000), "}".repeat(2_000)));
 }
 
 #[test]
@@ -255,10 +283,11 @@ fn reads_every_version_of_python_3() {
 
 #[test]
 fn magics_and_python_2_are_problems() {
-    for text in ["%matplotlib inline\n", "!ls\n", "print 'x'\n", "exec 'x'\n"] {
+    for text in ["%matplotlib inline\n", "!ls\n", "print 'x'\n", "exec 'x'\n", "x = \0\n"] {
         let parsed = py(text);
         assert!(!parsed.problems.is_empty(), "{text}");
         for problem in parsed.problems {
+            assert!(!problem.message.contains(char::is_control));
             assert!(!problem.message.ends_with('.') && !problem.message.starts_with("Expected"), "{problem:?}");
         }
     }
