@@ -87,14 +87,15 @@ impl<'t> Reader<'t> {
         for (key, value) in document.into_inner() {
             let span = key.span();
             match key.into_inner().as_ref() {
-                "library" => {
-                    if let Some((_, raw)) = self.row::<RawLibrary>(value) {
-                        self.models.libraries.push(Library { name: raw.name, versions: raw.versions });
+                "library" if value.get_ref().is_table() => {
+                    if let Some((row, raw)) = self.row::<RawLibrary>(value) {
+                        self.library(&row, raw);
                     }
                 }
+                "library" => self.rows(value, span, Self::library),
                 "alias" => self.rows(value, span, Self::alias),
-                "callable" => self.rows(value, span, |reader, row, raw| reader.callable(&row, raw, true)),
-                "namespace" => self.rows(value, span, |reader, row, raw| reader.callable(&row, raw, false)),
+                "callable" => self.rows(value, span, |reader, row, raw| reader.callable(row, raw, true)),
+                "namespace" => self.rows(value, span, |reader, row, raw| reader.callable(row, raw, false)),
                 "class" => self.rows(value, span, Self::class),
                 "annotation" => self.rows(value, span, Self::annotation),
                 "protocol" => self.rows(value, span, Self::protocol),
@@ -112,13 +113,13 @@ impl<'t> Reader<'t> {
         &mut self,
         value: Spanned<DeValue<'t>>,
         key: Range<usize>,
-        mut take: impl FnMut(&mut Self, Row, T),
+        mut take: impl FnMut(&mut Self, &Row, T),
     ) {
         match value.into_inner() {
             DeValue::Array(rows) => {
                 for value in rows {
                     if let Some((row, raw)) = self.row::<T>(value) {
-                        take(self, row, raw);
+                        take(self, &row, raw);
                     }
                 }
             }
@@ -183,10 +184,15 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn alias(&mut self, row: Row, raw: RawAlias) {
-        self.dotted(&row, &raw.to);
+    fn library(&mut self, row: &Row, raw: RawLibrary) {
+        self.dotted(row, &raw.name);
+        self.models.libraries.push(Library { name: raw.name, versions: raw.versions });
+    }
+
+    fn alias(&mut self, row: &Row, raw: RawAlias) {
+        self.dotted(row, &raw.to);
         for from in raw.from.into_vec() {
-            self.dotted(&row, &from);
+            self.dotted(row, &from);
             self.root(&from);
             if self.models.aliases.insert(from.clone(), raw.to.clone()).is_some() {
                 self.problem(row.field("from"), format!("`{from}` has two aliases"));
@@ -267,22 +273,22 @@ impl<'t> Reader<'t> {
                 if kind.is_none() {
                     take.missing("kind");
                 }
-                Effect::Seed { seed: take.name("seed", raw.seed, Some("seed"))?, kind: kind? }
+                Effect::Seed { seed: take.name("seed", raw.seed.as_deref(), Some("seed"))?, kind: kind? }
             }
             EffectName::Split => {
                 Effect::Split { key: take.one("key", raw.key, Some("key"))?, num: take.optional("num", raw.num) }
             }
             EffectName::Fold => Effect::Fold {
                 key: take.one("key", raw.key, Some("key"))?,
-                data: take.name("data", raw.data, Some("data"))?,
+                data: take.name("data", raw.data.as_deref(), Some("data"))?,
             },
             EffectName::Clone => Effect::Clone { key: take.one("key", raw.key, Some("key"))? },
             EffectName::KeyData => Effect::KeyData { key: take.one("key", raw.key, Some("keys"))? },
-            EffectName::Wrap => Effect::Wrap { data: take.name("data", raw.data, None)? },
+            EffectName::Wrap => Effect::Wrap { data: take.name("data", raw.data.as_deref(), None)? },
             EffectName::Sample => Effect::Sample { keys: take.many("key", raw.key, Some("key"))? },
             EffectName::Consume => Effect::Consume { keys: take.many("key", raw.key, Some("key"))? },
             EffectName::Observe => Effect::Observe,
-            EffectName::Supply => Effect::Supply,
+            EffectName::Supply => Effect::Supply { many: raw.many.unwrap_or(false) },
             EffectName::Pure => Effect::Pure { numeric: raw.numeric.unwrap_or(false) },
             EffectName::Forward => Effect::Forward { of: take.one("of", raw.of, first.as_deref())? },
             EffectName::Fabricate => Effect::Fabricate { of: take.one("of", raw.of, first.as_deref())? },
@@ -322,7 +328,7 @@ impl<'t> Reader<'t> {
                 };
                 Effect::Factory { makes: Box::new(self.made(row, makes)?) }
             }
-            EffectName::Transform => Effect::Transform(transform(&mut take, raw)?),
+            EffectName::Transform => Effect::Transform(Box::new(transform(&mut take, raw)?)),
         };
         (self.problems.len() == before).then_some(effect)
     }
@@ -336,7 +342,7 @@ impl<'t> Reader<'t> {
             EffectName::Consume => Effect::Consume { keys: take.many("makes", raw.key, Some("key"))? },
             EffectName::Observe => Effect::Observe,
             EffectName::Pure => Effect::Pure { numeric: false },
-            EffectName::Supply => Effect::Supply,
+            EffectName::Supply => Effect::Supply { many: false },
             _ => {
                 let message = "a factory makes one of `sample`, `consume`, `observe`, `pure`, `supply`";
                 self.problem(row.field("makes"), message.to_owned());
@@ -346,9 +352,9 @@ impl<'t> Reader<'t> {
         Some(Callable { path: String::new(), params, effect, exact: true, since: None, removed: None })
     }
 
-    fn class(&mut self, row: Row, raw: RawClass) {
-        let paths = self.paths(&row, raw.path, raw.paths);
-        let params = self.params(&row, &raw.params);
+    fn class(&mut self, row: &Row, raw: RawClass) {
+        let paths = self.paths(row, raw.path, raw.paths);
+        let params = self.params(row, &raw.params);
         let allowed: &[&str] = match raw.construct {
             ConstructName::Stream => &["seeds", "call", "next", "methods", "otherwise"],
             ConstructName::Record => &["frozen"],
@@ -360,7 +366,10 @@ impl<'t> Reader<'t> {
                 self.problem(span.clone(), format!("`{field}` means nothing for this construct"));
             }
         }
-        let names = |names: Option<OneOrMany>| names.map_or_else(Vec::new, OneOrMany::into_vec);
+        let names = |names: Option<OneOrMany>| -> Vec<String> {
+            let names = names.map_or_else(Vec::new, OneOrMany::into_vec);
+            names.iter().map(|name| name.trim_start_matches('*').to_owned()).collect()
+        };
         let construct = match raw.construct {
             ConstructName::Stream => Construct::Stream {
                 seeds: names(raw.seeds),
@@ -387,7 +396,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn annotation(&mut self, row: Row, raw: RawAnnotation) {
+    fn annotation(&mut self, row: &Row, raw: RawAnnotation) {
         let rank = match raw.rank {
             None => AnnotationRank::Unknown,
             Some(RawRank::Known(rank)) => AnnotationRank::Known(rank),
@@ -397,7 +406,7 @@ impl<'t> Reader<'t> {
                 return;
             }
         };
-        for path in self.paths(&row, raw.path, raw.paths) {
+        for path in self.paths(row, raw.path, raw.paths) {
             let annotation = Annotation { path: path.clone(), kind: raw.kind, rank };
             if self.models.annotations.insert(path.clone(), annotation).is_some() {
                 self.problem(row.span.clone(), format!("`{path}` has two rows"));
@@ -405,7 +414,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn protocol(&mut self, row: Row, raw: RawProtocol) {
+    fn protocol(&mut self, row: &Row, raw: RawProtocol) {
         if raw.libraries.is_empty() {
             self.problem(row.field("libraries"), "a protocol needs a library that is evidence for it".to_owned());
         }
@@ -450,14 +459,12 @@ impl Taker<'_, '_> {
         value.map(|name| self.checked(field, &name))
     }
 
-    fn name(&mut self, field: &str, value: Option<String>, default: Option<&str>) -> Option<String> {
-        match value.as_deref().or(default) {
-            Some(name) => Some(self.checked(field, name)),
-            None => {
-                self.missing(field);
-                None
-            }
+    fn name(&mut self, field: &str, value: Option<&str>, default: Option<&str>) -> Option<String> {
+        let name = value.or(default);
+        if name.is_none() {
+            self.missing(field);
         }
+        name.map(|name| self.checked(field, name))
     }
 
     fn many(&mut self, field: &str, value: Option<OneOrMany>, default: Option<&str>) -> Option<Vec<String>> {
@@ -535,7 +542,8 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Fold => &["key", "data"],
         EffectName::Clone | EffectName::KeyData | EffectName::Sample | EffectName::Consume => &["key"],
         EffectName::Wrap => &["data"],
-        EffectName::Observe | EffectName::Supply => &[],
+        EffectName::Observe => &[],
+        EffectName::Supply => &["many"],
         EffectName::Forward | EffectName::Fabricate | EffectName::Number => &["of"],
         EffectName::Pure => &["numeric"],
         EffectName::Shape | EffectName::Tree | EffectName::ShapeOf => &["op", "of"],

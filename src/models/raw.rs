@@ -93,6 +93,7 @@ pub(super) struct RawCallable {
     pub of: Option<OneOrMany>,
     pub numeric: Option<bool>,
     pub op: Option<String>,
+    pub many: Option<bool>,
     pub makes: Option<RawMakes>,
     pub runs: Option<Runs>,
     pub returns: Option<Returns>,

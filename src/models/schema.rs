@@ -90,7 +90,7 @@ pub enum Effect {
     Split {
         /// The parameter that is the parent.
         key: String,
-        /// The parameter that is the number (or shape) of children; absent where it is always two.
+        /// The parameter that is the number (or shape) of children; absent where no parameter tells it.
         num: Option<String>,
     },
     /// Derives a key from a key and a number; does not consume.
@@ -162,9 +162,12 @@ pub enum Effect {
         of: String,
     },
     /// Returns a fresh key at each call.
-    Supply,
+    Supply {
+        /// Whether it returns a sequence of fresh keys instead.
+        many: bool,
+    },
     /// Runs a function it is given, or returns one that will.
-    Transform(Transform),
+    Transform(Box<Transform>),
     /// Takes trees apart or builds them.
     Tree {
         /// How.
