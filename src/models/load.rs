@@ -6,19 +6,15 @@
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
-use serde::de::IntoDeserializer as _;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::lookup::Models;
+use super::objects::{Annotation, AnnotationRank, Class, Construct, KeyPlace, Protocol, Yield};
 use super::raw::{
-    ConstructName, EffectName, OneOrMany, Op, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawMakes,
-    RawProtocol, RawRank,
+    ConstructName, OneOrMany, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawProtocol, RawRank,
 };
-use super::schema::{
-    Annotation, AnnotationRank, Callable, Class, Construct, Effect, KeyPlace, Library, Param, ParamKind, Protocol,
-    Returns, Transform, Yield,
-};
+use super::schema::{Callable, Effect, Library, Param, ParamKind};
 use crate::text::Span;
 
 /// Something wrong in a model file.
@@ -55,21 +51,21 @@ impl Models {
     }
 }
 
-struct Reader<'t> {
+pub(super) struct Reader<'t> {
     text: &'t str,
     origin: &'t str,
-    problems: Vec<Problem>,
+    pub(super) problems: Vec<Problem>,
     models: Models,
 }
 
 /// One row: where it stands and where its fields stand.
-struct Row {
-    span: Range<usize>,
-    fields: Vec<(String, Range<usize>)>,
+pub(super) struct Row {
+    pub(super) span: Range<usize>,
+    pub(super) fields: Vec<(String, Range<usize>)>,
 }
 
 impl Row {
-    fn field(&self, name: &str) -> Range<usize> {
+    pub(super) fn field(&self, name: &str) -> Range<usize> {
         let found = self.fields.iter().find(|(field, _)| field == name);
         found.map_or_else(|| self.span.clone(), |(_, span)| span.clone())
     }
@@ -123,7 +119,7 @@ impl<'t> Reader<'t> {
                     }
                 }
             }
-            other => self.problem(key, format!("expected an array of tables, found a {}", other.type_str())),
+            other => self.problem(key, format!("expected an array of tables, found {}", other.type_str())),
         }
     }
 
@@ -132,7 +128,7 @@ impl<'t> Reader<'t> {
         let fields = value.get_ref().as_table().map_or_else(Vec::new, |table| {
             table.iter().map(|(key, _)| (key.get_ref().to_string(), key.span())).collect()
         });
-        let deserializer: ValueDeserializer<'_> = value.into_deserializer();
+        let deserializer = ValueDeserializer::from(value);
         match T::deserialize(deserializer) {
             Ok(raw) => Some((Row { span, fields }, raw)),
             Err(error) => {
@@ -142,7 +138,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn problem(&mut self, span: Range<usize>, message: String) {
+    pub(super) fn problem(&mut self, span: Range<usize>, message: String) {
         let start = span.start.min(self.text.len());
         let before = self.text.get(..start).unwrap_or(self.text);
         let line = before.rfind('\n').map_or(0, |at| at + 1);
@@ -232,7 +228,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn params(&mut self, row: &Row, written: &[String]) -> Vec<Param> {
+    pub(super) fn params(&mut self, row: &Row, written: &[String]) -> Vec<Param> {
         let mut params: Vec<Param> = Vec::with_capacity(written.len());
         let mut kind = ParamKind::Positional;
         for entry in written {
@@ -254,102 +250,6 @@ impl<'t> Reader<'t> {
             params.push(Param { name: name.to_owned(), kind: this });
         }
         params
-    }
-
-    /// The effect of a row; says so for each field that is missing, out of place, or names no parameter.
-    fn effect(&mut self, row: &Row, raw: RawCallable, params: &[Param], exact: bool) -> Option<Effect> {
-        let name = raw.effect;
-        for (field, span) in &row.fields {
-            if !COMMON.contains(&field.as_str()) && !fields_of(name).contains(&field.as_str()) {
-                self.problem(span.clone(), format!("`{field}` means nothing for this effect"));
-            }
-        }
-        let before = self.problems.len();
-        let mut take = Taker { reader: self, row, params, exact };
-        let first = params.first().map(|param| param.name.clone());
-        let effect = match name {
-            EffectName::Seed => {
-                let kind = raw.kind;
-                if kind.is_none() {
-                    take.missing("kind");
-                }
-                Effect::Seed { seed: take.name("seed", raw.seed.as_deref(), Some("seed"))?, kind: kind? }
-            }
-            EffectName::Split => {
-                Effect::Split { key: take.one("key", raw.key, Some("key"))?, num: take.optional("num", raw.num) }
-            }
-            EffectName::Fold => Effect::Fold {
-                key: take.one("key", raw.key, Some("key"))?,
-                data: take.name("data", raw.data.as_deref(), Some("data"))?,
-            },
-            EffectName::Clone => Effect::Clone { key: take.one("key", raw.key, Some("key"))? },
-            EffectName::KeyData => Effect::KeyData { key: take.one("key", raw.key, Some("keys"))? },
-            EffectName::Wrap => Effect::Wrap { data: take.name("data", raw.data.as_deref(), None)? },
-            EffectName::Sample => Effect::Sample { keys: take.many("key", raw.key, Some("key"))? },
-            EffectName::Consume => Effect::Consume { keys: take.many("key", raw.key, Some("key"))? },
-            EffectName::Observe => Effect::Observe,
-            EffectName::Supply => Effect::Supply { many: raw.many.unwrap_or(false) },
-            EffectName::Pure => Effect::Pure { numeric: raw.numeric.unwrap_or(false) },
-            EffectName::Forward => Effect::Forward { of: take.one("of", raw.of, first.as_deref())? },
-            EffectName::Fabricate => Effect::Fabricate { of: take.one("of", raw.of, first.as_deref())? },
-            EffectName::Number => Effect::Number { of: take.one("of", raw.of, first.as_deref())? },
-            EffectName::Shape => {
-                let op = take.op(raw.op, |text| parse_op(text).map(Op::Shape));
-                let of = take.many("of", raw.of, first.as_deref());
-                match op? {
-                    Op::Shape(op) => Effect::Shape { op, of: of? },
-                    Op::Tree(_) | Op::Query(_) | Op::Builtin(_) => return None,
-                }
-            }
-            EffectName::Tree => {
-                let op = take.op(raw.op, |text| parse_op(text).map(Op::Tree));
-                let of = take.one("of", raw.of, first.as_deref());
-                match op? {
-                    Op::Tree(op) => Effect::Tree { op, of: of? },
-                    Op::Shape(_) | Op::Query(_) | Op::Builtin(_) => return None,
-                }
-            }
-            EffectName::ShapeOf => {
-                let op = take.op(raw.op, |text| parse_op(text).map(Op::Query));
-                let of = take.one("of", raw.of, first.as_deref());
-                match op? {
-                    Op::Query(query) => Effect::ShapeOf { query, of: of? },
-                    Op::Shape(_) | Op::Tree(_) | Op::Builtin(_) => return None,
-                }
-            }
-            EffectName::Builtin => match take.op(raw.op, |text| parse_op(text).map(Op::Builtin))? {
-                Op::Builtin(op) => Effect::Builtin(op),
-                Op::Shape(_) | Op::Tree(_) | Op::Query(_) => return None,
-            },
-            EffectName::Factory => {
-                let Some(makes) = raw.makes else {
-                    take.missing("makes");
-                    return None;
-                };
-                Effect::Factory { makes: Box::new(self.made(row, makes)?) }
-            }
-            EffectName::Transform => Effect::Transform(Box::new(transform(&mut take, raw)?)),
-        };
-        (self.problems.len() == before).then_some(effect)
-    }
-
-    /// What a factory makes.
-    fn made(&mut self, row: &Row, raw: RawMakes) -> Option<Callable> {
-        let params = self.params(row, &raw.params);
-        let mut take = Taker { reader: self, row, params: &params, exact: true };
-        let effect = match raw.effect {
-            EffectName::Sample => Effect::Sample { keys: take.many("makes", raw.key, Some("key"))? },
-            EffectName::Consume => Effect::Consume { keys: take.many("makes", raw.key, Some("key"))? },
-            EffectName::Observe => Effect::Observe,
-            EffectName::Pure => Effect::Pure { numeric: false },
-            EffectName::Supply => Effect::Supply { many: false },
-            _ => {
-                let message = "a factory makes one of `sample`, `consume`, `observe`, `pure`, `supply`";
-                self.problem(row.field("makes"), message.to_owned());
-                return None;
-            }
-        };
-        Some(Callable { path: String::new(), params, effect, exact: true, since: None, removed: None })
     }
 
     fn class(&mut self, row: &Row, raw: RawClass) {
@@ -430,136 +330,6 @@ impl<'t> Reader<'t> {
             self.models.protocols.entry(method).or_default().push(protocol);
         }
     }
-}
-
-/// Takes fields of a row and checks that the parameters they name exist.
-struct Taker<'r, 't> {
-    reader: &'r mut Reader<'t>,
-    row: &'r Row,
-    params: &'r [Param],
-    /// False for namespace defaults, which may name keyword arguments without listing parameters.
-    exact: bool,
-}
-
-impl Taker<'_, '_> {
-    fn missing(&mut self, field: &str) {
-        self.reader.problem(self.row.span.clone(), format!("this effect needs `{field}`"));
-    }
-
-    /// A parameter name without stars, checked.
-    fn checked(&mut self, field: &str, written: &str) -> String {
-        let name = written.trim_start_matches('*');
-        if self.exact && !self.params.iter().any(|param| param.name == name) {
-            self.reader.problem(self.row.field(field), format!("`{name}` is not among `params`"));
-        }
-        name.to_owned()
-    }
-
-    fn optional(&mut self, field: &str, value: Option<String>) -> Option<String> {
-        value.map(|name| self.checked(field, &name))
-    }
-
-    fn name(&mut self, field: &str, value: Option<&str>, default: Option<&str>) -> Option<String> {
-        let name = value.or(default);
-        if name.is_none() {
-            self.missing(field);
-        }
-        name.map(|name| self.checked(field, name))
-    }
-
-    fn many(&mut self, field: &str, value: Option<OneOrMany>, default: Option<&str>) -> Option<Vec<String>> {
-        let names = value.map(OneOrMany::into_vec).or_else(|| default.map(|name| vec![name.to_owned()]));
-        let Some(names) = names.filter(|names| !names.is_empty()) else {
-            self.missing(field);
-            return None;
-        };
-        Some(names.iter().map(|name| self.checked(field, name)).collect())
-    }
-
-    fn one(&mut self, field: &str, value: Option<OneOrMany>, default: Option<&str>) -> Option<String> {
-        let mut names = self.many(field, value, default)?;
-        if names.len() > 1 {
-            self.reader.problem(self.row.field(field), format!("`{field}` names one parameter"));
-        }
-        names.pop()
-    }
-
-    fn op(&mut self, value: Option<String>, parse: impl Fn(&str) -> Result<Op, String>) -> Option<Op> {
-        let Some(text) = value else {
-            self.missing("op");
-            return None;
-        };
-        parse(&text).map_err(|message| self.reader.problem(self.row.field("op"), message)).ok()
-    }
-}
-
-fn transform(take: &mut Taker<'_, '_>, raw: RawCallable) -> Option<Transform> {
-    if raw.runs.is_none() {
-        take.missing("runs");
-    }
-    let runs = raw.runs?;
-    let mut all = |field: &str, names: Option<OneOrMany>| -> Vec<String> {
-        let names = names.map_or_else(Vec::new, OneOrMany::into_vec);
-        names.iter().map(|name| take.checked(field, name)).collect()
-    };
-    let over = all("over", raw.over);
-    let operands = all("operands", raw.operands);
-    let branches = all("branches", Some(OneOrMany::Many(raw.branches)));
-    if raw.function.is_none() && branches.is_empty() {
-        take.missing("function");
-    }
-    Some(Transform {
-        runs,
-        returns: raw.returns.unwrap_or(Returns::Function),
-        function: take.optional("function", raw.function),
-        branches,
-        chosen: take.optional("chosen", raw.chosen),
-        cond: take.optional("cond", raw.cond),
-        axes: take.optional("axes", raw.axes),
-        out_axes: take.optional("out-axes", raw.out_axes),
-        carry: take.optional("carry", raw.carry),
-        over,
-        length: take.optional("length", raw.length),
-        lower: take.optional("lower", raw.lower),
-        upper: take.optional("upper", raw.upper),
-        operands,
-        packed: raw.packed.unwrap_or(false),
-        leading: raw.leading.unwrap_or(0),
-        result: raw.result.unwrap_or_default(),
-        aux: take.optional("aux", raw.aux),
-        traced: raw.traced.unwrap_or(false),
-    })
-}
-
-/// Fields that every function row may have.
-const COMMON: &[&str] = &["path", "paths", "params", "effect", "since", "removed"];
-
-/// Fields that have a meaning for an effect, beside the common ones.
-fn fields_of(effect: EffectName) -> &'static [&'static str] {
-    match effect {
-        EffectName::Seed => &["seed", "kind"],
-        EffectName::Split => &["key", "num"],
-        EffectName::Fold => &["key", "data"],
-        EffectName::Clone | EffectName::KeyData | EffectName::Sample | EffectName::Consume => &["key"],
-        EffectName::Wrap => &["data"],
-        EffectName::Observe => &[],
-        EffectName::Supply => &["many"],
-        EffectName::Forward | EffectName::Fabricate | EffectName::Number => &["of"],
-        EffectName::Pure => &["numeric"],
-        EffectName::Shape | EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
-        EffectName::Builtin => &["op"],
-        EffectName::Factory => &["makes"],
-        EffectName::Transform => &[
-            "runs", "returns", "function", "branches", "chosen", "cond", "axes", "out-axes", "carry", "over", "length",
-            "lower", "upper", "operands", "packed", "leading", "result", "aux", "traced",
-        ],
-    }
-}
-
-/// Reads the name of an operation; the error lists the names there are.
-fn parse_op<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let deserializer: serde::de::value::StrDeserializer<'_, serde::de::value::Error> = text.into_deserializer();
-    T::deserialize(deserializer).map_err(|error| error.to_string())
 }
 
 fn is_version(text: &str) -> bool {

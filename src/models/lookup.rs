@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::schema::{Annotation, Callable, Class, Library, Protocol};
+use super::objects::{Annotation, Class, Protocol};
+use super::schema::{Callable, Library};
 
 /// How many aliases one name may lead through.
 const HOPS: usize = 8;

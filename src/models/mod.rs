@@ -6,20 +6,25 @@
 //! **Invariant:** a row that loads is complete: every parameter an effect names is a parameter of its callable,
 //! and every alias leads to a modelled path. Lookups are total and do not depend on the order of rows, files or hashes.
 
+mod effects;
 mod load;
 mod lookup;
+mod objects;
+mod ops;
 mod raw;
 mod schema;
+mod transform;
 
 use std::sync::OnceLock;
 
 pub use load::Problem;
 pub use lookup::Models;
-pub use schema::{
-    Annotation, AnnotationKind, AnnotationRank, Argument, BuiltinOp, Callable, Class, Construct, Effect, KeyPlace,
-    Library, Param, ParamKind, Protocol, ProtocolEffect, Returns, Runs, SeedKind, ShapeOp, ShapeQuery, Transform,
-    TransformResult, TreeOp, Yield,
+pub use objects::{
+    Annotation, AnnotationKind, AnnotationRank, Class, Construct, KeyPlace, Protocol, ProtocolEffect, Yield,
 };
+pub use ops::{BuiltinOp, ShapeOp, ShapeQuery, TreeOp};
+pub use schema::{Argument, Callable, Effect, Library, Param, ParamKind, SeedKind};
+pub use transform::{Returns, Runs, Transform, TransformResult};
 
 /// The model files that keylint brings along, by name.
 const FILES: &[(&str, &str)] = &[

@@ -4,10 +4,9 @@
 
 use serde::Deserialize;
 
-use super::schema::{
-    AnnotationKind, BuiltinOp, ProtocolEffect, Returns, Runs, SeedKind, ShapeOp, ShapeQuery, TransformResult, TreeOp,
-    Yield,
-};
+use super::objects::{AnnotationKind, ProtocolEffect, Yield};
+use super::schema::SeedKind;
+use super::transform::{Returns, Runs, TransformResult};
 
 /// `"key"` or `["key", "rng"]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -63,15 +62,6 @@ pub(super) enum EffectName {
     Tree,
     Factory,
     Builtin,
-}
-
-/// `op` names an operation of the effect's own list, so its type depends on the effect.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Op {
-    Shape(ShapeOp),
-    Tree(TreeOp),
-    Query(ShapeQuery),
-    Builtin(BuiltinOp),
 }
 
 #[derive(Clone, Debug, Deserialize)]
