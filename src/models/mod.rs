@@ -1,10 +1,16 @@
 //! API models: what library functions do with keys, and how transforms run the functions they are given.
 //!
+//! A model file has these tables: `[library]` (or `[[library]]`) with name and versions checked; `[[alias]]`, one public
+//! path for another; `[[callable]]`, what a function does; `[[namespace]]`, what functions below a path do that have no
+//! row; `[[class]]`, what constructing one does; `[[annotation]]`, names that mark keys; `[[protocol]]`, what methods of
+//! a name do on objects of unknown class in files that use a library. Methods and attributes of arrays are callables
+//! below `jax.Array`, with the array as `self`; functions of Python itself are callables below `builtins`.
+//!
 //! The rows live in `rules/models/*.toml`; [`Models::builtin`] holds them parsed. Users add their own with
 //! [`Models::parse`] and [`Models::merge`].
 //!
-//! **Invariant:** a row that loads is complete: every parameter an effect names is a parameter of its callable,
-//! and every alias leads to a modelled path. Lookups are total and do not depend on the order of rows, files or hashes.
+//! **Invariant:** a row that loads is complete: every parameter an effect names is a parameter of its callable.
+//! Lookups are total and do not depend on the order of rows or hashes.
 
 mod effects;
 mod load;

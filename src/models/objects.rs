@@ -141,7 +141,7 @@ pub struct Protocol {
 }
 
 impl Class {
-    /// Which of a constructor call's arguments is bound to `name`; see [`Callable::argument`].
+    /// Which of a constructor call's arguments is bound to `name`; see [`super::Callable::argument`].
     pub fn argument(&self, name: &str, positional: usize, keywords: &[&str]) -> Option<Argument> {
         argument(&self.params, name, positional, keywords)
     }

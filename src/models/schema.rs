@@ -200,8 +200,12 @@ impl Callable {
 
     /// Which of a call's arguments is bound to `name`, given the number of positional arguments and the keywords used.
     ///
-    /// A call that spreads `*xs` or `**kw` must be answered by the caller, who alone knows what they hold.
+    /// A namespace's default that lists no parameters binds keyword arguments by their names alone. A call that spreads
+    /// `*xs` or `**kw` must be answered by the caller, who alone knows what they hold.
     pub fn argument(&self, name: &str, positional: usize, keywords: &[&str]) -> Option<Argument> {
+        if !self.exact && self.params.is_empty() {
+            return keywords.iter().position(|keyword| *keyword == name).map(Argument::Keyword);
+        }
         argument(&self.params, name, positional, keywords)
     }
 
