@@ -6,19 +6,15 @@
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
-use serde::de::IntoDeserializer as _;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::lookup::Models;
+use super::objects::{Annotation, AnnotationRank, Class, Construct, KeyPlace, Protocol, Yield};
 use super::raw::{
-    ConstructName, EffectName, OneOrMany, Op, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawMakes,
-    RawProtocol, RawRank,
+    ConstructName, OneOrMany, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawProtocol, RawRank,
 };
-use super::schema::{
-    Annotation, AnnotationRank, Callable, Class, Construct, Effect, KeyPlace, Library, Param, ParamKind, Protocol,
-    Returns, Transform, Yield,
-};
+use super::schema::{Callable, Effect, Library, Param, ParamKind};
 use crate::text::Span;
 
 /// Something wrong in a model file.
@@ -55,21 +51,21 @@ impl Models {
     }
 }
 
-struct Reader<'t> {
+pub(super) struct Reader<'t> {
     text: &'t str,
     origin: &'t str,
-    problems: Vec<Problem>,
+    pub(super) problems: Vec<Problem>,
     models: Models,
 }
 
 /// One row: where it stands and where its fields stand.
-struct Row {
-    span: Range<usize>,
-    fields: Vec<(String, Range<usize>)>,
+pub(super) struct Row {
+    pub(super) span: Range<usize>,
+    pub(super) fields: Vec<(String, Range<usize>)>,
 }
 
 impl Row {
-    fn field(&self, name: &str) -> Range<usize> {
+    pub(super) fn field(&self, name: &str) -> Range<usize> {
         let found = self.fields.iter().find(|(field, _)| field == name);
         found.map_or_else(|| self.span.clone(), |(_, span)| span.clone())
     }
@@ -87,14 +83,15 @@ impl<'t> Reader<'t> {
         for (key, value) in document.into_inner() {
             let span = key.span();
             match key.into_inner().as_ref() {
-                "library" => {
-                    if let Some((_, raw)) = self.row::<RawLibrary>(value) {
-                        self.models.libraries.push(Library { name: raw.name, versions: raw.versions });
+                "library" if value.get_ref().is_table() => {
+                    if let Some((row, raw)) = self.row::<RawLibrary>(value) {
+                        self.library(&row, raw);
                     }
                 }
+                "library" => self.rows(value, span, Self::library),
                 "alias" => self.rows(value, span, Self::alias),
-                "callable" => self.rows(value, span, |reader, row, raw| reader.callable(&row, raw, true)),
-                "namespace" => self.rows(value, span, |reader, row, raw| reader.callable(&row, raw, false)),
+                "callable" => self.rows(value, span, |reader, row, raw| reader.callable(row, raw, true)),
+                "namespace" => self.rows(value, span, |reader, row, raw| reader.callable(row, raw, false)),
                 "class" => self.rows(value, span, Self::class),
                 "annotation" => self.rows(value, span, Self::annotation),
                 "protocol" => self.rows(value, span, Self::protocol),
@@ -112,17 +109,17 @@ impl<'t> Reader<'t> {
         &mut self,
         value: Spanned<DeValue<'t>>,
         key: Range<usize>,
-        mut take: impl FnMut(&mut Self, Row, T),
+        mut take: impl FnMut(&mut Self, &Row, T),
     ) {
         match value.into_inner() {
             DeValue::Array(rows) => {
                 for value in rows {
                     if let Some((row, raw)) = self.row::<T>(value) {
-                        take(self, row, raw);
+                        take(self, &row, raw);
                     }
                 }
             }
-            other => self.problem(key, format!("expected an array of tables, found a {}", other.type_str())),
+            other => self.problem(key, format!("expected an array of tables, found {}", other.type_str())),
         }
     }
 
@@ -131,7 +128,7 @@ impl<'t> Reader<'t> {
         let fields = value.get_ref().as_table().map_or_else(Vec::new, |table| {
             table.iter().map(|(key, _)| (key.get_ref().to_string(), key.span())).collect()
         });
-        let deserializer: ValueDeserializer<'_> = value.into_deserializer();
+        let deserializer = ValueDeserializer::from(value);
         match T::deserialize(deserializer) {
             Ok(raw) => Some((Row { span, fields }, raw)),
             Err(error) => {
@@ -141,7 +138,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn problem(&mut self, span: Range<usize>, message: String) {
+    pub(super) fn problem(&mut self, span: Range<usize>, message: String) {
         let start = span.start.min(self.text.len());
         let before = self.text.get(..start).unwrap_or(self.text);
         let line = before.rfind('\n').map_or(0, |at| at + 1);
@@ -183,10 +180,15 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn alias(&mut self, row: Row, raw: RawAlias) {
-        self.dotted(&row, &raw.to);
+    fn library(&mut self, row: &Row, raw: RawLibrary) {
+        self.dotted(row, &raw.name);
+        self.models.libraries.push(Library { name: raw.name, versions: raw.versions });
+    }
+
+    fn alias(&mut self, row: &Row, raw: RawAlias) {
+        self.dotted(row, &raw.to);
         for from in raw.from.into_vec() {
-            self.dotted(&row, &from);
+            self.dotted(row, &from);
             self.root(&from);
             if self.models.aliases.insert(from.clone(), raw.to.clone()).is_some() {
                 self.problem(row.field("from"), format!("`{from}` has two aliases"));
@@ -226,7 +228,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn params(&mut self, row: &Row, written: &[String]) -> Vec<Param> {
+    pub(super) fn params(&mut self, row: &Row, written: &[String]) -> Vec<Param> {
         let mut params: Vec<Param> = Vec::with_capacity(written.len());
         let mut kind = ParamKind::Positional;
         for entry in written {
@@ -250,105 +252,9 @@ impl<'t> Reader<'t> {
         params
     }
 
-    /// The effect of a row; says so for each field that is missing, out of place, or names no parameter.
-    fn effect(&mut self, row: &Row, raw: RawCallable, params: &[Param], exact: bool) -> Option<Effect> {
-        let name = raw.effect;
-        for (field, span) in &row.fields {
-            if !COMMON.contains(&field.as_str()) && !fields_of(name).contains(&field.as_str()) {
-                self.problem(span.clone(), format!("`{field}` means nothing for this effect"));
-            }
-        }
-        let before = self.problems.len();
-        let mut take = Taker { reader: self, row, params, exact };
-        let first = params.first().map(|param| param.name.clone());
-        let effect = match name {
-            EffectName::Seed => {
-                let kind = raw.kind;
-                if kind.is_none() {
-                    take.missing("kind");
-                }
-                Effect::Seed { seed: take.name("seed", raw.seed, Some("seed"))?, kind: kind? }
-            }
-            EffectName::Split => {
-                Effect::Split { key: take.one("key", raw.key, Some("key"))?, num: take.optional("num", raw.num) }
-            }
-            EffectName::Fold => Effect::Fold {
-                key: take.one("key", raw.key, Some("key"))?,
-                data: take.name("data", raw.data, Some("data"))?,
-            },
-            EffectName::Clone => Effect::Clone { key: take.one("key", raw.key, Some("key"))? },
-            EffectName::KeyData => Effect::KeyData { key: take.one("key", raw.key, Some("keys"))? },
-            EffectName::Wrap => Effect::Wrap { data: take.name("data", raw.data, None)? },
-            EffectName::Sample => Effect::Sample { keys: take.many("key", raw.key, Some("key"))? },
-            EffectName::Consume => Effect::Consume { keys: take.many("key", raw.key, Some("key"))? },
-            EffectName::Observe => Effect::Observe,
-            EffectName::Supply => Effect::Supply,
-            EffectName::Pure => Effect::Pure { numeric: raw.numeric.unwrap_or(false) },
-            EffectName::Forward => Effect::Forward { of: take.one("of", raw.of, first.as_deref())? },
-            EffectName::Fabricate => Effect::Fabricate { of: take.one("of", raw.of, first.as_deref())? },
-            EffectName::Number => Effect::Number { of: take.one("of", raw.of, first.as_deref())? },
-            EffectName::Shape => {
-                let op = take.op(raw.op, |text| parse_op(text).map(Op::Shape));
-                let of = take.many("of", raw.of, first.as_deref());
-                match op? {
-                    Op::Shape(op) => Effect::Shape { op, of: of? },
-                    Op::Tree(_) | Op::Query(_) | Op::Builtin(_) => return None,
-                }
-            }
-            EffectName::Tree => {
-                let op = take.op(raw.op, |text| parse_op(text).map(Op::Tree));
-                let of = take.one("of", raw.of, first.as_deref());
-                match op? {
-                    Op::Tree(op) => Effect::Tree { op, of: of? },
-                    Op::Shape(_) | Op::Query(_) | Op::Builtin(_) => return None,
-                }
-            }
-            EffectName::ShapeOf => {
-                let op = take.op(raw.op, |text| parse_op(text).map(Op::Query));
-                let of = take.one("of", raw.of, first.as_deref());
-                match op? {
-                    Op::Query(query) => Effect::ShapeOf { query, of: of? },
-                    Op::Shape(_) | Op::Tree(_) | Op::Builtin(_) => return None,
-                }
-            }
-            EffectName::Builtin => match take.op(raw.op, |text| parse_op(text).map(Op::Builtin))? {
-                Op::Builtin(op) => Effect::Builtin(op),
-                Op::Shape(_) | Op::Tree(_) | Op::Query(_) => return None,
-            },
-            EffectName::Factory => {
-                let Some(makes) = raw.makes else {
-                    take.missing("makes");
-                    return None;
-                };
-                Effect::Factory { makes: Box::new(self.made(row, makes)?) }
-            }
-            EffectName::Transform => Effect::Transform(transform(&mut take, raw)?),
-        };
-        (self.problems.len() == before).then_some(effect)
-    }
-
-    /// What a factory makes.
-    fn made(&mut self, row: &Row, raw: RawMakes) -> Option<Callable> {
+    fn class(&mut self, row: &Row, raw: RawClass) {
+        let paths = self.paths(row, raw.path, raw.paths);
         let params = self.params(row, &raw.params);
-        let mut take = Taker { reader: self, row, params: &params, exact: true };
-        let effect = match raw.effect {
-            EffectName::Sample => Effect::Sample { keys: take.many("makes", raw.key, Some("key"))? },
-            EffectName::Consume => Effect::Consume { keys: take.many("makes", raw.key, Some("key"))? },
-            EffectName::Observe => Effect::Observe,
-            EffectName::Pure => Effect::Pure { numeric: false },
-            EffectName::Supply => Effect::Supply,
-            _ => {
-                let message = "a factory makes one of `sample`, `consume`, `observe`, `pure`, `supply`";
-                self.problem(row.field("makes"), message.to_owned());
-                return None;
-            }
-        };
-        Some(Callable { path: String::new(), params, effect, exact: true, since: None, removed: None })
-    }
-
-    fn class(&mut self, row: Row, raw: RawClass) {
-        let paths = self.paths(&row, raw.path, raw.paths);
-        let params = self.params(&row, &raw.params);
         let allowed: &[&str] = match raw.construct {
             ConstructName::Stream => &["seeds", "call", "next", "methods", "otherwise"],
             ConstructName::Record => &["frozen"],
@@ -360,7 +266,10 @@ impl<'t> Reader<'t> {
                 self.problem(span.clone(), format!("`{field}` means nothing for this construct"));
             }
         }
-        let names = |names: Option<OneOrMany>| names.map_or_else(Vec::new, OneOrMany::into_vec);
+        let names = |names: Option<OneOrMany>| -> Vec<String> {
+            let names = names.map_or_else(Vec::new, OneOrMany::into_vec);
+            names.iter().map(|name| name.trim_start_matches('*').to_owned()).collect()
+        };
         let construct = match raw.construct {
             ConstructName::Stream => Construct::Stream {
                 seeds: names(raw.seeds),
@@ -387,7 +296,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn annotation(&mut self, row: Row, raw: RawAnnotation) {
+    fn annotation(&mut self, row: &Row, raw: RawAnnotation) {
         let rank = match raw.rank {
             None => AnnotationRank::Unknown,
             Some(RawRank::Known(rank)) => AnnotationRank::Known(rank),
@@ -397,7 +306,7 @@ impl<'t> Reader<'t> {
                 return;
             }
         };
-        for path in self.paths(&row, raw.path, raw.paths) {
+        for path in self.paths(row, raw.path, raw.paths) {
             let annotation = Annotation { path: path.clone(), kind: raw.kind, rank };
             if self.models.annotations.insert(path.clone(), annotation).is_some() {
                 self.problem(row.span.clone(), format!("`{path}` has two rows"));
@@ -405,7 +314,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn protocol(&mut self, row: Row, raw: RawProtocol) {
+    fn protocol(&mut self, row: &Row, raw: RawProtocol) {
         if raw.libraries.is_empty() {
             self.problem(row.field("libraries"), "a protocol needs a library that is evidence for it".to_owned());
         }
@@ -421,137 +330,6 @@ impl<'t> Reader<'t> {
             self.models.protocols.entry(method).or_default().push(protocol);
         }
     }
-}
-
-/// Takes fields of a row and checks that the parameters they name exist.
-struct Taker<'r, 't> {
-    reader: &'r mut Reader<'t>,
-    row: &'r Row,
-    params: &'r [Param],
-    /// False for namespace defaults, which may name keyword arguments without listing parameters.
-    exact: bool,
-}
-
-impl Taker<'_, '_> {
-    fn missing(&mut self, field: &str) {
-        self.reader.problem(self.row.span.clone(), format!("this effect needs `{field}`"));
-    }
-
-    /// A parameter name without stars, checked.
-    fn checked(&mut self, field: &str, written: &str) -> String {
-        let name = written.trim_start_matches('*');
-        if self.exact && !self.params.iter().any(|param| param.name == name) {
-            self.reader.problem(self.row.field(field), format!("`{name}` is not among `params`"));
-        }
-        name.to_owned()
-    }
-
-    fn optional(&mut self, field: &str, value: Option<String>) -> Option<String> {
-        value.map(|name| self.checked(field, &name))
-    }
-
-    fn name(&mut self, field: &str, value: Option<String>, default: Option<&str>) -> Option<String> {
-        match value.as_deref().or(default) {
-            Some(name) => Some(self.checked(field, name)),
-            None => {
-                self.missing(field);
-                None
-            }
-        }
-    }
-
-    fn many(&mut self, field: &str, value: Option<OneOrMany>, default: Option<&str>) -> Option<Vec<String>> {
-        let names = value.map(OneOrMany::into_vec).or_else(|| default.map(|name| vec![name.to_owned()]));
-        let Some(names) = names.filter(|names| !names.is_empty()) else {
-            self.missing(field);
-            return None;
-        };
-        Some(names.iter().map(|name| self.checked(field, name)).collect())
-    }
-
-    fn one(&mut self, field: &str, value: Option<OneOrMany>, default: Option<&str>) -> Option<String> {
-        let mut names = self.many(field, value, default)?;
-        if names.len() > 1 {
-            self.reader.problem(self.row.field(field), format!("`{field}` names one parameter"));
-        }
-        names.pop()
-    }
-
-    fn op(&mut self, value: Option<String>, parse: impl Fn(&str) -> Result<Op, String>) -> Option<Op> {
-        let Some(text) = value else {
-            self.missing("op");
-            return None;
-        };
-        parse(&text).map_err(|message| self.reader.problem(self.row.field("op"), message)).ok()
-    }
-}
-
-fn transform(take: &mut Taker<'_, '_>, raw: RawCallable) -> Option<Transform> {
-    if raw.runs.is_none() {
-        take.missing("runs");
-    }
-    let runs = raw.runs?;
-    let mut all = |field: &str, names: Option<OneOrMany>| -> Vec<String> {
-        let names = names.map_or_else(Vec::new, OneOrMany::into_vec);
-        names.iter().map(|name| take.checked(field, name)).collect()
-    };
-    let over = all("over", raw.over);
-    let operands = all("operands", raw.operands);
-    let branches = all("branches", Some(OneOrMany::Many(raw.branches)));
-    if raw.function.is_none() && branches.is_empty() {
-        take.missing("function");
-    }
-    Some(Transform {
-        runs,
-        returns: raw.returns.unwrap_or(Returns::Function),
-        function: take.optional("function", raw.function),
-        branches,
-        chosen: take.optional("chosen", raw.chosen),
-        cond: take.optional("cond", raw.cond),
-        axes: take.optional("axes", raw.axes),
-        out_axes: take.optional("out-axes", raw.out_axes),
-        carry: take.optional("carry", raw.carry),
-        over,
-        length: take.optional("length", raw.length),
-        lower: take.optional("lower", raw.lower),
-        upper: take.optional("upper", raw.upper),
-        operands,
-        packed: raw.packed.unwrap_or(false),
-        leading: raw.leading.unwrap_or(0),
-        result: raw.result.unwrap_or_default(),
-        aux: take.optional("aux", raw.aux),
-        traced: raw.traced.unwrap_or(false),
-    })
-}
-
-/// Fields that every function row may have.
-const COMMON: &[&str] = &["path", "paths", "params", "effect", "since", "removed"];
-
-/// Fields that have a meaning for an effect, beside the common ones.
-fn fields_of(effect: EffectName) -> &'static [&'static str] {
-    match effect {
-        EffectName::Seed => &["seed", "kind"],
-        EffectName::Split => &["key", "num"],
-        EffectName::Fold => &["key", "data"],
-        EffectName::Clone | EffectName::KeyData | EffectName::Sample | EffectName::Consume => &["key"],
-        EffectName::Wrap => &["data"],
-        EffectName::Observe | EffectName::Supply => &[],
-        EffectName::Forward | EffectName::Fabricate | EffectName::Number => &["of"],
-        EffectName::Pure => &["numeric"],
-        EffectName::Shape | EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
-        EffectName::Builtin => &["op"],
-        EffectName::Factory => &["makes"],
-        EffectName::Transform => &[
-            "runs", "returns", "function", "branches", "chosen", "cond", "axes", "out-axes", "carry", "over", "length",
-            "lower", "upper", "operands", "packed", "leading", "result", "aux", "traced",
-        ],
-    }
-}
-
-/// Reads the name of an operation; the error lists the names there are.
-fn parse_op<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    let deserializer: serde::de::value::StrDeserializer<'_, serde::de::value::Error> = text.into_deserializer();
-    T::deserialize(deserializer).map_err(|error| error.to_string())
 }
 
 fn is_version(text: &str) -> bool {

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::schema::{Annotation, Callable, Class, Library, Protocol};
+use super::objects::{Annotation, Class, Protocol};
+use super::schema::{Callable, Library};
 
 /// How many aliases one name may lead through.
 const HOPS: usize = 8;
@@ -73,7 +74,6 @@ impl Models {
 
     /// The name under its canonical root: `jax` for `olympus` and for each of `roots`. Aliases are not followed, so that
     /// rules about deprecated names see what was written.
-    #[expect(clippy::unused_self, reason = "callers ask the models, which alone know about roots")]
     pub fn rooted<'p>(&self, path: &'p str, roots: &[String]) -> Cow<'p, str> {
         let (root, rest) = path.split_once('.').map_or((path, None), |(root, rest)| (root, Some(rest)));
         if root == CANONICAL_ROOT || !(EQUAL_ROOTS.contains(&root) || roots.iter().any(|other| other == root)) {
@@ -196,7 +196,7 @@ fn first_segment(path: &str) -> &str {
     path.split_once('.').map_or(path, |(first, _)| first)
 }
 
-fn sorted<'m, T>(rows: &'m FxHashMap<String, T>, path: impl Fn(&T) -> &str) -> Vec<&'m T> {
+fn sorted<T>(rows: &FxHashMap<String, T>, path: impl Fn(&T) -> &str) -> Vec<&T> {
     let mut all: Vec<_> = rows.values().collect();
     all.sort_by(|left, right| path(left).cmp(path(right)));
     all

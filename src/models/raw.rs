@@ -4,10 +4,9 @@
 
 use serde::Deserialize;
 
-use super::schema::{
-    AnnotationKind, BuiltinOp, ProtocolEffect, Returns, Runs, SeedKind, ShapeOp, ShapeQuery, TransformResult, TreeOp,
-    Yield,
-};
+use super::objects::{AnnotationKind, ProtocolEffect, Yield};
+use super::schema::SeedKind;
+use super::transform::{Returns, Runs, TransformResult};
 
 /// `"key"` or `["key", "rng"]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -65,15 +64,6 @@ pub(super) enum EffectName {
     Builtin,
 }
 
-/// `op` names an operation of the effect's own list, so its type depends on the effect.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Op {
-    Shape(ShapeOp),
-    Tree(TreeOp),
-    Query(ShapeQuery),
-    Builtin(BuiltinOp),
-}
-
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct RawCallable {
@@ -93,6 +83,7 @@ pub(super) struct RawCallable {
     pub of: Option<OneOrMany>,
     pub numeric: Option<bool>,
     pub op: Option<String>,
+    pub many: Option<bool>,
     pub makes: Option<RawMakes>,
     pub runs: Option<Runs>,
     pub returns: Option<Returns>,

@@ -1,0 +1,221 @@
+//! From the fields of a row to its effect.
+//!
+//! **Invariant:** an effect is built only of fields that have a meaning for it and of parameters that the row lists;
+//! whatever else stands in the row is a problem at its own position.
+
+use serde::de::value::{Error, StrDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
+
+use super::load::{Reader, Row};
+use super::raw::{EffectName, OneOrMany, RawCallable, RawMakes};
+use super::schema::{Callable, Effect, Param};
+use super::transform::{Returns, Transform};
+
+impl Reader<'_> {
+    /// The effect of a row; says so for each field that is missing, out of place, or names no parameter.
+    pub(super) fn effect(&mut self, row: &Row, raw: RawCallable, params: &[Param], exact: bool) -> Option<Effect> {
+        let name = raw.effect;
+        for (field, span) in &row.fields {
+            if !COMMON.contains(&field.as_str()) && !fields_of(name).contains(&field.as_str()) {
+                self.problem(span.clone(), format!("`{field}` means nothing for this effect"));
+            }
+        }
+        let before = self.problems.len();
+        let mut take = Taker { reader: self, row, params, exact };
+        let first = params.first().map(|param| param.name.clone());
+        let effect = match name {
+            EffectName::Seed => {
+                let kind = raw.kind;
+                if kind.is_none() {
+                    take.missing("kind");
+                }
+                Effect::Seed { seed: take.name("seed", raw.seed.as_deref(), Some("seed"))?, kind: kind? }
+            }
+            EffectName::Split => {
+                Effect::Split { key: take.one("key", raw.key, Some("key"))?, num: take.optional("num", raw.num) }
+            }
+            EffectName::Fold => Effect::Fold {
+                key: take.one("key", raw.key, Some("key"))?,
+                data: take.name("data", raw.data.as_deref(), Some("data"))?,
+            },
+            EffectName::Clone => Effect::Clone { key: take.one("key", raw.key, Some("key"))? },
+            EffectName::KeyData => Effect::KeyData { key: take.one("key", raw.key, Some("keys"))? },
+            EffectName::Wrap => Effect::Wrap { data: take.name("data", raw.data.as_deref(), None)? },
+            EffectName::Sample => Effect::Sample { keys: take.many("key", raw.key, Some("key"))? },
+            EffectName::Consume => Effect::Consume { keys: take.many("key", raw.key, Some("key"))? },
+            EffectName::Observe => Effect::Observe,
+            EffectName::Supply => Effect::Supply { many: raw.many.unwrap_or(false) },
+            EffectName::Pure => Effect::Pure { numeric: raw.numeric.unwrap_or(false) },
+            EffectName::Forward => Effect::Forward { of: take.one("of", raw.of, first.as_deref())? },
+            EffectName::Fabricate => Effect::Fabricate { of: take.one("of", raw.of, first.as_deref())? },
+            EffectName::Number => Effect::Number { of: take.one("of", raw.of, first.as_deref())? },
+            EffectName::Shape => {
+                let op = take.op(raw.op);
+                Effect::Shape { of: take.many("of", raw.of, first.as_deref())?, op: op? }
+            }
+            EffectName::Tree => {
+                let op = take.op(raw.op);
+                Effect::Tree { of: take.one("of", raw.of, first.as_deref())?, op: op? }
+            }
+            EffectName::ShapeOf => {
+                let query = take.op(raw.op);
+                Effect::ShapeOf { of: take.one("of", raw.of, first.as_deref())?, query: query? }
+            }
+            EffectName::Builtin => Effect::Builtin(take.op(raw.op)?),
+            EffectName::Factory => {
+                let Some(makes) = raw.makes else {
+                    take.missing("makes");
+                    return None;
+                };
+                Effect::Factory { makes: Box::new(self.made(row, makes)?) }
+            }
+            EffectName::Transform => Effect::Transform(Box::new(transform(&mut take, raw)?)),
+        };
+        (self.problems.len() == before).then_some(effect)
+    }
+
+    /// What a factory makes.
+    fn made(&mut self, row: &Row, raw: RawMakes) -> Option<Callable> {
+        let params = self.params(row, &raw.params);
+        let mut take = Taker { reader: self, row, params: &params, exact: true };
+        let effect = match raw.effect {
+            EffectName::Sample => Effect::Sample { keys: take.many("makes", raw.key, Some("key"))? },
+            EffectName::Consume => Effect::Consume { keys: take.many("makes", raw.key, Some("key"))? },
+            EffectName::Observe => Effect::Observe,
+            EffectName::Pure => Effect::Pure { numeric: false },
+            EffectName::Supply => Effect::Supply { many: false },
+            _ => {
+                let message = "a factory makes one of `sample`, `consume`, `observe`, `pure`, `supply`";
+                self.problem(row.field("makes"), message.to_owned());
+                return None;
+            }
+        };
+        Some(Callable { path: String::new(), params, effect, exact: true, since: None, removed: None })
+    }
+}
+
+/// Takes fields of a row and checks that the parameters they name exist.
+struct Taker<'r, 't> {
+    reader: &'r mut Reader<'t>,
+    row: &'r Row,
+    params: &'r [Param],
+    /// False for namespace defaults, which may name keyword arguments without listing parameters.
+    exact: bool,
+}
+
+impl Taker<'_, '_> {
+    fn missing(&mut self, field: &str) {
+        self.reader.problem(self.row.span.clone(), format!("this effect needs `{field}`"));
+    }
+
+    /// A parameter name without stars, checked.
+    fn checked(&mut self, field: &str, written: &str) -> String {
+        let name = written.trim_start_matches('*');
+        if self.exact && !self.params.iter().any(|param| param.name == name) {
+            self.reader.problem(self.row.field(field), format!("`{name}` is not among `params`"));
+        }
+        name.to_owned()
+    }
+
+    fn optional(&mut self, field: &str, value: Option<String>) -> Option<String> {
+        value.map(|name| self.checked(field, &name))
+    }
+
+    fn name(&mut self, field: &str, value: Option<&str>, default: Option<&str>) -> Option<String> {
+        let name = value.or(default);
+        if name.is_none() {
+            self.missing(field);
+        }
+        name.map(|name| self.checked(field, name))
+    }
+
+    fn many(&mut self, field: &str, value: Option<OneOrMany>, default: Option<&str>) -> Option<Vec<String>> {
+        let names = value.map(OneOrMany::into_vec).or_else(|| default.map(|name| vec![name.to_owned()]));
+        let Some(names) = names.filter(|names| !names.is_empty()) else {
+            self.missing(field);
+            return None;
+        };
+        Some(names.iter().map(|name| self.checked(field, name)).collect())
+    }
+
+    fn one(&mut self, field: &str, value: Option<OneOrMany>, default: Option<&str>) -> Option<String> {
+        let mut names = self.many(field, value, default)?;
+        if names.len() > 1 {
+            self.reader.problem(self.row.field(field), format!("`{field}` names one parameter"));
+        }
+        names.pop()
+    }
+
+    /// Reads the name of an operation; the problem lists the names there are.
+    fn op<T: DeserializeOwned>(&mut self, value: Option<String>) -> Option<T> {
+        let Some(text) = value else {
+            self.missing("op");
+            return None;
+        };
+        let deserializer: StrDeserializer<'_, Error> = text.as_str().into_deserializer();
+        T::deserialize(deserializer).map_err(|error| self.reader.problem(self.row.field("op"), error.to_string())).ok()
+    }
+}
+
+fn transform(take: &mut Taker<'_, '_>, raw: RawCallable) -> Option<Transform> {
+    if raw.runs.is_none() {
+        take.missing("runs");
+    }
+    let runs = raw.runs?;
+    let mut all = |field: &str, names: Option<OneOrMany>| -> Vec<String> {
+        let names = names.map_or_else(Vec::new, OneOrMany::into_vec);
+        names.iter().map(|name| take.checked(field, name)).collect()
+    };
+    let over = all("over", raw.over);
+    let operands = all("operands", raw.operands);
+    let branches = all("branches", Some(OneOrMany::Many(raw.branches)));
+    if raw.function.is_none() && branches.is_empty() {
+        take.missing("function");
+    }
+    Some(Transform {
+        runs,
+        returns: raw.returns.unwrap_or(Returns::Function),
+        function: take.optional("function", raw.function),
+        branches,
+        chosen: take.optional("chosen", raw.chosen),
+        cond: take.optional("cond", raw.cond),
+        axes: take.optional("axes", raw.axes),
+        out_axes: take.optional("out-axes", raw.out_axes),
+        carry: take.optional("carry", raw.carry),
+        over,
+        length: take.optional("length", raw.length),
+        lower: take.optional("lower", raw.lower),
+        upper: take.optional("upper", raw.upper),
+        operands,
+        packed: raw.packed.unwrap_or(false),
+        leading: raw.leading.unwrap_or(0),
+        result: raw.result.unwrap_or_default(),
+        aux: take.optional("aux", raw.aux),
+        traced: raw.traced.unwrap_or(false),
+    })
+}
+
+/// Fields that every function row may have.
+const COMMON: &[&str] = &["path", "paths", "params", "effect", "since", "removed"];
+
+/// Fields that have a meaning for an effect, beside the common ones.
+fn fields_of(effect: EffectName) -> &'static [&'static str] {
+    match effect {
+        EffectName::Seed => &["seed", "kind"],
+        EffectName::Split => &["key", "num"],
+        EffectName::Fold => &["key", "data"],
+        EffectName::Clone | EffectName::KeyData | EffectName::Sample | EffectName::Consume => &["key"],
+        EffectName::Wrap => &["data"],
+        EffectName::Observe => &[],
+        EffectName::Supply => &["many"],
+        EffectName::Forward | EffectName::Fabricate | EffectName::Number => &["of"],
+        EffectName::Pure => &["numeric"],
+        EffectName::Shape | EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
+        EffectName::Builtin => &["op"],
+        EffectName::Factory => &["makes"],
+        EffectName::Transform => &[
+            "runs", "returns", "function", "branches", "chosen", "cond", "axes", "out-axes", "carry", "over", "length",
+            "lower", "upper", "operands", "packed", "leading", "result", "aux", "traced",
+        ],
+    }
+}

@@ -1,0 +1,158 @@
+//! What rows say of classes, annotations, and methods of objects whose class is not known.
+//!
+//! **Invariant:** parameter names held by a construct are names of parameters of its class (the loader checks it).
+
+use serde::Deserialize;
+
+use super::schema::{Argument, Param, argument};
+
+/// What one method of a stream gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Yield {
+    /// A fresh key.
+    Key,
+    /// A sequence of fresh keys.
+    Keys,
+    /// Numbers drawn from a fresh key.
+    Number,
+    /// Another stream.
+    Stream,
+    /// A sequence of other streams.
+    Streams,
+    /// Nothing that matters to keys.
+    Nothing,
+    /// Something the model does not know.
+    #[default]
+    Unknown,
+}
+
+/// What constructing a class does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Construct {
+    /// An object that hands out a fresh key at each call, method call or `next`.
+    Stream {
+        /// Parameters that are keys or seeds (or dicts of them); a key given is consumed by the construction.
+        seeds: Vec<String>,
+        /// What calling the object itself gives.
+        call: Yield,
+        /// What `next` and iteration give.
+        next: Yield,
+        /// What the named methods give, sorted by name.
+        methods: Vec<(String, Yield)>,
+        /// What every other method gives.
+        otherwise: Yield,
+    },
+    /// An object that holds what its fields are given: base class or decorator of dataclass-like classes.
+    Record {
+        /// Whether its fields cannot be assigned after construction.
+        frozen: bool,
+    },
+    /// An object that consumes the keys given, if any.
+    Plain {
+        /// Parameters that carry keys.
+        consumes: Vec<String>,
+    },
+}
+
+/// A class of a library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// Its canonical path.
+    pub path: String,
+    /// Parameters of its constructor, without `self`.
+    pub params: Vec<Param>,
+    /// What construction does.
+    pub construct: Construct,
+}
+
+/// Typed, raw or unknown, as far as an annotation tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AnnotationKind {
+    /// A typed key.
+    Typed,
+    /// A raw key.
+    Raw,
+    /// Either.
+    Unknown,
+}
+
+/// The rank that an annotation tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AnnotationRank {
+    /// This many axes.
+    Known(u8),
+    /// As many axes as the shape string of the subscript has words: `Key[Array, "n m"]`.
+    Shape,
+    /// Not told.
+    Unknown,
+}
+
+/// A name that marks a parameter or field as a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    /// Its canonical path.
+    pub path: String,
+    /// Typed or raw.
+    pub kind: AnnotationKind,
+    /// Rank.
+    pub rank: AnnotationRank,
+}
+
+/// Where a method's key stands among its arguments, `self` not counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyPlace {
+    /// The position, where it can be given by position.
+    pub position: Option<usize>,
+    /// The names it goes by when given by keyword.
+    pub names: Vec<String>,
+}
+
+/// What a method that matches a protocol does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProtocolEffect {
+    /// Consumes the key (or the keys in the dict) at its key place.
+    Consume,
+    /// Returns a fresh key.
+    Supply,
+    /// Looks, does not consume.
+    Observe,
+    /// Consumes the key and returns an array of children.
+    Split,
+}
+
+/// What methods of a name do on objects whose class is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protocol {
+    /// The method's name.
+    pub method: String,
+    /// The roots of which the file, or a module of the project that it imports, must import one.
+    pub libraries: Vec<String>,
+    /// Where the key stands.
+    pub key: KeyPlace,
+    /// What is done.
+    pub effect: ProtocolEffect,
+    /// The fewest positional arguments a call must have to match.
+    pub min_positional: usize,
+    /// The most positional arguments a call may have to match.
+    pub max_positional: Option<usize>,
+}
+
+impl Class {
+    /// Which of a constructor call's arguments is bound to `name`; see [`super::Callable::argument`].
+    pub fn argument(&self, name: &str, positional: usize, keywords: &[&str]) -> Option<Argument> {
+        argument(&self.params, name, positional, keywords)
+    }
+
+    /// What the method of this name gives, where the class is a stream.
+    pub fn method(&self, name: &str) -> Option<Yield> {
+        match &self.construct {
+            Construct::Stream { methods, otherwise, .. } => {
+                Some(methods.iter().find(|(method, _)| method == name).map_or(*otherwise, |(_, given)| *given))
+            }
+            Construct::Record { .. } | Construct::Plain { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The operations that rows name: closed lists, each known to the interpreters.
+//!
+//! **Invariant:** every operation is named by some row of the built-in models.
+
+use serde::Deserialize;
+
+/// How an array operation rearranges its arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShapeOp {
+    /// `reshape(a, shape)`.
+    Reshape,
+    /// `ravel(a)`, `flatten`.
+    Ravel,
+    /// `transpose(a, axes)`.
+    Transpose,
+    /// `matrix_transpose(a)`.
+    MatrixTranspose,
+    /// `swapaxes(a, axis1, axis2)`.
+    Swapaxes,
+    /// `moveaxis(a, source, destination)`.
+    Moveaxis,
+    /// `rollaxis(a, axis, start)`.
+    Rollaxis,
+    /// `rot90(m)`.
+    Rot90,
+    /// `flip(m, axis)`.
+    Flip,
+    /// `flipud(m)`.
+    Flipud,
+    /// `fliplr(m)`.
+    Fliplr,
+    /// `roll(a, shift, axis)`.
+    Roll,
+    /// `squeeze(a, axis)`.
+    Squeeze,
+    /// `expand_dims(a, axis)`.
+    ExpandDims,
+    /// `broadcast_to(array, shape)`.
+    BroadcastTo,
+    /// `broadcast_arrays(*args)`: a list of arrays.
+    BroadcastArrays,
+    /// `repeat(a, repeats, axis)`.
+    Repeat,
+    /// `tile(A, reps)`.
+    Tile,
+    /// `stack(arrays, axis)`.
+    Stack,
+    /// `vstack(tup)`.
+    Vstack,
+    /// `hstack(tup)`.
+    Hstack,
+    /// `dstack(tup)`.
+    Dstack,
+    /// `column_stack(tup)`.
+    ColumnStack,
+    /// `concatenate(arrays, axis)`, `append`.
+    Concatenate,
+    /// `where(condition, x, y)`.
+    Where,
+    /// `select(condlist, choicelist, default)`.
+    Select,
+    /// `take(a, indices, axis)`.
+    Take,
+    /// `take_along_axis(arr, indices, axis)`.
+    TakeAlongAxis,
+    /// `dynamic_index_in_dim(operand, index, axis, keepdims)`.
+    Index,
+    /// `slice_in_dim`, `dynamic_slice` and kin.
+    Slice,
+    /// `split(ary, indices_or_sections, axis)` of arrays, not of keys.
+    Split,
+    /// `unstack(x, axis)`.
+    Unstack,
+    /// `array(object)` where the object may be a list of keys.
+    Array,
+    /// `full(shape, fill_value)`: copies of one value.
+    Full,
+    /// `atleast_1d`, `atleast_2d`, `atleast_3d`.
+    Atleast,
+    /// `pad(array, …)`.
+    Pad,
+    /// `delete`, `compress`, `extract`: some of the elements, not known which.
+    Some,
+    /// `insert`, `dynamic_update_slice`, `scatter`: the array with elements of others put in.
+    Update,
+}
+
+/// What a call asks of a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShapeQuery {
+    /// `jnp.shape`.
+    Shape,
+    /// `jnp.ndim`.
+    Ndim,
+    /// `jnp.size`.
+    Size,
+    /// `jnp.result_type`, `dtypes.issubdtype(key.dtype, …)`.
+    Dtype,
+}
+
+/// What a tree operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TreeOp {
+    /// The list of leaves.
+    Leaves,
+    /// The pair of leaves and structure.
+    Flatten,
+    /// A tree of leaves and structure.
+    Unflatten,
+    /// The structure alone: holds no key.
+    Structure,
+    /// Leaves with their paths: `(path, leaf)` pairs.
+    LeavesWithPath,
+    /// The pair of `(path, leaf)` pairs and structure.
+    FlattenWithPath,
+    /// A predicate over leaves: holds no key.
+    All,
+    /// A tree of trees turned inside out: the same keys.
+    Transpose,
+    /// One tree parted into two of the same keys (`eqx.partition`).
+    Partition,
+    /// Several trees combined into one of the same keys (`eqx.combine`).
+    Combine,
+}
+
+/// Operations of Python itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each is the function of the same name")]
+pub enum BuiltinOp {
+    Abs,
+    Accumulate,
+    All,
+    Any,
+    Asdict,
+    Astuple,
+    Attrgetter,
+    Batched,
+    Bool,
+    Cached,
+    CachedProperty,
+    Callable,
+    Chain,
+    ChainFromIterable,
+    Classmethod,
+    Combinations,
+    Compress,
+    ContextManager,
+    Copy,
+    Count,
+    Counter,
+    Cycle,
+    Deepcopy,
+    Defaultdict,
+    Delattr,
+    Deque,
+    Dict,
+    Dropwhile,
+    Enumerate,
+    Eval,
+    Field,
+    Fields,
+    Filter,
+    FilterFalse,
+    Frozenset,
+    Getattr,
+    Getitem,
+    Globals,
+    Groupby,
+    Hasattr,
+    Hash,
+    Id,
+    Input,
+    Isinstance,
+    Islice,
+    Issubclass,
+    Itemgetter,
+    Iter,
+    Len,
+    List,
+    Locals,
+    Map,
+    Max,
+    Methodcaller,
+    Min,
+    Namedtuple,
+    Namespace,
+    Next,
+    Nullcontext,
+    Object,
+    Open,
+    OrderedDict,
+    Pairwise,
+    Partial,
+    PartialMethod,
+    Permutations,
+    Print,
+    Product,
+    Property,
+    Range,
+    Repeat,
+    Replace,
+    Repr,
+    Reversed,
+    Round,
+    Set,
+    Setattr,
+    SingleDispatch,
+    Slice,
+    Sorted,
+    Starmap,
+    Staticmethod,
+    Str,
+    Sum,
+    Super,
+    Takewhile,
+    Tee,
+    Tuple,
+    Type,
+    Vars,
+    Wraps,
+    Zip,
+    ZipLongest,
+}
