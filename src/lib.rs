@@ -6,5 +6,10 @@
 //! `tests/it/architecture.rs` enforces it).
 
 pub mod analysis;
+pub mod cli;
+pub mod config;
+pub mod engine;
 pub mod finding;
+pub mod report;
+pub mod suppress;
 pub mod text;

@@ -1,1 +1,5 @@
 //! The one integration-test binary.
+
+mod cli;
+mod config;
+mod report;

@@ -1,0 +1,56 @@
+//! `keylint rule`.
+//!
+//! **Invariant:** what is printed is the registry's text, word for word.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use super::args::{Rule, TextOrJson};
+use super::backend::{Backend, RuleInfo};
+use super::{Failure, Status, World};
+use crate::config::suggest;
+
+pub(super) fn run(command: &Rule, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
+    let rules = backend.rules();
+    let chosen: Vec<&RuleInfo> = match &command.rule {
+        Some(written) => vec![find(&rules, written)?],
+        None => rules.iter().collect(),
+    };
+    let is_list = command.rule.is_none() && !command.all;
+    let out = &mut *world.stdout;
+    match command.output_format {
+        TextOrJson::Json if command.rule.is_some() => {
+            let object = chosen.first().map(|rule| json!(rule));
+            writeln!(out, "{:#}", object.unwrap_or_default())?;
+        }
+        TextOrJson::Json => writeln!(out, "{:#}", json!(chosen))?,
+        TextOrJson::Text if is_list => list(&chosen, out)?,
+        TextOrJson::Text => {
+            for (index, rule) in chosen.iter().enumerate() {
+                let gap = if index == 0 { "" } else { "\n" };
+                writeln!(out, "{gap}# {} ({})\n\n{}", rule.name, rule.code, rule.page.trim_end())?;
+            }
+        }
+    }
+    Ok(Status::Clean)
+}
+
+fn find<'a>(rules: &'a [RuleInfo], written: &str) -> Result<&'a RuleInfo, Failure> {
+    let is_meant = |rule: &&RuleInfo| rule.code.eq_ignore_ascii_case(written) || rule.name == written;
+    rules.iter().find(is_meant).ok_or_else(|| {
+        let near = suggest(written, rules.iter().flat_map(|rule| [rule.code, rule.name]));
+        let help =
+            near.map_or_else(|| "`keylint rule` lists the rules".to_owned(), |near| format!("did you mean `{near}`?"));
+        Failure::Usage(format!("unknown rule `{written}` ({help})"))
+    })
+}
+
+fn list(rules: &[&RuleInfo], out: &mut dyn Write) -> std::io::Result<()> {
+    let width = rules.iter().map(|rule| rule.name.len()).max().unwrap_or_default();
+    for rule in rules {
+        let level = if rule.opt_in { "opt-in".to_owned() } else { rule.level.to_string() };
+        writeln!(out, "{}  {:width$}  {level:7}  {}", rule.code, rule.name, rule.summary)?;
+    }
+    Ok(())
+}
