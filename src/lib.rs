@@ -10,6 +10,8 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod finding;
+pub mod python;
 pub mod report;
+pub mod source;
 pub mod suppress;
 pub mod text;

@@ -1,7 +1,11 @@
-//! Source text as bytes and spans: nothing here knows Python.
+//! Source text as bytes, spans, lines and edits: nothing here knows Python.
 //!
 //! **Invariant:** every offset is a byte offset into the decoded UTF-8 text of one file, and spans are half open.
 
+mod edit;
+mod lines;
 mod span;
 
+pub use edit::{Edit, EditError, apply_edits};
+pub use lines::{EditorPosition, LineColumn, LineIndex, Unit};
 pub use span::{FileId, Span};

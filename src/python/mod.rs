@@ -1,0 +1,26 @@
+//! Python as syntax: parsing, comments, statement spans, and which file answers to which module name.
+//!
+//! **Invariant:** this room is the only door to the parser's crates; everybody else writes `python::ast`. What
+//! [`parse`] returns is at most [`MAX_DEPTH`] nodes deep, so whoever recurses over it on a stack of
+//! [`WORKER_STACK_BYTES`] cannot overflow.
+
+mod mentions;
+mod modules;
+mod nesting;
+mod parse;
+mod statements;
+
+pub use ruff_python_ast as ast;
+
+pub use mentions::mentions;
+pub use modules::{ModuleGraph, Resolution};
+pub use parse::{Comment, MAX_DEPTH, Parsed, SourceKind, SyntaxProblem, WORKER_STACK_BYTES, parse};
+pub use statements::{StatementSpan, statement_spans};
+
+use crate::text::Span;
+
+/// The bytes of a node of the syntax tree.
+pub fn span_of(node: &impl ruff_text_size::Ranged) -> Span {
+    let range = node.range();
+    Span::new(range.start().to_u32(), range.end().to_u32())
+}

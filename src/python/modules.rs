@@ -1,0 +1,401 @@
+//! Which file an import means, judged from the paths of the project alone.
+//!
+//! **Invariant:** no I/O, and the same list of paths in the same order gives the same answers. A name is resolved only where
+//! Python's own search could find it: a loose file elsewhere in the project never stands in for a library of its name.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::text::FileId;
+
+/// What an import names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// A file of the project.
+    Module {
+        /// The innermost module of the dotted name that is a file.
+        file: FileId,
+        /// What is left of the name, to be looked up in `file` from left to right.
+        rest: Vec<String>,
+        /// For `from package import name`, the file of the submodule `name`. Python takes it only if `file` does not
+        /// itself bind `name`.
+        submodule: Option<FileId>,
+    },
+    /// Nothing of the project.
+    External,
+}
+
+/// The modules of a project.
+#[derive(Debug)]
+pub struct ModuleGraph {
+    files: Vec<Module>,
+    /// Module path (`a/b/c`, a package under its folder) → file.
+    by_path: FxHashMap<String, FileId>,
+    /// Dotted name within its root → files of that name, for modules that lie in a package.
+    by_name: FxHashMap<String, Vec<FileId>>,
+    packages: FxHashSet<String>,
+}
+
+#[derive(Debug)]
+struct Module {
+    /// The folder of the file; relative imports count from here.
+    folder: String,
+    /// The folder that Python would search to find this file under its longest name.
+    root: String,
+    name: String,
+    stem: String,
+    is_stub: bool,
+}
+
+impl ModuleGraph {
+    /// The graph over paths as given; the position of a path is its [`FileId`].
+    pub fn new<P: AsRef<str>>(paths: &[P]) -> Self {
+        let split: Vec<(String, String, bool)> = paths.iter().map(|path| parts(path.as_ref())).collect();
+        let packages: FxHashSet<String> =
+            split.iter().filter(|(_, stem, _)| stem == "__init__").map(|(folder, _, _)| folder.clone()).collect();
+        let mut graph = Self {
+            files: Vec::with_capacity(split.len()),
+            by_path: FxHashMap::default(),
+            by_name: FxHashMap::default(),
+            packages,
+        };
+        for (index, (folder, stem, is_stub)) in split.into_iter().enumerate() {
+            let Ok(id) = u32::try_from(index) else { break };
+            graph.add(FileId(id), folder, stem, is_stub);
+        }
+        graph
+    }
+
+    fn add(&mut self, id: FileId, folder: String, stem: String, is_stub: bool) {
+        let root = self.root_of(&folder);
+        let path = if stem == "__init__" { folder.clone() } else { join(&folder, &stem) };
+        let within = path.strip_prefix(root.as_str()).unwrap_or(&path).trim_start_matches('/');
+        // Where the root itself is a package without a name of its own, its `__init__.py` still has its stem.
+        let name = if within.is_empty() { stem.clone() } else { within.replace('/', ".") };
+        if root != folder {
+            self.by_name.entry(name.clone()).or_default().push(id);
+        }
+        let known = self.by_path.get(&path).copied();
+        // A module shadows its stub, since only bodies say what becomes of keys; a package shadows a module of its name.
+        let rank = |stub: bool, package: bool| (!stub, package);
+        let wins = known
+            .and_then(|other| self.files.get(other.0 as usize))
+            .is_none_or(|other| rank(is_stub, stem == "__init__") > rank(other.is_stub, other.stem == "__init__"));
+        if wins {
+            self.by_path.insert(path, id);
+        }
+        self.files.push(Module { folder, root, name, stem, is_stub });
+    }
+
+    /// The folder from which the files of `folder` are imported: the one above the outermost package around it. Plain
+    /// folders inside a package are namespaces of it.
+    fn root_of(&self, folder: &str) -> String {
+        let mut root = folder;
+        let mut at = Some(folder);
+        let mut inside = false;
+        while let Some(here) = at {
+            if self.packages.contains(here) {
+                inside = true;
+                match parent(here) {
+                    Some(above) => root = above,
+                    None => return here.to_owned(),
+                }
+            } else if inside {
+                break;
+            }
+            at = parent(here);
+        }
+        root.to_owned()
+    }
+
+    /// The longest dotted name of a file within its package root.
+    pub fn name(&self, file: FileId) -> &str {
+        self.files.get(file.0 as usize).map_or("", |module| &module.name)
+    }
+
+    /// All names a file answers to: the longest first, then its stem, as a script run beside its siblings sees it.
+    pub fn names(&self, file: FileId) -> Vec<&str> {
+        let Some(module) = self.files.get(file.0 as usize) else { return Vec::new() };
+        let mut names = vec![module.name.as_str()];
+        if module.stem != "__init__" && module.stem != module.name {
+            names.push(&module.stem);
+        }
+        names
+    }
+
+    /// Whether the file is the `__init__` of a package.
+    pub fn is_package(&self, file: FileId) -> bool {
+        self.files.get(file.0 as usize).is_some_and(|module| module.stem == "__init__")
+    }
+
+    /// The file of an absolute dotted name that lies in a package of the project.
+    pub fn file(&self, name: &str) -> Option<FileId> {
+        self.by_name.get(name).and_then(|files| self.best(files, ""))
+    }
+
+    /// What an import in `from` names: `import module` (`level` 0, no `name`), `from module import name`,
+    /// `from .module import name` (`level` 1), `from . import name` (no `module`).
+    pub fn resolve(&self, from: FileId, level: u32, module: Option<&str>, name: Option<&str>) -> Resolution {
+        let Some(importer) = self.files.get(from.0 as usize) else { return Resolution::External };
+        let dotted: Vec<&str> =
+            module.into_iter().flat_map(|module| module.split('.')).filter(|part| !part.is_empty()).collect();
+        if level > 0 {
+            let mut base = Some(importer.folder.as_str());
+            for _ in 1..level {
+                base = base.and_then(parent);
+            }
+            return base.map_or(Resolution::External, |base| self.descend(base, &dotted, name));
+        }
+        if dotted.is_empty() {
+            return Resolution::External;
+        }
+        let mut at = Some(importer.root.as_str());
+        while let Some(folder) = at {
+            for base in [folder.to_owned(), join(folder, "src")] {
+                let found = self.descend(&base, &dotted, name);
+                if found != Resolution::External {
+                    return found;
+                }
+            }
+            at = parent(folder);
+        }
+        self.elsewhere(importer, &dotted, name)
+    }
+
+    /// Looks `dotted` up below a folder that Python would search.
+    fn descend(&self, base: &str, dotted: &[&str], name: Option<&str>) -> Resolution {
+        let mut path = base.to_owned();
+        // The base of a relative import without module is the package itself; the base of any other is no module.
+        let mut last = if dotted.is_empty() { self.by_path.get(base).copied().map(|file| (file, 0)) } else { None };
+        for (index, part) in dotted.iter().enumerate() {
+            path = join(&path, part);
+            if let Some(file) = self.by_path.get(&path) {
+                last = Some((*file, index + 1));
+            }
+        }
+        let submodule = name.and_then(|name| self.by_path.get(&join(&path, name)).copied());
+        let Some((file, depth)) = last else {
+            // A folder without `__init__` is a namespace: it binds nothing but its modules.
+            return submodule.map_or(Resolution::External, |file| Resolution::Module {
+                file,
+                rest: Vec::new(),
+                submodule: None,
+            });
+        };
+        if depth < dotted.len()
+            && let Some(file) = submodule
+        {
+            return Resolution::Module { file, rest: Vec::new(), submodule: None };
+        }
+        let rest = dotted[depth..].iter().copied().chain(name).map(str::to_owned).collect();
+        Resolution::Module { file, rest, submodule }
+    }
+
+    /// A package of the project whose root is not above the importer, such as the package under test.
+    fn elsewhere(&self, importer: &Module, dotted: &[&str], name: Option<&str>) -> Resolution {
+        for length in (1..=dotted.len()).rev() {
+            let Some(files) = self.by_name.get(&dotted[..length].join(".")) else { continue };
+            if let Some(found) = self.best(files, &importer.folder)
+                && let Some(module) = self.files.get(found.0 as usize)
+            {
+                return self.descend(&module.root, dotted, name);
+            }
+        }
+        Resolution::External
+    }
+
+    /// Of files of one name the one nearest to `folder`; a module before its stub, then the first by path.
+    fn best(&self, files: &[FileId], folder: &str) -> Option<FileId> {
+        files.iter().copied().max_by_key(|id| {
+            let module = &self.files[id.0 as usize];
+            let shared = module.folder.split('/').zip(folder.split('/')).take_while(|(a, b)| a == b).count();
+            (shared, !module.is_stub, std::cmp::Reverse((&module.folder, id.0)))
+        })
+    }
+}
+
+/// Folder, stem, and whether it is a stub.
+fn parts(path: &str) -> (String, String, bool) {
+    let mut components: Vec<&str> = Vec::new();
+    for part in path.split(std::path::is_separator) {
+        match part {
+            "" | "." => {}
+            ".." if components.last().is_some_and(|last| *last != "..") => {
+                components.pop();
+            }
+            _ => components.push(part),
+        }
+    }
+    let name = components.pop().unwrap_or_default();
+    let (stem, suffix) = name.rsplit_once('.').unwrap_or((name, ""));
+    let lead = if path.starts_with(std::path::is_separator) { "/" } else { "" };
+    (format!("{lead}{}", components.join("/")), stem.to_owned(), suffix == "pyi")
+}
+
+fn join(folder: &str, name: &str) -> String {
+    match folder {
+        "" => name.to_owned(),
+        "/" => format!("/{name}"),
+        _ => format!("{folder}/{name}"),
+    }
+}
+
+/// The folder above; the empty path stands for where the given paths are relative to, and nothing is above it.
+fn parent(folder: &str) -> Option<&str> {
+    match folder {
+        "" | "/" => None,
+        _ if folder == ".." || folder.ends_with("/..") => None,
+        _ => Some(match folder.rsplit_once('/') {
+            None => "",
+            Some(("", _)) => "/",
+            Some((above, _)) => above,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATHS: &[&str] = &[
+        "src/pkg/__init__.py",
+        "src/pkg/core.py",
+        "src/pkg/core.pyi",
+        "src/pkg/random.py",
+        "src/pkg/sub/__init__.py",
+        "src/pkg/sub/deep.py",
+        "src/pkg/space/loose.py",
+        "tests/test_core.py",
+        "tests/helpers.py",
+        "scripts/train.py",
+        "scripts/utils.py",
+        "namespace/part/mod.py",
+        "./top.py",
+    ];
+
+    /// `import` as written, in a file → path and rest, with the submodule after a bar.
+    fn resolve(from: &str, level: u32, module: &str, name: &str) -> String {
+        let graph = ModuleGraph::new(PATHS);
+        let index = PATHS.iter().position(|path| *path == from).unwrap();
+        let some = |text: &'static str| Some(text).filter(|text| !text.is_empty());
+        let (module, name) = (some(module.to_owned().leak()), some(name.to_owned().leak()));
+        match graph.resolve(FileId(u32::try_from(index).unwrap()), level, module, name) {
+            Resolution::External => "external".to_owned(),
+            Resolution::Module { file, rest, submodule } => {
+                let mut text = PATHS[file.0 as usize].to_owned();
+                for part in rest {
+                    text += &format!(" {part}");
+                }
+                if let Some(file) = submodule {
+                    text += &format!(" | {}", PATHS[file.0 as usize]);
+                }
+                text
+            }
+        }
+    }
+
+    #[test]
+    fn relative_imports_count_from_the_folder() {
+        let from = "src/pkg/sub/deep.py";
+        assert_eq!(resolve(from, 1, "", "deep"), "src/pkg/sub/__init__.py deep | src/pkg/sub/deep.py");
+        assert_eq!(resolve(from, 2, "core", "f"), "src/pkg/core.py f");
+        assert_eq!(resolve(from, 2, "", "core"), "src/pkg/__init__.py core | src/pkg/core.py");
+        assert_eq!(resolve(from, 2, "missing", "f"), "external");
+        assert_eq!(resolve(from, 9, "", "f"), "external");
+        assert_eq!(resolve("src/pkg/__init__.py", 1, "core", "f"), "src/pkg/core.py f");
+        assert_eq!(resolve("scripts/train.py", 1, "", "utils"), "scripts/utils.py");
+    }
+
+    #[test]
+    fn absolute_imports_search_the_roots() {
+        for from in ["src/pkg/sub/deep.py", "tests/test_core.py", "scripts/train.py", "./top.py"] {
+            assert_eq!(resolve(from, 0, "pkg.core", ""), "src/pkg/core.py");
+            assert_eq!(resolve(from, 0, "pkg.core", "f"), "src/pkg/core.py f");
+            assert_eq!(resolve(from, 0, "pkg", "core"), "src/pkg/__init__.py core | src/pkg/core.py");
+            assert_eq!(resolve(from, 0, "pkg", "f"), "src/pkg/__init__.py f");
+            assert_eq!(resolve(from, 0, "pkg.core.Class.method", ""), "src/pkg/core.py Class method");
+            assert_eq!(resolve(from, 0, "jax.random", ""), "external");
+            assert_eq!(resolve(from, 0, "top", "f"), "./top.py f");
+        }
+    }
+
+    #[test]
+    fn a_file_does_not_stand_in_for_a_library() {
+        assert_eq!(resolve("src/pkg/core.py", 0, "random", ""), "external");
+        assert_eq!(resolve("src/pkg/core.py", 0, "utils", ""), "external");
+        assert_eq!(resolve("tests/test_core.py", 0, "utils", ""), "external");
+    }
+
+    #[test]
+    fn scripts_see_their_siblings() {
+        assert_eq!(resolve("scripts/train.py", 0, "utils", "f"), "scripts/utils.py f");
+        assert_eq!(resolve("tests/test_core.py", 0, "helpers", ""), "tests/helpers.py");
+    }
+
+    #[test]
+    fn folders_without_init_are_namespaces() {
+        assert_eq!(resolve("scripts/train.py", 0, "namespace.part.mod", "f"), "namespace/part/mod.py f");
+        assert_eq!(resolve("scripts/train.py", 0, "namespace.part", "mod"), "namespace/part/mod.py");
+        assert_eq!(resolve("scripts/train.py", 0, "pkg.space", "loose"), "src/pkg/space/loose.py");
+        assert_eq!(resolve("scripts/train.py", 0, "namespace", ""), "external");
+    }
+
+    #[test]
+    fn names_are_the_longest_first() {
+        let graph = ModuleGraph::new(PATHS);
+        let names: Vec<_> = (0..13).map(|id| graph.names(FileId(id)).join(" ")).collect();
+        assert_eq!(
+            names,
+            [
+                "pkg",
+                "pkg.core core",
+                "pkg.core core",
+                "pkg.random random",
+                "pkg.sub",
+                "pkg.sub.deep deep",
+                "pkg.space.loose loose",
+                "test_core",
+                "helpers",
+                "train",
+                "utils",
+                "mod",
+                "top",
+            ]
+        );
+        assert_eq!(graph.file("pkg.core"), Some(FileId(1)));
+        assert_eq!(graph.file("pkg"), Some(FileId(0)));
+        assert_eq!(graph.file("utils"), None);
+        assert!(graph.is_package(FileId(0)) && !graph.is_package(FileId(1)));
+    }
+
+    #[test]
+    fn the_nearest_of_equal_names_is_meant() {
+        let paths = ["a/lib/__init__.py", "b/lib/__init__.py", "b/tests/t.py", "a/tests/t.py", "c/t.py"];
+        let graph = ModuleGraph::new(&paths);
+        let file = |from| match graph.resolve(FileId(from), 0, Some("lib"), None) {
+            Resolution::Module { file, .. } => file.0,
+            Resolution::External => 99,
+        };
+        assert_eq!([file(2), file(3), file(4)], [1, 0, 0]);
+    }
+
+    #[test]
+    fn absolute_paths_and_many_files() {
+        let mut paths: Vec<String> = Vec::new();
+        for package in 0..110 {
+            paths.push(format!("/repo/p{package}/__init__.py"));
+            paths.extend((0..100).map(|module| format!("/repo/p{package}/m{module}.py")));
+        }
+        let graph = ModuleGraph::new(&paths);
+        let start = std::time::Instant::now();
+        for id in 0..u32::try_from(paths.len()).unwrap() {
+            let found = graph.resolve(FileId(id), 0, Some("p7.m9"), Some("f"));
+            assert_eq!(
+                found,
+                Resolution::Module { file: FileId(7 * 101 + 10), rest: vec!["f".to_owned()], submodule: None }
+            );
+            graph.resolve(FileId(id), 0, Some("numpy.random"), None);
+        }
+        assert!(start.elapsed() < std::time::Duration::from_secs(10));
+        assert_eq!(graph.name(FileId(1)), "p0.m0");
+    }
+}

@@ -1,0 +1,249 @@
+//! Text → syntax tree, problems and comments.
+//!
+//! **Invariant:** [`parse`] is total: any text whatever gives a tree (empty at worst) and problems, in time and memory
+//! linear in the text, without overflowing the stack of the calling thread, and the same text gives the same result.
+
+use ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
+use ast::{AnyNodeRef, PythonVersion, token::TokenKind};
+use ruff_python_ast as ast;
+use ruff_python_parser::{ParseOptions, parse_unchecked};
+use ruff_text_size::Ranged;
+
+use super::{nesting, span_of};
+use crate::text::Span;
+
+/// The deepest tree [`parse`] hands out, counted in nodes from the module to the innermost leaf.
+///
+/// Lowering, the rules and the destructor of the tree recurse over it. A walker of a debug build spends a few
+/// kilobytes a node, so a thousand nodes take some megabytes of a [`WORKER_STACK_BYTES`] stack; the tree's own destructor
+/// takes so little that it passes on a test thread's 2 MiB. Code written by people stays below a hundred, and
+/// `CPython` itself refuses 100 levels of indentation and 200 of brackets.
+pub const MAX_DEPTH: u32 = 1_000;
+
+/// Stack for threads that walk syntax trees.
+pub const WORKER_STACK_BYTES: usize = 256 << 20;
+
+/// A bound of [`nesting`] up to which the tree is known to stay within [`MAX_DEPTH`] without looking: no token adds more
+/// than two nodes to a path.
+const SHALLOW_BOUND: u32 = MAX_DEPTH / 2;
+
+/// A bound of [`nesting`] above which the text is refused unparsed: a tree this deep could be neither measured nor
+/// dropped on [`WORKER_STACK_BYTES`]. Between the two bounds the tree is built on a thread of that size and measured.
+const HOPELESS_BOUND: u32 = 100_000;
+
+/// Problems listed for one text; a binary file would otherwise give one for every other byte.
+const MAX_PROBLEMS: usize = 100;
+
+/// Which dialect a text is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SourceKind {
+    /// A module that runs.
+    Py,
+    /// A stub of signatures.
+    Pyi,
+}
+
+impl SourceKind {
+    /// The dialect that the name of a file speaks of; anything but `.pyi` is a module.
+    pub fn of_path(path: &str) -> Self {
+        if path.rsplit_once('.').is_some_and(|(_, suffix)| suffix.eq_ignore_ascii_case("pyi")) {
+            Self::Pyi
+        } else {
+            Self::Py
+        }
+    }
+}
+
+/// What is wrong with a text as Python.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyntaxProblem {
+    /// Where; within the text, possibly empty.
+    pub span: Span,
+    /// What: lower case, no full stop.
+    pub message: String,
+}
+
+/// A comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// From the `#` to before the end of the line.
+    pub span: Span,
+    /// Whether only white space stands before it on its line.
+    pub own_line: bool,
+}
+
+/// The outcome of [`parse`].
+#[derive(Debug)]
+pub struct Parsed {
+    /// The tree; of a broken text, what could be recovered.
+    pub module: ast::ModModule,
+    /// Syntax problems in source order; where there are any, parts of the tree are guesses.
+    pub problems: Vec<SyntaxProblem>,
+    /// All comments in source order.
+    pub comments: Vec<Comment>,
+}
+
+/// Parses a module as the newest Python, which reads everything that older versions of Python 3 do.
+pub fn parse(text: &str, kind: SourceKind) -> Parsed {
+    if u32::try_from(text.len()).is_err() {
+        return refused(text, Span::default(), "file of 4 GiB or more; split it or exclude it".to_owned());
+    }
+    let bound = nesting::bound_of_text(text, HOPELESS_BOUND);
+    if bound.levels > HOPELESS_BOUND {
+        return too_deep(text, Span::new(bound.at, bound.at));
+    }
+    if bound.levels > SHALLOW_BOUND {
+        return on_deep_stack(|| parse_and_measure(text, kind)).unwrap_or_else(|| no_stack(text));
+    }
+    let raw = parse_raw(text, kind);
+    if raw.bound <= SHALLOW_BOUND {
+        return raw.parsed;
+    }
+    // The parser saw other tokens than the scan did, which takes a text that is broken inside strings. The tree exists
+    // already, so all that is left is to drop it where there is room, or nowhere at all: it is better to leak the tree of such
+    // a text than to abort the process.
+    if raw.bound > HOPELESS_BOUND {
+        std::mem::forget(raw.parsed);
+        return too_deep(text, Span::default());
+    }
+    on_deep_stack(move || measured(text, raw.parsed)).unwrap_or_else(|| no_stack(text))
+}
+
+struct Raw {
+    parsed: Parsed,
+    bound: u32,
+}
+
+fn parse_and_measure(text: &str, kind: SourceKind) -> Parsed {
+    let raw = parse_raw(text, kind);
+    if raw.bound > HOPELESS_BOUND {
+        std::mem::forget(raw.parsed);
+        return too_deep(text, Span::default());
+    }
+    measured(text, raw.parsed)
+}
+
+fn parse_raw(text: &str, kind: SourceKind) -> Raw {
+    let source = match kind {
+        SourceKind::Py => ast::PySourceType::Python,
+        SourceKind::Pyi => ast::PySourceType::Stub,
+    };
+    let options = ParseOptions::from(source).with_target_version(PythonVersion::PY315);
+    let Some(parsed) = parse_unchecked(text, options).try_into_module() else {
+        // The parser gives an expression only for the modes that ask for one.
+        return Raw { parsed: refused(text, Span::default(), "not a module".to_owned()), bound: 0 };
+    };
+    let mut problems: Vec<SyntaxProblem> = parsed
+        .errors()
+        .iter()
+        .take(MAX_PROBLEMS)
+        .map(|error| SyntaxProblem { span: within(span_of(error), text), message: worded(&error.error.to_string()) })
+        .collect();
+    if let (Some(last), more @ 1..) = (problems.last_mut(), parsed.errors().len().saturating_sub(MAX_PROBLEMS)) {
+        last.message = format!("{} (and {more} more syntax errors after this one)", last.message);
+    }
+    problems.sort_by_key(|problem| problem.span);
+
+    let mut comments = Vec::new();
+    let mut meter = nesting::Meter::default();
+    for token in parsed.tokens() {
+        if token.kind() == TokenKind::Comment {
+            let span = span_of(token);
+            comments.push(Comment { span, own_line: starts_line(text, span.start) });
+        } else {
+            nesting::feed(&mut meter, token.kind(), token.start().to_u32());
+        }
+    }
+    let bound = meter.finish().levels;
+    Raw { parsed: Parsed { module: parsed.into_syntax(), problems, comments }, bound }
+}
+
+fn measured(text: &str, parsed: Parsed) -> Parsed {
+    let mut depth = Depth::default();
+    depth.visit_body(&parsed.module.body);
+    match depth.exceeded {
+        Some(span) => too_deep(text, Span::new(span.start, span.start)),
+        None => parsed,
+    }
+}
+
+/// Measures a tree down to [`MAX_DEPTH`] and no further.
+#[derive(Default)]
+struct Depth {
+    now: u32,
+    exceeded: Option<Span>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Depth {
+    fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
+        self.now += 1;
+        if self.now > MAX_DEPTH && self.exceeded.is_none() {
+            self.exceeded = Some(span_of(&node));
+        }
+        if self.exceeded.is_some() { TraversalSignal::Skip } else { TraversalSignal::Traverse }
+    }
+
+    fn leave_node(&mut self, _node: AnyNodeRef<'a>) {
+        self.now -= 1;
+    }
+}
+
+/// Runs `work` on a thread of [`WORKER_STACK_BYTES`]; `None` where the system grants no such thread.
+fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new().stack_size(WORKER_STACK_BYTES).spawn_scoped(scope, work).ok()?;
+        match worker.join() {
+            Ok(value) => Some(value),
+            // A panic is the caller's to contain, as if the work had run on its own thread.
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn too_deep(text: &str, span: Span) -> Parsed {
+    refused(text, span, format!("nesting deeper than {MAX_DEPTH} levels"))
+}
+
+fn no_stack(text: &str) -> Parsed {
+    refused(text, Span::default(), "deep nesting, and no memory for a stack to parse it on".to_owned())
+}
+
+/// An empty module and one problem.
+fn refused(text: &str, span: Span, message: String) -> Parsed {
+    let module = ast::ModModule {
+        node_index: ast::AtomicNodeIndex::NONE,
+        range: ruff_text_size::TextRange::default(),
+        body: ast::Suite::new(),
+    };
+    Parsed { module, problems: vec![SyntaxProblem { span: within(span, text), message }], comments: Vec::new() }
+}
+
+fn within(span: Span, text: &str) -> Span {
+    let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    Span::new(span.start.min(end), span.end.min(end))
+}
+
+/// The parser's message in the house's style.
+fn worded(message: &str) -> String {
+    let mut chars = message.chars();
+    let second_is_lower = message.chars().nth(1).is_some_and(|c| !c.is_uppercase());
+    match chars.next() {
+        Some(first) if second_is_lower => first.to_lowercase().chain(chars).collect(),
+        _ => message.to_owned(),
+    }
+}
+
+fn starts_line(text: &str, offset: u32) -> bool {
+    let before = text.as_bytes().get(..offset as usize).unwrap_or_default();
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\x0c');
+    match before.iter().rev().find(|byte| !blank(byte)) {
+        None => true,
+        Some(b'\n' | b'\r') => true,
+        Some(0xBF) => before.trim_ascii_end() == b"\xEF\xBB\xBF",
+        Some(_) => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "parse_tests.rs"]
+mod tests;

@@ -1,0 +1,359 @@
+//! Bytes → text, as Python reads source files: byte order mark, encoding cookie (PEP 263), else UTF-8.
+//!
+//! **Invariant:** no byte is replaced or dropped. Either the whole file decodes under the encoding that Python would use,
+//! and [`SourceFile::encode`] gives the same bytes back for every single-byte or UTF-8 encoding, or there is a [`Problem`].
+
+use super::Problem;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// How a file spells its text in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8, also where the file says ASCII and keeps to it.
+    Utf8,
+    /// ISO 8859-1: bytes are code points. The web's tables take this name for windows-1252, Python does not.
+    Latin1,
+    /// An ISO 8859 part of which the web's table differs in the control characters 0x80 to 0x9F.
+    Iso(&'static encoding_rs::Encoding),
+    /// Any other encoding that contains ASCII.
+    Table(&'static encoding_rs::Encoding),
+}
+
+/// One file as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// The path as given, for people.
+    pub path: String,
+    /// The text without byte order mark.
+    pub text: String,
+    /// How the file spells it.
+    pub encoding: Encoding,
+    /// Whether the file starts with a byte order mark.
+    pub had_bom: bool,
+}
+
+impl SourceFile {
+    /// The bytes to write for `text` in the encoding of this file.
+    pub fn encode(&self, text: &str) -> Result<Vec<u8>, Problem> {
+        let lost = |character: char| Problem {
+            path: self.path.clone(),
+            message: format!("the file's encoding has no {character:?}; save the file as UTF-8"),
+        };
+        let byte = |character: char| u8::try_from(u32::from(character)).map_err(|_| lost(character));
+        match self.encoding {
+            Encoding::Utf8 => {
+                let mark = if self.had_bom { BYTE_ORDER_MARK } else { b"" };
+                Ok([mark, text.as_bytes()].concat())
+            }
+            Encoding::Latin1 => text.chars().map(byte).collect(),
+            Encoding::Iso(table) => {
+                let mut bytes = Vec::with_capacity(text.len());
+                for character in text.chars() {
+                    match character {
+                        '\0'..='\u{9F}' => bytes.push(byte(character)?),
+                        _ => encode_with(table, character.encode_utf8(&mut [0; 4]), &mut bytes).map_err(lost)?,
+                    }
+                }
+                Ok(bytes)
+            }
+            Encoding::Table(table) => {
+                let mut bytes = Vec::with_capacity(text.len());
+                encode_with(table, text, &mut bytes).map_err(lost)?;
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+fn encode_with(table: &'static encoding_rs::Encoding, text: &str, bytes: &mut Vec<u8>) -> Result<(), char> {
+    let (encoded, _, replaced) = table.encode(text);
+    if !replaced {
+        bytes.extend_from_slice(&encoded);
+        return Ok(());
+    }
+    Err(text.chars().find(|character| table.encode(character.encode_utf8(&mut [0; 4])).2).unwrap_or('\u{FFFD}'))
+}
+
+/// Decodes the bytes of the file at `path`.
+pub fn decode(path: &str, bytes: Vec<u8>) -> Result<SourceFile, Problem> {
+    let problem = |message: String| Problem { path: path.to_owned(), message };
+    if u32::try_from(bytes.len()).is_err() {
+        return Err(problem("file of 4 GiB or more; exclude it".to_owned()));
+    }
+    if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
+        return Err(problem("the file is UTF-16, which Python does not read; save it as UTF-8".to_owned()));
+    }
+    let had_bom = bytes.starts_with(BYTE_ORDER_MARK);
+    let cookie = cookie(if had_bom { &bytes[BYTE_ORDER_MARK.len()..] } else { &bytes });
+    let declared = match &cookie {
+        None => Declared::Utf8,
+        Some(cookie) => codec(&cookie.name).ok_or_else(|| {
+            problem(format!(
+                "unknown encoding {:?} declared on line {}; declare a codec of Python's, or save the file as UTF-8",
+                cookie.name, cookie.row
+            ))
+        })?,
+    };
+    if had_bom && !matches!(declared, Declared::Utf8) {
+        let (name, row) = cookie.map(|cookie| (cookie.name, cookie.row)).unwrap_or_default();
+        return Err(problem(format!(
+            "the file starts with the byte order mark of UTF-8 but line {row} declares {name:?}; drop one of the two"
+        )));
+    }
+    let (text, encoding) = match declared {
+        Declared::Utf8 => (from_utf8(bytes).map_err(problem)?, Encoding::Utf8),
+        Declared::Ascii => {
+            if let Some(at) = bytes.iter().position(|byte| !byte.is_ascii()) {
+                return Err(problem(undecodable(&bytes, at, "ASCII, which the file declares")));
+            }
+            (from_utf8(bytes).map_err(problem)?, Encoding::Utf8)
+        }
+        Declared::Latin1 => (bytes.iter().copied().map(char::from).collect(), Encoding::Latin1),
+        Declared::Iso(table) => {
+            // Bytes up to 0x9F are code points, as in every part of ISO 8859.
+            let character = |byte: u8| match byte {
+                0..=0x9F => Some(char::from(byte)),
+                _ => table.decode_without_bom_handling(&[byte]).0.chars().next().filter(|c| *c != '\u{FFFD}'),
+            };
+            let text: Result<String, usize> =
+                bytes.iter().enumerate().map(|(at, byte)| character(*byte).ok_or(at)).collect();
+            (text.map_err(|at| problem(undecodable(&bytes, at, table.name())))?, Encoding::Iso(table))
+        }
+        Declared::Table(table) => match decode_table(table, &bytes) {
+            Ok(text) => (text, Encoding::Table(table)),
+            Err(at) => return Err(problem(undecodable(&bytes, at, table.name()))),
+        },
+    };
+    if u32::try_from(text.len()).is_err() {
+        return Err(problem("text of 4 GiB or more; exclude it".to_owned()));
+    }
+    Ok(SourceFile { path: path.to_owned(), text, encoding, had_bom })
+}
+
+enum Declared {
+    Utf8,
+    Ascii,
+    Latin1,
+    Iso(&'static encoding_rs::Encoding),
+    Table(&'static encoding_rs::Encoding),
+}
+
+struct Cookie {
+    name: String,
+    row: u32,
+}
+
+/// The encoding that a comment on one of the first two lines declares; on the second only if the first is blank or a
+/// comment: `^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)`.
+fn cookie(bytes: &[u8]) -> Option<Cookie> {
+    let mut rest = bytes;
+    for row in 1..=2 {
+        let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        let (line, after) = rest.split_at(end);
+        let start = line.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\x0c')).unwrap_or(line.len());
+        let code = &line[start..];
+        if code.first() == Some(&b'#') {
+            if let Some(name) = cookie_of_comment(code) {
+                return Some(Cookie { name, row });
+            }
+        } else if !code.is_empty() {
+            return None;
+        }
+        rest = after.strip_prefix(b"\r\n").or_else(|| after.get(1..)).unwrap_or_default();
+    }
+    None
+}
+
+fn cookie_of_comment(comment: &[u8]) -> Option<String> {
+    memchr::memmem::find_iter(comment, b"coding").find_map(|at| {
+        let [b':' | b'=', value @ ..] = &comment[at + b"coding".len()..] else { return None };
+        let start = value.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
+        let name = &value[start..];
+        let end = name
+            .iter()
+            .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')))
+            .unwrap_or(name.len());
+        Some(String::from_utf8_lossy(&name[..end]).into_owned()).filter(|name| !name.is_empty())
+    })
+}
+
+/// The codec of a name of Python's, if it is one in which source can be written.
+fn codec(name: &str) -> Option<Declared> {
+    let name = name.to_ascii_lowercase().replace(['_', ' '], "-");
+    let table = |label: &str| encoding_rs::Encoding::for_label_no_replacement(label.as_bytes());
+    Some(match name.as_str() {
+        "utf-8" | "utf8" | "u8" | "utf" | "cp65001" | "utf8-ucs2" | "utf8-ucs4" => Declared::Utf8,
+        _ if name.starts_with("utf-8-") => Declared::Utf8,
+        "ascii" | "us-ascii" | "646" | "us" | "iso646-us" | "ansi-x3.4-1968" | "cp367" => Declared::Ascii,
+        "latin-1" | "latin1" | "latin" | "l1" | "iso-8859-1" | "iso8859-1" | "iso8859" | "8859" | "cp819"
+        | "iso-latin-1" | "iso-ir-100" | "ibm819" => Declared::Latin1,
+        _ if name.starts_with("latin-1-") || name.starts_with("iso-8859-1-") || name.starts_with("iso-latin-1-") => {
+            Declared::Latin1
+        }
+        "iso-8859-9" | "iso8859-9" | "latin5" | "l5" => Declared::Iso(encoding_rs::WINDOWS_1254),
+        "iso-8859-11" | "iso8859-11" | "thai" => Declared::Iso(encoding_rs::WINDOWS_874),
+        "latin9" | "iso8859-15" | "l9" => Declared::Table(encoding_rs::ISO_8859_15),
+        "cp932" | "932" | "ms932" | "mskanji" | "ms-kanji" | "windows-31j" | "sjis" | "shiftjis" | "s-jis" => {
+            Declared::Table(encoding_rs::SHIFT_JIS)
+        }
+        "cp936" | "936" | "ms936" | "gb2312" | "euc-cn" | "euccn" => Declared::Table(encoding_rs::GBK),
+        "gb18030-2000" => Declared::Table(encoding_rs::GB18030),
+        "cp949" | "949" | "ms949" | "uhc" | "euckr" => Declared::Table(encoding_rs::EUC_KR),
+        "cp950" | "950" | "ms950" | "big5-tw" => Declared::Table(encoding_rs::BIG5),
+        "eucjp" | "ujis" | "u-jis" => Declared::Table(encoding_rs::EUC_JP),
+        "cp874" => Declared::Table(encoding_rs::WINDOWS_874),
+        "mac-roman" | "macroman" => Declared::Table(encoding_rs::MACINTOSH),
+        "mac-cyrillic" | "maccyrillic" => Declared::Table(encoding_rs::X_MAC_CYRILLIC),
+        _ => Declared::Table(
+            table(&name)
+                .or_else(|| table(&format!("windows-{}", name.strip_prefix("cp").or(name.strip_prefix("windows"))?)))
+                .filter(|table| table.is_ascii_compatible() && *table != encoding_rs::X_USER_DEFINED)?,
+        ),
+    })
+}
+
+/// Decodes without replacement, or gives the offset of the first bytes that have no character.
+fn decode_table(table: &'static encoding_rs::Encoding, bytes: &[u8]) -> Result<String, usize> {
+    if let Some(text) = table.decode_without_bom_handling_and_without_replacement(bytes) {
+        return Ok(text.into_owned());
+    }
+    let mut decoder = table.new_decoder_without_bom_handling();
+    let mut buffer = [0; 4096];
+    let mut at = 0;
+    loop {
+        let (result, read, _) = decoder.decode_to_utf8_without_replacement(&bytes[at..], &mut buffer, true);
+        at += read;
+        match result {
+            encoding_rs::DecoderResult::OutputFull => {}
+            encoding_rs::DecoderResult::InputEmpty => return Err(at),
+            encoding_rs::DecoderResult::Malformed(length, after) => {
+                return Err(at.saturating_sub(usize::from(length) + usize::from(after)));
+            }
+        }
+    }
+}
+
+fn from_utf8(mut bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        undecodable(error.as_bytes(), at, "UTF-8")
+    })
+}
+
+fn undecodable(bytes: &[u8], at: usize, encoding: &str) -> String {
+    let before = bytes.get(..at).unwrap_or(bytes);
+    let row = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let line = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let byte = bytes.get(at).copied().unwrap_or_default();
+    format!(
+        "byte 0x{byte:02X} on line {row}, byte {} is not {encoding}; save the file as UTF-8, or declare its encoding on the first line",
+        at - line.min(at) + 1,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(bytes: &[u8]) -> Result<String, String> {
+        decode("f.py", bytes.to_vec()).map(|file| file.text).map_err(|problem| problem.message)
+    }
+
+    #[test]
+    fn reads_utf_8_with_and_without_mark() {
+        assert_eq!(text("x = 'é'\n".as_bytes()).as_deref(), Ok("x = 'é'\n"));
+        let marked = decode("f.py", b"\xEF\xBB\xBF# coding: utf-8\nx\n".to_vec()).unwrap();
+        assert_eq!((marked.text.as_str(), marked.had_bom), ("# coding: utf-8\nx\n", true));
+        assert_eq!(marked.encode(&marked.text).unwrap(), b"\xEF\xBB\xBF# coding: utf-8\nx\n");
+        assert_eq!(text(b"a\0b").as_deref(), Ok("a\0b"));
+        assert_eq!(text(b"").as_deref(), Ok(""));
+    }
+
+    #[test]
+    fn reads_what_a_cookie_declares() {
+        assert_eq!(
+            text(b"# -*- coding: latin-1 -*-\n\xE9\x80").as_deref(),
+            Ok("# -*- coding: latin-1 -*-\n\u{E9}\u{80}")
+        );
+        assert_eq!(
+            text(b"#!/usr/bin/python\r\n# vim: set fileencoding=cp1252 :\r\n\x80").unwrap().chars().last(),
+            Some('€')
+        );
+        assert_eq!(text(b"# coding: iso-8859-15\n\xA4").unwrap().chars().last(), Some('€'));
+        assert_eq!(text(b"# coding=iso-8859-9\n\xFD\x85").unwrap().chars().last(), Some('\u{85}'));
+        assert_eq!(text(b"\n# coding: koi8_r\n\xC1").unwrap().chars().last(), Some('а'));
+        assert_eq!(text(b"# coding: cp932\n\x82\xA0").unwrap().chars().last(), Some('あ'));
+        assert_eq!(text(b"# coding: UTF_8\n\xC3\xA9").unwrap().chars().last(), Some('é'));
+        assert_eq!(text(b"\x0c # encoding: Latin_1\r\xE9").unwrap().chars().last(), Some('é'));
+    }
+
+    #[test]
+    fn cookies_elsewhere_declare_nothing() {
+        for bytes in [
+            "x = 1\n# coding: nonsense\n",
+            "\n\n# coding: nonsense\n",
+            "x = 1 # coding: nonsense\n",
+            "# coding nonsense\n",
+            "# coding:\n",
+        ] {
+            assert_eq!(text(bytes.as_bytes()).as_deref(), Ok(bytes));
+        }
+    }
+
+    #[test]
+    fn says_what_is_wrong_and_where() {
+        let message = |bytes: &[u8]| text(bytes).unwrap_err();
+        assert_eq!(
+            message(b"x\ny = '\xE9'\n"),
+            "byte 0xE9 on line 2, byte 6 is not UTF-8; save the file as UTF-8, or declare its encoding on the first line"
+        );
+        assert_eq!(
+            message(b"\n# coding: klingon\n"),
+            "unknown encoding \"klingon\" declared on line 2; declare a codec of Python's, or save the file as UTF-8"
+        );
+        assert!(message(b"# coding: ascii\n\x80").starts_with("byte 0x80 on line 2, byte 1 is not ASCII"));
+        assert!(message(b"# coding: cp932\nab\x82").starts_with("byte 0x82 on line 2, byte 3 is not Shift_JIS"));
+        assert!(message(b"# coding: iso-8859-3\n\xA5").starts_with("byte 0xA5 on line 2, byte 1 is not ISO-8859-3"));
+        assert!(message(b"\xFF\xFEx\0").contains("UTF-16"));
+        assert!(message(b"# coding: utf-16\n").starts_with("unknown encoding"));
+        assert!(message(b"\xEF\xBB\xBF# coding: latin-1\n").contains("byte order mark"));
+    }
+
+    #[test]
+    fn writes_back_only_what_the_encoding_has() {
+        let file = decode("f.py", b"# coding: latin-1\n\xE9".to_vec()).unwrap();
+        assert_eq!(file.encode("é\n").unwrap(), b"\xE9\n");
+        assert!(file.encode("€").unwrap_err().message.contains("'€'"));
+        let file = decode("f.py", b"# coding: cp1252\n".to_vec()).unwrap();
+        assert_eq!(file.encode("€").unwrap(), b"\x80");
+        assert!(file.encode("あ").unwrap_err().message.contains("'あ'"));
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_survive_a_round_trip(
+            cookie in prop::sample::select(vec!["utf-8", "latin-1", "iso-8859-9", "iso-8859-15", "cp1252", "koi8-r", "ascii"]),
+            bytes in prop::collection::vec(any::<u8>(), 0..60),
+        ) {
+            let mut all = format!("# coding: {cookie}\n").into_bytes();
+            all.extend(bytes);
+            if let Ok(file) = decode("f.py", all.clone()) {
+                prop_assert_eq!(file.encode(&file.text).unwrap(), all);
+            }
+        }
+
+        #[test]
+        fn never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200), codec in "[a-z0-9_.-]{1,12}") {
+            let _ = decode("f.py", bytes.clone());
+            let mut all = format!("# coding: {codec}\n").into_bytes();
+            all.extend(bytes);
+            let _ = decode("f.py", all);
+        }
+    }
+}

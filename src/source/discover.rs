@@ -1,0 +1,379 @@
+//! Which files a run looks at.
+//!
+//! **Invariant:** the result is sorted by path and holds each path once, whatever the order of the arguments and of the
+//! file system. What cannot be looked at is a problem beside the result. Links to folders are not followed below the
+//! paths given, so no loop and no file outside of them can be reached.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use ignore::WalkBuilder;
+
+use super::Problem;
+use super::files::unreadable;
+
+/// Names of folders that hold no sources of the project.
+pub const DEFAULT_EXCLUDES: &[&str] = &[
+    ".bzr",
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".nox",
+    ".pants.d",
+    ".pyenv",
+    ".pytest_cache",
+    ".pytype",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    ".vscode",
+    "__pycache__",
+    "__pypackages__",
+    "_build",
+    "buck-out",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+];
+
+/// What to take of the paths given.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Globs of what to leave out. One without `/` matches the name of any file or folder; one with `/` matches a path
+    /// relative to `root`, or an absolute one.
+    pub exclude: Vec<String>,
+    /// Whether [`DEFAULT_EXCLUDES`] are left out too.
+    pub default_excludes: bool,
+    /// Whether `exclude` holds for files that are given by name, too.
+    pub force_exclude: bool,
+    /// Whether `.gitignore`, `.ignore` and git's own excludes hold below the folders given.
+    pub ignore_files: bool,
+    /// The folder that globs are relative to; relative paths given are relative to the current folder.
+    pub root: PathBuf,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Self {
+            exclude: Vec::new(),
+            default_excludes: true,
+            force_exclude: false,
+            ignore_files: true,
+            root: PathBuf::new(),
+        }
+    }
+}
+
+/// A file to look at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The path as people wrote it, or what follows from it.
+    pub display: String,
+    /// Whether the file itself was given, and not a folder around it.
+    pub explicit: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Discovery {
+    /// The files, sorted.
+    pub files: Vec<Found>,
+    /// What could not be looked at, sorted.
+    pub problems: Vec<Problem>,
+}
+
+/// Finds the files that the paths stand for: files as they are, folders with all `.py` and `.pyi` files below.
+pub fn discover(paths: &[PathBuf], selection: &Selection) -> Discovery {
+    let mut search = Search { excluded: Excluded::default(), files: BTreeMap::new(), problems: Vec::new() };
+    search.excluded = Excluded::new(selection, &mut search.problems);
+    for path in paths {
+        match std::fs::metadata(path) {
+            Ok(found) if found.is_dir() => search.folder(path, selection),
+            Ok(_) if selection.force_exclude && search.excluded.path_or_parent(path) => {}
+            Ok(_) => search.add(path, true),
+            Err(error) => search.problem(path, unreadable(&error)),
+        }
+    }
+    let mut problems = search.problems;
+    problems.sort();
+    problems.dedup();
+    Discovery { files: search.files.into_values().collect(), problems }
+}
+
+struct Search {
+    excluded: Excluded,
+    /// By path without `.` parts, so that `a.py` and `./a.py` are one.
+    files: BTreeMap<PathBuf, Found>,
+    problems: Vec<Problem>,
+}
+
+impl Search {
+    fn add(&mut self, path: &Path, explicit: bool) {
+        let display = if explicit { path.display().to_string() } else { plain(path).display().to_string() };
+        let found = Found { path: path.to_owned(), display, explicit };
+        let entry = self.files.entry(plain(path)).or_insert_with(|| found.clone());
+        // A file that was given by name keeps the name it was given by.
+        if explicit && !entry.explicit {
+            *entry = found;
+        }
+    }
+
+    fn problem(&mut self, path: &Path, message: String) {
+        self.problems.push(Problem { path: path.display().to_string(), message });
+    }
+
+    fn folder(&mut self, folder: &Path, selection: &Selection) {
+        if selection.force_exclude && self.excluded.path_or_parent(folder) {
+            return;
+        }
+        let excluded = self.excluded.clone();
+        let walk = WalkBuilder::new(folder)
+            .standard_filters(selection.ignore_files)
+            .hidden(false)
+            .require_git(false)
+            .follow_links(false)
+            .filter_entry(move |entry| entry.depth() == 0 || !excluded.path(entry.path()))
+            .build();
+        for entry in walk {
+            match entry {
+                Ok(entry) => {
+                    // A broken ignore file hides nothing, and is not worth failing the run.
+                    let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir());
+                    if is_folder || !is_python(entry.path()) {
+                        continue;
+                    }
+                    if entry.path_is_symlink() {
+                        match std::fs::metadata(entry.path()) {
+                            Ok(target) if target.is_file() => {}
+                            Ok(_) => continue,
+                            Err(error) => {
+                                self.problem(entry.path(), unreadable(&error));
+                                continue;
+                            }
+                        }
+                    }
+                    self.add(entry.path(), false);
+                }
+                Err(error) => {
+                    let path = path_of(&error).unwrap_or(folder).to_owned();
+                    let message = match error.io_error() {
+                        Some(error) => unreadable(error),
+                        None => format!("cannot be walked: {error}; repair or exclude it"),
+                    };
+                    self.problem(&path, message);
+                }
+            }
+        }
+    }
+}
+
+fn is_python(path: &Path) -> bool {
+    path.extension().is_some_and(|suffix| suffix == "py" || suffix == "pyi")
+}
+
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
+        ignore::Error::Loop { child, .. } => Some(child),
+        ignore::Error::Partial(_)
+        | ignore::Error::Io(_)
+        | ignore::Error::Glob { .. }
+        | ignore::Error::UnrecognizedFileType(_)
+        | ignore::Error::InvalidDefinition => None,
+    }
+}
+
+/// The path without `.` parts.
+fn plain(path: &Path) -> PathBuf {
+    path.components().filter(|part| *part != Component::CurDir).collect()
+}
+
+/// Globs that leave out.
+#[derive(Clone, Debug, Default)]
+struct Excluded {
+    names: GlobSet,
+    paths: GlobSet,
+    /// The root, absolute where the system can tell.
+    root: PathBuf,
+}
+
+impl Excluded {
+    fn new(selection: &Selection, problems: &mut Vec<Problem>) -> Self {
+        let defaults: &[&str] = if selection.default_excludes { DEFAULT_EXCLUDES } else { &[] };
+        let mut names = GlobSetBuilder::new();
+        let mut paths = GlobSetBuilder::new();
+        for pattern in defaults.iter().copied().chain(selection.exclude.iter().map(String::as_str)) {
+            let bare = pattern.strip_prefix("./").unwrap_or(pattern).trim_end_matches('/');
+            match GlobBuilder::new(bare).literal_separator(true).build() {
+                Ok(glob) if bare.contains('/') => drop(paths.add(glob)),
+                Ok(glob) => drop(names.add(glob)),
+                Err(error) => problems.push(Problem {
+                    path: pattern.to_owned(),
+                    message: format!("not a glob: {}; correct the exclude option", error.kind()),
+                }),
+            }
+        }
+        // Every glob was built already, so that a set of them fails at most by size.
+        let mut built = |set: &GlobSetBuilder| {
+            set.build().unwrap_or_else(|error| {
+                problems.push(Problem { path: String::new(), message: format!("too many exclude globs: {error}") });
+                GlobSet::empty()
+            })
+        };
+        let (names, paths) = (built(&names), built(&paths));
+        Self { names, paths, root: absolute(&selection.root) }
+    }
+
+    /// Whether the path itself is left out.
+    fn path(&self, path: &Path) -> bool {
+        if path.file_name().is_some_and(|name| self.names.is_match(name)) {
+            return true;
+        }
+        if self.paths.is_empty() {
+            return false;
+        }
+        let full = absolute(path);
+        self.paths.is_match(&full) || full.strip_prefix(&self.root).is_ok_and(|inner| self.paths.is_match(inner))
+    }
+
+    /// Whether the path or a folder around it, up to the root, is left out.
+    fn path_or_parent(&self, path: &Path) -> bool {
+        let full = absolute(path);
+        full.ancestors().take_while(|part| **part != *self.root).any(|part| self.path(part))
+    }
+}
+
+/// The absolute path without `.` parts. Parts `..` stay, since what they mean depends on links.
+fn absolute(path: &Path) -> PathBuf {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let full: io::Result<PathBuf> = std::path::absolute(path);
+    plain(&full.unwrap_or_else(|_| path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    struct Tree(tempfile::TempDir);
+
+    impl Tree {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let tree = Self(tempfile::tempdir().unwrap());
+            for (path, content) in files {
+                let path = tree.at(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, content).unwrap();
+            }
+            tree
+        }
+
+        fn at(&self, path: &str) -> PathBuf {
+            self.0.path().join(path)
+        }
+
+        fn found(&self, paths: &[&str], selection: &Selection) -> (Vec<String>, Vec<String>) {
+            let paths: Vec<PathBuf> = paths.iter().map(|path| self.at(path)).collect();
+            let found = discover(&paths, selection);
+            let inner = |path: &str| path.replace(&format!("{}/", self.0.path().display()), "");
+            (
+                found.files.iter().map(|found| inner(&found.display)).collect(),
+                found.problems.iter().map(|problem| inner(&problem.path)).collect(),
+            )
+        }
+
+        fn selection(&self, exclude: &[&str]) -> Selection {
+            Selection {
+                exclude: exclude.iter().map(|&glob| glob.to_owned()).collect(),
+                root: self.0.path().to_owned(),
+                ..Selection::default()
+            }
+        }
+    }
+
+    fn sample() -> Tree {
+        Tree::new(&[
+            ("z.py", ""),
+            ("a/b.py", ""),
+            ("a/c.pyi", ""),
+            ("a/d.txt", ""),
+            ("a/script", ""),
+            ("a/ignored.py", ""),
+            ("a/.hidden/h.py", ""),
+            ("build/x.py", ""),
+            ("venv/lib/y.py", ""),
+            ("gen/one_pb2.py", ""),
+            ("gen/deep/two.py", ""),
+            (".gitignore", "ignored.py\n"),
+            ("gen/.ignore", "deep/\n"),
+        ])
+    }
+
+    #[test]
+    fn finds_sources_and_respects_ignore_files() {
+        let tree = sample();
+        let (files, problems) = tree.found(&["."], &Selection::default());
+        let files: Vec<_> = files.iter().map(|file| file.trim_start_matches("./")).collect();
+        assert_eq!(files, ["a/.hidden/h.py", "a/b.py", "a/c.pyi", "gen/one_pb2.py", "z.py"]);
+        assert_eq!(problems, [""; 0]);
+        let all = Selection { ignore_files: false, default_excludes: false, ..Selection::default() };
+        assert_eq!(tree.found(&["."], &all).0.len(), 9);
+    }
+
+    #[test]
+    fn given_files_are_taken_once() {
+        let tree = sample();
+        let paths = ["z.py", "./z.py", "a", "a/b.py", "build/x.py", "a/script", "a/ignored.py", "build"];
+        let (files, _) = tree.found(&paths, &Selection::default());
+        assert_eq!(files, ["a/.hidden/h.py", "a/b.py", "a/c.pyi", "a/ignored.py", "a/script", "build/x.py", "z.py"]);
+        let forced = Selection { force_exclude: true, ..tree.selection(&["a/s*"]) };
+        let (files, _) = tree.found(&["z.py", "build/x.py", "a/script", "venv"], &forced);
+        assert_eq!(files, ["z.py"]);
+    }
+
+    #[test]
+    fn globs_leave_out_names_and_paths() {
+        let tree = sample();
+        let found = |globs: &[&str]| tree.found(&["gen", "a", "z.py"], &tree.selection(globs)).0.join(" ");
+        assert_eq!(found(&["*_pb2.py", ".hidden"]), "a/b.py a/c.pyi z.py");
+        assert_eq!(found(&["a/*.py", "gen/deep/", "./gen/*"]), "a/.hidden/h.py a/c.pyi z.py");
+        assert_eq!(found(&["a/**"]), "gen/one_pb2.py z.py");
+        let broken = discover(&[], &tree.selection(&["[a"]));
+        assert_eq!(broken.problems.len(), 1);
+        assert!(broken.problems[0].message.starts_with("not a glob: "), "{broken:?}");
+    }
+
+    #[test]
+    fn missing_paths_are_problems() {
+        let tree = sample();
+        let (files, problems) = tree.found(&["nowhere", "z.py"], &Selection::default());
+        assert_eq!((files, problems), (vec!["z.py".to_owned()], vec!["nowhere".to_owned()]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_a_circle_end() {
+        use std::os::unix::fs::symlink;
+        let tree = sample();
+        symlink(tree.at("a"), tree.at("a/loop")).unwrap();
+        symlink(tree.at("a/me.py"), tree.at("a/me.py")).unwrap();
+        symlink(tree.at("z.py"), tree.at("a/link.py")).unwrap();
+        symlink(tree.at("self"), tree.at("self")).unwrap();
+        let (files, problems) = tree.found(&["a", "self"], &Selection::default());
+        assert_eq!(files, ["a/.hidden/h.py", "a/b.py", "a/c.pyi", "a/link.py"]);
+        assert_eq!(problems, ["a/me.py", "self"]);
+        assert_eq!(tree.found(&["a/loop"], &Selection::default()).0.len(), 4);
+    }
+}

@@ -1,0 +1,197 @@
+//! The file system as far as keylint reads it, behind one trait.
+//!
+//! **Invariant:** nothing here writes, and a [`MemoryFiles`] answers for the files it holds without asking what lies under
+//! it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Problem, SourceFile, decode};
+
+/// What a path leads to, symbolic links followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A regular file, or anything else that can be read.
+    File,
+    /// A folder.
+    Folder,
+}
+
+/// One entry of a folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its path: the folder's, as asked for, and its name.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// Read access to files.
+pub trait Files: Send + Sync {
+    /// The bytes of a file.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// What is there, if anything is.
+    fn kind(&self, path: &Path) -> Option<Kind>;
+
+    /// The entries of a folder, sorted by path.
+    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>>;
+
+    /// Whether anything is there.
+    fn exists(&self, path: &Path) -> bool {
+        self.kind(path).is_some()
+    }
+}
+
+/// The operating system's files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OsFiles;
+
+impl Files for OsFiles {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+
+    fn kind(&self, path: &Path) -> Option<Kind> {
+        let found = std::fs::metadata(path).ok()?;
+        Some(if found.is_dir() { Kind::Folder } else { Kind::File })
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            // An entry that vanished, or a link to nowhere, is none.
+            if let Some(kind) = self.kind(&path) {
+                entries.push(Entry { path, kind });
+            }
+        }
+        entries.sort();
+        Ok(entries)
+    }
+}
+
+/// Files held in memory: alone, for tests, or over others, for the unsaved texts of an editor.
+#[derive(Default)]
+pub struct MemoryFiles {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    under: Option<Box<dyn Files>>,
+}
+
+impl MemoryFiles {
+    /// No files yet, over others that show through.
+    pub fn over(under: impl Files + 'static) -> Self {
+        Self { files: BTreeMap::new(), under: Some(Box::new(under)) }
+    }
+
+    /// Adds or replaces a file.
+    pub fn insert(&mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) {
+        self.files.insert(path.into(), content.into());
+    }
+
+    /// Takes a file away; the one under it shows again.
+    pub fn remove(&mut self, path: &Path) {
+        self.files.remove(path);
+    }
+}
+
+impl<P: Into<PathBuf>, C: Into<Vec<u8>>> FromIterator<(P, C)> for MemoryFiles {
+    fn from_iter<I: IntoIterator<Item = (P, C)>>(files: I) -> Self {
+        let files = files.into_iter().map(|(path, content)| (path.into(), content.into())).collect();
+        Self { files, under: None }
+    }
+}
+
+impl Files for MemoryFiles {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match (self.files.get(path), &self.under) {
+            (Some(content), _) => Ok(content.clone()),
+            (None, Some(under)) => under.read(path),
+            (None, None) => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn kind(&self, path: &Path) -> Option<Kind> {
+        if self.files.contains_key(path) {
+            return Some(Kind::File);
+        }
+        if self.files.keys().any(|file| file.parent().is_some_and(|parent| parent.starts_with(path))) {
+            return Some(Kind::Folder);
+        }
+        self.under.as_ref().and_then(|under| under.kind(path))
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
+        let mut entries: BTreeSet<Entry> = BTreeSet::new();
+        for file in self.files.keys() {
+            let Ok(rest) = file.strip_prefix(folder) else { continue };
+            let mut parts = rest.components();
+            if let Some(first) = parts.next() {
+                let kind = if parts.next().is_some() { Kind::Folder } else { Kind::File };
+                entries.insert(Entry { path: folder.join(first), kind });
+            }
+        }
+        match self.under.as_ref().map(|under| under.list(folder)) {
+            Some(Ok(others)) => entries.extend(others),
+            Some(Err(error)) if entries.is_empty() => return Err(error),
+            None if entries.is_empty() => return Err(io::ErrorKind::NotFound.into()),
+            Some(Err(_)) | None => {}
+        }
+        Ok(entries.into_iter().collect())
+    }
+}
+
+/// Reads and decodes the file at `path`, which people know as `display`.
+pub fn read(files: &dyn Files, path: &Path, display: &str) -> Result<SourceFile, Problem> {
+    match files.read(path) {
+        Ok(bytes) => decode(display, bytes),
+        Err(error) => Err(Problem { path: display.to_owned(), message: unreadable(&error) }),
+    }
+}
+
+/// What an error of the system means, and what to do.
+pub(super) fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or folder; check the path".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission to read denied; grant it or exclude the path".to_owned(),
+        _ => format!("cannot be read: {error}; repair or exclude it"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &str, kind: Kind) -> Entry {
+        Entry { path: path.into(), kind }
+    }
+
+    #[test]
+    fn memory_stands_alone() {
+        let files: MemoryFiles = [("a/b/c.py", "c"), ("a/d.py", "d")].into_iter().collect();
+        assert_eq!(files.read(Path::new("a/d.py")).unwrap(), b"d");
+        assert_eq!(files.kind(Path::new("a/b")), Some(Kind::Folder));
+        assert_eq!(files.kind(Path::new("a/b/c.py")), Some(Kind::File));
+        assert!(!files.exists(Path::new("x")));
+        assert_eq!(files.list(Path::new("a")).unwrap(), [entry("a/b", Kind::Folder), entry("a/d.py", Kind::File)]);
+        assert!(files.list(Path::new("x")).is_err());
+        assert_eq!(read(&files, Path::new("x"), "x").unwrap_err().message, "no such file or folder; check the path");
+    }
+
+    #[test]
+    fn memory_hides_what_lies_under() {
+        let folder = tempfile::tempdir().unwrap();
+        let saved = folder.path().join("a.py");
+        std::fs::write(&saved, "saved").unwrap();
+        std::fs::write(folder.path().join("b.py"), "b").unwrap();
+        let mut files = MemoryFiles::over(OsFiles);
+        files.insert(&saved, "unsaved");
+        files.insert(folder.path().join("c.py"), "new");
+        assert_eq!(files.read(&saved).unwrap(), b"unsaved");
+        let names: Vec<_> = files.list(folder.path()).unwrap().into_iter().map(|entry| entry.path).collect();
+        assert_eq!(names, ["a.py", "b.py", "c.py"].map(|name| folder.path().join(name)));
+        files.remove(&saved);
+        assert_eq!(files.read(&saved).unwrap(), b"saved");
+    }
+}

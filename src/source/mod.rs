@@ -1,0 +1,21 @@
+//! Which files, and what they say: discovery, reading, decoding, editor overlays.
+//!
+//! **Invariant:** nothing that can be wrong with a file or folder stops a run: it becomes a [`Problem`] beside the
+//! results. All access to the file system outside of discovery goes through [`Files`].
+
+mod decode;
+mod discover;
+mod files;
+
+pub use decode::{Encoding, SourceFile, decode};
+pub use discover::{DEFAULT_EXCLUDES, Discovery, Found, Selection, discover};
+pub use files::{Entry, Files, Kind, MemoryFiles, OsFiles, read};
+
+/// Something that could not be read: reported as `KEY004`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// The file or folder, as given.
+    pub path: String,
+    /// What is wrong, where, and what to do: lower case, no full stop.
+    pub message: String,
+}

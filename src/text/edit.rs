@@ -1,0 +1,119 @@
+//! Edits of a text.
+//!
+//! **Invariant:** [`apply_edits`] either applies all edits to the text as it was before any of them, or none.
+
+use super::Span;
+
+/// Replaces the bytes of a span; an empty span inserts, an empty content deletes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edit {
+    /// What is replaced, in the text before all edits.
+    pub span: Span,
+    /// What stands there afterwards.
+    pub content: String,
+}
+
+/// Why edits cannot be applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// An edit starts before the one before it ends: they overlap, or are not sorted.
+    #[error("the edit at bytes {}..{} starts before the edit at bytes {}..{} ends", .later.start, .later.end, .earlier.start, .earlier.end)]
+    Overlap {
+        /// The edit that comes first in the list.
+        earlier: Span,
+        /// The one that follows it.
+        later: Span,
+    },
+    /// An edit reaches beyond the text, or into the middle of a character.
+    #[error("the edit at bytes {}..{} does not lie within the text, on boundaries of characters", .span.start, .span.end)]
+    OutOfText {
+        /// Where the edit would be.
+        span: Span,
+    },
+}
+
+/// The text after edits that are sorted by where they start and do not overlap. Edits may touch, and insertions at the same
+/// place appear in their order.
+pub fn apply_edits(text: &str, edits: &[Edit]) -> Result<String, EditError> {
+    let mut result = String::with_capacity(text.len() + edits.iter().map(|edit| edit.content.len()).sum::<usize>());
+    let mut previous = Span::default();
+    for edit in edits {
+        let (start, end) = (edit.span.start, edit.span.end);
+        if start < previous.end {
+            return Err(EditError::Overlap { earlier: previous, later: edit.span });
+        }
+        let (Some(kept), Some(_)) =
+            (text.get(previous.end as usize..start as usize), text.get(start as usize..end as usize))
+        else {
+            return Err(EditError::OutOfText { span: edit.span });
+        };
+        result.push_str(kept);
+        result.push_str(&edit.content);
+        previous = edit.span;
+    }
+    // The edit that ends here was found to lie within the text.
+    result.push_str(text.get(previous.end as usize..).unwrap_or_default());
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn edit(start: u32, end: u32, content: &str) -> Edit {
+        Edit { span: Span::new(start, end), content: content.to_owned() }
+    }
+
+    #[test]
+    fn replaces_inserts_and_deletes() {
+        let edits = [edit(0, 0, "# "), edit(0, 1, "A"), edit(2, 4, ""), edit(5, 5, "1"), edit(5, 5, "2")];
+        assert_eq!(apply_edits("abcdé", &edits[..3]).as_deref(), Ok("# Abé"));
+        assert_eq!(apply_edits("abcde", &edits).as_deref(), Ok("# Abe12"));
+        assert_eq!(apply_edits("", &[]).as_deref(), Ok(""));
+    }
+
+    #[test]
+    fn refuses_overlap_disorder_and_places_outside() {
+        let overlap = apply_edits("abcdef", &[edit(0, 3, "x"), edit(2, 4, "y")]);
+        assert_eq!(overlap, Err(EditError::Overlap { earlier: Span::new(0, 3), later: Span::new(2, 4) }));
+        assert!(apply_edits("abcdef", &[edit(4, 5, ""), edit(0, 1, "")]).is_err());
+        assert_eq!(apply_edits("ab", &[edit(1, 3, "")]), Err(EditError::OutOfText { span: Span::new(1, 3) }));
+        assert!(apply_edits("é", &[edit(1, 2, "")]).is_err());
+        assert!(apply_edits("é", &[edit(1, 1, "x")]).is_err());
+    }
+
+    proptest! {
+        /// Applying all at once equals applying one by one from the back.
+        #[test]
+        fn agrees_with_edits_one_by_one(
+            text in "[a-zé\n]{0,40}",
+            pieces in prop::collection::vec((0_usize..6, 0_usize..4, "[A-Zä]{0,3}"), 0..8),
+        ) {
+            let bounds: Vec<u32> =
+                text.char_indices().map(|(at, _)| at).chain([text.len()]).map(|at| u32::try_from(at).unwrap()).collect();
+            let mut edits = Vec::new();
+            let mut at = 0;
+            for (skip, len, content) in pieces {
+                let start = at + skip;
+                let end = start + len;
+                if end < bounds.len() {
+                    edits.push(Edit { span: Span::new(bounds[start], bounds[end]), content });
+                    at = end;
+                }
+            }
+            let mut expected = text.clone();
+            for edit in edits.iter().rev() {
+                expected.replace_range(edit.span.start as usize..edit.span.end as usize, &edit.content);
+            }
+            prop_assert_eq!(apply_edits(&text, &edits), Ok(expected));
+        }
+
+        #[test]
+        fn never_panics(text in "\\PC{0,20}", edits in prop::collection::vec((0_u32..90, 0_u32..90, "\\PC{0,3}"), 0..6)) {
+            let edits: Vec<Edit> = edits.iter().map(|(start, end, content)| edit(*start, *end, content)).collect();
+            let _ = apply_edits(&text, &edits);
+        }
+    }
+}
