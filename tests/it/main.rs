@@ -1,1 +1,4 @@
 //! The one integration-test binary.
+
+mod rule_docs;
+mod rules;
