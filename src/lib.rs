@@ -12,6 +12,7 @@ pub mod engine;
 pub mod finding;
 pub mod python;
 pub mod report;
+pub mod rules;
 pub mod source;
 pub mod suppress;
 pub mod text;

@@ -1,0 +1,24 @@
+//! KEY105: two keys are made from one seed, and both are consumed.
+//!
+//! **Invariant:** where one seed is a fallback default only, the finding is a note.
+
+use crate::analysis::facts::{Collision, CollisionKind, Facts};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::collision;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
+    facts.collisions.iter().filter(|collision| collision.kind == CollisionKind::SeededTwice).collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
+    let which = if hit.derivation.is_empty() { String::new() } else { format!(", {},", wording::code(&hit.derivation)) };
+    let text = Text {
+        message: format!("two equal keys{which} are made from the same seed and consumed {}", collision::callees(hit)),
+        label: wording::here(&hit.second, "an equal key is consumed"),
+        help: "make one key from the seed and `jax.random.split` it".to_owned(),
+    };
+    collision::finding(rule, hit, text)
+}
