@@ -17,9 +17,11 @@ pub struct RuleInfo {
     pub code: &'static str,
     /// Its name.
     pub name: &'static str,
+    /// Other names it goes by.
+    pub aliases: &'static [String],
     /// Its default level.
     pub level: Level,
-    /// Whether it is off unless selected.
+    /// Whether it is off unless its code or name is selected.
     pub opt_in: bool,
     /// One sentence: lower case, no full stop.
     pub summary: String,
@@ -31,7 +33,7 @@ pub struct RuleInfo {
 impl RuleInfo {
     /// The rule as the configuration knows it.
     pub fn known(&self) -> KnownRule {
-        KnownRule { code: self.code, name: self.name, level: self.level, opt_in: self.opt_in }
+        KnownRule { code: self.code, name: self.name, aliases: self.aliases, level: self.level, opt_in: self.opt_in }
     }
 }
 

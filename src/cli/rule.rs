@@ -37,7 +37,7 @@ pub(super) fn run(command: &Rule, backend: &dyn Backend, world: &mut World<'_>) 
 }
 
 fn find<'a>(rules: &'a [RuleInfo], written: &str) -> Result<&'a RuleInfo, Failure> {
-    let is_meant = |rule: &&RuleInfo| rule.code.eq_ignore_ascii_case(written) || rule.name == written;
+    let is_meant = |rule: &&RuleInfo| rule.code.eq_ignore_ascii_case(written) || rule.known().is_called(written);
     rules.iter().find(is_meant).ok_or_else(|| {
         let near = suggest(written, rules.iter().flat_map(|rule| [rule.code, rule.name]));
         let help =

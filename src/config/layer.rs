@@ -187,5 +187,11 @@ fn reword(message: &str) -> (String, Option<String>) {
         };
         return (format!("{ours} `{written}`"), Some(help));
     }
+    if let Some(found) = first_line.strip_prefix("invalid type: ")
+        && let Some((found, expected)) = found.split_once(", expected ")
+    {
+        let expected = expected.replace("a sequence", "a list").replace("a map", "a table");
+        return (format!("expected {expected}, not {found}"), None);
+    }
     (first_line.to_owned(), None)
 }

@@ -21,7 +21,7 @@ pub struct Options {
     /// Rules to disable; wins over `select` and `extend-select` where both are equally specific.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ignore: Option<Vec<String>>,
-    /// Rules to enable beside those selected already, opt-in rules among them.
+    /// Rules to enable beside those selected already; opt-in rules by code or name only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extend_select: Option<Vec<String>>,
     /// Rules to disable in the files that a pattern matches; `!` before the pattern means all other files.

@@ -12,18 +12,27 @@ pub struct KnownRule {
     pub code: &'static str,
     /// Its name, such as `key-reused`.
     pub name: &'static str,
+    /// Other names it goes by.
+    pub aliases: &'static [String],
     /// Its default level.
     pub level: Level,
-    /// Whether it is off unless a selector covers it.
+    /// Whether it is off unless its code or name is selected.
     pub opt_in: bool,
+}
+
+impl KnownRule {
+    /// Whether `written` is its code or one of its names.
+    pub fn is_called(&self, written: &str) -> bool {
+        self.code == written || self.name == written || self.aliases.iter().any(|alias| alias == written)
+    }
 }
 
 /// A selector of rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selector {
-    /// Every rule, opt-in ones included.
+    /// Every rule; switches off opt-in ones, but not on.
     All,
-    /// The rules whose codes start with this, opt-in ones included.
+    /// The rules whose codes start with this; switches off opt-in ones, but not on.
     Prefix(String),
     /// The one rule with this code.
     Rule(&'static str),
@@ -35,7 +44,7 @@ impl Selector {
         if written == "ALL" {
             return Ok(Self::All);
         }
-        if let Some(rule) = rules.iter().find(|rule| rule.code == written || rule.name == written) {
+        if let Some(rule) = rules.iter().find(|rule| rule.is_called(written)) {
             return Ok(Self::Rule(rule.code));
         }
         if written.starts_with("KEY") && rules.iter().any(|rule| rule.code.starts_with(written)) {
@@ -52,6 +61,11 @@ impl Selector {
             Self::Prefix(prefix) => code.starts_with(prefix.as_str()),
             Self::Rule(rule) => *rule == code,
         }
+    }
+
+    /// Whether selecting this enables the rule.
+    pub(super) fn enables(&self, rule: &KnownRule) -> bool {
+        self.covers(rule.code) && (!rule.opt_in || matches!(self, Self::Rule(_)))
     }
 
     /// How narrow the selector is; the narrower of two that cover a rule decides.

@@ -14,8 +14,8 @@ use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term::{self, Config, termcolor};
 
 use super::neutral::{self, neutral};
-use super::rows::{Rows, floor};
 use crate::config::ConfigError;
+use crate::text::{LineIndex, Span};
 
 /// The most characters of a line that are shown.
 const WIDTH: usize = 160;
@@ -26,7 +26,7 @@ const LEAD: usize = 40;
 /// A label within one file.
 pub(super) struct Mark<'a> {
     pub(super) style: LabelStyle,
-    pub(super) span: Range<usize>,
+    pub(super) span: Span,
     pub(super) message: &'a str,
 }
 
@@ -42,50 +42,54 @@ pub(super) struct Excerpt {
 
 impl Excerpt {
     /// Copies the lines that `marks` stand on; the labels come in the order of the marks.
-    pub(super) fn new(name: &str, text: &str, rows: &Rows, marks: &[Mark<'_>]) -> (Self, Vec<Label<()>>) {
+    pub(super) fn new(name: &str, text: &str, index: &LineIndex, marks: &[Mark<'_>]) -> (Self, Vec<Label<()>>) {
         let mut excerpt =
             Self { name: neutral(name), source: String::new(), lines: BTreeMap::new(), columns: BTreeMap::new() };
-        let placed: Vec<(usize, Range<usize>)> = marks
+        // A label over several lines is shown on its first: the call's name says more than its last bracket.
+        let placed: Vec<(u32, Span)> = marks
             .iter()
             .map(|mark| {
-                let start = floor(text, mark.span.start);
-                let line = rows.line(u32::try_from(start).unwrap_or(u32::MAX));
-                let range = rows.range(text, line);
-                // A label over several lines is shown on its first: the call's name says more than its last bracket.
-                let start = start.min(range.end);
-                (line, start..floor(text, mark.span.end).clamp(start, range.end))
+                let row = index.row(mark.span.start);
+                let line = index.line(text, row);
+                let start = mark.span.start.min(line.end);
+                (row, Span::new(start, mark.span.end.min(line.end)))
             })
             .collect();
-        let mut shown: BTreeMap<usize, Option<usize>> = BTreeMap::new();
-        for (mark, (line, span)) in marks.iter().zip(&placed) {
-            let anchor = shown.entry(*line).or_default();
+        let mut shown: BTreeMap<u32, Option<u32>> = BTreeMap::new();
+        for (mark, (row, span)) in marks.iter().zip(&placed) {
+            let anchor = shown.entry(*row).or_default();
             if anchor.is_none() || mark.style == LabelStyle::Primary {
                 *anchor = Some(span.start);
             }
         }
         // Of two labels with one line between them, the renderer shows that line as well.
-        let between: Vec<usize> =
-            shown.keys().filter(|line| shown.contains_key(&(*line + 2))).map(|line| line + 1).collect();
-        between.into_iter().for_each(|line| {
-            shown.entry(line).or_default();
-        });
+        let between: Vec<u32> = shown.keys().filter(|row| shown.contains_key(&(*row + 2))).map(|row| row + 1).collect();
+        for row in between {
+            shown.entry(row).or_default();
+        }
         let mut cuts = BTreeMap::new();
-        for (line, anchor) in shown {
-            let range = rows.range(text, line);
-            let cut = Cut::new(&text[range.clone()], range.start, anchor.unwrap_or(range.start));
+        for (row, anchor) in shown {
+            let line = index.line(text, row);
+            let written = text.get(line.start as usize..line.end as usize).unwrap_or_default();
+            let cut = Cut::new(written, line.start as usize, anchor.unwrap_or(line.start) as usize);
             let start = excerpt.source.len();
             excerpt.source.push_str(&cut.text);
-            excerpt.lines.insert(line, start..excerpt.source.len());
+            excerpt.lines.insert(row as usize - 1, start..excerpt.source.len());
             excerpt.source.push('\n');
-            cuts.insert(line, (start, cut));
+            cuts.insert(row, (start, cut));
         }
         let mut labels = Vec::new();
-        for (mark, (line, span)) in marks.iter().zip(placed) {
-            let Some((base, cut)) = cuts.get(&line) else { continue };
-            let start = base + cut.place(span.start);
-            let end = (base + cut.place(span.end)).max(start);
-            let position = rows.position(text, u32::try_from(span.start).unwrap_or(u32::MAX));
-            excerpt.columns.entry(start).or_insert(position.column);
+        for (mark, (row, span)) in marks.iter().zip(placed) {
+            let Some((base, cut)) = cuts.get(&row) else { continue };
+            let start = base + cut.place(span.start as usize);
+            let end = (base + cut.place(span.end as usize)).max(start);
+            let column = index.line_column(text, span.start).column;
+            // The renderer takes the place in its heading from the primary label.
+            if mark.style == LabelStyle::Primary {
+                excerpt.columns.insert(start, column as usize);
+            } else {
+                excerpt.columns.entry(start).or_insert(column as usize);
+            }
             labels.push(Label::new(mark.style, (), start..end).with_message(neutral(mark.message)));
         }
         (excerpt, labels)
@@ -175,14 +179,16 @@ impl Cut {
 pub fn problem(error: &ConfigError, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     let mut diagnostic: Diagnostic<()> =
         Diagnostic::error().with_notes_iter(error.help.iter().map(|help| format!("help: {}", neutral(help))));
-    let rows = Rows::new(&error.text);
-    let Some(span) = error.span.clone() else {
+    let lines = LineIndex::new(&error.text);
+    let Some(span) = &error.span else {
         diagnostic = diagnostic.with_message(format!("{}: {}", neutral(&error.origin), neutral(&error.message)));
-        let (excerpt, _) = Excerpt::new(&error.origin, "", &rows, &[]);
+        let (excerpt, _) = Excerpt::new(&error.origin, "", &lines, &[]);
         return excerpt.render(&diagnostic, colour, out);
     };
+    let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let span = Span::new(offset(span.start), offset(span.end));
     let mark = Mark { style: LabelStyle::Primary, span, message: "" };
-    let (excerpt, labels) = Excerpt::new(&error.origin, &error.text, &rows, &[mark]);
+    let (excerpt, labels) = Excerpt::new(&error.origin, &error.text, &lines, &[mark]);
     let diagnostic = diagnostic.with_message(neutral(&error.message)).with_labels(labels);
     excerpt.render(&diagnostic, colour, out)
 }

@@ -10,7 +10,6 @@ use super::Report;
 use super::excerpt::{Excerpt, Mark};
 use super::neutral::neutral;
 use crate::finding::{Confidence, Finding, Level};
-use crate::text::Span;
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     report.findings().iter().try_for_each(|finding| write_one(report, finding, colour, out))
@@ -18,13 +17,11 @@ pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> i
 
 fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     let file = finding.primary.file;
-    let bytes = |span: Span| span.start as usize..span.end as usize;
-    let mut marks =
-        vec![Mark { style: LabelStyle::Primary, span: bytes(finding.primary.span), message: &finding.label }];
+    let mut marks = vec![Mark { style: LabelStyle::Primary, span: finding.primary.span, message: &finding.label }];
     let mut notes = Vec::new();
     for label in &finding.related {
         if label.place.file == file {
-            marks.push(Mark { style: LabelStyle::Secondary, span: bytes(label.place.span), message: &label.message });
+            marks.push(Mark { style: LabelStyle::Secondary, span: label.place.span, message: &label.message });
         } else {
             notes.push(format!("note: {}: {}", neutral(&label.message), report.locus(label.place)));
         }
@@ -33,8 +30,8 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
         notes.push(format!("note: {} confidence", finding.confidence));
     }
     notes.extend(finding.help.iter().map(|help| format!("help: {}", neutral(help))));
-    let Some(rows) = report.rows.get(&file) else { return Ok(()) };
-    let (excerpt, labels) = Excerpt::new(&report.filename(file), report.text(file), rows, &marks);
+    let Some(lines) = report.lines.get(&file) else { return Ok(()) };
+    let (excerpt, labels) = Excerpt::new(&report.filename(file), report.text(file), lines, &marks);
     let diagnostic = Diagnostic::new(severity(finding.level))
         .with_code(finding.code)
         .with_message(neutral(&finding.message))

@@ -6,9 +6,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::Report;
 use super::neutral::escape_json;
-use super::{Position, Report};
 use crate::finding::{Confidence, Finding, Label, Level};
+use crate::text::LineColumn;
 
 /// Where the page of a rule is published.
 const PAGES: &str = "https://keylint.dev/rules";
@@ -34,8 +35,8 @@ struct Entry<'a> {
 
 #[derive(Serialize)]
 struct Spot {
-    row: usize,
-    column: usize,
+    row: u32,
+    column: u32,
 }
 
 #[derive(Serialize)]
@@ -98,8 +99,8 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
     }
 }
 
-impl From<Position> for Spot {
-    fn from(Position { row, column }: Position) -> Self {
+impl From<LineColumn> for Spot {
+    fn from(LineColumn { row, column }: LineColumn) -> Self {
         Self { row, column }
     }
 }

@@ -8,7 +8,6 @@ mod excerpt;
 mod full;
 mod json;
 mod neutral;
-mod rows;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -17,13 +16,11 @@ use std::path::Path;
 
 use crate::config::HiddenCounts;
 use crate::finding::{Finding, Place};
-use crate::text::FileId;
+use crate::text::{FileId, LineColumn, LineIndex};
 
 pub use excerpt::problem;
 pub use neutral::{neutral, neutral_line};
 pub use summary::{statistics, statistics_json, summary};
-
-use rows::Rows;
 
 /// Gives path and text of the files that findings speak of.
 pub trait FileTable {
@@ -53,21 +50,12 @@ impl Format {
     }
 }
 
-/// A 1-based position; columns count characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
-    /// The row.
-    pub row: usize,
-    /// The column.
-    pub column: usize,
-}
-
 /// The findings shown, in order, with what is needed to place them.
 pub struct Report<'a> {
     files: &'a dyn FileTable,
     findings: Vec<&'a Finding>,
     hidden: &'a HiddenCounts,
-    rows: BTreeMap<FileId, Rows>,
+    lines: BTreeMap<FileId, LineIndex>,
 }
 
 impl<'a> Report<'a> {
@@ -83,14 +71,14 @@ impl<'a> Report<'a> {
             let (left, right) = (files.path(a.primary.file), files.path(b.primary.file));
             left.cmp(right).then_with(|| key(a).cmp(&key(b))).then_with(|| a.message.cmp(&b.message))
         });
-        let mut rows = BTreeMap::new();
+        let mut lines = BTreeMap::new();
         for finding in &findings {
             let labels = finding.related.iter().chain(&finding.flow).map(|label| label.place.file);
             for file in labels.chain([finding.primary.file]) {
-                rows.entry(file).or_insert_with(|| Rows::new(files.text(file)));
+                lines.entry(file).or_insert_with(|| LineIndex::new(files.text(file)));
             }
         }
-        Self { files, findings, hidden, rows }
+        Self { files, findings, hidden, lines }
     }
 
     /// The findings, in the order of the report.
@@ -116,24 +104,24 @@ impl<'a> Report<'a> {
         self.files.path(file).display().to_string()
     }
 
-    fn start(&self, place: Place) -> Position {
+    fn start(&self, place: Place) -> LineColumn {
         self.position(place.file, place.span.start)
     }
 
-    fn end(&self, place: Place) -> Position {
+    fn end(&self, place: Place) -> LineColumn {
         self.position(place.file, place.span.end)
     }
 
-    fn position(&self, file: FileId, offset: u32) -> Position {
-        match self.rows.get(&file) {
-            Some(rows) => rows.position(self.text(file), offset),
-            None => Position { row: 1, column: 1 },
+    fn position(&self, file: FileId, offset: u32) -> LineColumn {
+        match self.lines.get(&file) {
+            Some(lines) => lines.line_column(self.text(file), offset),
+            None => LineColumn { row: 1, column: 1 },
         }
     }
 
     /// `path:row:column`, fit for a terminal.
     fn locus(&self, place: Place) -> String {
-        let Position { row, column } = self.start(place);
+        let LineColumn { row, column } = self.start(place);
         format!("{}:{row}:{column}", neutral(&self.filename(place.file)))
     }
 }

@@ -94,8 +94,7 @@ pub(super) fn inner_steps(used: &Use) -> Vec<Label> {
     if is_direct(used) {
         return Vec::new();
     }
-    let mut steps: Vec<Label> =
-        used.via.iter().map(|&place| label(place, "... inside this call".to_owned())).collect();
+    let mut steps: Vec<Label> = used.via.iter().map(|&place| label(place, "... inside this call".to_owned())).collect();
     steps.push(label(used.leaf, format!("... by {} here", code(&used.callee))));
     steps
 }

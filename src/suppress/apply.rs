@@ -4,27 +4,24 @@
 
 use super::parse::{Directive, Problem, parse};
 use crate::config::{KnownRule, suggest};
-use crate::finding::{Confidence, Finding, Level, Place};
-use crate::text::{FileId, Span};
+use crate::finding::{Finding, Place};
+use crate::python::{Comment, StatementSpan};
+use crate::rules;
+use crate::text::{FileId, LineIndex, Span};
 
-/// A comment of the file.
+/// The file whose comments are heard.
 #[derive(Clone, Copy, Debug)]
-pub struct CommentText<'a> {
-    /// Its bytes, from the `#` to the end of the line.
-    pub span: Span,
-    /// Whether nothing but blanks stands before it.
-    pub own_line: bool,
-    /// Its text, from the `#`.
+pub struct Source<'a> {
+    /// Its identity.
+    pub file: FileId,
+    /// Its decoded text.
     pub text: &'a str,
-}
-
-/// A statement of the file.
-#[derive(Clone, Copy, Debug)]
-pub struct StatementLines {
-    /// Decorators and header of a compound statement, the whole of a simple one.
-    pub header: Span,
-    /// The whole statement, decorators included.
-    pub full: Span,
+    /// The lines of the text.
+    pub lines: &'a LineIndex,
+    /// All comments, in source order.
+    pub comments: &'a [Comment],
+    /// All statements and clauses.
+    pub statements: &'a [StatementSpan],
 }
 
 /// Where a suppression holds.
@@ -58,34 +55,27 @@ pub struct Applied {
     pub silenced: Vec<Silenced>,
 }
 
-/// Applies the comments of one file to its findings.
-///
-/// `text` is the decoded text of the file; `comments` and `statements` are in source order, nested statements after
-/// those that hold them; `is_selected` says whether a rule's findings count in this file.
+/// Applies the comments of one file to its findings; `is_selected` says whether a rule's findings count in this file.
 pub fn apply(
-    file: FileId,
-    text: &str,
-    comments: &[CommentText<'_>],
-    statements: &[StatementLines],
+    source: Source<'_>,
     rules: &[KnownRule],
     is_selected: &dyn Fn(&str) -> bool,
     findings: Vec<Finding>,
 ) -> Applied {
-    let lines = Lines::new(text);
     let mut heard = Heard::default();
-    for comment in comments {
-        heard.comment(file, comment, &lines, rules);
+    for comment in source.comments {
+        heard.comment(source, *comment, rules);
     }
     let mut applied = Applied::default();
     for finding in findings {
-        let reach = lines.of_finding(finding.primary.span, statements);
+        let reach = source.reach(finding.primary.span);
         match heard.silence(finding.code, reach) {
             Some(index) => applied.silenced.push(heard.suppressions[index].silenced(finding)),
             None => applied.findings.push(finding),
         }
     }
     let mut own = heard.problems;
-    own.extend(heard.suppressions.iter().filter_map(|suppression| suppression.unused(file, is_selected)));
+    own.extend(heard.suppressions.iter().filter_map(|suppression| suppression.unused(source.file, is_selected)));
     own.sort_by_key(|finding| (finding.primary.span, finding.code));
     for finding in own {
         let by_file = heard
@@ -113,8 +103,8 @@ struct Named {
 #[derive(Debug)]
 struct Suppression {
     scope: Scope,
-    /// First and last line it reaches, where it holds for a statement.
-    line: usize,
+    /// The row it stands on, or, alone on a line, the row it stands above.
+    line: u32,
     /// Whether it stands alone on its line, and so reaches the statement that starts at `line` only.
     own_line: bool,
     /// What it names; `None` for a blanket `noqa`.
@@ -156,23 +146,14 @@ impl Suppression {
         let unused: Vec<&Named> = named.iter().filter(idle).collect();
         let first = unused.first()?;
         let span = if unused.len() == named.len() { self.span } else { first.span };
-        let codes: Vec<String> = unused.iter().map(|named| format!("`{}`", named.code)).collect();
-        let place = if self.scope == Scope::File { "in this file" } else { "here" };
-        let message = format!("unused suppression: {} {place}", reports(&codes));
-        let help = match (unused.len() == named.len(), self.scope) {
+        let codes: Vec<&str> = unused.iter().map(|named| named.code).collect();
+        let mut finding = rules::unused_suppression(Place { file, span }, &codes.join(", "));
+        finding.help = Some(match (unused.len() == named.len(), self.scope) {
             (true, Scope::Statement) => "remove the comment, or move it to the statement it is meant for".to_owned(),
             (true, Scope::File) => "remove the comment".to_owned(),
-            (false, _) => format!("remove {} from the comment", codes.join(" and ")),
-        };
-        Some(own_finding(file, span, "KEY002", "unused-suppression", message, "unused".to_owned(), Some(help)))
-    }
-}
-
-fn reports(codes: &[String]) -> String {
-    match codes {
-        [one] => format!("{one} reports nothing"),
-        [rest @ .., last] => format!("{} and {last} report nothing", rest.join(", ")),
-        [] => String::new(),
+            (false, _) => format!("remove `{}` from the comment", codes.join(", ")),
+        });
+        Some(finding)
     }
 }
 
@@ -184,12 +165,13 @@ struct Heard {
 }
 
 impl Heard {
-    fn comment(&mut self, file: FileId, comment: &CommentText<'_>, lines: &Lines<'_>, rules: &[KnownRule]) {
-        let (directives, problems) = parse(comment.text);
-        for problem in problems {
-            self.problems.push(problem_finding(file, comment, problem));
+    fn comment(&mut self, source: Source<'_>, comment: Comment, rules: &[KnownRule]) {
+        let text = source.text.get(comment.span.start as usize..comment.span.end as usize).unwrap_or_default();
+        let (directives, problems) = parse(text);
+        for Problem { message, help, range } in problems {
+            self.problems.push(invalid(source.file, within(comment, range), &message, help));
         }
-        let line = lines.line_of(comment.span.start);
+        let line = source.lines.row(comment.span.start);
         for directive in directives {
             match directive {
                 Directive::Effect { .. } => {}
@@ -222,11 +204,13 @@ impl Heard {
                         match resolve(&item.written, whole_file, rules) {
                             Ok(code) if named.iter().any(|named| named.code == code) => {}
                             Ok(code) => named.push(Named { code, span, used: false }),
-                            Err((message, help)) => self.problems.push(invalid(file, span, message, Some(help))),
+                            Err((message, help)) => {
+                                self.problems.push(invalid(source.file, span, &message, Some(help)))
+                            }
                         }
                     }
                     let scope = if whole_file { Scope::File } else { Scope::Statement };
-                    let line = if comment.own_line { lines.after_comments(line) } else { line };
+                    let line = if comment.own_line { source.after_comments(line) } else { line };
                     let span = within(comment, range);
                     let own_line = comment.own_line;
                     let named = Some(named);
@@ -263,7 +247,7 @@ impl Heard {
 
 /// The code that an item names; otherwise what is wrong with it and what to do.
 fn resolve(written: &str, whole_file: bool, rules: &[KnownRule]) -> Result<&'static str, (String, String)> {
-    let Some(rule) = rules.iter().find(|rule| rule.code == written || rule.name == written) else {
+    let Some(rule) = rules.iter().find(|rule| rule.is_called(written)) else {
         let near = suggest(written, rules.iter().flat_map(|rule| [rule.code, rule.name]));
         let help = near.map_or_else(
             || "name one rule by its code or name; `keylint rule --all` lists them".to_owned(),
@@ -293,104 +277,50 @@ fn is_about_comments(code: &str) -> bool {
     matches!(code, "KEY002" | "KEY003")
 }
 
-fn within(comment: &CommentText<'_>, (start, end): (usize, usize)) -> Span {
+fn within(comment: Comment, (start, end): (usize, usize)) -> Span {
     let offset = |at: usize| comment.span.start.saturating_add(u32::try_from(at).unwrap_or(u32::MAX));
     Span::new(offset(start).min(comment.span.end), offset(end).min(comment.span.end))
 }
 
-fn problem_finding(file: FileId, comment: &CommentText<'_>, problem: Problem) -> Finding {
-    invalid(file, within(comment, problem.range), problem.message, problem.help)
+fn invalid(file: FileId, span: Span, problem: &str, help: Option<String>) -> Finding {
+    let mut finding = rules::invalid_suppression(Place { file, span }, problem);
+    finding.help = help.or(finding.help);
+    finding
 }
 
-fn invalid(file: FileId, span: Span, message: String, help: Option<String>) -> Finding {
-    let message = format!("invalid suppression: {message}");
-    own_finding(file, span, "KEY003", "invalid-suppression", message, "has no effect".to_owned(), help)
-}
-
-fn own_finding(
-    file: FileId,
-    span: Span,
-    code: &'static str,
-    name: &'static str,
-    message: String,
-    label: String,
-    help: Option<String>,
-) -> Finding {
-    Finding {
-        code,
-        name,
-        level: Level::Warning,
-        confidence: Confidence::High,
-        message,
-        label,
-        primary: Place { file, span },
-        related: Vec::new(),
-        flow: Vec::new(),
-        help,
-        function: "<module>".to_owned(),
-        fingerprint: String::new(),
-    }
-}
-
-/// The lines on which a comment reaches a finding; both included.
+/// The rows on which a comment reaches a finding; both included.
 #[derive(Clone, Copy, Debug)]
 struct Reach {
-    first: usize,
-    last: usize,
+    first: u32,
+    last: u32,
 }
 
 impl Reach {
-    fn contains(self, line: usize) -> bool {
-        self.first <= line && line <= self.last
+    fn contains(self, row: u32) -> bool {
+        self.first <= row && row <= self.last
     }
 }
 
-/// Lines of a text, counted from 1 so that a line above the first can be named.
-struct Lines<'a> {
-    text: &'a str,
-    starts: Vec<u32>,
-}
-
-impl<'a> Lines<'a> {
-    fn new(text: &'a str) -> Self {
-        let bytes = text.as_bytes();
-        let ends = bytes
-            .iter()
-            .enumerate()
-            .filter(|&(at, byte)| *byte == b'\n' || (*byte == b'\r' && bytes.get(at + 1) != Some(&b'\n')));
-        let starts = ends.map(|(at, _)| u32::try_from(at + 1).unwrap_or(u32::MAX));
-        Self { text, starts: std::iter::once(0).chain(starts).collect() }
+impl Source<'_> {
+    /// The first row below `row` that is not itself a comment: comments stacked on one another all reach it.
+    fn after_comments(self, row: u32) -> u32 {
+        let is_comment = |row: u32| {
+            let span = self.lines.line(self.text, row);
+            let line = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+            line.trim_start().starts_with('#')
+        };
+        (row + 1..=self.lines.line_count()).find(|row| !is_comment(*row)).unwrap_or(row + 1)
     }
 
-    fn line_of(&self, offset: u32) -> usize {
-        self.starts.partition_point(|start| *start <= offset)
-    }
-
-    fn line(&self, number: usize) -> Option<&'a str> {
-        let start = *self.starts.get(number.checked_sub(1)?)? as usize;
-        let end = self.starts.get(number).map_or(self.text.len(), |end| *end as usize);
-        self.text.get(start..end)
-    }
-
-    /// The first line below `line` that is not itself a comment: comments stacked on one another all reach it.
-    fn after_comments(&self, line: usize) -> usize {
-        let mut below = line + 1;
-        while self.line(below).is_some_and(|text| text.trim_start().starts_with('#')) {
-            below += 1;
-        }
-        below
-    }
-
-    /// The lines of the innermost statement that holds `primary`. In the part of a compound statement that is neither
-    /// header nor body (an `elif`, an `except`), the finding's own lines.
-    fn of_finding(&self, primary: Span, statements: &[StatementLines]) -> Reach {
+    /// The rows of the innermost statement that holds `primary`. In a part of a compound statement that is neither
+    /// header nor body, the finding's own rows.
+    fn reach(self, primary: Span) -> Reach {
         let holds = |span: Span| span.start <= primary.start && (primary.start < span.end || span == primary);
-        let innermost =
-            statements.iter().filter(|statement| holds(statement.full)).min_by_key(|statement| statement.full.len());
-        let span = match innermost {
+        let around = self.statements.iter().filter(|statement| holds(statement.full));
+        let span = match around.min_by_key(|statement| statement.full.len()) {
             Some(statement) if holds(statement.header) => statement.header,
             _ => primary,
         };
-        Reach { first: self.line_of(span.start), last: self.line_of(span.end.max(span.start + 1) - 1) }
+        Reach { first: self.lines.row(span.start), last: self.lines.row(span.end.max(span.start + 1) - 1) }
     }
 }

@@ -5,6 +5,8 @@
 
 mod apply;
 mod parse;
+#[cfg(test)]
+mod tests;
 
-pub use apply::{Applied, CommentText, Scope, Silenced, StatementLines, apply};
+pub use apply::{Applied, Scope, Silenced, Source, apply};
 pub use parse::{Directive, Effect, Problem, parse};

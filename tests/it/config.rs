@@ -11,7 +11,7 @@ use keylint::text::{FileId, Span};
 use tempfile::TempDir;
 
 const fn rule(code: &'static str, name: &'static str, level: Level, opt_in: bool) -> KnownRule {
-    KnownRule { code, name, level, opt_in }
+    KnownRule { code, name, aliases: &[], level, opt_in }
 }
 
 const RULES: [KnownRule; 9] = [
@@ -120,8 +120,13 @@ fn narrow_selectors_override_wide_ones_and_ignore_wins_a_tie() {
     assert_eq!(enabled_by("select = ['key-reused', 'KEY202']"), ["KEY101", "KEY202"]);
     assert_eq!(enabled_by("select = ['KEY1', 'KEY110']\nignore = ['KEY11', 'KEY101']"), ["KEY102", "KEY110"]);
     assert_eq!(enabled_by("select = ['KEY101']\nignore = ['KEY101']"), [""; 0]);
-    assert_eq!(enabled_by("ignore = ['ALL']\nextend-select = ['KEY3']"), ["KEY301", "KEY305"]);
-    assert!(enabled_by("select = ['ALL']").contains(&"KEY305"));
+    assert_eq!(enabled_by("ignore = ['ALL']\nextend-select = ['KEY3']"), ["KEY301"]);
+    assert_eq!(enabled_by("select = ['KEY3', 'KEY305']"), ["KEY301", "KEY305"]);
+    assert_eq!(
+        enabled_by("extend-select = ['raw-key-bridge']\nignore = ['KEY1', 'KEY4']"),
+        ["KEY202", "KEY301", "KEY305"]
+    );
+    assert!(!enabled_by("select = ['ALL']").contains(&"KEY305"));
 }
 
 #[test]
