@@ -6,7 +6,7 @@
 
 mod mentions;
 mod modules;
-mod nesting;
+pub mod nesting;
 mod parse;
 mod statements;
 

@@ -39,11 +39,16 @@ pub struct ModuleGraph {
 struct Module {
     /// The folder of the file; relative imports count from here.
     folder: String,
-    /// The folder that Python would search to find this file under its longest name.
+    /// The nearest folder around the file that is no package, from which its absolute imports search upwards.
     root: String,
-    name: String,
-    stem: String,
+    /// The file without suffix; of a package its folder.
+    path: String,
+    /// Dotted names, the longest first.
+    names: Vec<String>,
     is_stub: bool,
+    is_package: bool,
+    /// Whether no package is around the file, so that it can only run as a script and finds its siblings first.
+    is_script: bool,
 }
 
 impl ModuleGraph {
@@ -66,65 +71,71 @@ impl ModuleGraph {
     }
 
     fn add(&mut self, id: FileId, folder: String, stem: String, is_stub: bool) {
-        let root = self.root_of(&folder);
+        let inner_root = self.inner_root(&folder).to_owned();
+        let outer_root = self.outer_root(&folder).unwrap_or(&inner_root).to_owned();
         let path = if stem == "__init__" { folder.clone() } else { join(&folder, &stem) };
-        let within = path.strip_prefix(root.as_str()).unwrap_or(&path).trim_start_matches('/');
-        // Where the root itself is a package without a name of its own, its `__init__.py` still has its stem.
-        let name = if within.is_empty() { stem.clone() } else { within.replace('/', ".") };
-        if root != folder {
-            self.by_name.entry(name.clone()).or_default().push(id);
+        let mut names = Vec::new();
+        for root in [&outer_root, &inner_root] {
+            let within = path.strip_prefix(root.as_str()).unwrap_or(&path).trim_start_matches('/');
+            // Where nothing lies above a package, it has no name, and its `__init__.py` still has its stem.
+            let name = if within.is_empty() { stem.clone() } else { within.replace('/', ".") };
+            if names.contains(&name) {
+                continue;
+            }
+            if *root != folder {
+                self.by_name.entry(name.clone()).or_default().push(id);
+            }
+            names.push(name);
+        }
+        if stem != "__init__" && !names.contains(&stem) {
+            names.push(stem.clone());
         }
         let known = self.by_path.get(&path).copied();
         // A module shadows its stub, since only bodies say what becomes of keys; a package shadows a module of its name.
         let rank = |stub: bool, package: bool| (!stub, package);
         let wins = known
             .and_then(|other| self.files.get(other.0 as usize))
-            .is_none_or(|other| rank(is_stub, stem == "__init__") > rank(other.is_stub, other.stem == "__init__"));
+            .is_none_or(|other| rank(is_stub, stem == "__init__") > rank(other.is_stub, other.is_package));
         if wins {
-            self.by_path.insert(path, id);
+            self.by_path.insert(path.clone(), id);
         }
-        self.files.push(Module { folder, root, name, stem, is_stub });
+        let is_script = !self.packages.contains(&folder) && inner_root == outer_root;
+        let is_package = stem == "__init__";
+        self.files.push(Module { folder, root: inner_root, path, names, is_stub, is_package, is_script });
     }
 
-    /// The folder from which the files of `folder` are imported: the one above the outermost package around it. Plain
-    /// folders inside a package are namespaces of it.
-    fn root_of(&self, folder: &str) -> String {
+    /// The folder above the packages that directly enclose `folder`; `folder` itself where it is no package.
+    fn inner_root<'a>(&self, folder: &'a str) -> &'a str {
         let mut root = folder;
-        let mut at = Some(folder);
-        let mut inside = false;
-        while let Some(here) = at {
-            if self.packages.contains(here) {
-                inside = true;
-                match parent(here) {
-                    Some(above) => root = above,
-                    None => return here.to_owned(),
-                }
-            } else if inside {
-                break;
+        while self.packages.contains(root) {
+            match parent(root) {
+                Some(above) => root = above,
+                None => break,
             }
-            at = parent(here);
         }
-        root.to_owned()
+        root
+    }
+
+    /// The folder above the outermost package around `folder`, where plain folders between packages are namespaces.
+    fn outer_root<'a>(&self, folder: &'a str) -> Option<&'a str> {
+        let outermost =
+            std::iter::successors(Some(folder), |at| parent(at)).filter(|at| self.packages.contains(*at)).last()?;
+        Some(parent(outermost).unwrap_or(outermost))
     }
 
     /// The longest dotted name of a file within its package root.
     pub fn name(&self, file: FileId) -> &str {
-        self.files.get(file.0 as usize).map_or("", |module| &module.name)
+        self.files.get(file.0 as usize).and_then(|module| module.names.first()).map_or("", String::as_str)
     }
 
-    /// All names a file answers to: the longest first, then its stem, as a script run beside its siblings sees it.
-    pub fn names(&self, file: FileId) -> Vec<&str> {
-        let Some(module) = self.files.get(file.0 as usize) else { return Vec::new() };
-        let mut names = vec![module.name.as_str()];
-        if module.stem != "__init__" && module.stem != module.name {
-            names.push(&module.stem);
-        }
-        names
+    /// All names a file answers to: the longest first; its stem, as a script run beside its siblings sees it, last.
+    pub fn names(&self, file: FileId) -> &[String] {
+        self.files.get(file.0 as usize).map_or(&[], |module| &module.names)
     }
 
     /// Whether the file is the `__init__` of a package.
     pub fn is_package(&self, file: FileId) -> bool {
-        self.files.get(file.0 as usize).is_some_and(|module| module.stem == "__init__")
+        self.files.get(file.0 as usize).is_some_and(|module| module.is_package)
     }
 
     /// The file of an absolute dotted name that lies in a package of the project.
@@ -148,17 +159,24 @@ impl ModuleGraph {
         if dotted.is_empty() {
             return Resolution::External;
         }
-        let mut at = Some(importer.root.as_str());
-        while let Some(folder) = at {
-            for base in [folder.to_owned(), join(folder, "src")] {
-                let found = self.descend(&base, &dotted, name);
+        // The folder of a package is never searched: in `pkg/sub/mod.py`, `import jax` is not `pkg/jax.py`.
+        let searched = std::iter::successors(Some(importer.root.as_str()), |at| parent(at))
+            .filter(|at| !self.packages.contains(*at))
+            .skip(usize::from(!importer.is_script && importer.root == importer.folder));
+        for folder in searched {
+            for base in [folder, &join(folder, "src")] {
+                let found = self.descend(base, &dotted, name);
                 if found != Resolution::External {
                     return found;
                 }
             }
-            at = parent(folder);
         }
-        self.elsewhere(importer, &dotted, name)
+        let found = self.elsewhere(importer, &dotted, name);
+        if found == Resolution::External && importer.root == importer.folder {
+            // Test runners put a plain folder on the path even if it lies within a package.
+            return self.descend(&importer.folder, &dotted, name);
+        }
+        found
     }
 
     /// Looks `dotted` up below a folder that Python would search.
@@ -197,7 +215,8 @@ impl ModuleGraph {
             if let Some(found) = self.best(files, &importer.folder)
                 && let Some(module) = self.files.get(found.0 as usize)
             {
-                return self.descend(&module.root, dotted, name);
+                let base = std::iter::successors(Some(module.path.as_str()), |at| parent(at)).nth(length);
+                return base.map_or(Resolution::External, |base| self.descend(base, dotted, name));
             }
         }
         Resolution::External
@@ -208,7 +227,7 @@ impl ModuleGraph {
         files.iter().copied().max_by_key(|id| {
             let module = &self.files[id.0 as usize];
             let shared = module.folder.split('/').zip(folder.split('/')).take_while(|(a, b)| a == b).count();
-            (shared, !module.is_stub, std::cmp::Reverse((&module.folder, id.0)))
+            (shared, !module.is_stub, std::cmp::Reverse((&module.path, id.0)))
         })
     }
 }
@@ -269,6 +288,8 @@ mod tests {
         "scripts/train.py",
         "scripts/utils.py",
         "namespace/part/mod.py",
+        "src/pkg/space/inner/__init__.py",
+        "src/pkg/space/inner/low.py",
         "./top.py",
     ];
 
@@ -281,14 +302,9 @@ mod tests {
         match graph.resolve(FileId(u32::try_from(index).unwrap()), level, module, name) {
             Resolution::External => "external".to_owned(),
             Resolution::Module { file, rest, submodule } => {
-                let mut text = PATHS[file.0 as usize].to_owned();
-                for part in rest {
-                    text += &format!(" {part}");
-                }
-                if let Some(file) = submodule {
-                    text += &format!(" | {}", PATHS[file.0 as usize]);
-                }
-                text
+                let words = [PATHS[file.0 as usize].to_owned()].into_iter().chain(rest);
+                let bar = submodule.into_iter().flat_map(|file| ["|".to_owned(), PATHS[file.0 as usize].to_owned()]);
+                words.chain(bar).collect::<Vec<_>>().join(" ")
             }
         }
     }
@@ -307,7 +323,14 @@ mod tests {
 
     #[test]
     fn absolute_imports_search_the_roots() {
-        for from in ["src/pkg/sub/deep.py", "tests/test_core.py", "scripts/train.py", "./top.py"] {
+        for from in [
+            "src/pkg/sub/deep.py",
+            "src/pkg/space/loose.py",
+            "src/pkg/space/inner/low.py",
+            "tests/test_core.py",
+            "scripts/train.py",
+            "./top.py",
+        ] {
             assert_eq!(resolve(from, 0, "pkg.core", ""), "src/pkg/core.py");
             assert_eq!(resolve(from, 0, "pkg.core", "f"), "src/pkg/core.py f");
             assert_eq!(resolve(from, 0, "pkg", "core"), "src/pkg/__init__.py core | src/pkg/core.py");
@@ -321,6 +344,9 @@ mod tests {
     #[test]
     fn a_file_does_not_stand_in_for_a_library() {
         assert_eq!(resolve("src/pkg/core.py", 0, "random", ""), "external");
+        for from in ["src/pkg/space/loose.py", "src/pkg/space/inner/low.py"] {
+            assert_eq!(resolve(from, 0, "random", ""), "external");
+        }
         assert_eq!(resolve("src/pkg/core.py", 0, "utils", ""), "external");
         assert_eq!(resolve("tests/test_core.py", 0, "utils", ""), "external");
     }
@@ -342,7 +368,7 @@ mod tests {
     #[test]
     fn names_are_the_longest_first() {
         let graph = ModuleGraph::new(PATHS);
-        let names: Vec<_> = (0..13).map(|id| graph.names(FileId(id)).join(" ")).collect();
+        let names: Vec<_> = (0..15).map(|id| graph.names(FileId(id)).join(" ")).collect();
         assert_eq!(
             names,
             [
@@ -358,6 +384,8 @@ mod tests {
                 "train",
                 "utils",
                 "mod",
+                "pkg.space.inner inner",
+                "pkg.space.inner.low inner.low low",
                 "top",
             ]
         );

@@ -146,10 +146,10 @@ impl Meter {
 pub fn feed(meter: &mut Meter, kind: TokenKind, at: u32) {
     match kind {
         TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace | TokenKind::FStringStart | TokenKind::TStringStart => {
-            meter.open(Reading::Code, at)
+            meter.open(Reading::Code, at);
         }
         TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace | TokenKind::FStringEnd | TokenKind::TStringEnd => {
-            meter.close()
+            meter.close();
         }
         TokenKind::Comma => meter.comma(),
         TokenKind::Lambda | TokenKind::Yield => meter.sticky_link(at),
@@ -163,10 +163,6 @@ pub fn feed(meter: &mut Meter, kind: TokenKind, at: u32) {
 
 /// A bound for a text that is not parsed yet; the scan stops early once the bound exceeds `limit`.
 pub fn bound_of_text(text: &str, limit: u32) -> Bound {
-    // A path through the tree is no longer than the text has bytes.
-    if text.len() <= 64 {
-        return Bound { levels: u32::try_from(text.len()).unwrap_or(u32::MAX), at: 0 };
-    }
     let mut scan = Scan { bytes: text.as_bytes(), at: 0, meter: Meter::default(), columns: Vec::new() };
     scan.at_line_start();
     while scan.at < scan.bytes.len() {
@@ -207,7 +203,8 @@ impl Scan<'_> {
     fn code(&mut self) {
         let byte = self.byte(0);
         match byte {
-            b' ' | b'\t' | b'\x0c' => self.at += 1,
+            // Assignments and comparisons chain flatly, and their operands are links already.
+            b' ' | b'\t' | b'\x0c' | b'=' => self.at += 1,
             b'\n' | b'\r' => self.newline(),
             b'#' => self.at = memchr2(b'\n', b'\r', &self.bytes[self.at..]).map_or(self.bytes.len(), |n| self.at + n),
             b'\\' if matches!(self.byte(1), b'\n' | b'\r') => {
@@ -236,8 +233,6 @@ impl Scan<'_> {
                     self.meter.open(Reading::Specification(quotes), self.offset());
                 }
             }
-            // Assignments and comparisons chain flatly, and their operands are links already.
-            b'=' => self.at += 1,
             b'"' | b'\'' => self.string(byte, false),
             b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | 0x80.. => self.word(),
             _ => {

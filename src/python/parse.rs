@@ -28,8 +28,12 @@ pub const WORKER_STACK_BYTES: usize = 256 << 20;
 const SHALLOW_BOUND: u32 = MAX_DEPTH / 2;
 
 /// A bound of [`nesting`] above which the text is refused unparsed: a tree this deep could be neither measured nor
-/// dropped on [`WORKER_STACK_BYTES`]. Between the two bounds the tree is built on a thread of that size and measured.
+/// dropped on [`WORKER_STACK_BYTES`]. Between the two bounds the tree is measured on a thread of that size.
 const HOPELESS_BOUND: u32 = 100_000;
+
+/// Size up to which a text is parsed without a scan: its nesting cannot exceed [`HOPELESS_BOUND`], nor cost the parser
+/// more than some tens of megabytes of stack, which it allocates itself. Most files are smaller.
+const UNSCANNED_BYTES: usize = 64 << 10;
 
 /// Problems listed for one text; a binary file would otherwise give one for every other byte.
 const MAX_PROBLEMS: usize = 100;
@@ -85,42 +89,27 @@ pub struct Parsed {
 
 /// Parses a module as the newest Python, which reads everything that older versions of Python 3 do.
 pub fn parse(text: &str, kind: SourceKind) -> Parsed {
-    if u32::try_from(text.len()).is_err() {
-        return refused(text, Span::default(), "file of 4 GiB or more; split it or exclude it".to_owned());
-    }
-    let bound = nesting::bound_of_text(text, HOPELESS_BOUND);
-    if bound.levels > HOPELESS_BOUND {
-        return too_deep(text, Span::new(bound.at, bound.at));
-    }
-    if bound.levels > SHALLOW_BOUND {
-        return on_deep_stack(|| parse_and_measure(text, kind)).unwrap_or_else(|| no_stack(text));
+    if text.len() > UNSCANNED_BYTES
+        && let Some(refusal) = scanned(text)
+    {
+        return refusal;
     }
     let raw = parse_raw(text, kind);
-    if raw.bound <= SHALLOW_BOUND {
-        return raw.parsed;
+    if raw.bound <= SHALLOW_BOUND { raw.parsed } else { measured(text, raw) }
+}
+
+/// Refuses a text of which not even the tree should be built.
+fn scanned(text: &str) -> Option<Parsed> {
+    if u32::try_from(text.len()).is_err() {
+        return Some(refused(text, Span::default(), "file of 4 GiB or more; split it or exclude it".to_owned()));
     }
-    // The parser saw other tokens than the scan did, which takes a text that is broken inside strings. The tree exists
-    // already, so all that is left is to drop it where there is room, or nowhere at all: it is better to leak the tree of such
-    // a text than to abort the process.
-    if raw.bound > HOPELESS_BOUND {
-        std::mem::forget(raw.parsed);
-        return too_deep(text, Span::default());
-    }
-    on_deep_stack(move || measured(text, raw.parsed)).unwrap_or_else(|| no_stack(text))
+    let bound = nesting::bound_of_text(text, HOPELESS_BOUND);
+    (bound.levels > HOPELESS_BOUND).then(|| too_deep(text, Span::new(bound.at, bound.at)))
 }
 
 struct Raw {
     parsed: Parsed,
     bound: u32,
-}
-
-fn parse_and_measure(text: &str, kind: SourceKind) -> Parsed {
-    let raw = parse_raw(text, kind);
-    if raw.bound > HOPELESS_BOUND {
-        std::mem::forget(raw.parsed);
-        return too_deep(text, Span::default());
-    }
-    measured(text, raw.parsed)
 }
 
 fn parse_raw(text: &str, kind: SourceKind) -> Raw {
@@ -158,13 +147,29 @@ fn parse_raw(text: &str, kind: SourceKind) -> Raw {
     Raw { parsed: Parsed { module: parsed.into_syntax(), problems, comments }, bound }
 }
 
-fn measured(text: &str, parsed: Parsed) -> Parsed {
-    let mut depth = Depth::default();
-    depth.visit_body(&parsed.module.body);
-    match depth.exceeded {
-        Some(span) => too_deep(text, Span::new(span.start, span.start)),
-        None => parsed,
+/// The tree if it is not too deep after all; else it is dropped where there is room for that.
+///
+/// Where there is none, it is leaked: that takes a text whose strings are so broken that the scan saw other tokens than the
+/// parser, or a system without memory for one more thread, and is better than to abort the process.
+fn measured(text: &str, raw: Raw) -> Parsed {
+    if raw.bound > HOPELESS_BOUND {
+        std::mem::forget(raw.parsed);
+        return too_deep(text, Span::default());
     }
+    let mut tree = Some(raw.parsed);
+    let outcome = on_deep_stack(|| {
+        let parsed = tree.take()?;
+        let mut depth = Depth::default();
+        depth.visit_body(&parsed.module.body);
+        Some(match depth.exceeded {
+            Some(span) => too_deep(text, Span::new(span.start, span.start)),
+            None => parsed,
+        })
+    });
+    std::mem::forget(tree);
+    outcome.flatten().unwrap_or_else(|| {
+        refused(text, Span::default(), "deep nesting, and no memory for a stack to measure it on".to_owned())
+    })
 }
 
 /// Measures a tree down to [`MAX_DEPTH`] and no further.
@@ -204,10 +209,6 @@ fn too_deep(text: &str, span: Span) -> Parsed {
     refused(text, span, format!("nesting deeper than {MAX_DEPTH} levels"))
 }
 
-fn no_stack(text: &str) -> Parsed {
-    refused(text, Span::default(), "deep nesting, and no memory for a stack to parse it on".to_owned())
-}
-
 /// An empty module and one problem.
 fn refused(text: &str, span: Span, message: String) -> Parsed {
     let module = ast::ModModule {
@@ -237,8 +238,7 @@ fn starts_line(text: &str, offset: u32) -> bool {
     let before = text.as_bytes().get(..offset as usize).unwrap_or_default();
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\x0c');
     match before.iter().rev().find(|byte| !blank(byte)) {
-        None => true,
-        Some(b'\n' | b'\r') => true,
+        None | Some(b'\n' | b'\r') => true,
         Some(0xBF) => before.trim_ascii_end() == b"\xEF\xBB\xBF",
         Some(_) => false,
     }

@@ -36,7 +36,9 @@ fn accepts(what: &str, text: &str) {
 }
 
 /// Ways of nesting: what, and the text of a given depth.
-fn nestings() -> Vec<(&'static str, fn(usize) -> String)> {
+type Nesting = fn(usize) -> String;
+
+fn nestings() -> Vec<(&'static str, Nesting)> {
     vec![
         ("parentheses", |n| format!("x = {}1{}\n", "-(".repeat(n), ")".repeat(n))),
         ("lists", |n| format!("x = {}1{}\n", "[".repeat(n), "]".repeat(n))),
@@ -79,6 +81,10 @@ fn refuses_deep_nesting_of_every_kind() {
     for (what, nested) in nestings() {
         refuses(what, &nested(1_001));
         refuses(what, &nested(20_000));
+        // As deep as is built at all: what has two tokens a level, three, or one.
+        for depth in [24_000, 33_000, 49_000, 99_000] {
+            refuses(what, &nested(depth));
+        }
         refuses(what, &nested(300_000));
     }
 }

@@ -117,3 +117,108 @@ impl<'a> Walk<'a> {
         start
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::python::{SourceKind, parse};
+
+    /// Headers as text, and whether the whole statement is longer.
+    fn headers(text: &str) -> Vec<String> {
+        let parsed = parse(text, SourceKind::Py);
+        let slice = |span: Span| &text[span.start as usize..span.end as usize];
+        statement_spans(&parsed.module, text)
+            .into_iter()
+            .map(|entry| {
+                assert!(entry.full.covers(entry.header) && entry.full.start == entry.header.start);
+                let more = if entry.full == entry.header { "" } else { " …" };
+                format!("{}{more}", slice(entry.header))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn headers_end_with_the_colon() {
+        let text = "\
+@a.b(c)
+@d
+def f[T](
+    x: int = {1: 2},  # not: here
+) -> T:  # nor: here
+    return x[1:2]
+class C[T](B, m={1: 2}): y = 1
+class D: pass
+for x in (
+    y  # no: colon
+): pass
+else: pass
+while (x): pass
+if (x): a
+elif x[1:]: b
+else : c
+with (open(a) as b, c): pass
+match x[1:]:
+    case {1: y} if (y): pass
+    case _: pass
+try: a
+except (A, B) as e: b
+except: c
+else: d
+finally: e
+";
+        assert_eq!(
+            headers(text),
+            [
+                "@a.b(c)\n@d\ndef f[T](\n    x: int = {1: 2},  # not: here\n) -> T: …",
+                "return x[1:2]",
+                "class C[T](B, m={1: 2}): …",
+                "y = 1",
+                "class D: …",
+                "pass",
+                "for x in (\n    y  # no: colon\n): …",
+                "pass",
+                "pass",
+                "while (x): …",
+                "pass",
+                "if (x): …",
+                "a",
+                "elif x[1:]: …",
+                "b",
+                "else : …",
+                "c",
+                "with (open(a) as b, c): …",
+                "pass",
+                "match x[1:]: …",
+                "case {1: y} if (y): …",
+                "pass",
+                "case _: …",
+                "pass",
+                "try: …",
+                "a",
+                "except (A, B) as e: …",
+                "b",
+                "except: …",
+                "c",
+                "d",
+                "e",
+            ]
+        );
+    }
+
+    #[test]
+    fn broken_headers_end_somewhere_within() {
+        for text in [
+            "if x",
+            "def f(",
+            "class",
+            "for x in",
+            "with a as",
+            "try",
+            "match x:",
+            "if x # a: b\n    y\n",
+            "while :\n pass",
+        ] {
+            headers(text);
+        }
+    }
+}

@@ -246,8 +246,8 @@ fn from_utf8(mut bytes: Vec<u8>) -> Result<String, String> {
 
 fn undecodable(bytes: &[u8], at: usize, encoding: &str) -> String {
     let before = bytes.get(..at).unwrap_or(bytes);
-    let row = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let line = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let row = memchr::memchr_iter(b'\n', before).count() + 1;
+    let line = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
     let byte = bytes.get(at).copied().unwrap_or_default();
     format!(
         "byte 0x{byte:02X} on line {row}, byte {} is not {encoding}; save the file as UTF-8, or declare its encoding on the first line",
