@@ -22,9 +22,10 @@ pub(super) fn grouped(facts: &Facts, matches: impl Fn(&Reference) -> bool) -> Ve
         groups.push(Group { lead: import, uses: Vec::new() });
     }
     for &reference in matching.iter().filter(|reference| reference.kind != ReferenceKind::Import) {
-        match groups.iter_mut().find(|group| {
-            group.lead.kind == ReferenceKind::Import && is_within(&reference.path, &group.lead.path)
-        }) {
+        match groups
+            .iter_mut()
+            .find(|group| group.lead.kind == ReferenceKind::Import && is_within(&reference.path, &group.lead.path))
+        {
             Some(group) => group.uses.push(reference),
             None => groups.push(Group { lead: reference, uses: Vec::new() }),
         }

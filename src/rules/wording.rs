@@ -1,7 +1,7 @@
 //! The words that findings share: how keys, callees and consumptions are named.
 //!
-//! **Invariant:** messages hold no line numbers, since baselines outlive moved lines; places are labels. Texts are lower
-//! case and have no full stop.
+//! **Invariant:** messages hold no line numbers, since baselines outlive moved lines; places are labels. Texts are
+//! lower case and have no full stop.
 
 use crate::analysis::facts::{Origin, Role, Use};
 use crate::finding::{Confidence, Finding, Label, Place};
@@ -94,8 +94,7 @@ pub(super) fn inner_steps(used: &Use) -> Vec<Label> {
     if is_direct(used) {
         return Vec::new();
     }
-    let mut steps: Vec<Label> =
-        used.via.iter().map(|&place| label(place, "... inside this call".to_owned())).collect();
+    let mut steps: Vec<Label> = used.via.iter().map(|&place| label(place, "... inside this call".to_owned())).collect();
     steps.push(label(used.leaf, format!("... by {} here", code(&used.callee))));
     steps
 }

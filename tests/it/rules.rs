@@ -325,11 +325,8 @@ fn findings_about_the_run() {
 fn words_keep_the_style() {
     let ops = [BufferOp::Index, BufferOp::Unpack, BufferOp::Arithmetic, BufferOp::MapAxis, BufferOp::Number];
     let kinds = [KeyKind::Typed, KeyKind::Raw, KeyKind::Unknown];
-    let buffers = ops
-        .into_iter()
-        .zip(1..)
-        .flat_map(|(op, line)| kinds.map(|kind| buffer(op, line, "key", kind)))
-        .collect();
+    let buffers =
+        ops.into_iter().zip(1..).flat_map(|(op, line)| kinds.map(|kind| buffer(op, line, "key", kind))).collect();
     let kinds = [
         CollisionKind::Sampled,
         CollisionKind::Iterated,
