@@ -15,7 +15,10 @@ pub(super) fn find(facts: &Facts) -> Vec<&IgnoredCaller> {
 pub(super) fn describe(rule: &Rule, hit: &IgnoredCaller) -> Finding {
     let parameter = wording::code(&hit.parameter);
     let text = Text {
-        message: format!("this function takes {parameter} but draws from a constant key, {}", wording::code(&hit.callee)),
+        message: format!(
+            "this function takes {parameter} but draws from a constant key, {}",
+            wording::code(&hit.callee)
+        ),
         label: format!("the caller's {parameter} is not used here"),
         help: format!("derive the key from {parameter}"),
     };

@@ -15,15 +15,20 @@ pub(super) fn find(facts: &Facts) -> Vec<&CapturedUse> {
 pub(super) fn describe(rule: &Rule, hit: &CapturedUse) -> Finding {
     let (name, callee) = (wording::code(&hit.name), wording::code(&hit.callee));
     let (message, defined) = match hit.kind {
-        CaptureKind::Transformed => {
-            (format!("{callee} is transformed with {name} captured, so every call draws the same numbers"), "transformed here")
-        }
-        CaptureKind::Stored => {
-            (format!("{callee} outlives this call with {name} captured, so every call of it draws the same numbers"), "defined here")
-        }
-        CaptureKind::Default => {
-            (format!("the default of {name} is one key, made when {callee} is defined, so every call draws the same numbers"), "defined here")
-        }
+        CaptureKind::Transformed => (
+            format!("{callee} is transformed with {name} captured, so every call draws the same numbers"),
+            "transformed here",
+        ),
+        CaptureKind::Stored => (
+            format!("{callee} outlives this call with {name} captured, so every call of it draws the same numbers"),
+            "defined here",
+        ),
+        CaptureKind::Default => (
+            format!(
+                "the default of {name} is one key, made when {callee} is defined, so every call draws the same numbers"
+            ),
+            "defined here",
+        ),
     };
     let help = match hit.kind {
         CaptureKind::Default => format!("make {name} a parameter without a default"),
@@ -35,6 +40,6 @@ pub(super) fn describe(rule: &Rule, hit: &CapturedUse) -> Finding {
     let defined = wording::label(hit.defined_at, defined.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([defined.clone()]));
     wording::relate(&mut finding, wording::inner_steps(&hit.used));
-    finding.flow = origin.into_iter().chain([defined]).chain(wording::steps(&hit.used, "consumed at every call")).collect();
+    finding.flow = origin.into_iter().chain([defined]).chain(wording::steps(&hit.used, "consumed each time")).collect();
     finding
 }

@@ -16,12 +16,15 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, text: Text) -> Finding {
     }
     let origin = if hit.derived_at.is_some() { Vec::new() } else { wording::origin(hit.origin.as_ref()) };
     let first = wording::steps(&hit.first, &format!("first {}", wording::participle(hit.first.role)));
-    let second = wording::steps(&hit.second, &format!("{} again", wording::participle(hit.second.role)));
+    let second = wording::steps(&hit.second, &again(&hit.first, &hit.second));
     let (derived_first, derived_again) = derivations(hit);
 
     wording::relate(&mut finding, origin.iter().chain(&derived_first).chain(&first).chain(&derived_again).cloned());
     wording::relate(&mut finding, wording::inner_steps(&hit.second));
-    wording::relate(&mut finding, hit.repeated_by.map(|place| wording::label(place, "repeated by this".to_owned())));
+    wording::relate(
+        &mut finding,
+        hit.repeated_by.map(|place| wording::label(place, "the loop that repeats it".to_owned())),
+    );
 
     let both_before_use = match (derived_again.first(), first.first()) {
         (Some(again), Some(used)) => again.place.file == used.place.file && again.place.span < used.place.span,
@@ -37,22 +40,23 @@ pub(super) fn subject(hit: &Collision) -> String {
     wording::subject(hit.name.as_deref(), &hit.derivation)
 }
 
-/// "first by `a`, then by `b`", or "by `a`" where both are the same callee.
-pub(super) fn callees(hit: &Collision) -> String {
+/// " by `a`" where both consumptions have the same callee, else `separator` and "first by `a`, then by `b`".
+pub(super) fn callees(hit: &Collision, separator: &str) -> String {
     if hit.first.callee == hit.second.callee {
-        format!("by {}", wording::code(&hit.first.callee))
+        format!(" by {}", wording::code(&hit.first.callee))
     } else {
-        format!("first by {}, then by {}", wording::code(&hit.first.callee), wording::code(&hit.second.callee))
+        format!(
+            "{separator} first by {}, then by {}",
+            wording::code(&hit.first.callee),
+            wording::code(&hit.second.callee)
+        )
     }
 }
 
-/// What two consumptions do: draw where both are samplers, consume where they are known to, else perhaps consume.
-pub(super) fn verb(first: &Use, second: &Use) -> &'static str {
-    match (first.role, second.role) {
-        (Role::Unresolved, _) | (_, Role::Unresolved) => "perhaps consumed",
-        (Role::Sample, Role::Sample) => "drawn from",
-        _ => "consumed",
-    }
+/// What the second consumption does: "consumed again" after another like it, "then consumed" after a `split`.
+pub(super) fn again(first: &Use, second: &Use) -> String {
+    let (before, now) = (wording::participle(first.role), wording::participle(second.role));
+    if before == now || second.role == Role::Unresolved { format!("{now} again") } else { format!("then {now}") }
 }
 
 /// The two places that made equal keys, each as at most one label.

@@ -15,16 +15,20 @@ pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
 
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let (text, key) = (&hit.text, buffer::a_key(hit.kind));
-    let what = if hit.op == BufferOp::Arithmetic { "calculates with" } else { "takes as numbers" };
-    let (message, label) = if hit.raises {
-        (format!("`{text}` {what} {key}, which raises: keys are not numbers"), "raises here")
-    } else {
-        (format!("`{text}` {what} {key}: the result can equal the key of another seed"), "keys are not numbers")
+    let (message, label) = match (hit.op, hit.raises) {
+        (BufferOp::Arithmetic, true) => (format!("`{text}` calculates with {key}, which raises"), "raises here"),
+        (BufferOp::Arithmetic, false) => {
+            let message = format!("`{text}` calculates with {key}; the result can equal the key of another seed");
+            (message, "keys are not numbers")
+        }
+        (_, true) => (format!("`{text}` takes {key} for numbers, which raises"), "raises here"),
+        (_, false) => (format!("`{text}` takes {key} for numbers"), "keys are not numbers"),
     };
     let text = Text {
         message,
         label: label.to_owned(),
-        help: "derive keys from a number with `jax.random.fold_in(key, number)`, or several with `jax.random.split(key, n)`"
+        help: "derive keys from a number with `jax.random.fold_in(key, number)`, or several with \
+               `jax.random.split(key, n)`"
             .to_owned(),
     };
     buffer::finding(rule, hit, text)

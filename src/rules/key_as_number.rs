@@ -1,4 +1,4 @@
-//! KEY207: a key is converted to a number, a truth value, a hash or a NumPy array.
+//! KEY207: a key is converted to a number, a truth value, a hash or an array of words.
 //!
 //! **Invariant:** `is None` and comparisons with other keys are no conversion.
 

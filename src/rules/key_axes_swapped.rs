@@ -16,7 +16,9 @@ pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let text = &hit.text;
     let (message, label) = match (hit.op, hit.raises) {
-        (BufferOp::MapAxis, true) => (format!("`{text}` maps over the buffer axis of keys, which raises"), "raises here"),
+        (BufferOp::MapAxis, true) => {
+            (format!("`{text}` maps over the buffer axis of keys, which raises"), "raises here")
+        }
         (BufferOp::MapAxis, false) => (
             format!("`{text}` maps over the buffer axis of raw keys, so each lane gets words of different keys"),
             "the last axis of raw keys is their buffer",
@@ -33,8 +35,9 @@ pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let text = Text {
         message,
         label: label.to_owned(),
-        help: "make the keys with `jax.random.key`, which have no buffer axis; with raw keys leave the last axis in place"
-            .to_owned(),
+        help:
+            "make the keys with `jax.random.key`, which have no buffer axis; with raw keys leave the last axis in place"
+                .to_owned(),
     };
     buffer::finding(rule, hit, text)
 }

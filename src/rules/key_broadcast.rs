@@ -22,7 +22,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     };
     let text = Text {
         message: format!("{subject} is {how}, so {callee} draws the same numbers in every lane"),
-        label: wording::here(&hit.used, "one key for all lanes"),
+        label: "one key for all lanes".to_owned(),
         help: "make a key for each lane, `keys = jax.random.split(key, n)`, and map over `keys`".to_owned(),
     };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
@@ -30,6 +30,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let mapped = wording::label(hit.mapped_at, mapped.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([mapped.clone()]));
     wording::relate(&mut finding, wording::inner_steps(&hit.used));
-    finding.flow = origin.into_iter().chain([mapped]).chain(wording::steps(&hit.used, "consumed by every lane")).collect();
+    finding.flow =
+        origin.into_iter().chain([mapped]).chain(wording::steps(&hit.used, "consumed for every lane")).collect();
     finding
 }

@@ -18,7 +18,10 @@ pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let (message, label) = if hit.op == BufferOp::Fabricate {
         (format!("`{text}` fabricates a key: the same one every time, whatever key it is given"), "a made-up key")
     } else {
-        (format!("`{text}` wraps edited key data: the result can equal the key of another seed"), "key data edited by hand")
+        (
+            format!("`{text}` wraps edited key data: the result can equal the key of another seed"),
+            "key data edited by hand",
+        )
     };
     let text = Text {
         message,

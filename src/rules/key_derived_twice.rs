@@ -10,9 +10,8 @@ use super::collision;
 use super::wording::{self, Text};
 
 pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
-    let mine = |kind| {
-        matches!(kind, CollisionKind::SplitTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild)
-    };
+    let mine =
+        |kind| matches!(kind, CollisionKind::SplitTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild);
     facts.collisions.iter().filter(|collision| mine(collision.kind)).collect()
 }
 
@@ -35,7 +34,8 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
         _ => (
             format!("{subject} is split twice, and both splits give the same children"),
             format!(
-                "split once into as many keys as are needed, or keep the new parent: `{0}, subkey = jax.random.split({0})`",
+                "split once into as many keys as are needed, or keep the new parent: \
+                 `{0}, subkey = jax.random.split({0})`",
                 wording::variable(hit.name.as_deref())
             ),
         ),

@@ -15,14 +15,14 @@ pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
 
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let text = &hit.text;
-    let message = if hit.raises {
-        format!("`{text}` treats the dtype of a typed key as a number's, which raises")
+    let (message, label) = if hit.raises {
+        (format!("`{text}` takes the dtype of a typed key for a number's, which raises"), "raises here")
     } else {
-        format!("`{text}` relies on keys being `uint32`, which typed keys are not")
+        (format!("`{text}` relies on keys being `uint32`, which typed keys are not"), "holds for raw keys only")
     };
     let text = Text {
         message,
-        label: "holds for raw keys only".to_owned(),
+        label: label.to_owned(),
         help: "test for typed keys with `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`; take the words with \
                `jax.random.key_data`"
             .to_owned(),

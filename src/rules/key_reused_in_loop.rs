@@ -16,24 +16,33 @@ pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
 pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     let subject = collision::subject(hit);
     let callee = wording::code(&hit.second.callee);
-    let message = if hit.first.leaf != hit.second.leaf {
-        let first = wording::code(&hit.first.callee);
-        format!("{subject} is consumed by {first} in one iteration and by {callee} in a later one")
-    } else {
+    let message = if hit.first.leaf == hit.second.leaf {
         match hit.second.role {
-            Role::Split => format!("{subject} is split anew in every iteration, so {callee} returns the same keys each time"),
-            Role::Fold => format!("{subject} is folded with equal data in every iteration, so {callee} returns the same key each time"),
-            Role::Sample => format!("{subject} is drawn from in every iteration, so {callee} returns the same numbers each time"),
+            Role::Split => {
+                format!("{subject} is split anew in every iteration, so {callee} returns the same keys each time")
+            }
+            Role::Fold => {
+                format!("{subject} is folded alike in every iteration, so {callee} returns the same key each time")
+            }
+            Role::Sample => {
+                format!("{subject} is drawn from in every iteration, so {callee} returns the same numbers each time")
+            }
             Role::Library | Role::Protocol => {
                 format!("{subject} is consumed in every iteration, so {callee} sees the same randomness each time")
             }
             Role::Unresolved => format!("{subject} is handed unchanged to {callee} in every iteration"),
         }
+    } else {
+        let first = wording::code(&hit.first.callee);
+        format!("{subject} is consumed by {first} in one iteration and by {callee} in a later one")
     };
     let key = wording::variable(hit.name.as_deref());
     let text = Text {
         message,
-        label: wording::here(&hit.second, &format!("{} again by a later iteration", wording::participle(hit.second.role))),
+        label: format!(
+            "{} by a later iteration",
+            wording::here(&hit.second, &collision::again(&hit.first, &hit.second))
+        ),
         help: format!(
             "rebind it in each iteration, `{key}, subkey = jax.random.split({key})`, or derive a key from the index, \
              `jax.random.fold_in({key}, i)`"

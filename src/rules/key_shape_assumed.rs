@@ -15,14 +15,15 @@ pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
 
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let text = &hit.text;
-    let message = if hit.raises {
-        format!("`{text}` asks a typed key for an axis it does not have, which raises")
+    let (message, label) = if hit.raises {
+        (format!("`{text}` asks a typed key for an axis it does not have, which raises"), "raises here")
     } else {
-        format!("`{text}` does not mean the same for raw and typed keys: raw ones have a buffer axis more")
+        let message = format!("`{text}` does not mean the same for raw and typed keys: raw ones have one axis more");
+        (message, "holds for one kind of key only")
     };
     let text = Text {
         message,
-        label: "holds for one kind of key only".to_owned(),
+        label: label.to_owned(),
         help: "pass the number of keys along, or test for typed keys with \
                `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`"
             .to_owned(),

@@ -12,9 +12,21 @@ use super::wording::{self, Text};
 /// Removed names: path, the version that removed it, what to use instead.
 const REMOVED: [(&str, &str, &str); 10] = [
     ("jax.prng", "0.4.24", "`jax.extend.random` has what is public of it"),
-    ("jax.random.KeyArray", "0.4.24", "annotate with `jax.Array`, and test with `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`"),
-    ("jax.random.PRNGKeyArray", "0.4.24", "annotate with `jax.Array`, and test with `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`"),
-    ("jax.random.default_prng_impl", "0.4.24", "name the implementation where keys are made: `jax.random.key(seed, impl=...)`"),
+    (
+        "jax.random.KeyArray",
+        "0.4.24",
+        "annotate with `jax.Array`, and test with `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`",
+    ),
+    (
+        "jax.random.PRNGKeyArray",
+        "0.4.24",
+        "annotate with `jax.Array`, and test with `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`",
+    ),
+    (
+        "jax.random.default_prng_impl",
+        "0.4.24",
+        "name the implementation where keys are made: `jax.random.key(seed, impl=...)`",
+    ),
     ("jax.random.rbg_key", "0.4.24", "write `jax.random.key(seed, impl=\"rbg\")`"),
     ("jax.random.shuffle", "0.4.31", "write `jax.random.permutation(key, x, independent=True)`"),
     ("jax.random.threefry2x32_key", "0.4.24", "write `jax.random.key(seed, impl=\"threefry2x32\")`"),
@@ -28,7 +40,8 @@ pub(super) fn find(facts: &Facts) -> Vec<Group<'_>> {
 }
 
 pub(super) fn describe(rule: &Rule, hit: &Group<'_>) -> Finding {
-    let (name, version, instead) = removal(&hit.lead.path).unwrap_or((hit.lead.path.as_str(), "an earlier version", ""));
+    let (name, version, instead) =
+        removal(&hit.lead.path).unwrap_or((hit.lead.path.as_str(), "an earlier version", ""));
     let text = Text {
         message: format!("`{name}` was removed in JAX {version}"),
         label: "does not exist any more".to_owned(),

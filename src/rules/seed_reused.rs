@@ -14,9 +14,12 @@ pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
 }
 
 pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
-    let which = if hit.derivation.is_empty() { String::new() } else { format!(", {},", wording::code(&hit.derivation)) };
+    let key = wording::subject(None, &hit.derivation);
     let text = Text {
-        message: format!("two equal keys{which} are made from the same seed and consumed {}", collision::callees(hit)),
+        message: format!(
+            "{key} is made twice from one seed, and both keys are consumed{}",
+            collision::callees(hit, ":")
+        ),
         label: wording::here(&hit.second, "an equal key is consumed"),
         help: "make one key from the seed and `jax.random.split` it".to_owned(),
     };

@@ -19,12 +19,13 @@ pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
             "`{name}` is consumed by {} and never replaced, so the next call draws the same numbers",
             wording::code(&hit.used.callee)
         ),
-        label: wording::here(&hit.used, "consumed, and kept,"),
+        label: wording::here(&hit.used, "consumed and not replaced"),
         help: format!("store a new key as you take one: `{name}, subkey = jax.random.split({name})`"),
     };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
-    let stored: Vec<_> = hit.stored_at.map(|place| wording::label(place, format!("`{name}` gets its key here"))).into_iter().collect();
+    let stored: Vec<_> =
+        hit.stored_at.map(|place| wording::label(place, format!("`{name}` gets its key here"))).into_iter().collect();
     wording::relate(&mut finding, stored.iter().cloned().chain(wording::inner_steps(&hit.used)));
-    finding.flow = stored.into_iter().chain(wording::steps(&hit.used, "consumed at every call")).collect();
+    finding.flow = stored.into_iter().chain(wording::steps(&hit.used, "consumed each time")).collect();
     finding
 }

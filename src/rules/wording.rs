@@ -1,7 +1,7 @@
 //! The words that findings share: how keys, callees and consumptions are named.
 //!
-//! **Invariant:** messages hold no line numbers, since baselines outlive moved lines; places are labels. Texts are lower
-//! case and have no full stop.
+//! **Invariant:** messages hold no line numbers, since baselines outlive moved lines; places are labels. Texts are
+//! lower case and have no full stop.
 
 use crate::analysis::facts::{Origin, Role, Use};
 use crate::finding::{Confidence, Finding, Label, Place};

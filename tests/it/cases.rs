@@ -1,5 +1,5 @@
-//! Python programs that state what keylint must say of them: `fixtures/cases`, `fixtures/clean`, and the examples of the
-//! rules' pages.
+//! Python programs that state what keylint must say of them: `fixtures/cases`, `fixtures/clean`, and the examples of
+//! the rules' pages.
 //!
 //! A mark is a comment on the line where the finding starts:
 //!
@@ -11,11 +11,13 @@
 //! | `# bug: missing [KEY101]` | should be shown and is not: fails once it is |
 //! | `# bug: false [KEY101]` | is shown and should not be: fails once it is not |
 //!
-//! Without codes a mark means the page's rule, or the rule that the folder under `fixtures/cases` is named after, or else any rule.
+//! Without codes a mark means the page's rule, or the rule that the folder under `fixtures/cases` is named after, or
+//! else any rule.
 //!
 //! **Invariant:** a shown finding without a mark fails, but for KEY301, which every file with raw keys has once.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -146,7 +148,9 @@ fn mismatches(case: &Case, findings: &[Checked]) -> Vec<(usize, String)> {
             (Demand::Low, false) => format!("expected {code} with low confidence"),
             (Demand::BugMissing, true) => format!("{code} is reported now: write `error` for `bug: missing`"),
             (Demand::BugFalse, false) => format!("{code} is not reported any more: remove `bug: false`"),
-            (Demand::Shown | Demand::Note | Demand::Low | Demand::BugFalse, true) | (Demand::BugMissing, false) => continue,
+            (Demand::Shown | Demand::Note | Demand::Low | Demand::BugFalse, true) | (Demand::BugMissing, false) => {
+                continue;
+            }
         };
         let got: Vec<String> = findings.iter().filter(|checked| checked.row == mark.row).map(phrase).collect();
         let got = if got.is_empty() { "nothing".to_owned() } else { got.join("; ") };
@@ -180,7 +184,7 @@ fn run(cases: &[Case]) {
         for (row, sentence) in mismatches(case, &findings) {
             let line = case.text.lines().nth(row.saturating_sub(1)).unwrap_or_default().trim();
             let row = case.first_row + row - 1;
-            report.push_str(&format!("\n{}:{row}: {line}\n    {sentence}\n", case.file));
+            writeln!(report, "\n{}:{row}: {line}\n    {sentence}", case.file).expect("writing to a string succeeds");
             count += 1;
             files.insert(&case.file);
         }
@@ -241,7 +245,6 @@ fn pages_report_what_they_state() {
     run(&examples());
 }
 
-#[cfg(test)]
 mod harness {
     use keylint::finding::{Finding, Place};
     use keylint::text::{FileId, Span};
