@@ -9,6 +9,7 @@ mod check;
 mod completions;
 mod config;
 mod dev;
+mod house;
 mod output;
 mod rule;
 mod why;
@@ -23,6 +24,7 @@ use clap::error::ErrorKind;
 
 pub use args::{Args, Command};
 pub use backend::{Backend, CheckRequest, RuleInfo, Stdin};
+pub use house::House;
 
 use crate::config::ConfigError;
 use crate::report;

@@ -24,32 +24,6 @@ const FILE_NAMES: [&str; 3] = [".keylint.toml", "keylint.toml", "pyproject.toml"
 /// What marks the root of a project that has no configuration.
 const PROJECT_MARKS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
 
-/// Directories that hold no code of the project, or copies of it.
-const USUAL_EXCLUDES: [&str; 22] = [
-    ".bzr/",
-    ".direnv/",
-    ".eggs/",
-    ".git/",
-    ".hg/",
-    ".ipynb_checkpoints/",
-    ".mypy_cache/",
-    ".nox/",
-    ".pants.d/",
-    ".pytest_cache/",
-    ".pytype/",
-    ".ruff_cache/",
-    ".svn/",
-    ".tox/",
-    ".venv/",
-    "__pycache__/",
-    "__pypackages__/",
-    "_build/",
-    "buck-out/",
-    "node_modules/",
-    "site-packages/",
-    "venv/",
-];
-
 /// Patterns of test files, unless configured.
 const USUAL_TESTS: [&str; 4] = ["tests/", "test_*.py", "*_test.py", "conftest.py"];
 
@@ -181,7 +155,7 @@ impl Resolver {
             min_confidence: min_confidence.map_or(Confidence::Medium, |(_, confidence)| *confidence),
             rules: self.rules(&layers, &mut sources)?,
             per_file_ignores: self.per_file_ignores(&layers, &mut sources)?,
-            exclude: excludes(&layers, root, &mut sources)?,
+            exclude: excludes(&layers, &mut sources)?,
             tests: tests(&layers, root, &mut sources)?,
             cwd: self.cwd.clone(),
             roots,
@@ -324,14 +298,9 @@ fn last<'a, T>(
     found
 }
 
-/// Excludes add up: leaving out one directory must not bring `.venv` back.
-fn excludes(
-    layers: &[&Layer],
-    root: &Path,
-    sources: &mut BTreeMap<&'static str, Source>,
-) -> Result<Vec<Patterns>, ConfigError> {
-    let usual = Patterns::new(root, &USUAL_EXCLUDES.map(str::to_owned));
-    let mut out: Vec<Patterns> = usual.into_iter().collect();
+/// Excludes add up: a file that extends another must not bring back what that one leaves out.
+fn excludes(layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Result<Vec<Patterns>, ConfigError> {
+    let mut out = Vec::new();
     sources.insert("exclude", Source::Default);
     for layer in layers {
         if let Some(written) = &layer.options.exclude {

@@ -94,7 +94,8 @@ impl Settings {
         is_always_on(code) || self.rules.get(code).is_some_and(|setting| setting.enabled)
     }
 
-    /// Whether a file or directory is left out.
+    /// Whether the configuration leaves a file or directory out. The usual directories (`.git`, `.venv`, …) are never
+    /// looked into in the first place.
     pub fn is_excluded(&self, path: &Path) -> bool {
         let path = absolute(&self.cwd, path);
         self.exclude.iter().any(|patterns| patterns.matches(&path))
@@ -123,7 +124,7 @@ impl Settings {
         self.tests.written()
     }
 
-    /// The patterns of files left out, as written, the usual ones first.
+    /// The patterns of files left out, as written.
     pub fn exclude(&self) -> impl Iterator<Item = &str> {
         self.exclude.iter().flat_map(|patterns| patterns.written()).map(String::as_str)
     }

@@ -3,10 +3,15 @@
 //! **Invariant:** findings are complete: those that are not shown are there too, marked.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::config::HiddenCounts;
-use crate::finding::Finding;
-use crate::text::FileId;
+use crate::config::{HiddenCounts, KnownRule, Settings, Shown};
+use crate::finding::{Finding, Place};
+use crate::python::{self, SourceKind};
+use crate::rules;
+use crate::source::{self, Files, Problem, SourceFile};
+use crate::suppress;
+use crate::text::{FileId, LineIndex, Span};
 
 /// The result of checking a set of files.
 #[derive(Debug, Default)]
@@ -54,5 +59,81 @@ impl FileTable {
     /// The decoded text.
     pub fn text(&self, file: FileId) -> &str {
         self.entries.get(file.0 as usize).map_or("", |(_, text)| text)
+    }
+}
+
+/// A file to report on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The path as given.
+    pub display: String,
+}
+
+/// Gives the settings of a file.
+pub type SettingsOf<'a> = &'a (dyn Fn(&Path) -> Arc<Settings> + Sync);
+
+/// Is told how many files of how many are done.
+pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
+/// Checks `inputs`, and reports the `problems` that were met on the way to them.
+pub fn check(
+    files: &dyn Files,
+    inputs: &[Input],
+    problems: Vec<Problem>,
+    rules: &[KnownRule],
+    settings: SettingsOf<'_>,
+    progress: Progress<'_>,
+) -> Outcome {
+    let mut outcome = Outcome { checked: inputs.len(), ..Outcome::default() };
+    for problem in problems {
+        outcome.unreadable(&problem, settings);
+    }
+    for (done, input) in inputs.iter().enumerate() {
+        match source::read(files, &input.path, &input.display) {
+            Ok(file) => outcome.check_file(file, &settings(&input.path), rules),
+            Err(problem) => outcome.unreadable(&problem, settings),
+        }
+        progress(done + 1, inputs.len());
+    }
+    outcome
+}
+
+impl Outcome {
+    fn unreadable(&mut self, problem: &Problem, settings: SettingsOf<'_>) {
+        let path = PathBuf::from(&problem.path);
+        let settings = settings(&path);
+        let file = self.files.add(path, String::new());
+        self.failed = true;
+        let place = Place { file, span: Span::default() };
+        self.judge(vec![rules::unreadable_file(place, &problem.message)], &settings, file);
+    }
+
+    fn check_file(&mut self, source: SourceFile, settings: &Settings, known: &[KnownRule]) {
+        let parsed = python::parse(&source.text, SourceKind::of_path(&source.path));
+        let file = self.files.add(PathBuf::from(&source.path), source.text);
+        let text = self.files.text(file);
+        let place = |span| Place { file, span };
+        let findings = parsed.problems.iter().map(|problem| rules::syntax_error(place(problem.span), &problem.message));
+        let lines = LineIndex::new(text);
+        let statements = python::statement_spans(&parsed.module, text);
+        let commented =
+            suppress::Source { file, text, lines: &lines, comments: &parsed.comments, statements: &statements };
+        let selected = settings.for_file(self.files.path(file));
+        let applied = suppress::apply(commented, known, &|code| selected.is_selected(code), findings.collect());
+        self.judge(applied.findings, settings, file);
+    }
+
+    fn judge(&mut self, findings: Vec<Finding>, settings: &Settings, file: FileId) {
+        let settings = settings.for_file(self.files.path(file));
+        for mut finding in findings {
+            let judgement = settings.judge(&finding);
+            self.hidden.add(&finding, judgement);
+            finding.level = judgement.level;
+            if judgement.shown != Shown::Unselected {
+                self.findings.push(Reported { finding, shown: judgement.shown == Shown::Yes });
+            }
+        }
     }
 }

@@ -172,7 +172,6 @@ fn extended_files_come_first_and_paths_are_relative_to_their_own_file() {
     assert_eq!(settings.models, [project.root().join("base/m.toml")]);
     assert!(settings.is_excluded(Path::new("base/gen/x.py")));
     assert!(!settings.is_excluded(Path::new("p/gen/x.py")));
-    assert!(settings.is_excluded(Path::new("p/.venv/x.py")));
     assert_eq!(settings.root, project.root().join("p"));
 }
 
