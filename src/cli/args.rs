@@ -54,8 +54,6 @@ pub struct Check {
     /// Files and directories; `-` reads standard input.
     #[arg(default_value = ".", value_name = "PATHS")]
     pub paths: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(super) selection: Selection,
     /// How to write the findings.
     #[arg(long, value_enum, default_value = "full", value_name = "FORMAT")]
     pub output_format: OutputFormat,
@@ -83,6 +81,8 @@ pub struct Check {
     /// The name of the file that is read from standard input.
     #[arg(long, value_name = "NAME")]
     pub stdin_filename: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) selection: Selection,
 }
 
 /// Options that choose the configuration and the rules.

@@ -25,26 +25,25 @@ pub(super) fn run(command: &Config, backend: &dyn Backend, world: &mut World<'_>
 
 fn print(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "# root: {}", settings.root.display())?;
-    let mut line = |key: &str, value: &dyn Display| {
-        let source = settings.sources.get(key).unwrap_or(&Source::Default);
-        writeln!(out, "{key} = {value}  # {source}")
-    };
-    line("exclude", &list(settings.exclude()))?;
-    line("roots", &list(settings.roots.iter().map(String::as_str)))?;
+    let source_of = |key: &str| settings.sources.get(key).unwrap_or(&Source::Default);
+    let line =
+        |out: &mut dyn Write, key: &str, value: &dyn Display| writeln!(out, "{key} = {value}  # {}", source_of(key));
+    line(out, "exclude", &list(settings.exclude()))?;
+    line(out, "roots", &list(settings.roots.iter().map(String::as_str)))?;
     let models: Vec<String> = settings.models.iter().map(|path| path.display().to_string()).collect();
-    line("models", &list(models.iter().map(String::as_str)))?;
-    line("tests", &list(settings.tests().iter().map(String::as_str)))?;
+    line(out, "models", &list(models.iter().map(String::as_str)))?;
+    line(out, "tests", &list(settings.tests().iter().map(String::as_str)))?;
     match settings.jax_version {
-        Some(version) => line("jax-version", &quoted(&version.to_string()))?,
-        None => line("jax-version", &"\"\"")?,
+        Some(version) => line(out, "jax-version", &quoted(&version.to_string()))?,
+        None => writeln!(out, "# jax-version: not known")?,
     }
-    line("min-level", &quoted(&settings.min_level.to_string()))?;
-    line("min-confidence", &quoted(&settings.min_confidence.to_string()))?;
+    line(out, "min-level", &quoted(&settings.min_level.to_string()))?;
+    line(out, "min-confidence", &quoted(&settings.min_confidence.to_string()))?;
     let ignores: Vec<String> = settings
         .per_file_ignores()
         .map(|(pattern, rules)| format!("{} = {}", quoted(&pattern), list(rules.iter().map(String::as_str))))
         .collect();
-    line("per-file-ignores", &format!("{{ {} }}", ignores.join(", ")).replace("{  }", "{}"))?;
+    line(out, "per-file-ignores", &format!("{{ {} }}", ignores.join(", ")).replace("{  }", "{}"))?;
     for key in ["select", "extend-select", "ignore", "levels"] {
         if let Some(source) = settings.sources.get(key) {
             writeln!(out, "# {key}: {source}")?;

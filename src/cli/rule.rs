@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use serde_json::json;
+use serde::Serialize;
 
 use super::args::{Rule, TextOrJson};
 use super::backend::{Backend, RuleInfo};
@@ -21,19 +21,24 @@ pub(super) fn run(command: &Rule, backend: &dyn Backend, world: &mut World<'_>) 
     let out = &mut *world.stdout;
     match command.output_format {
         TextOrJson::Json if command.rule.is_some() => {
-            let object = chosen.first().map(|rule| json!(rule));
-            writeln!(out, "{:#}", object.unwrap_or_default())?;
+            for rule in chosen {
+                writeln!(out, "{}", json(rule)?)?;
+            }
         }
-        TextOrJson::Json => writeln!(out, "{:#}", json!(chosen))?,
+        TextOrJson::Json => writeln!(out, "{}", json(&chosen)?)?,
         TextOrJson::Text if is_list => list(&chosen, out)?,
         TextOrJson::Text => {
             for (index, rule) in chosen.iter().enumerate() {
                 let gap = if index == 0 { "" } else { "\n" };
-                writeln!(out, "{gap}# {} ({})\n\n{}", rule.name, rule.code, rule.page.trim_end())?;
+                writeln!(out, "{gap}{}", rule.page.trim_end())?;
             }
         }
     }
     Ok(Status::Clean)
+}
+
+fn json(value: &impl Serialize) -> std::io::Result<String> {
+    serde_json::to_string_pretty(value).map_err(std::io::Error::other)
 }
 
 fn find<'a>(rules: &'a [RuleInfo], written: &str) -> Result<&'a RuleInfo, Failure> {

@@ -347,3 +347,20 @@ fn the_schema_accepts_what_is_accepted_and_refuses_unknown_keys() {
     assert!(!validator.is_valid(&serde_json::json!({"selct": []})));
     assert!(!validator.is_valid(&serde_json::json!({"min-level": "fatal"})));
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Whatever a file holds, it is either settings or a mistake that can be shown.
+    #[test]
+    fn any_file_is_settings_or_a_mistake(
+        text in "((select|ignore|levels|extend|exclude|tests|min-level|x) ?= ?|\\[|\\]|'|\"|KEY1|note|\\*|\\{|\\}|,|\n|é|\u{1b}| ){0,24}"
+    ) {
+        let project = Project::new(&[("keylint.toml", &text)]);
+        if let Err(error) = project.resolve("a.py", CommandLine::default()) {
+            let mut out = Vec::new();
+            report::problem(&error, false, &mut out).unwrap();
+            proptest::prop_assert!(!out.contains(&0x1b));
+        }
+    }
+}
