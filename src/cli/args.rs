@@ -50,6 +50,7 @@ pub enum Command {
 
 /// Arguments of `keylint check`.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own that is given or not")]
 pub struct Check {
     /// Files and directories; `-` reads standard input.
     #[arg(default_value = ".", value_name = "PATHS")]
@@ -181,7 +182,7 @@ impl From<OutputFormat> for Format {
 pub struct Rule {
     /// A rule, by code or name; without one, a list of all rules.
     #[arg(value_name = "CODE|NAME", conflicts_with = "all")]
-    pub rule: Option<String>,
+    pub wanted: Option<String>,
     /// The pages of all rules.
     #[arg(long)]
     pub all: bool,

@@ -109,14 +109,12 @@ fn print(command: &Check, args: &Args, outcome: &Outcome, world: &mut World<'_>)
     if format.is_for_people() && !args.quiet {
         writeln!(bytes, "{}", report::summary(&report))?;
     }
-    match &command.output_file {
-        Some(path) => write_file(path, &bytes)
-            .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display()))),
-        None => {
-            world.stdout.write_all(&bytes)?;
-            Ok(world.stdout.flush()?)
-        }
+    if let Some(path) = &command.output_file {
+        let written = write_file(path, &bytes);
+        return written.map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())));
     }
+    world.stdout.write_all(&bytes)?;
+    Ok(world.stdout.flush()?)
 }
 
 /// Shows progress on one line of standard error.

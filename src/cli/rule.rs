@@ -13,14 +13,14 @@ use crate::config::suggest;
 
 pub(super) fn run(command: &Rule, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
     let rules = backend.rules();
-    let chosen: Vec<&RuleInfo> = match &command.rule {
+    let chosen: Vec<&RuleInfo> = match &command.wanted {
         Some(written) => vec![find(&rules, written)?],
         None => rules.iter().collect(),
     };
-    let is_list = command.rule.is_none() && !command.all;
+    let is_list = command.wanted.is_none() && !command.all;
     let out = &mut *world.stdout;
     match command.output_format {
-        TextOrJson::Json if command.rule.is_some() => {
+        TextOrJson::Json if command.wanted.is_some() => {
             for rule in chosen {
                 writeln!(out, "{}", json(rule)?)?;
             }

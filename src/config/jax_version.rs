@@ -56,7 +56,7 @@ fn find_in(dir: &Path, packages: &[String]) -> Option<(JaxVersion, PathBuf)> {
     for name in ["uv.lock", "poetry.lock", "pdm.lock"] {
         let path = dir.join(name);
         if let Ok(text) = fs::read_to_string(&path)
-            && let Some(version) = agreed(from_lock(&text, packages))
+            && let Some(version) = agreed(&from_lock(&text, packages))
         {
             return Some((version, path));
         }
@@ -72,13 +72,13 @@ fn find_in(dir: &Path, packages: &[String]) -> Option<(JaxVersion, PathBuf)> {
     requirements.sort();
     requirements.into_iter().find_map(|path| {
         let text = fs::read_to_string(&path).ok()?;
-        let version = agreed(from_requirements(&text, packages))?;
+        let version = agreed(&from_requirements(&text, packages))?;
         Some((version, path))
     })
 }
 
 /// The one version all pins name.
-fn agreed(versions: Vec<JaxVersion>) -> Option<JaxVersion> {
+fn agreed(versions: &[JaxVersion]) -> Option<JaxVersion> {
     let first = *versions.first()?;
     versions.iter().all(|version| *version == first).then_some(first)
 }
@@ -144,9 +144,9 @@ mod tests {
     #[test]
     fn lock_files_are_read_and_disagreeing_pins_say_nothing() {
         let one = "[[package]]\nname = \"jax\"\nversion = \"0.4.31\"\n";
-        assert_eq!(agreed(from_lock(one, &jax())).map(|found| found.patch), Some(31));
+        assert_eq!(agreed(&from_lock(one, &jax())).map(|found| found.patch), Some(31));
         let two = format!("{one}[[package]]\nname = \"jax\"\nversion = \"0.5.0\"\n");
-        assert_eq!(agreed(from_lock(&two, &jax())), None);
+        assert_eq!(agreed(&from_lock(&two, &jax())), None);
         assert!(from_lock("jax = [", &jax()).is_empty());
     }
 }

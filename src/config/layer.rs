@@ -107,13 +107,11 @@ impl Layer {
             let Some(DeValue::Table(mut tool)) = tool else { return Ok(None) };
             let Some(ours) = tool.remove("keylint") else { return Ok(None) };
             let span = ours.span();
-            match ours.into_inner() {
-                DeValue::Table(table) => toml::Spanned::new(span, table),
-                _ => {
-                    let message = "`tool.keylint` must be a table".to_owned();
-                    return Err(ConfigError { origin, text, span: Some(span), message, help: None });
-                }
-            }
+            let DeValue::Table(table) = ours.into_inner() else {
+                let message = "`tool.keylint` must be a table".to_owned();
+                return Err(ConfigError { origin, text, span: Some(span), message, help: None });
+            };
+            toml::Spanned::new(span, table)
         } else {
             document
         };

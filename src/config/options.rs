@@ -40,7 +40,7 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<String>>,
     /// Patterns of test files, in place of `tests/`, `test_*.py`, `*_test.py` and `conftest.py`. In test files the
-    /// rules KEY1xx and KEY402 are notes.
+    /// rules `KEY1xx` and `KEY402` are notes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Vec<String>>,
     /// Levels of rules, by selector.

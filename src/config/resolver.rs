@@ -141,7 +141,7 @@ impl Resolver {
     fn compile(&self, layers: &[Layer], root: &Path) -> Result<Settings, ConfigError> {
         let layers: Vec<&Layer> = layers.iter().chain(&self.overrides).collect();
         let mut sources = BTreeMap::new();
-        let roots = self.roots(&layers, &mut sources);
+        let roots = Self::roots(&layers, &mut sources);
         let jax_version = self.jax_version(&layers, root, &roots, &mut sources)?;
         let last_models = last(&layers, "models", &mut sources, |options| options.models.as_ref());
         let min_level = last(&layers, "min-level", &mut sources, |options| options.min_level.as_ref());
@@ -164,7 +164,7 @@ impl Resolver {
         })
     }
 
-    fn roots(&self, layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Vec<String> {
+    fn roots(layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Vec<String> {
         let mut roots: Vec<String> = USUAL_ROOTS.map(str::to_owned).to_vec();
         if let Some((_, more)) = last(layers, "roots", sources, |options| options.roots.as_ref()) {
             let fresh: Vec<String> = more.iter().filter(|root| !roots.contains(root)).cloned().collect();
@@ -225,7 +225,9 @@ impl Resolver {
             let extend = self.selectors(layer, "extend-select", layer.options.extend_select.as_ref())?;
             let ignore = self.selectors(layer, "ignore", layer.options.ignore.as_ref())?;
             if layer.options.select.is_some() {
-                rules.values_mut().for_each(|setting| setting.enabled = false);
+                for setting in rules.values_mut() {
+                    setting.enabled = false;
+                }
             }
             let on = select.iter().chain(&extend).map(|selector| (selector, true));
             let mut changes: Vec<(&Selector, bool)> =

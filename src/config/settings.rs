@@ -126,7 +126,7 @@ impl Settings {
 
     /// The patterns of files left out, as written.
     pub fn exclude(&self) -> impl Iterator<Item = &str> {
-        self.exclude.iter().flat_map(|patterns| patterns.written()).map(String::as_str)
+        self.exclude.iter().flat_map(Patterns::written).map(String::as_str)
     }
 
     /// The per-file ignores, as pattern and the rules it silences.

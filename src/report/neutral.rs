@@ -3,6 +3,8 @@
 //! **Invariant:** the result holds no character that moves the cursor, reorders its neighbours or is invisible, save
 //! the tabs of source lines.
 
+use std::fmt::Write;
+
 /// How much of a message or path is printed.
 const LONGEST: usize = 600;
 
@@ -54,7 +56,8 @@ pub(super) fn escape_json(json: &str) -> String {
         if is_dangerous(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
-                out.push_str(&format!("\\u{unit:04x}"));
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
             }
         } else {
             out.push(c);

@@ -205,7 +205,7 @@ impl Heard {
                             Ok(code) if named.iter().any(|named| named.code == code) => {}
                             Ok(code) => named.push(Named { code, span, used: false }),
                             Err((message, help)) => {
-                                self.problems.push(invalid(source.file, span, &message, Some(help)))
+                                self.problems.push(invalid(source.file, span, &message, Some(help)));
                             }
                         }
                     }
