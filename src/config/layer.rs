@@ -39,10 +39,14 @@ impl Layer {
         let origin = path.display().to_string();
         let bytes =
             fs::read(path).map_err(|error| ConfigError::of_file(&origin, format!("cannot be read: {error}")))?;
+        let is_pyproject = path.file_name().is_some_and(|name| name == "pyproject.toml");
+        // A project file that never names us is none of our business, however broken it is.
+        if is_pyproject && !bytes.windows(7).any(|word| word == b"keylint") {
+            return Ok(None);
+        }
         let Ok(text) = String::from_utf8(bytes) else {
             return Err(ConfigError::of_file(origin, "is not valid UTF-8"));
         };
-        let is_pyproject = path.file_name().is_some_and(|name| name == "pyproject.toml");
         let base = path.parent().map(Path::to_owned).unwrap_or_default();
         let source = Source::File { path: path.to_owned(), row: 0 };
         Self::parse(origin, text, is_pyproject, base, source)

@@ -154,6 +154,17 @@ fn the_nearest_file_wins_and_nothing_cascades() {
 }
 
 #[test]
+fn a_broken_project_file_matters_only_if_it_names_us() {
+    let project = Project::new(&[
+        ("keylint.toml", "select = ['KEY2']"),
+        ("template/pyproject.toml", "[{{ project }}]\n"),
+        ("ours/pyproject.toml", "[{{ project }}]\n[tool.keylint]\n"),
+    ]);
+    assert_eq!(enabled(&project.settings("template/a.py")), ["KEY202"]);
+    assert!(project.resolve("ours/a.py", CommandLine::default()).is_err());
+}
+
+#[test]
 fn directories_of_one_root_share_their_settings() {
     let project = Project::new(&[("keylint.toml", "")]);
     let resolver = Resolver::new(project.root(), RULES.to_vec(), CommandLine::default()).unwrap();
