@@ -86,7 +86,7 @@ impl<'a> Report<'a> {
         &self.findings
     }
 
-    /// Writes the findings; for people without the summary, which [`summary`] gives.
+    /// Writes the findings; for people without the summary, which [`summary()`] gives.
     pub fn write(&self, format: Format, colour: bool, out: &mut dyn Write) -> io::Result<()> {
         match format {
             Format::Full => full::write(self, colour, out),
