@@ -6,9 +6,15 @@
 //! `tests/it/architecture.rs` enforces it).
 
 pub mod analysis;
+pub mod cli;
+pub mod config;
+pub mod engine;
 pub mod finding;
 pub mod ir;
 pub mod models;
 pub mod python;
+pub mod report;
+pub mod rules;
 pub mod source;
+pub mod suppress;
 pub mod text;

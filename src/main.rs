@@ -1,2 +1,7 @@
 //! The `keylint` executable.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    keylint::cli::main(&keylint::cli::House)
+}

@@ -1,4 +1,11 @@
 //! The one integration-test binary.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should fail where it stands, in its helpers too")]
+
+mod cli;
+mod config;
 mod front;
 mod models;
+mod report;
+mod rule_docs;
+mod rules;

@@ -1,0 +1,289 @@
+//! The arguments, as clap parses them.
+//!
+//! **Invariant:** option names follow ruff's; an option is defined only once the feature behind it works.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Parser, Subcommand, ValueEnum};
+
+use super::output::ColourChoice;
+use crate::config::{CommandLine, Options};
+use crate::finding::{Confidence, Level};
+use crate::report::Format;
+
+/// Finds misuse of pseudo-random-number keys in Python code that uses JAX.
+#[derive(Debug, Parser)]
+#[command(name = "keylint", version, max_term_width = 100, disable_help_subcommand = true)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Print findings only, no summary.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more about the run, on standard error.
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: ColourChoice,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check files for misuse of keys.
+    Check(Box<Check>),
+    /// Explain a rule, or list all of them.
+    Rule(Rule),
+    /// Show the settings of a file, and where each comes from.
+    Config(Config),
+    /// Tell what is believed of the keys on a line.
+    Why(Why),
+    /// Look inside, for those who work on keylint.
+    Dev(Dev),
+    /// Write completions for a shell.
+    Completions(Completions),
+}
+
+/// Arguments of `keylint check`.
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own that is given or not")]
+pub struct Check {
+    /// Files and directories; `-` reads standard input.
+    #[arg(default_value = ".", value_name = "PATHS")]
+    pub paths: Vec<PathBuf>,
+    /// How to write the findings.
+    #[arg(long, value_enum, default_value = "full", value_name = "FORMAT")]
+    pub output_format: OutputFormat,
+    /// Write the report to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output_file: Option<PathBuf>,
+    /// Exit with 0 even if there are findings.
+    #[arg(short, long)]
+    pub exit_zero: bool,
+    /// Leave out excluded files even where they are given as arguments.
+    #[arg(long)]
+    pub force_exclude: bool,
+    /// Neither read nor write the cache.
+    #[arg(short, long)]
+    pub no_cache: bool,
+    /// List the files that would be checked, and stop.
+    #[arg(long)]
+    pub show_files: bool,
+    /// Show how many findings each rule has, in place of the findings.
+    #[arg(long)]
+    pub statistics: bool,
+    /// Show no progress.
+    #[arg(long)]
+    pub no_progress: bool,
+    /// The name of the file that is read from standard input.
+    #[arg(long, value_name = "NAME")]
+    pub stdin_filename: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) selection: Selection,
+}
+
+/// Options that choose the configuration and the rules.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Rules and configuration")]
+pub struct Selection {
+    /// Rules to enable, in place of those configured: codes, prefixes of codes, names, or ALL.
+    #[arg(long, value_delimiter = ',', value_name = "RULES")]
+    pub select: Option<Vec<String>>,
+    /// Rules to disable.
+    #[arg(long, value_delimiter = ',', value_name = "RULES")]
+    pub ignore: Option<Vec<String>>,
+    /// Rules to enable beside those configured.
+    #[arg(long, value_delimiter = ',', value_name = "RULES")]
+    pub extend_select: Option<Vec<String>>,
+    /// Rules to disable in the files that a pattern matches: `PATTERN:RULE`, separated by commas.
+    #[arg(long, value_delimiter = ',', value_name = "PATTERN:RULE")]
+    pub per_file_ignores: Option<Vec<String>>,
+    /// The lowest level to show.
+    #[arg(long, value_parser = level_parser(), value_name = "LEVEL")]
+    pub min_level: Option<Level>,
+    /// The lowest confidence to show.
+    #[arg(long, value_parser = confidence_parser(), value_name = "CONFIDENCE")]
+    pub min_confidence: Option<Confidence>,
+    /// A configuration file, or an inline setting such as `min-level = "note"`.
+    #[arg(long, value_name = "PATH|KEY=VALUE")]
+    pub config: Vec<String>,
+    /// Read no configuration file.
+    #[arg(long)]
+    pub isolated: bool,
+}
+
+impl Selection {
+    /// The options in the form that the configuration takes; otherwise what is wrong with them.
+    pub(super) fn command_line(&self) -> Result<CommandLine, String> {
+        let per_file_ignores = self.per_file_ignores.as_deref().map(pairs).transpose()?;
+        let options = Options {
+            select: self.select.clone(),
+            ignore: self.ignore.clone(),
+            extend_select: self.extend_select.clone(),
+            per_file_ignores,
+            min_level: self.min_level,
+            min_confidence: self.min_confidence,
+            ..Options::default()
+        };
+        Ok(CommandLine { isolated: self.isolated, config: self.config.clone(), options })
+    }
+}
+
+/// Reads `a.py:KEY101,KEY102,b.py:KEY2`: an item without a pattern belongs to the pattern before it.
+fn pairs(items: &[String]) -> Result<BTreeMap<String, Vec<String>>, String> {
+    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut pattern: Option<&str> = None;
+    for item in items {
+        let selector = match item.rsplit_once(':') {
+            Some((written, selector)) => {
+                pattern = Some(written);
+                selector
+            }
+            None => item,
+        };
+        let Some(pattern) = pattern.filter(|pattern| !pattern.is_empty()) else {
+            return Err(format!("`--per-file-ignores` expects `PATTERN:RULE`, not `{item}`"));
+        };
+        out.entry(pattern.trim().to_owned()).or_default().push(selector.trim().to_owned());
+    }
+    Ok(out)
+}
+
+/// The formats of `--output-format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// With an excerpt of the source.
+    Full,
+    /// One line each.
+    Concise,
+    /// One JSON array.
+    Json,
+    /// One JSON object a line.
+    JsonLines,
+}
+
+impl From<OutputFormat> for Format {
+    fn from(format: OutputFormat) -> Self {
+        match format {
+            OutputFormat::Full => Self::Full,
+            OutputFormat::Concise => Self::Concise,
+            OutputFormat::Json => Self::Json,
+            OutputFormat::JsonLines => Self::JsonLines,
+        }
+    }
+}
+
+/// Arguments of `keylint rule`.
+#[derive(Debug, clap::Args)]
+pub struct Rule {
+    /// A rule, by code or name; without one, a list of all rules.
+    #[arg(value_name = "CODE|NAME", conflicts_with = "all")]
+    pub wanted: Option<String>,
+    /// The pages of all rules.
+    #[arg(long)]
+    pub all: bool,
+    /// How to write it.
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    pub output_format: TextOrJson,
+}
+
+/// Text for people or JSON for machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TextOrJson {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
+}
+
+/// Arguments of `keylint config`.
+#[derive(Debug, clap::Args)]
+pub struct Config {
+    /// The file or directory whose settings to show.
+    #[arg(default_value = ".")]
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub(super) selection: Selection,
+}
+
+/// Arguments of `keylint why`.
+#[derive(Debug, clap::Args)]
+pub struct Why {
+    /// The line to explain.
+    #[arg(value_name = "FILE:LINE")]
+    pub place: String,
+    #[command(flatten)]
+    pub(super) selection: Selection,
+}
+
+/// Arguments of `keylint dev`.
+#[derive(Debug, clap::Args)]
+pub struct Dev {
+    /// What to show.
+    #[command(subcommand)]
+    pub what: DevCommand,
+}
+
+/// Views of the inside.
+#[derive(Debug, Subcommand)]
+pub enum DevCommand {
+    /// The operations that a file is lowered to.
+    Ir {
+        /// The file.
+        file: PathBuf,
+    },
+    /// What the interpreter learned of a file.
+    Facts {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+/// Arguments of `keylint completions`.
+#[derive(Debug, clap::Args)]
+pub struct Completions {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}
+
+fn level_parser() -> impl clap::builder::TypedValueParser<Value = Level> {
+    use clap::builder::TypedValueParser as _;
+    PossibleValuesParser::new(["note", "warning", "error"]).map(|name| match name.as_str() {
+        "note" => Level::Note,
+        "warning" => Level::Warning,
+        _ => Level::Error,
+    })
+}
+
+fn confidence_parser() -> impl clap::builder::TypedValueParser<Value = Confidence> {
+    use clap::builder::TypedValueParser as _;
+    PossibleValuesParser::new(["low", "medium", "high"]).map(|name| match name.as_str() {
+        "low" => Confidence::Low,
+        "medium" => Confidence::Medium,
+        _ => Confidence::High,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_are_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn pairs_continue_their_pattern() {
+        let items = ["a.py:KEY101", "KEY2", "b/*:ALL"].map(str::to_owned);
+        let pairs = pairs(&items).unwrap();
+        assert_eq!(pairs["a.py"], ["KEY101", "KEY2"]);
+        assert_eq!(pairs["b/*"], ["ALL"]);
+        assert!(super::pairs(&["KEY101".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,86 @@
+//! What the commands ask of the rest of the house.
+//!
+//! **Invariant:** the commands know no other door: a test hands in findings of its own and sees all of their fate.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::config::{ConfigError, KnownRule, Resolver};
+use crate::engine::Outcome;
+use crate::finding::Level;
+
+/// A rule, as the registry describes it.
+#[derive(Clone, Debug, Serialize)]
+pub struct RuleInfo {
+    /// Its code.
+    pub code: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Other names it goes by.
+    pub aliases: &'static [String],
+    /// Its default level.
+    pub level: Level,
+    /// Whether it is off unless its code or name is selected.
+    pub opt_in: bool,
+    /// One sentence: lower case, no full stop.
+    pub summary: String,
+    /// Its page, in Markdown.
+    #[serde(rename = "explanation")]
+    pub page: String,
+}
+
+impl RuleInfo {
+    /// The rule as the configuration knows it.
+    pub fn known(&self) -> KnownRule {
+        KnownRule { code: self.code, name: self.name, aliases: self.aliases, level: self.level, opt_in: self.opt_in }
+    }
+}
+
+/// A file that is read from standard input.
+#[derive(Clone, Debug)]
+pub struct Stdin {
+    /// The name it is reported under, and whose settings it has.
+    pub filename: PathBuf,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// What to check.
+pub struct CheckRequest<'a> {
+    /// The absolute current directory.
+    pub cwd: &'a Path,
+    /// Files and directories, as given.
+    pub paths: &'a [PathBuf],
+    /// A further file from standard input.
+    pub stdin: Option<Stdin>,
+    /// Gives the settings of each file.
+    pub resolver: &'a Resolver,
+    /// Whether excluded files are left out even where they are given as such.
+    pub force_exclude: bool,
+    /// Whether results may come from and go to the cache.
+    pub use_cache: bool,
+    /// Is told how many files of how many are done.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+/// The rest of the house.
+pub trait Backend {
+    /// The rules, in the order of their codes.
+    fn rules(&self) -> Vec<RuleInfo>;
+
+    /// Checks files.
+    fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError>;
+
+    /// The files that would be checked, sorted.
+    fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError>;
+
+    /// What is believed of the keys on a 1-based row of a file; otherwise why nothing can be said.
+    fn why(&self, file: &Path, row: usize, resolver: &Resolver) -> Result<String, String>;
+
+    /// The operations that a file is lowered to.
+    fn ir(&self, file: &Path) -> Result<String, String>;
+
+    /// What the interpreter learned of a file.
+    fn facts(&self, file: &Path) -> Result<String, String>;
+}

@@ -1,0 +1,66 @@
+//! `keylint config`.
+//!
+//! **Invariant:** what is printed is what `keylint check` would use for the same path and options.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use super::args::Config;
+use super::backend::{Backend, RuleInfo};
+use super::{Failure, Status, World};
+use crate::config::{Resolver, Settings, Source};
+
+pub(super) fn run(command: &Config, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
+    let rules = backend.rules().iter().map(RuleInfo::known).collect();
+    let command_line = command.selection.command_line().map_err(Failure::Usage)?;
+    let resolver = Resolver::new(&world.cwd, rules, command_line)?;
+    let settings = if world.cwd.join(&command.path).is_dir() {
+        resolver.for_directory(&command.path)?
+    } else {
+        resolver.for_file(&command.path)?
+    };
+    print(&settings, world.stdout)?;
+    Ok(Status::Clean)
+}
+
+fn print(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "# root: {}", settings.root.display())?;
+    let source_of = |key: &str| settings.sources.get(key).unwrap_or(&Source::Default);
+    let line =
+        |out: &mut dyn Write, key: &str, value: &dyn Display| writeln!(out, "{key} = {value}  # {}", source_of(key));
+    line(out, "exclude", &list(settings.exclude()))?;
+    line(out, "roots", &list(settings.roots.iter().map(String::as_str)))?;
+    let models: Vec<String> = settings.models.iter().map(|path| path.display().to_string()).collect();
+    line(out, "models", &list(models.iter().map(String::as_str)))?;
+    line(out, "tests", &list(settings.tests().iter().map(String::as_str)))?;
+    match settings.jax_version {
+        Some(version) => line(out, "jax-version", &quoted(&version.to_string()))?,
+        None => writeln!(out, "# jax-version: not known")?,
+    }
+    line(out, "min-level", &quoted(&settings.min_level.to_string()))?;
+    line(out, "min-confidence", &quoted(&settings.min_confidence.to_string()))?;
+    let ignores: Vec<String> = settings
+        .per_file_ignores()
+        .map(|(pattern, rules)| format!("{} = {}", quoted(&pattern), list(rules.iter().map(String::as_str))))
+        .collect();
+    line(out, "per-file-ignores", &format!("{{ {} }}", ignores.join(", ")).replace("{  }", "{}"))?;
+    for key in ["select", "extend-select", "ignore", "levels"] {
+        if let Some(source) = settings.sources.get(key) {
+            writeln!(out, "# {key}: {source}")?;
+        }
+    }
+    writeln!(out, "# rules:")?;
+    for (rule, level) in settings.enabled() {
+        writeln!(out, "#   {} {} ({level})", rule.code, rule.name)?;
+    }
+    Ok(())
+}
+
+fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
+    format!("[{}]", items.map(quoted).collect::<Vec<_>>().join(", "))
+}
+
+/// A TOML string.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}

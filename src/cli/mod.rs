@@ -1,0 +1,149 @@
+//! The command line: arguments, one file per command, exit status.
+//!
+//! **Invariant:** commands speak to the world through [`World`] only, so that a test sees all a user would; the exit
+//! status is 0 when nothing is shown, 1 when findings are, 2 when the run itself failed.
+
+mod args;
+mod backend;
+mod check;
+mod completions;
+mod config;
+mod dev;
+mod house;
+mod output;
+mod rule;
+mod why;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+pub use args::{Args, Command};
+pub use backend::{Backend, CheckRequest, RuleInfo, Stdin};
+pub use house::House;
+
+use crate::config::ConfigError;
+use crate::report;
+use output::Colour;
+
+/// What a command sees of the machine it runs on.
+pub struct World<'a> {
+    /// The absolute current directory.
+    pub cwd: PathBuf,
+    /// Environment variables.
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether standard output is a terminal.
+    pub stdout_is_terminal: bool,
+    /// Whether standard error is a terminal.
+    pub stderr_is_terminal: bool,
+    /// Standard input.
+    pub stdin: &'a mut dyn Read,
+    /// Standard output.
+    pub stdout: &'a mut dyn Write,
+    /// Standard error.
+    pub stderr: &'a mut dyn Write,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Nothing shown.
+    Clean,
+    /// Findings shown.
+    Findings,
+    /// The run itself failed.
+    Failed,
+}
+
+impl Status {
+    /// The exit status of the process.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Clean => 0,
+            Self::Findings => 1,
+            Self::Failed => 2,
+        }
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// An argument is wrong, or something named by one.
+    #[error("{0}")]
+    Usage(String),
+    /// Output could not be written.
+    #[error("cannot write the output: {0}")]
+    Write(#[from] io::Error),
+}
+
+/// Runs one command.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend, world: &mut World<'_>) -> Status {
+    let args = match Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(error) => return refuse(&error, world),
+    };
+    let colour = Colour::new(args.color, world.env);
+    let result = match &args.command {
+        Command::Check(command) => check::run(command, &args, backend, world),
+        Command::Rule(command) => rule::run(command, backend, world),
+        Command::Config(command) => config::run(command, backend, world),
+        Command::Why(command) => why::run(command, backend, world),
+        Command::Dev(command) => dev::run(command, backend, world),
+        Command::Completions(command) => completions::run(command, world),
+    };
+    let status = match result {
+        Ok(status) => Ok(status),
+        // Whoever reads our output has had enough: nothing went wrong.
+        Err(Failure::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Status::Clean),
+        Err(Failure::Config(error)) => {
+            report::problem(&error, colour.on(world.stderr_is_terminal), world.stderr).map(|()| Status::Failed)
+        }
+        Err(failure) => {
+            writeln!(world.stderr, "error: {}", report::neutral(&failure.to_string())).map(|()| Status::Failed)
+        }
+    };
+    // Standard error itself may be closed; there is nobody left to tell.
+    status.unwrap_or(Status::Failed)
+}
+
+/// Prints what clap has to say: help and version are answers, anything else is a wrong argument.
+fn refuse(error: &clap::Error, world: &mut World<'_>) -> Status {
+    let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let colour = Colour::new(output::ColourChoice::Auto, world.env);
+    let (out, terminal): (&mut dyn Write, bool) =
+        if is_answer { (world.stdout, world.stdout_is_terminal) } else { (world.stderr, world.stderr_is_terminal) };
+    let text = error.render();
+    // A failed write leaves nobody to tell.
+    let _ = if colour.on(terminal) { write!(out, "{}", text.ansi()) } else { write!(out, "{text}") };
+    if is_answer { Status::Clean } else { Status::Failed }
+}
+
+/// Runs the command that the process was started with.
+pub fn main(backend: &dyn Backend) -> ExitCode {
+    let cwd = match std::env::current_dir() {
+        Ok(cwd) => cwd,
+        Err(error) => {
+            // Standard error may be closed; the status says it all the same.
+            let _ = writeln!(io::stderr(), "error: the current directory cannot be read: {error}");
+            return ExitCode::from(Status::Failed.code());
+        }
+    };
+    let mut world = World {
+        cwd,
+        env: &|name| std::env::var(name).ok(),
+        stdout_is_terminal: io::stdout().is_terminal(),
+        stderr_is_terminal: io::stderr().is_terminal(),
+        stdin: &mut io::stdin().lock(),
+        stdout: &mut io::stdout().lock(),
+        stderr: &mut io::stderr(),
+    };
+    ExitCode::from(run(std::env::args_os(), backend, &mut world).code())
+}

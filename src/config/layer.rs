@@ -1,0 +1,199 @@
+//! One source of options: a configuration file, an inline `key = value`, or the command line.
+//!
+//! **Invariant:** a layer keeps the text its options were written in, so that a mistake found later (an unknown rule, a
+//! malformed pattern) is still reported at its place.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::de::{DeTable, DeValue, Deserializer};
+
+use super::error::ConfigError;
+use super::options::Options;
+use super::settings::Source;
+use super::suggest::suggest;
+
+/// Options with where they come from.
+#[derive(Clone, Debug)]
+pub(super) struct Layer {
+    /// What kind of source this is; rows are filled in by [`Layer::source_of`].
+    source: Source,
+    /// The directory that paths and patterns are relative to.
+    pub(super) base: PathBuf,
+    /// The options.
+    pub(super) options: Options,
+    /// The file or option named in errors.
+    origin: String,
+    /// The text the options were written in.
+    text: String,
+    /// The bytes of each key and list element, by path: `select`, `select[0]`, `levels.KEY101`.
+    spans: BTreeMap<String, Range<usize>>,
+}
+
+impl Layer {
+    /// Reads a configuration file; `None` for a `pyproject.toml` without our table.
+    pub(super) fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
+        let origin = path.display().to_string();
+        let bytes =
+            fs::read(path).map_err(|error| ConfigError::of_file(&origin, format!("cannot be read: {error}")))?;
+        let is_pyproject = path.file_name().is_some_and(|name| name == "pyproject.toml");
+        // A project file that never names us is none of our business, however broken it is.
+        if is_pyproject && !bytes.windows(7).any(|word| word == b"keylint") {
+            return Ok(None);
+        }
+        let Ok(text) = String::from_utf8(bytes) else {
+            return Err(ConfigError::of_file(origin, "is not valid UTF-8"));
+        };
+        let base = path.parent().map(Path::to_owned).unwrap_or_default();
+        let source = Source::File { path: path.to_owned(), row: 0 };
+        Self::parse(origin, text, is_pyproject, base, source)
+    }
+
+    /// Parses an inline `key = value` of `--config`.
+    pub(super) fn inline(written: &str, cwd: &Path) -> Result<Self, ConfigError> {
+        let source = Source::Inline;
+        let layer = Self::parse("--config".to_owned(), written.to_owned(), false, cwd.to_owned(), source)?;
+        let Some(layer) = layer else { return Err(ConfigError::of_file("--config", "is empty")) };
+        match layer.options.extend {
+            Some(_) => Err(layer.error_at("extend", "`extend` needs a file to be relative to", None)),
+            None => Ok(layer),
+        }
+    }
+
+    /// Takes options as they were given on the command line.
+    pub(super) fn command_line(options: Options, cwd: &Path) -> Self {
+        let (mut text, mut spans) = (String::new(), BTreeMap::new());
+        // The values are written out one a line, so that an error can point at the one that is wrong.
+        let mut note = |key: String, value: &str| {
+            let start = text.len();
+            text.push_str(value);
+            spans.insert(key, start..text.len());
+            text.push('\n');
+        };
+        let lists = [
+            ("select", &options.select),
+            ("ignore", &options.ignore),
+            ("extend-select", &options.extend_select),
+            ("exclude", &options.exclude),
+        ];
+        for (key, list) in lists {
+            for (index, value) in list.iter().flatten().enumerate() {
+                note(format!("{key}[{index}]"), value);
+            }
+        }
+        for (glob, selectors) in options.per_file_ignores.iter().flatten() {
+            note(format!("per-file-ignores.{glob}"), glob);
+            for (index, value) in selectors.iter().enumerate() {
+                note(format!("per-file-ignores.{glob}[{index}]"), value);
+            }
+        }
+        let origin = "command line".to_owned();
+        Self { source: Source::CommandLine, base: cwd.to_owned(), options, origin, text, spans }
+    }
+
+    fn parse(
+        origin: String,
+        text: String,
+        is_pyproject: bool,
+        base: PathBuf,
+        source: Source,
+    ) -> Result<Option<Self>, ConfigError> {
+        let fail = |error: &toml::de::Error| {
+            let (message, help) = reword(error.message());
+            ConfigError { origin: origin.clone(), text: text.clone(), span: error.span(), message, help }
+        };
+        let document = DeTable::parse(&text).map_err(|error| fail(&error))?;
+        let ours = if is_pyproject {
+            let tool = document.into_inner().remove("tool").map(toml::Spanned::into_inner);
+            let Some(DeValue::Table(mut tool)) = tool else { return Ok(None) };
+            let Some(ours) = tool.remove("keylint") else { return Ok(None) };
+            let span = ours.span();
+            let DeValue::Table(table) = ours.into_inner() else {
+                let message = "`tool.keylint` must be a table".to_owned();
+                return Err(ConfigError { origin, text, span: Some(span), message, help: None });
+            };
+            toml::Spanned::new(span, table)
+        } else {
+            document
+        };
+        let mut spans = BTreeMap::new();
+        collect_spans("", ours.get_ref(), &mut spans);
+        let options = Options::deserialize(Deserializer::from(ours)).map_err(|error| fail(&error))?;
+        Ok(Some(Self { source, base, options, origin, text, spans }))
+    }
+
+    /// The error that stands at `key`, a path such as `select[0]`.
+    pub(super) fn error_at(&self, key: &str, message: impl Into<String>, help: Option<String>) -> ConfigError {
+        ConfigError {
+            origin: self.origin.clone(),
+            text: self.text.clone(),
+            span: self.spans.get(key).cloned(),
+            message: message.into(),
+            help,
+        }
+    }
+
+    /// Where the value of `key` was written.
+    pub(super) fn source_of(&self, key: &str) -> Source {
+        match &self.source {
+            Source::File { path, .. } => {
+                let start = self.spans.get(key).map_or(0, |span| span.start);
+                let row = self.text.get(..start).unwrap_or_default().matches('\n').count() + 1;
+                Source::File { path: path.clone(), row }
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The file the layer was read from.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.source {
+            Source::File { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+}
+
+fn collect_spans(prefix: &str, table: &DeTable<'_>, spans: &mut BTreeMap<String, Range<usize>>) {
+    for (key, value) in table {
+        let dot = if prefix.is_empty() { "" } else { "." };
+        let path = format!("{prefix}{dot}{}", key.get_ref());
+        spans.insert(path.clone(), key.span());
+        match value.get_ref() {
+            DeValue::Table(inner) => collect_spans(&path, inner, spans),
+            DeValue::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    spans.insert(format!("{path}[{index}]"), item.span());
+                }
+            }
+            _ => {
+                spans.insert(format!("{path}="), value.span());
+            }
+        }
+    }
+}
+
+/// Turns serde's wording into ours, with a suggestion in place of a list of everything that would have been accepted.
+fn reword(message: &str) -> (String, Option<String>) {
+    let first_line = message.lines().next().unwrap_or_default();
+    for (theirs, ours) in [("unknown field `", "unknown key"), ("unknown variant `", "unknown value")] {
+        let Some(rest) = first_line.strip_prefix(theirs) else { continue };
+        let Some((written, rest)) = rest.split_once('`') else { continue };
+        let accepted: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+        let help = match suggest(written, accepted.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("expected one of {}", accepted.join(", ")),
+        };
+        return (format!("{ours} `{written}`"), Some(help));
+    }
+    if let Some(found) = first_line.strip_prefix("invalid type: ")
+        && let Some((found, expected)) = found.split_once(", expected ")
+    {
+        let expected = expected.replace("a sequence", "a list").replace("a map", "a table");
+        return (format!("expected {expected}, not {found}"), None);
+    }
+    (first_line.to_owned(), None)
+}

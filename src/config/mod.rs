@@ -1,0 +1,26 @@
+//! Options as people write them, settings as the run uses them, and the search for the nearest file.
+//!
+//! Three steps, three types: [`Options`] mirror a configuration file, layers of them are resolved into [`Settings`],
+//! and [`FileSettings`] answer for one source file what becomes of a finding.
+//!
+//! **Invariant:** rules are known here as strings only ([`KnownRule`]); an option that names an unknown rule, key or
+//! value is an error that points at it, never silently dropped.
+
+mod error;
+mod jax_version;
+mod layer;
+mod options;
+mod patterns;
+mod resolver;
+mod selector;
+mod settings;
+mod suggest;
+
+pub use error::ConfigError;
+pub use jax_version::JaxVersion;
+pub use options::{Options, schema};
+pub use patterns::Patterns;
+pub use resolver::{CommandLine, Resolver};
+pub use selector::{KnownRule, Selector};
+pub use settings::{FileSettings, HiddenCounts, Judgement, Settings, Shown, Source};
+pub use suggest::suggest;

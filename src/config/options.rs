@@ -1,0 +1,89 @@
+//! The options of a configuration file, as written.
+//!
+//! **Invariant:** every key is optional and says nothing when absent; defaults belong to the resolved settings.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Confidence, Level};
+
+/// Options of keylint, as written in `keylint.toml`, `.keylint.toml` or `[tool.keylint]` of `pyproject.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(title = "keylint")]
+pub struct Options {
+    /// Rules to enable, in place of the default set: codes (`KEY101`), prefixes of codes (`KEY1`, `KEY`), names
+    /// (`key-reused`) or `ALL`. A more specific selector overrides a less specific one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub select: Option<Vec<String>>,
+    /// Rules to disable; wins over `select` and `extend-select` where both are equally specific.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignore: Option<Vec<String>>,
+    /// Rules to enable beside those selected already; opt-in rules by code or name only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extend_select: Option<Vec<String>>,
+    /// Rules to disable in the files that a pattern matches; `!` before the pattern means all other files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_file_ignores: Option<BTreeMap<String, Vec<String>>>,
+    /// Files and directories to leave out, beside the usual ones (`.git`, `.venv`, `node_modules`, …).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclude: Option<Vec<String>>,
+    /// Another configuration file to start from, relative to this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extend: Option<String>,
+    /// Package roots that mirror JAX's API, beside `jax` and `olympus`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roots: Option<Vec<String>>,
+    /// Files with models of further libraries, relative to this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub models: Option<Vec<String>>,
+    /// Patterns of test files, in place of `tests/`, `test_*.py`, `*_test.py` and `conftest.py`. In test files the
+    /// rules `KEY1xx` and `KEY402` are notes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Vec<String>>,
+    /// Levels of rules, by selector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, LevelName>>")]
+    pub levels: Option<BTreeMap<String, Level>>,
+    /// The JAX version the code runs with, such as `0.4.35`; by default read from a lock file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jax_version: Option<String>,
+    /// The lowest level that is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<LevelName>")]
+    pub min_level: Option<Level>,
+    /// The lowest confidence that is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<ConfidenceName>")]
+    pub min_confidence: Option<Confidence>,
+}
+
+/// Stands for [`Level`] in the schema, so that plain data needs to know nothing of schemas.
+#[derive(JsonSchema)]
+#[serde(rename = "Level", rename_all = "lowercase")]
+#[expect(dead_code, reason = "the schema is derived from the variants; no value is ever made")]
+enum LevelName {
+    Note,
+    Warning,
+    Error,
+}
+
+/// Stands for [`Confidence`] in the schema.
+#[derive(JsonSchema)]
+#[serde(rename = "Confidence", rename_all = "lowercase")]
+#[expect(dead_code, reason = "the schema is derived from the variants; no value is ever made")]
+enum ConfidenceName {
+    Low,
+    Medium,
+    High,
+}
+
+/// The JSON Schema of [`Options`], pretty-printed, as checked in at `keylint.schema.json`.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Options);
+    let mut text = format!("{:#}", schema.as_value());
+    text.push('\n');
+    text
+}

@@ -1,0 +1,132 @@
+//! Path patterns in the style of `.gitignore`.
+//!
+//! A pattern without an inner slash matches a path component at any depth, and what lies beneath it; one that ends in
+//! a slash matches directories only; any other is relative to the directory of the file it is written in.
+//!
+//! **Invariant:** matching reads paths only, never the file system, and knows no difference between `/` and `\`.
+
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// A list of patterns with the directory they are relative to.
+#[derive(Clone, Debug)]
+pub struct Patterns {
+    base: PathBuf,
+    written: Vec<String>,
+    set: GlobSet,
+}
+
+impl Patterns {
+    /// Compiles patterns relative to `base`; on failure, the index of the wrong one and what is wrong with it.
+    pub fn new(base: &Path, written: &[String]) -> Result<Self, (usize, String)> {
+        let mut set = GlobSetBuilder::new();
+        for (index, pattern) in written.iter().enumerate() {
+            for glob in expand(pattern) {
+                let glob = GlobBuilder::new(&glob)
+                    .literal_separator(true)
+                    .build()
+                    .map_err(|error| (index, error.kind().to_string()))?;
+                set.add(glob);
+            }
+        }
+        let set = set.build().map_err(|error| (0, error.to_string()))?;
+        Ok(Self { base: base.to_owned(), written: written.to_vec(), set })
+    }
+
+    /// Whether an absolute path matches.
+    pub fn matches(&self, path: &Path) -> bool {
+        if self.set.is_empty() {
+            return false;
+        }
+        self.set.is_match(relative(&self.base, path))
+    }
+
+    /// The patterns as written.
+    pub fn written(&self) -> &[String] {
+        &self.written
+    }
+}
+
+/// The globs that one pattern stands for.
+fn expand(pattern: &str) -> Vec<String> {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let directory = pattern.ends_with('/');
+    let trimmed = pattern.trim_end_matches('/');
+    let anchored = trimmed.contains('/');
+    let body = trimmed.trim_start_matches('/');
+    if body.is_empty() {
+        return vec!["**".to_owned()];
+    }
+    let stem = if anchored { body.to_owned() } else { format!("**/{body}") };
+    let beneath = format!("{stem}/**");
+    if directory { vec![beneath] } else { vec![stem, beneath] }
+}
+
+/// `path` as seen from `base`, or without its root where it lies elsewhere.
+fn relative(base: &Path, path: &Path) -> PathBuf {
+    match path.strip_prefix(base) {
+        Ok(inner) => inner.to_owned(),
+        Err(_) => path.components().filter(|part| matches!(part, Component::Normal(_))).collect(),
+    }
+}
+
+/// `path` made absolute in `cwd`, with `.` and `..` resolved on paper (links are not followed).
+pub(super) fn absolute(cwd: &Path, path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in cwd.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, path: &str) -> bool {
+        Patterns::new(Path::new("/p"), &[pattern.to_owned()]).unwrap().matches(Path::new(path))
+    }
+
+    #[test]
+    fn a_bare_pattern_matches_any_component() {
+        assert!(matches("test_*.py", "/p/a/test_x.py"));
+        assert!(matches("gen", "/p/a/gen/b.py"));
+        assert!(!matches("gen", "/p/a/generated/b.py"));
+        assert!(matches("gen", "/elsewhere/gen/b.py"));
+    }
+
+    #[test]
+    fn a_trailing_slash_means_directories_only() {
+        assert!(matches("tests/", "/p/a/tests/b.py"));
+        assert!(!matches("tests/", "/p/a/tests"));
+    }
+
+    #[test]
+    fn an_inner_slash_anchors_at_the_base() {
+        assert!(matches("a/*.py", "/p/a/b.py"));
+        assert!(!matches("a/*.py", "/p/c/a/b.py"));
+        assert!(!matches("a/*.py", "/p/a/c/b.py"));
+        assert!(matches("/a", "/p/a/b.py"));
+        assert!(!matches("/a", "/p/c/a/b.py"));
+        assert!(matches("**/a/b.py", "/p/c/a/b.py"));
+    }
+
+    #[test]
+    fn a_malformed_pattern_is_named_by_its_index() {
+        let error = Patterns::new(Path::new("/p"), &["ok".to_owned(), "a[".to_owned()]).unwrap_err();
+        assert_eq!(error.0, 1);
+    }
+
+    #[test]
+    fn paths_are_made_absolute_on_paper() {
+        assert_eq!(absolute(Path::new("/p/q"), Path::new("../a/./b.py")), Path::new("/p/a/b.py"));
+        assert_eq!(absolute(Path::new("/p"), Path::new("/x.py")), Path::new("/x.py"));
+    }
+}

@@ -1,0 +1,379 @@
+//! From layers of options to settings, once per directory.
+//!
+//! The nearest configuration file decides for a source file; files further up count only if it extends them. Above the
+//! file lie inline options, above those the command line.
+//!
+//! **Invariant:** equal directories give equal settings within one run, whatever order they are asked for in.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::error::ConfigError;
+use super::jax_version::{self, JaxVersion};
+use super::layer::Layer;
+use super::options::Options;
+use super::patterns::{Patterns, absolute};
+use super::selector::{KnownRule, Selector};
+use super::settings::{PerFileIgnore, RuleSetting, Settings, Source};
+use crate::finding::{Confidence, Level};
+
+/// The names of a configuration file, the strongest first.
+const FILE_NAMES: [&str; 3] = [".keylint.toml", "keylint.toml", "pyproject.toml"];
+
+/// What marks the root of a project that has no configuration.
+const PROJECT_MARKS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
+
+/// Patterns of test files, unless configured.
+const USUAL_TESTS: [&str; 4] = ["tests/", "test_*.py", "*_test.py", "conftest.py"];
+
+/// Package roots that mirror JAX's API.
+const USUAL_ROOTS: [&str; 2] = ["jax", "olympus"];
+
+/// What the command line says of the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct CommandLine {
+    /// Read no configuration file (`--isolated`).
+    pub isolated: bool,
+    /// The values of `--config`: at most one path, and any number of inline `key = value`.
+    pub config: Vec<String>,
+    /// Options given as such: `--select` and the like.
+    pub options: Options,
+}
+
+/// Finds the settings of source files.
+#[derive(Debug)]
+pub struct Resolver {
+    cwd: PathBuf,
+    rules: Vec<KnownRule>,
+    isolated: bool,
+    /// The file of `--config`, with those it extends, outermost first.
+    explicit: Option<Vec<Layer>>,
+    /// Inline options and the command line, weakest first.
+    overrides: Vec<Layer>,
+    cache: Mutex<Cache>,
+}
+
+type Resolved = Result<Arc<Settings>, ConfigError>;
+
+#[derive(Debug, Default)]
+struct Cache {
+    by_directory: BTreeMap<PathBuf, Resolved>,
+    by_root: BTreeMap<PathBuf, Resolved>,
+}
+
+impl Resolver {
+    /// A resolver for paths relative to the absolute directory `cwd`. Checks the command line's own options.
+    pub fn new(cwd: &Path, rules: Vec<KnownRule>, command_line: CommandLine) -> Result<Self, ConfigError> {
+        let mut explicit = None;
+        let mut overrides = Vec::new();
+        for written in &command_line.config {
+            let path = absolute(cwd, Path::new(written));
+            if !path.is_file() && written.contains('=') {
+                overrides.push(Layer::inline(written, cwd)?);
+            } else if command_line.isolated {
+                return Err(ConfigError::of_file("--config", "a file cannot be combined with `--isolated`"));
+            } else if explicit.is_some() {
+                return Err(ConfigError::of_file("--config", "more than one configuration file was given"));
+            } else {
+                explicit = Some(read_required(&path)?);
+            }
+        }
+        overrides.push(Layer::command_line(command_line.options, cwd));
+        let cache = Mutex::default();
+        let resolver = Self { cwd: cwd.to_owned(), rules, isolated: command_line.isolated, explicit, overrides, cache };
+        // A mistake on the command line must show even where no file is checked.
+        resolver.compile(&[], cwd)?;
+        Ok(resolver)
+    }
+
+    /// The settings of the source file at `path`.
+    pub fn for_file(&self, path: &Path) -> Result<Arc<Settings>, ConfigError> {
+        let path = absolute(&self.cwd, path);
+        self.for_directory(path.parent().unwrap_or(&self.cwd))
+    }
+
+    /// The settings of the source files directly in `dir`.
+    pub fn for_directory(&self, dir: &Path) -> Resolved {
+        let dir = absolute(&self.cwd, dir);
+        if let Some(settings) = self.cached(&dir) {
+            return settings;
+        }
+        let settings = self.resolve(&dir);
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner).by_directory.insert(dir, settings.clone());
+        settings
+    }
+
+    fn cached(&self, dir: &Path) -> Option<Resolved> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner).by_directory.get(dir).cloned()
+    }
+
+    /// Settings depend on the root alone, so that directories of one root share them.
+    fn resolve(&self, dir: &Path) -> Resolved {
+        let (layers, root) = self.locate(dir)?;
+        let cached = self.cache.lock().unwrap_or_else(PoisonError::into_inner).by_root.get(&root).cloned();
+        if let Some(settings) = cached {
+            return settings;
+        }
+        let settings = self.compile(&layers, &root).map(Arc::new);
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner).by_root.insert(root, settings.clone());
+        settings
+    }
+
+    /// The layers of files that apply in `dir`, weakest first, and the root they belong to.
+    fn locate(&self, dir: &Path) -> Result<(Vec<Layer>, PathBuf), ConfigError> {
+        if let Some(layers) = &self.explicit {
+            let root = layers.last().map_or(&self.cwd, |layer| &layer.base);
+            return Ok((layers.clone(), root.clone()));
+        }
+        if !self.isolated {
+            for ancestor in dir.ancestors() {
+                if let Some(layers) = nearest(ancestor)? {
+                    return Ok((layers, ancestor.to_owned()));
+                }
+            }
+        }
+        let marked = dir.ancestors().find(|dir| PROJECT_MARKS.iter().any(|mark| dir.join(mark).exists()));
+        Ok((Vec::new(), marked.unwrap_or(&self.cwd).to_owned()))
+    }
+
+    /// Resolves `layers`, weakest first, and the overrides above them.
+    fn compile(&self, layers: &[Layer], root: &Path) -> Result<Settings, ConfigError> {
+        let layers: Vec<&Layer> = layers.iter().chain(&self.overrides).collect();
+        let mut sources = BTreeMap::new();
+        let roots = Self::roots(&layers, &mut sources);
+        let jax_version = self.jax_version(&layers, root, &roots, &mut sources)?;
+        let last_models = last(&layers, "models", &mut sources, |options| options.models.as_ref());
+        let min_level = last(&layers, "min-level", &mut sources, |options| options.min_level.as_ref());
+        let min_confidence = last(&layers, "min-confidence", &mut sources, |options| options.min_confidence.as_ref());
+        Ok(Settings {
+            root: root.to_owned(),
+            models: last_models
+                .map(|(layer, models)| models.iter().map(|path| absolute(&layer.base, Path::new(path))).collect())
+                .unwrap_or_default(),
+            min_level: min_level.map_or(Level::Warning, |(_, level)| *level),
+            min_confidence: min_confidence.map_or(Confidence::Medium, |(_, confidence)| *confidence),
+            rules: self.rules(&layers, &mut sources)?,
+            per_file_ignores: self.per_file_ignores(&layers, &mut sources)?,
+            exclude: excludes(&layers, &mut sources)?,
+            tests: tests(&layers, root, &mut sources)?,
+            cwd: self.cwd.clone(),
+            roots,
+            jax_version,
+            sources,
+        })
+    }
+
+    fn roots(layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Vec<String> {
+        let mut roots: Vec<String> = USUAL_ROOTS.map(str::to_owned).to_vec();
+        if let Some((_, more)) = last(layers, "roots", sources, |options| options.roots.as_ref()) {
+            let fresh: Vec<String> = more.iter().filter(|root| !roots.contains(root)).cloned().collect();
+            roots.extend(fresh);
+        }
+        roots
+    }
+
+    fn jax_version(
+        &self,
+        layers: &[&Layer],
+        root: &Path,
+        roots: &[String],
+        sources: &mut BTreeMap<&'static str, Source>,
+    ) -> Result<Option<JaxVersion>, ConfigError> {
+        if let Some((layer, written)) = last(layers, "jax-version", sources, |options| options.jax_version.as_ref()) {
+            return JaxVersion::parse(written).map(Some).ok_or_else(|| {
+                let message = format!("`{written}` is not a version");
+                layer.error_at("jax-version=", message, Some("write it as `0.4.35`".to_owned()))
+            });
+        }
+        if self.isolated {
+            return Ok(None);
+        }
+        Ok(jax_version::find(root, roots).map(|(version, path)| {
+            sources.insert("jax-version", Source::Lock(path));
+            version
+        }))
+    }
+
+    fn selectors(&self, layer: &Layer, key: &str, list: Option<&Vec<String>>) -> Result<Vec<Selector>, ConfigError> {
+        let list = list.map(Vec::as_slice).unwrap_or_default();
+        list.iter()
+            .enumerate()
+            .map(|(index, written)| self.selector(layer, &format!("{key}[{index}]"), written))
+            .collect()
+    }
+
+    fn selector(&self, layer: &Layer, key: &str, written: &str) -> Result<Selector, ConfigError> {
+        Selector::parse(written, &self.rules).map_err(|near| {
+            let help = near.map(|near| format!("did you mean `{near}`?"));
+            let help = help.unwrap_or_else(|| "`keylint rule --all` lists the rules".to_owned());
+            layer.error_at(key, format!("unknown rule `{written}`"), Some(help))
+        })
+    }
+
+    /// Which rules are on, and at which level. Each layer that has `select` starts afresh; its `extend-select` and
+    /// `ignore`, and those of the layers above, then change the set, narrow selectors after wide ones.
+    fn rules(
+        &self,
+        layers: &[&Layer],
+        sources: &mut BTreeMap<&'static str, Source>,
+    ) -> Result<BTreeMap<&'static str, RuleSetting>, ConfigError> {
+        let setting = |rule: &KnownRule| RuleSetting { rule: *rule, enabled: !rule.opt_in, named: false, level: None };
+        let mut rules: BTreeMap<_, _> = self.rules.iter().map(|rule| (rule.code, setting(rule))).collect();
+        for layer in layers {
+            let select = self.selectors(layer, "select", layer.options.select.as_ref())?;
+            let extend = self.selectors(layer, "extend-select", layer.options.extend_select.as_ref())?;
+            let ignore = self.selectors(layer, "ignore", layer.options.ignore.as_ref())?;
+            if layer.options.select.is_some() {
+                for setting in rules.values_mut() {
+                    setting.enabled = false;
+                }
+            }
+            let on = select.iter().chain(&extend).map(|selector| (selector, true));
+            let mut changes: Vec<(&Selector, bool)> =
+                on.chain(ignore.iter().map(|selector| (selector, false))).collect();
+            // The sort is stable: where both are equally narrow, `ignore` comes after `select` and wins.
+            changes.sort_by_key(|(selector, _)| selector.specificity());
+            for (selector, enabled) in changes {
+                let meant =
+                    |rule: &KnownRule| if enabled { selector.enables(rule) } else { selector.covers(rule.code) };
+                rules.values_mut().filter(|setting| meant(&setting.rule)).for_each(|setting| setting.enabled = enabled);
+            }
+            if layer.source_of("select") == Source::CommandLine {
+                for setting in rules.values_mut() {
+                    setting.named = select.contains(&Selector::Rule(setting.rule.code));
+                }
+            }
+            let mut levels = Vec::new();
+            for (written, level) in layer.options.levels.iter().flatten() {
+                levels.push((self.selector(layer, &format!("levels.{written}"), written)?, *level));
+            }
+            levels.sort_by_key(|(selector, _)| selector.specificity());
+            for (selector, level) in levels {
+                let covered = rules.values_mut().filter(|setting| selector.covers(setting.rule.code));
+                covered.for_each(|setting| setting.level = Some(level));
+            }
+            let written = [
+                ("select", layer.options.select.is_some()),
+                ("extend-select", layer.options.extend_select.is_some()),
+                ("ignore", layer.options.ignore.is_some()),
+                ("levels", layer.options.levels.is_some()),
+            ];
+            for (key, _) in written.into_iter().filter(|(_, is_written)| *is_written) {
+                sources.insert(key, layer.source_of(key));
+            }
+        }
+        Ok(rules)
+    }
+
+    fn per_file_ignores(
+        &self,
+        layers: &[&Layer],
+        sources: &mut BTreeMap<&'static str, Source>,
+    ) -> Result<Vec<PerFileIgnore>, ConfigError> {
+        let mut out = Vec::new();
+        for layer in layers {
+            for (written, selectors) in layer.options.per_file_ignores.iter().flatten() {
+                let key = format!("per-file-ignores.{written}");
+                let negated = written.starts_with('!');
+                let pattern = written.strip_prefix('!').unwrap_or(written).to_owned();
+                let pattern = Patterns::new(&layer.base, &[pattern])
+                    .map_err(|(_, message)| layer.error_at(&key, malformed(&message), None))?;
+                let selectors = self.selectors(layer, &key, Some(selectors))?;
+                out.push(PerFileIgnore { pattern, negated, selectors });
+                sources.insert("per-file-ignores", layer.source_of("per-file-ignores"));
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The strongest layer that sets a key, with the value it gives.
+fn last<'a, T>(
+    layers: &[&'a Layer],
+    key: &'static str,
+    sources: &mut BTreeMap<&'static str, Source>,
+    get: impl Fn(&'a Options) -> Option<&'a T>,
+) -> Option<(&'a Layer, &'a T)> {
+    let found = layers.iter().rev().find_map(|layer| get(&layer.options).map(|value| (*layer, value)));
+    sources.insert(key, found.map_or(Source::Default, |(layer, _)| layer.source_of(key)));
+    found
+}
+
+/// Excludes add up: a file that extends another must not bring back what that one leaves out.
+fn excludes(layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Result<Vec<Patterns>, ConfigError> {
+    let mut out = Vec::new();
+    sources.insert("exclude", Source::Default);
+    for layer in layers {
+        if let Some(written) = &layer.options.exclude {
+            out.push(patterns(layer, "exclude", written)?);
+            sources.insert("exclude", layer.source_of("exclude"));
+        }
+    }
+    Ok(out)
+}
+
+fn tests(
+    layers: &[&Layer],
+    root: &Path,
+    sources: &mut BTreeMap<&'static str, Source>,
+) -> Result<Patterns, ConfigError> {
+    match last(layers, "tests", sources, |options| options.tests.as_ref()) {
+        Some((layer, written)) => patterns(layer, "tests", written),
+        None => Patterns::new(root, &USUAL_TESTS.map(str::to_owned))
+            .map_err(|(_, message)| ConfigError::of_file("tests", message)),
+    }
+}
+
+fn patterns(layer: &Layer, key: &str, written: &[String]) -> Result<Patterns, ConfigError> {
+    Patterns::new(&layer.base, written)
+        .map_err(|(index, message)| layer.error_at(&format!("{key}[{index}]"), malformed(&message), None))
+}
+
+fn malformed(message: &str) -> String {
+    format!("malformed pattern: {message}")
+}
+
+/// The configuration of a directory itself, with what it extends, weakest first.
+fn nearest(dir: &Path) -> Result<Option<Vec<Layer>>, ConfigError> {
+    for name in FILE_NAMES {
+        let path = dir.join(name);
+        if path.is_file()
+            && let Some(layer) = Layer::read(&path)?
+        {
+            return with_extended(layer).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn read_required(path: &Path) -> Result<Vec<Layer>, ConfigError> {
+    match Layer::read(path)? {
+        Some(layer) => with_extended(layer),
+        None => Err(ConfigError::of_file(path.display().to_string(), "has no `[tool.keylint]` table")),
+    }
+}
+
+/// Follows `extend` from `layer`; the result is ordered weakest first.
+fn with_extended(layer: Layer) -> Result<Vec<Layer>, ConfigError> {
+    let mut chain = vec![layer];
+    while let Some((current, written)) =
+        chain.last().and_then(|layer| layer.options.extend.clone().map(|written| (layer, written)))
+    {
+        let path = absolute(&current.base, Path::new(&written));
+        if chain.iter().any(|layer| layer.path() == Some(path.as_path())) {
+            return Err(current.error_at("extend=", "extends itself, directly or through other files", None));
+        }
+        if !path.is_file() {
+            let message = format!("`{}` is not a file", path.display());
+            return Err(current.error_at("extend=", message, None));
+        }
+        let Some(next) = Layer::read(&path)? else {
+            let message = format!("`{}` has no `[tool.keylint]` table", path.display());
+            return Err(current.error_at("extend=", message, None));
+        };
+        chain.push(next);
+    }
+    chain.reverse();
+    Ok(chain)
+}

@@ -1,0 +1,89 @@
+//! How options name rules: by code, by a prefix of codes, by name, or all of them.
+//!
+//! **Invariant:** a selector that parsed covers at least one known rule.
+
+use super::suggest::suggest;
+use crate::finding::Level;
+
+/// What the configuration needs to know of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownRule {
+    /// Its code, such as `KEY101`.
+    pub code: &'static str,
+    /// Its name, such as `key-reused`.
+    pub name: &'static str,
+    /// Other names it goes by.
+    pub aliases: &'static [String],
+    /// Its default level.
+    pub level: Level,
+    /// Whether it is off unless its code or name is selected.
+    pub opt_in: bool,
+}
+
+impl KnownRule {
+    /// Whether `written` is its code or one of its names.
+    pub fn is_called(&self, written: &str) -> bool {
+        self.code == written || self.name == written || self.aliases.iter().any(|alias| alias == written)
+    }
+}
+
+/// A selector of rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selector {
+    /// Every rule; switches off opt-in ones, but not on.
+    All,
+    /// The rules whose codes start with this; switches off opt-in ones, but not on.
+    Prefix(String),
+    /// The one rule with this code.
+    Rule(&'static str),
+}
+
+impl Selector {
+    /// Parses `written`; on failure, the nearest selector that exists.
+    pub fn parse(written: &str, rules: &[KnownRule]) -> Result<Self, Option<String>> {
+        if written == "ALL" {
+            return Ok(Self::All);
+        }
+        if let Some(rule) = rules.iter().find(|rule| rule.is_called(written)) {
+            return Ok(Self::Rule(rule.code));
+        }
+        if written.starts_with("KEY") && rules.iter().any(|rule| rule.code.starts_with(written)) {
+            return Ok(Self::Prefix(written.to_owned()));
+        }
+        let words = rules.iter().flat_map(|rule| [rule.code, rule.name]).chain(["ALL"]);
+        Err(suggest(written, words).map(str::to_owned))
+    }
+
+    /// Whether the rule with this code is meant.
+    pub fn covers(&self, code: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Prefix(prefix) => code.starts_with(prefix.as_str()),
+            Self::Rule(rule) => *rule == code,
+        }
+    }
+
+    /// Whether selecting this enables the rule.
+    pub(super) fn enables(&self, rule: &KnownRule) -> bool {
+        self.covers(rule.code) && (!rule.opt_in || matches!(self, Self::Rule(_)))
+    }
+
+    /// How narrow the selector is; the narrower of two that cover a rule decides.
+    pub fn specificity(&self) -> usize {
+        match self {
+            Self::All => 0,
+            Self::Prefix(prefix) => prefix.len(),
+            Self::Rule(_) => usize::MAX,
+        }
+    }
+}
+
+impl std::fmt::Display for Selector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::All => "ALL",
+            Self::Prefix(prefix) => prefix,
+            Self::Rule(code) => code,
+        })
+    }
+}

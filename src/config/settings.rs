@@ -1,0 +1,249 @@
+//! Settings as the run uses them, and what they make of a finding.
+//!
+//! **Invariant:** a judgement depends on the settings, the file's path and the finding's own data, on nothing else.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::jax_version::JaxVersion;
+use super::patterns::{Patterns, absolute};
+use super::selector::{KnownRule, Selector};
+use crate::finding::{Confidence, Finding, Level};
+
+/// Where the value of a setting comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Nobody set it.
+    Default,
+    /// A configuration file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The 1-based row of the key.
+        row: usize,
+    },
+    /// An inline `key = value` of `--config`.
+    Inline,
+    /// An option of the command line.
+    CommandLine,
+    /// A lock file or a list of requirements.
+    Lock(PathBuf),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { path, row } => write!(f, "{}:{row}", path.display()),
+            Self::Inline => f.write_str("--config"),
+            Self::CommandLine => f.write_str("command line"),
+            Self::Lock(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// What the settings say of one rule.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RuleSetting {
+    /// The rule.
+    pub(super) rule: KnownRule,
+    /// Whether it is selected.
+    pub(super) enabled: bool,
+    /// Whether `--select` named it itself, by code or name.
+    pub(super) named: bool,
+    /// The level that `levels` gives it.
+    pub(super) level: Option<Level>,
+}
+
+/// Rules to ignore in some files.
+#[derive(Clone, Debug)]
+pub(super) struct PerFileIgnore {
+    pub(super) pattern: Patterns,
+    pub(super) negated: bool,
+    pub(super) selectors: Vec<Selector>,
+}
+
+/// Settings of one project directory, resolved.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The directory of the configuration file, or of the project; absolute.
+    pub root: PathBuf,
+    /// The package roots that mirror JAX's API.
+    pub roots: Vec<String>,
+    /// Files with models of further libraries; absolute.
+    pub models: Vec<PathBuf>,
+    /// The JAX version the code runs with, where it is known.
+    pub jax_version: Option<JaxVersion>,
+    /// The lowest level that is shown.
+    pub min_level: Level,
+    /// The lowest confidence that is shown.
+    pub min_confidence: Confidence,
+    /// Where each setting comes from, by its key in a configuration file.
+    pub sources: BTreeMap<&'static str, Source>,
+    pub(super) cwd: PathBuf,
+    pub(super) rules: BTreeMap<&'static str, RuleSetting>,
+    pub(super) per_file_ignores: Vec<PerFileIgnore>,
+    pub(super) exclude: Vec<Patterns>,
+    pub(super) tests: Patterns,
+}
+
+impl Settings {
+    /// Whether the rule runs at all; per-file ignores may still silence it.
+    pub fn is_enabled(&self, code: &str) -> bool {
+        is_always_on(code) || self.rules.get(code).is_some_and(|setting| setting.enabled)
+    }
+
+    /// Whether the configuration leaves a file or directory out. The usual directories (`.git`, `.venv`, …) are never
+    /// looked into in the first place.
+    pub fn is_excluded(&self, path: &Path) -> bool {
+        let path = absolute(&self.cwd, path);
+        self.exclude.iter().any(|patterns| patterns.matches(&path))
+    }
+
+    /// The settings as they apply to one file.
+    pub fn for_file(&self, path: &Path) -> FileSettings<'_> {
+        let path = absolute(&self.cwd, path);
+        let ignored = self
+            .per_file_ignores
+            .iter()
+            .filter(|ignore| ignore.pattern.matches(&path) != ignore.negated)
+            .flat_map(|ignore| &ignore.selectors)
+            .collect();
+        FileSettings { settings: self, is_test: self.tests.matches(&path), ignored }
+    }
+
+    /// The enabled rules and the level each has, by code.
+    pub fn enabled(&self) -> impl Iterator<Item = (KnownRule, Level)> + '_ {
+        let enabled = self.rules.values().filter(|setting| self.is_enabled(setting.rule.code));
+        enabled.map(|setting| (setting.rule, setting.level.unwrap_or(setting.rule.level)))
+    }
+
+    /// The patterns of test files, as written.
+    pub fn tests(&self) -> &[String] {
+        self.tests.written()
+    }
+
+    /// The patterns of files left out, as written.
+    pub fn exclude(&self) -> impl Iterator<Item = &str> {
+        self.exclude.iter().flat_map(Patterns::written).map(String::as_str)
+    }
+
+    /// The per-file ignores, as pattern and the rules it silences.
+    pub fn per_file_ignores(&self) -> impl Iterator<Item = (String, Vec<String>)> + '_ {
+        self.per_file_ignores.iter().map(|ignore| {
+            let sign = if ignore.negated { "!" } else { "" };
+            let pattern = ignore.pattern.written().first().map_or("", String::as_str);
+            (format!("{sign}{pattern}"), ignore.selectors.iter().map(ToString::to_string).collect())
+        })
+    }
+}
+
+/// What becomes of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The level after overrides and the demotion in test files.
+    pub level: Level,
+    /// Whether it is shown, and if not, why.
+    pub shown: Shown,
+}
+
+/// Whether a finding is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// It is.
+    Yes,
+    /// Its rule is not selected for this file.
+    Unselected,
+    /// Its level is below the least shown.
+    BelowLevel,
+    /// Its confidence is below the least shown.
+    BelowConfidence,
+}
+
+/// The settings as they apply to one file.
+#[derive(Clone, Debug)]
+pub struct FileSettings<'a> {
+    settings: &'a Settings,
+    is_test: bool,
+    ignored: Vec<&'a Selector>,
+}
+
+impl FileSettings<'_> {
+    /// Whether the file is a test file.
+    pub fn is_test(&self) -> bool {
+        self.is_test
+    }
+
+    /// Whether the rule's findings count in this file.
+    pub fn is_selected(&self, code: &str) -> bool {
+        let ignored = self.ignored.iter().any(|selector| selector.covers(code));
+        is_always_on(code) || (self.settings.is_enabled(code) && !ignored)
+    }
+
+    /// What becomes of a finding of this file.
+    pub fn judge(&self, finding: &Finding) -> Judgement {
+        let setting = self.settings.rules.get(finding.code);
+        let level = self.level(finding, setting);
+        let named = setting.is_some_and(|setting| setting.named);
+        let shown = if !self.is_selected(finding.code) {
+            Shown::Unselected
+        } else if level < self.settings.min_level && !named && !is_always_on(finding.code) {
+            Shown::BelowLevel
+        } else if finding.confidence < self.settings.min_confidence {
+            Shown::BelowConfidence
+        } else {
+            Shown::Yes
+        };
+        Judgement { level, shown }
+    }
+
+    fn level(&self, finding: &Finding, setting: Option<&RuleSetting>) -> Level {
+        if self.is_test && is_note_in_tests(finding.code) {
+            return Level::Note;
+        }
+        match setting {
+            // The rule itself lowered this finding below its level: an override may lower it further, not raise it.
+            Some(RuleSetting { rule, level: Some(level), .. }) if finding.level < rule.level => {
+                finding.level.min(*level)
+            }
+            Some(RuleSetting { level: Some(level), .. }) => *level,
+            _ => finding.level,
+        }
+    }
+}
+
+/// Findings that are not shown, counted by the option that would show them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HiddenCounts {
+    /// Below the least level shown, by level.
+    pub by_level: BTreeMap<Level, usize>,
+    /// Of a level that is shown, but below the least confidence shown, by confidence.
+    pub by_confidence: BTreeMap<Confidence, usize>,
+}
+
+impl HiddenCounts {
+    /// Counts a finding that was judged; one that is shown, or not selected, counts for nothing.
+    pub fn add(&mut self, finding: &Finding, judgement: Judgement) {
+        match judgement.shown {
+            Shown::Yes | Shown::Unselected => {}
+            Shown::BelowLevel => *self.by_level.entry(judgement.level).or_default() += 1,
+            Shown::BelowConfidence => *self.by_confidence.entry(finding.confidence).or_default() += 1,
+        }
+    }
+
+    /// Whether nothing is hidden.
+    pub fn is_empty(&self) -> bool {
+        self.by_level.is_empty() && self.by_confidence.is_empty()
+    }
+}
+
+/// Findings that say a file was not checked. Hiding them would pass the file off as clean.
+fn is_always_on(code: &str) -> bool {
+    matches!(code, "KEY001" | "KEY004" | "KEY005")
+}
+
+/// In tests, reusing a key is often the point: the same numbers twice, to be compared.
+fn is_note_in_tests(code: &str) -> bool {
+    (code.starts_with("KEY1") && code.len() == 6) || code == "KEY402"
+}

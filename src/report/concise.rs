@@ -1,0 +1,28 @@
+//! The `concise` format: `path:row:column: CODE [level] message`.
+//!
+//! **Invariant:** exactly one line per finding.
+
+use std::io::{self, Write};
+
+use super::Report;
+use super::neutral::neutral;
+use crate::finding::Level;
+
+pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
+    for finding in report.findings() {
+        let message = neutral(finding.message.lines().next().unwrap_or_default());
+        let locus = report.locus(finding.primary);
+        let (code, level) = (finding.code, finding.level);
+        if colour {
+            let hue = match level {
+                Level::Note => 36,
+                Level::Warning => 33,
+                Level::Error => 31,
+            };
+            writeln!(out, "\u{1b}[1m{locus}\u{1b}[0m: \u{1b}[1;{hue}m{code}\u{1b}[0m [{level}] {message}")?;
+        } else {
+            writeln!(out, "{locus}: {code} [{level}] {message}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! Findings for people and machines.
+//!
+//! **Invariant:** whatever is printed is inert: control and bidirectional characters of paths, messages and sources
+//! reach no terminal, and no line is longer than a screen or two. Machine formats hold the findings shown, nothing else.
+
+mod concise;
+mod excerpt;
+mod full;
+mod json;
+mod neutral;
+mod summary;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::config::HiddenCounts;
+use crate::finding::{Finding, Place};
+use crate::text::{FileId, LineColumn, LineIndex};
+
+pub use excerpt::problem;
+pub use neutral::{neutral, neutral_line};
+pub use summary::{statistics, statistics_json, summary};
+
+/// Gives path and text of the files that findings speak of.
+pub trait FileTable {
+    /// The path as given.
+    fn path(&self, file: FileId) -> &Path;
+    /// The decoded text.
+    fn text(&self, file: FileId) -> &str;
+}
+
+/// How findings are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// With an excerpt of the source, for people.
+    Full,
+    /// One line each, for people.
+    Concise,
+    /// One JSON array.
+    Json,
+    /// One JSON object a line.
+    JsonLines,
+}
+
+impl Format {
+    /// Whether it is meant for people, and ends in a summary.
+    pub fn is_for_people(self) -> bool {
+        matches!(self, Self::Full | Self::Concise)
+    }
+}
+
+/// The findings shown, in order, with what is needed to place them.
+pub struct Report<'a> {
+    files: &'a dyn FileTable,
+    findings: Vec<&'a Finding>,
+    hidden: &'a HiddenCounts,
+    lines: BTreeMap<FileId, LineIndex>,
+}
+
+impl<'a> Report<'a> {
+    /// A report of the findings shown; sorts them by file, row, column and code.
+    pub fn new(
+        files: &'a dyn FileTable,
+        findings: impl IntoIterator<Item = &'a Finding>,
+        hidden: &'a HiddenCounts,
+    ) -> Self {
+        let mut findings: Vec<&Finding> = findings.into_iter().collect();
+        findings.sort_by(|a, b| {
+            let key = |finding: &Finding| (finding.primary.span.start, finding.code, finding.primary.span.end);
+            let (left, right) = (files.path(a.primary.file), files.path(b.primary.file));
+            left.cmp(right).then_with(|| key(a).cmp(&key(b))).then_with(|| a.message.cmp(&b.message))
+        });
+        let mut lines = BTreeMap::new();
+        for finding in &findings {
+            let labels = finding.related.iter().chain(&finding.flow).map(|label| label.place.file);
+            for file in labels.chain([finding.primary.file]) {
+                lines.entry(file).or_insert_with(|| LineIndex::new(files.text(file)));
+            }
+        }
+        Self { files, findings, hidden, lines }
+    }
+
+    /// The findings, in the order of the report.
+    pub fn findings(&self) -> &[&'a Finding] {
+        &self.findings
+    }
+
+    /// Writes the findings; for people without the summary, which [`summary()`] gives.
+    pub fn write(&self, format: Format, colour: bool, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::Full => full::write(self, colour, out),
+            Format::Concise => concise::write(self, colour, out),
+            Format::Json => json::write_array(self, out),
+            Format::JsonLines => json::write_lines(self, out),
+        }
+    }
+
+    fn text(&self, file: FileId) -> &'a str {
+        self.files.text(file)
+    }
+
+    fn filename(&self, file: FileId) -> String {
+        self.files.path(file).display().to_string()
+    }
+
+    fn start(&self, place: Place) -> LineColumn {
+        self.position(place.file, place.span.start)
+    }
+
+    fn end(&self, place: Place) -> LineColumn {
+        self.position(place.file, place.span.end)
+    }
+
+    fn position(&self, file: FileId, offset: u32) -> LineColumn {
+        match self.lines.get(&file) {
+            Some(lines) => lines.line_column(self.text(file), offset),
+            None => LineColumn { row: 1, column: 1 },
+        }
+    }
+
+    /// `path:row:column`, fit for a terminal.
+    fn locus(&self, place: Place) -> String {
+        let LineColumn { row, column } = self.start(place);
+        format!("{}:{row}:{column}", neutral(&self.filename(place.file)))
+    }
+}
+
+impl FileTable for crate::engine::FileTable {
+    fn path(&self, file: FileId) -> &Path {
+        self.path(file)
+    }
+
+    fn text(&self, file: FileId) -> &str {
+        self.text(file)
+    }
+}

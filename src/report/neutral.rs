@@ -1,0 +1,117 @@
+//! Text made inert for terminals and for readers of raw JSON.
+//!
+//! **Invariant:** the result holds no character that moves the cursor, reorders its neighbours or is invisible, save
+//! the tabs of source lines.
+
+use std::fmt::Write;
+
+/// How much of a message or path is printed.
+const LONGEST: usize = 600;
+
+/// `text` on one line, with dangerous characters made visible, cut where it is too long to read.
+pub fn neutral(text: &str) -> String {
+    let mut out = String::with_capacity(text.len().min(LONGEST));
+    for (index, c) in text.chars().enumerate() {
+        if index == LONGEST {
+            out.push('…');
+            break;
+        }
+        match c {
+            '\t' | '\n' => out.push(' '),
+            '\r' => {}
+            c => push(&mut out, c),
+        }
+    }
+    out
+}
+
+/// A text of several lines with dangerous characters made visible; tabs and line ends stay.
+pub fn neutral_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\n' { out.push('\n') } else { push(&mut out, c) }
+    }
+    out
+}
+
+/// Appends `c`, or what stands for it.
+pub(super) fn push(out: &mut String, c: char) {
+    match c {
+        '\t' => out.push('\t'),
+        '\u{7f}' => out.push('\u{2421}'),
+        // The control pictures stand in the order of the characters that they show.
+        c if u32::from(c) < 0x20 => out.extend(char::from_u32(0x2400 + u32::from(c))),
+        c if is_dangerous(c) => out.extend(c.escape_unicode()),
+        c => out.push(c),
+    }
+}
+
+/// Escapes dangerous characters in JSON text. They can stand within strings only, where an escape means the same.
+pub(super) fn escape_json(json: &str) -> String {
+    if !json.chars().any(is_dangerous) {
+        return json.to_owned();
+    }
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_dangerous(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Characters beyond ASCII's controls that a terminal may obey, or that reorder or hide text.
+fn is_dangerous(c: char) -> bool {
+    matches!(c,
+        '\u{7f}'..='\u{9f}'
+        | '\u{ad}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'
+        | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn controls_become_pictures_and_the_rest_escapes() {
+        assert_eq!(neutral("a\u{1b}[31mb\u{7f}\u{202e}c\td\ne"), "a␛[31mb␡\\u{202e}c d e");
+        assert_eq!(neutral("é漢😀"), "é漢😀");
+    }
+
+    #[test]
+    fn long_messages_are_cut() {
+        assert_eq!(neutral(&"é".repeat(10_000)).chars().count(), LONGEST + 1);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_dangerous_is_left(text in any::<String>()) {
+            let out = neutral(&text);
+            prop_assert!(!out.chars().any(|c| c.is_control() || is_dangerous(c)));
+        }
+
+        #[test]
+        fn escaped_json_means_the_same(text in any::<String>()) {
+            let json = serde_json::to_string(&text).unwrap();
+            let escaped = escape_json(&json);
+            prop_assert!(!escaped.chars().any(is_dangerous));
+            prop_assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The line that ends a report for people, and the counts per rule.
+//!
+//! **Invariant:** what is hidden is always counted, together with the options that would show it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::Report;
+use crate::config::HiddenCounts;
+use crate::finding::Level;
+
+/// One sentence: what was found and what is hidden.
+pub fn summary(report: &Report<'_>) -> String {
+    let mut counts: BTreeMap<Level, usize> = BTreeMap::new();
+    for finding in report.findings() {
+        *counts.entry(finding.level).or_default() += 1;
+    }
+    let found: Vec<String> = counts.iter().rev().map(|(level, count)| counted(*count, &level.to_string())).collect();
+    let mut line =
+        if found.is_empty() { "All checks passed".to_owned() } else { format!("Found {}", found.join(", ")) };
+    if !report.hidden.is_empty() {
+        line.push_str(" (");
+        line.push_str(&hidden(report.hidden));
+        line.push(')');
+    }
+    line.push('.');
+    line
+}
+
+fn hidden(hidden: &HiddenCounts) -> String {
+    let levels = hidden.by_level.iter().rev().map(|(level, count)| counted(*count, &level.to_string()));
+    let confidences = hidden
+        .by_confidence
+        .iter()
+        .rev()
+        .map(|(confidence, count)| counted(*count, &format!("{confidence}-confidence finding")));
+    let parts: Vec<String> = levels.chain(confidences).collect();
+    let mut options = String::new();
+    if let Some((level, _)) = hidden.by_level.first_key_value() {
+        let _ = write!(options, "--min-level {level}");
+    }
+    // A note may also be of low confidence, but then the level hid it first; nothing more is known of it here.
+    if let Some((confidence, _)) = hidden.by_confidence.first_key_value() {
+        let gap = if options.is_empty() { "" } else { " " };
+        let _ = write!(options, "{gap}--min-confidence {confidence}");
+    }
+    let total: usize = hidden.by_level.values().chain(hidden.by_confidence.values()).sum();
+    let them = if total == 1 { "it" } else { "them" };
+    format!("{} hidden; {options} shows {them}", listed(&parts))
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+fn listed(parts: &[String]) -> String {
+    match parts {
+        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => parts.join(""),
+    }
+}
+
+/// Findings shown per rule, the most frequent first.
+fn per_rule<'a>(report: &Report<'a>) -> Vec<(&'a str, &'a str, usize)> {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for finding in report.findings() {
+        *counts.entry((finding.code, finding.name)).or_default() += 1;
+    }
+    let mut rules: Vec<_> = counts.into_iter().map(|((code, name), count)| (code, name, count)).collect();
+    rules.sort_by(|a, b| b.2.cmp(&a.2).then(a.0.cmp(b.0)));
+    rules
+}
+
+/// A table of findings per rule.
+pub fn statistics(report: &Report<'_>) -> String {
+    let rules = per_rule(report);
+    let width = rules.first().map_or(0, |(_, _, count)| count.to_string().len());
+    rules.iter().fold(String::new(), |mut out, (code, name, count)| {
+        let _ = writeln!(out, "{count:>width$}  {code}  {name}");
+        out
+    })
+}
+
+/// Findings per rule as JSON.
+pub fn statistics_json(report: &Report<'_>) -> String {
+    let rules: Vec<_> = per_rule(report)
+        .into_iter()
+        .map(|(code, name, count)| serde_json::json!({"code": code, "name": name, "count": count}))
+        .collect();
+    format!("{:#}\n", serde_json::Value::Array(rules))
+}

@@ -1,0 +1,32 @@
+//! What the rules about key buffers have in common: origin, and words for the key's kind.
+//!
+//! **Invariant:** a message claims an exception only where the program raises at that very operation.
+
+use crate::analysis::facts::{BufferOp, BufferUse, Facts, KeyKind};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::wording::{self, Text};
+
+/// The uses whose operation is one of `ops`.
+pub(super) fn find<'a>(facts: &'a Facts, ops: &[BufferOp]) -> Vec<&'a BufferUse> {
+    facts.buffers.iter().filter(|used| ops.contains(&used.op)).collect()
+}
+
+/// The finding for a use of a key's buffer.
+pub(super) fn finding(rule: &Rule, hit: &BufferUse, text: Text) -> Finding {
+    let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
+    let origin = wording::origin(hit.origin.as_ref());
+    wording::relate(&mut finding, origin.iter().cloned());
+    finding.flow = origin.into_iter().chain([wording::label(hit.place, finding.label.clone())]).collect();
+    finding
+}
+
+/// "a raw key", "a typed key", "a key".
+pub(super) fn a_key(kind: KeyKind) -> &'static str {
+    match kind {
+        KeyKind::Typed => "a typed key",
+        KeyKind::Raw => "a raw key",
+        KeyKind::Unknown => "a key",
+    }
+}

@@ -1,0 +1,45 @@
+//! KEY106: a function captures a key and consumes it at every call.
+//!
+//! **Invariant:** reported only where no second call is in sight; a second call in sight is a reuse.
+
+use crate::analysis::facts::{CaptureKind, CapturedUse, Facts};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&CapturedUse> {
+    facts.captured.iter().collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &CapturedUse) -> Finding {
+    let (name, callee) = (wording::code(&hit.name), wording::code(&hit.callee));
+    let (message, defined) = match hit.kind {
+        CaptureKind::Transformed => (
+            format!("{callee} is transformed with {name} captured, so every call draws the same numbers"),
+            "transformed here",
+        ),
+        CaptureKind::Stored => (
+            format!("{callee} outlives this call with {name} captured, so every call of it draws the same numbers"),
+            "defined here",
+        ),
+        CaptureKind::Default => (
+            format!(
+                "the default of {name} is one key, made when {callee} is defined, so every call draws the same numbers"
+            ),
+            "defined here",
+        ),
+    };
+    let help = match hit.kind {
+        CaptureKind::Default => format!("make {name} a parameter without a default"),
+        CaptureKind::Transformed | CaptureKind::Stored => format!("pass {name} to {callee} as an argument"),
+    };
+    let text = Text { message, label: wording::here(&hit.used, "the captured key is consumed"), help };
+    let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
+    let origin = wording::origin(hit.origin.as_ref());
+    let defined = wording::label(hit.defined_at, defined.to_owned());
+    wording::relate(&mut finding, origin.iter().cloned().chain([defined.clone()]));
+    wording::relate(&mut finding, wording::inner_steps(&hit.used));
+    finding.flow = origin.into_iter().chain([defined]).chain(wording::steps(&hit.used, "consumed each time")).collect();
+    finding
+}

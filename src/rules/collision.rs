@@ -1,0 +1,76 @@
+//! What the rules about two consumptions of one key have in common: the story around the message.
+//!
+//! **Invariant:** related places are told as origin, first use, second use; the flow is in execution order.
+
+use crate::analysis::facts::{Collision, CollisionKind, Role, Use};
+use crate::finding::{Finding, Label, Level};
+
+use super::Rule;
+use super::wording::{self, Text};
+
+/// The finding for a collision, at its second consumption.
+pub(super) fn finding(rule: &Rule, hit: &Collision, text: Text) -> Finding {
+    let mut finding = wording::finding(rule, hit.second.place, hit.confidence, &hit.function, text);
+    if hit.harmless {
+        finding.level = finding.level.min(Level::Note);
+    }
+    let origin = if hit.derived_at.is_some() { Vec::new() } else { wording::origin(hit.origin.as_ref()) };
+    let first = wording::steps(&hit.first, &format!("first {}", wording::participle(hit.first.role)));
+    let second = wording::steps(&hit.second, &again(&hit.first, &hit.second));
+    let (derived_first, derived_again) = derivations(hit);
+
+    wording::relate(&mut finding, origin.iter().chain(&derived_first).chain(&first).chain(&derived_again).cloned());
+    wording::relate(&mut finding, wording::inner_steps(&hit.second));
+    wording::relate(
+        &mut finding,
+        hit.repeated_by.map(|place| wording::label(place, "the loop that repeats it".to_owned())),
+    );
+
+    let both_before_use = match (derived_again.first(), first.first()) {
+        (Some(again), Some(used)) => again.place.file == used.place.file && again.place.span < used.place.span,
+        _ => false,
+    };
+    let middle = if both_before_use { [derived_again, first] } else { [first, derived_again] };
+    finding.flow = origin.into_iter().chain(derived_first).chain(middle.into_iter().flatten()).chain(second).collect();
+    finding
+}
+
+/// How the key of a collision is named.
+pub(super) fn subject(hit: &Collision) -> String {
+    wording::subject(hit.name.as_deref(), &hit.derivation)
+}
+
+/// " by `a`" where both consumptions have the same callee, else `separator` and "first by `a`, then by `b`".
+pub(super) fn callees(hit: &Collision, separator: &str) -> String {
+    if hit.first.callee == hit.second.callee {
+        format!(" by {}", wording::code(&hit.first.callee))
+    } else {
+        format!(
+            "{separator} first by {}, then by {}",
+            wording::code(&hit.first.callee),
+            wording::code(&hit.second.callee)
+        )
+    }
+}
+
+/// What the second consumption does: "consumed again" after another like it, "then consumed" after a `split`.
+pub(super) fn again(first: &Use, second: &Use) -> String {
+    let (before, now) = (wording::participle(first.role), wording::participle(second.role));
+    if before == now || second.role == Role::Unresolved { format!("{now} again") } else { format!("then {now}") }
+}
+
+/// The two places that made equal keys, each as at most one label.
+fn derivations(hit: &Collision) -> (Vec<Label>, Vec<Label>) {
+    let Some((first, again)) = hit.derived_at else { return (Vec::new(), Vec::new()) };
+    let (first_text, again_text) = match hit.kind {
+        CollisionKind::SeededTwice => ("first made from this seed here", "made from the same seed again here"),
+        CollisionKind::FoldMeetsChild => ("first derived here", "the same key is derived here"),
+        CollisionKind::Sampled
+        | CollisionKind::Iterated
+        | CollisionKind::SplitAndSampled
+        | CollisionKind::SplitTwice
+        | CollisionKind::FoldedTwice
+        | CollisionKind::FoldAndSampled => ("first derived here", "derived again here"),
+    };
+    (vec![wording::label(first, first_text.to_owned())], vec![wording::label(again, again_text.to_owned())])
+}

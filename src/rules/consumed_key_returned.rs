@@ -1,0 +1,36 @@
+//! KEY109: a consumed key goes on to be used elsewhere.
+//!
+//! **Invariant:** reported only where the later use is out of sight.
+
+use crate::analysis::facts::{CarriedKey, CarryKind, Facts};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&CarriedKey> {
+    facts.carried.iter().collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
+    let name = hit.name.as_deref();
+    let subject = wording::subject(name, &hit.derivation);
+    let how = match hit.kind {
+        CarryKind::Returned => "returned",
+        CarryKind::Stored => "stored",
+        CarryKind::Carried => "carried on",
+    };
+    let key = wording::variable(name);
+    let text = Text {
+        message: format!("{subject} is {how} after {} consumed it", wording::code(&hit.used.callee)),
+        label: format!("a consumed key is {how} here"),
+        help: format!(
+            "draw from a child, `{key}, subkey = jax.random.split({key})`, so that the key {how} is a fresh one"
+        ),
+    };
+    let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
+    let used = wording::steps(&hit.used, wording::participle(hit.used.role));
+    wording::relate(&mut finding, used.iter().cloned());
+    finding.flow = used.into_iter().chain([wording::label(hit.place, format!("{how} here"))]).collect();
+    finding
+}

@@ -1,0 +1,35 @@
+//! KEY202: operators, ufuncs and reductions on keys.
+//!
+//! **Invariant:** comparisons of keys with keys are no arithmetic.
+
+use crate::analysis::facts::{BufferOp, BufferUse, Facts};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::buffer;
+use super::wording::Text;
+
+pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
+    buffer::find(facts, &[BufferOp::Arithmetic, BufferOp::Numeric])
+}
+
+pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
+    let (text, key) = (&hit.text, buffer::a_key(hit.kind));
+    let (message, label) = match (hit.op, hit.raises) {
+        (BufferOp::Arithmetic, true) => (format!("`{text}` calculates with {key}, which raises"), "raises here"),
+        (BufferOp::Arithmetic, false) => {
+            let message = format!("`{text}` calculates with {key}; the result can equal the key of another seed");
+            (message, "keys are not numbers")
+        }
+        (_, true) => (format!("`{text}` takes {key} for numbers, which raises"), "raises here"),
+        (_, false) => (format!("`{text}` takes {key} for numbers"), "keys are not numbers"),
+    };
+    let text = Text {
+        message,
+        label: label.to_owned(),
+        help: "derive keys from a number with `jax.random.fold_in(key, number)`, or several with \
+               `jax.random.split(key, n)`"
+            .to_owned(),
+    };
+    buffer::finding(rule, hit, text)
+}

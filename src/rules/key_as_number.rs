@@ -1,0 +1,31 @@
+//! KEY207: a key is converted to a number, a truth value, a hash or an array of words.
+//!
+//! **Invariant:** `is None` and comparisons with other keys are no conversion.
+
+use crate::analysis::facts::{BufferOp, BufferUse, Facts};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::buffer;
+use super::wording::Text;
+
+pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
+    buffer::find(facts, &[BufferOp::Number])
+}
+
+pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
+    let (text, key) = (&hit.text, buffer::a_key(hit.kind));
+    let (message, label) = if hit.raises {
+        (format!("`{text}` takes {key} for a plain value, which raises"), "raises here")
+    } else {
+        (format!("`{text}` takes {key} for a plain value"), "a key is not a plain value")
+    };
+    let text = Text {
+        message,
+        label: label.to_owned(),
+        help: "take the words with `jax.random.key_data(key)` for logs and checkpoints; test for a missing key with \
+               `key is None`"
+            .to_owned(),
+    };
+    buffer::finding(rule, hit, text)
+}

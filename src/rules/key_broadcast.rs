@@ -1,0 +1,36 @@
+//! KEY108: one key serves all lanes of a batch.
+//!
+//! **Invariant:** lanes are not iterations; a loop's repetition is another rule's.
+
+use crate::analysis::facts::{Broadcast, BroadcastKind, Facts};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&Broadcast> {
+    facts.broadcasts.iter().collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
+    let subject = wording::subject(None, &hit.derivation);
+    let callee = wording::code(&hit.used.callee);
+    let (how, mapped) = match hit.kind {
+        BroadcastKind::Captured => ("captured by a mapped function", "mapped here"),
+        BroadcastKind::Unmapped => ("handed unmapped to a mapped function", "mapped here"),
+        BroadcastKind::Copied => ("copied into a batch", "copied here"),
+    };
+    let text = Text {
+        message: format!("{subject} is {how}, so {callee} draws the same numbers in every lane"),
+        label: "one key for all lanes".to_owned(),
+        help: "make a key for each lane, `keys = jax.random.split(key, n)`, and map over `keys`".to_owned(),
+    };
+    let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
+    let origin = wording::origin(hit.origin.as_ref());
+    let mapped = wording::label(hit.mapped_at, mapped.to_owned());
+    wording::relate(&mut finding, origin.iter().cloned().chain([mapped.clone()]));
+    wording::relate(&mut finding, wording::inner_steps(&hit.used));
+    finding.flow =
+        origin.into_iter().chain([mapped]).chain(wording::steps(&hit.used, "consumed for every lane")).collect();
+    finding
+}

@@ -1,0 +1,56 @@
+//! KEY201: an index, an unpacking or a seed reaches the words of a key.
+//!
+//! **Invariant:** selecting a key from an array of keys is no finding, since the facts hold only what goes below rank
+//! 0; an index within a seed is told with the seed.
+
+use crate::analysis::facts::{BufferOp, BufferUse, Facts};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::buffer;
+use super::wording::Text;
+
+pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
+    let uses = buffer::find(facts, &[BufferOp::Index, BufferOp::Unpack, BufferOp::Reseed]);
+    let is_told_by_seed = |index: &BufferUse| {
+        index.op == BufferOp::Index && uses.iter().any(|seed| seed.op == BufferOp::Reseed && holds(seed, index))
+    };
+    uses.iter().copied().filter(|used| !is_told_by_seed(used)).collect()
+}
+
+/// Whether `inner` stands within `outer`, as the index in `PRNGKey(key[1])` does.
+fn holds(outer: &BufferUse, inner: &BufferUse) -> bool {
+    outer.place.file == inner.place.file && outer.place.span.covers(inner.place.span)
+}
+
+pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
+    let (text, key) = (&hit.text, buffer::a_key(hit.kind));
+    let (message, label, help) = match (hit.op, hit.raises) {
+        (BufferOp::Reseed, _) => (
+            format!("`{text}` seeds a key with a word of another key's buffer"),
+            "a new seed of at most 32 bits, often that of the old key",
+            "derive the new key: `new_key, key = jax.random.split(key)`",
+        ),
+        (BufferOp::Unpack, true) => (
+            format!("`{text}` unpacks {key}, which raises: one key is not a sequence"),
+            "raises here",
+            "make the keys first: `key, subkey = jax.random.split(key)`",
+        ),
+        (BufferOp::Unpack, false) => (
+            format!("`{text}` unpacks the words of {key}, which are not keys"),
+            "the words of one key, not new keys",
+            "make the keys first: `key, subkey = jax.random.split(key)`",
+        ),
+        (_, true) => (
+            format!("`{text}` indexes {key}, which raises: one key has no elements"),
+            "raises here",
+            "make keys to choose from: `jax.random.split(key, n)`",
+        ),
+        (_, false) => (
+            format!("`{text}` takes a word out of the buffer of {key}, which is not a key"),
+            "a word of the buffer, not a key",
+            "make keys to choose from, `jax.random.split(key, n)`; use `jax.random.key` so that this raises",
+        ),
+    };
+    buffer::finding(rule, hit, Text { message, label: label.to_owned(), help: help.to_owned() })
+}

@@ -1,0 +1,48 @@
+//! KEY104: one derivation is made twice, so that two names hold equal keys.
+//!
+//! **Invariant:** where the children in use are disjoint, the finding is a note.
+
+use crate::analysis::facts::{Collision, CollisionKind, Facts};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::collision;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
+    let mine =
+        |kind| matches!(kind, CollisionKind::SplitTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild);
+    facts.collisions.iter().filter(|collision| mine(collision.kind)).collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
+    let subject = collision::subject(hit);
+    let derivation = wording::code(&hit.derivation);
+    let (message, help) = match hit.kind {
+        CollisionKind::FoldedTwice => (
+            format!("two `fold_in` calls with equal data give the same key {derivation}, and both are consumed"),
+            "fold different data into each, or fold a constant first to tell the streams apart".to_owned(),
+        ),
+        CollisionKind::FoldMeetsChild => (
+            format!("`fold_in` gives the same key as a child of `split`, {derivation}, and both are consumed"),
+            "derive from one key either by `split` or by `fold_in`, not by both".to_owned(),
+        ),
+        _ if hit.harmless => (
+            format!("{subject} is split twice; the splits share their children, though those in use differ"),
+            "split once and index the result".to_owned(),
+        ),
+        _ => (
+            format!("{subject} is split twice, and both splits give the same children"),
+            format!(
+                "split once into as many keys as are needed, or keep the new parent: \
+                 `{0}, subkey = jax.random.split({0})`",
+                wording::variable(hit.name.as_deref())
+            ),
+        ),
+    };
+    let what = match hit.kind {
+        CollisionKind::SplitTwice => "split again",
+        _ => "an equal key is consumed",
+    };
+    collision::finding(rule, hit, Text { message, label: wording::here(&hit.second, what), help })
+}

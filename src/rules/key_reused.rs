@@ -1,0 +1,54 @@
+//! KEY101: a key is consumed by two calls on one path.
+//!
+//! **Invariant:** a sampler beside a `fold_in` child of the same key is reported at low confidence only, since
+//! `fold_in` derives and does not consume.
+
+use crate::analysis::facts::{Collision, CollisionKind, Facts, Role};
+use crate::finding::{Confidence, Finding};
+
+use super::Rule;
+use super::collision;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
+    let mine = |kind| matches!(kind, CollisionKind::Sampled | CollisionKind::FoldAndSampled);
+    facts.collisions.iter().filter(|collision| mine(collision.kind)).collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
+    let subject = collision::subject(hit);
+    if hit.kind == CollisionKind::FoldAndSampled {
+        let text = Text {
+            message: format!(
+                "{subject} is both drawn from and folded: {} and {}",
+                wording::code(&hit.first.callee),
+                wording::code(&hit.second.callee)
+            ),
+            label: wording::here(&hit.second, "used again"),
+            help: "keep keys that are folded apart from keys that are drawn from".to_owned(),
+        };
+        let mut finding = collision::finding(rule, hit, text);
+        finding.confidence = Confidence::Low;
+        return finding;
+    }
+    let help = match &hit.meant {
+        Some(meant) => format!("use `{meant}`, which nothing uses yet"),
+        None => wording::split_help(hit.name.as_deref()),
+    };
+    let label = wording::here(&hit.second, &collision::again(&hit.first, &hit.second));
+    collision::finding(rule, hit, Text { message: message(&subject, hit), label, help })
+}
+
+/// Claims a draw where both calls are samplers, a consumption where both are known to consume, else a possible one.
+fn message(subject: &str, hit: &Collision) -> String {
+    let (first, second) = (wording::code(&hit.first.callee), wording::code(&hit.second.callee));
+    match (hit.first.role, hit.second.role) {
+        (Role::Unresolved, Role::Unresolved) => {
+            format!("{subject} is perhaps consumed twice{}", collision::callees(hit, ","))
+        }
+        (Role::Unresolved, _) => format!("{subject} is consumed by {second}, and perhaps before by {first}"),
+        (_, Role::Unresolved) => format!("{subject} is consumed by {first}, and perhaps again by {second}"),
+        (Role::Sample, Role::Sample) => format!("{subject} is drawn from twice{}", collision::callees(hit, ",")),
+        (_, _) => format!("{subject} is consumed twice{}", collision::callees(hit, ",")),
+    }
+}

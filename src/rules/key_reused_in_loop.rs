@@ -1,0 +1,52 @@
+//! KEY102: a later iteration consumes the key of an earlier one.
+//!
+//! **Invariant:** the repetition is told of the loop; a key consumed twice within one iteration is another rule's.
+
+use crate::analysis::facts::{Collision, CollisionKind, Facts, Role};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::collision;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
+    facts.collisions.iter().filter(|collision| collision.kind == CollisionKind::Iterated).collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
+    let subject = collision::subject(hit);
+    let callee = wording::code(&hit.second.callee);
+    let message = if hit.first.leaf == hit.second.leaf {
+        match hit.second.role {
+            Role::Split => {
+                format!("{subject} is split anew in every iteration, so {callee} returns the same keys each time")
+            }
+            Role::Fold => {
+                format!("{subject} is folded alike in every iteration, so {callee} returns the same key each time")
+            }
+            Role::Sample => {
+                format!("{subject} is drawn from in every iteration, so {callee} returns the same numbers each time")
+            }
+            Role::Library | Role::Protocol => {
+                format!("{subject} is consumed in every iteration, so {callee} sees the same randomness each time")
+            }
+            Role::Unresolved => format!("{subject} is handed unchanged to {callee} in every iteration"),
+        }
+    } else {
+        let first = wording::code(&hit.first.callee);
+        format!("{subject} is consumed by {first} in one iteration and by {callee} in a later one")
+    };
+    let key = wording::variable(hit.name.as_deref());
+    let text = Text {
+        message,
+        label: format!(
+            "{} by a later iteration",
+            wording::here(&hit.second, &collision::again(&hit.first, &hit.second))
+        ),
+        help: format!(
+            "rebind it in each iteration, `{key}, subkey = jax.random.split({key})`, or derive a key from the index, \
+             `jax.random.fold_in({key}, i)`"
+        ),
+    };
+    collision::finding(rule, hit, text)
+}

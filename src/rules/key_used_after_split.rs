@@ -1,0 +1,34 @@
+//! KEY103: one key is both split and drawn from.
+//!
+//! **Invariant:** the message states which came second, since that is the line to change.
+
+use crate::analysis::facts::{Collision, CollisionKind, Facts, Role};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::collision;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
+    facts.collisions.iter().filter(|collision| collision.kind == CollisionKind::SplitAndSampled).collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
+    let subject = collision::subject(hit);
+    let key = wording::variable(hit.name.as_deref());
+    let (message, what, help) = if hit.second.role == Role::Split {
+        (
+            format!("{subject} is split after {} consumed it", wording::code(&hit.first.callee)),
+            "split",
+            format!("split before the first draw, `{key}, subkey = jax.random.split({key})`, and draw from `subkey`"),
+        )
+    } else {
+        let help = match &hit.meant {
+            Some(meant) => format!("use `{meant}`, the child that nothing uses yet"),
+            None => "split off one child more and give it to this call; a key that was split is spent".to_owned(),
+        };
+        (format!("{subject} is consumed by {} after it was split", wording::code(&hit.second.callee)), "consumed", help)
+    };
+    let text = Text { message, label: wording::here(&hit.second, what), help };
+    collision::finding(rule, hit, text)
+}

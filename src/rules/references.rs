@@ -1,0 +1,40 @@
+//! References to library names, gathered so that one cause makes one finding.
+//!
+//! **Invariant:** every matching reference is in exactly one group, and groups keep source order.
+
+use crate::analysis::facts::{Facts, Reference, ReferenceKind};
+
+/// A reference, and the later ones that it brings about.
+pub(super) struct Group<'a> {
+    /// The reference to report: an import, or a name that no matching import brings in.
+    pub lead: &'a Reference,
+    /// The uses of what the import brings in.
+    pub uses: Vec<&'a Reference>,
+}
+
+/// Groups the references that `matches` admits: uses follow the import that brings them in.
+///
+/// A failing import hides its uses, since `from jax.random import KeyArray` raises before any of them runs.
+pub(super) fn grouped(facts: &Facts, matches: impl Fn(&Reference) -> bool) -> Vec<Group<'_>> {
+    let matching: Vec<&Reference> = facts.references.iter().filter(|reference| matches(reference)).collect();
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for &import in matching.iter().filter(|reference| reference.kind == ReferenceKind::Import) {
+        groups.push(Group { lead: import, uses: Vec::new() });
+    }
+    for &reference in matching.iter().filter(|reference| reference.kind != ReferenceKind::Import) {
+        match groups
+            .iter_mut()
+            .find(|group| group.lead.kind == ReferenceKind::Import && is_within(&reference.path, &group.lead.path))
+        {
+            Some(group) => group.uses.push(reference),
+            None => groups.push(Group { lead: reference, uses: Vec::new() }),
+        }
+    }
+    groups.sort_by_key(|group| group.lead.place);
+    groups
+}
+
+/// Whether `path` is `root` or lies below it.
+pub(super) fn is_within(path: &str, root: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

@@ -1,0 +1,58 @@
+//! KEY302: names that JAX removed.
+//!
+//! **Invariant:** only names that no longer exist are listed; deprecated ones that still work are not.
+
+use crate::analysis::facts::Facts;
+use crate::finding::{Confidence, Finding};
+
+use super::Rule;
+use super::references::{self, Group};
+use super::wording::{self, Text};
+
+/// Removed names: path, the version that removed it, what to use instead.
+const REMOVED: [(&str, &str, &str); 10] = [
+    ("jax.prng", "0.4.24", "`jax.extend.random` has what is public of it"),
+    (
+        "jax.random.KeyArray",
+        "0.4.24",
+        "annotate with `jax.Array`, and test with `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`",
+    ),
+    (
+        "jax.random.PRNGKeyArray",
+        "0.4.24",
+        "annotate with `jax.Array`, and test with `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`",
+    ),
+    (
+        "jax.random.default_prng_impl",
+        "0.4.24",
+        "name the implementation where keys are made: `jax.random.key(seed, impl=...)`",
+    ),
+    ("jax.random.rbg_key", "0.4.24", "write `jax.random.key(seed, impl=\"rbg\")`"),
+    ("jax.random.shuffle", "0.4.31", "write `jax.random.permutation(key, x, independent=True)`"),
+    ("jax.random.threefry2x32_key", "0.4.24", "write `jax.random.key(seed, impl=\"threefry2x32\")`"),
+    ("jax.random.threefry2x32_p", "0.4.24", "import it from `jax.extend.random`"),
+    ("jax.random.threefry_2x32", "0.4.24", "import it from `jax.extend.random`"),
+    ("jax.random.unsafe_rbg_key", "0.4.24", "write `jax.random.key(seed, impl=\"unsafe_rbg\")`"),
+];
+
+pub(super) fn find(facts: &Facts) -> Vec<Group<'_>> {
+    references::grouped(facts, |reference| removal(&reference.path).is_some())
+}
+
+pub(super) fn describe(rule: &Rule, hit: &Group<'_>) -> Finding {
+    let (name, version, instead) =
+        removal(&hit.lead.path).unwrap_or((hit.lead.path.as_str(), "an earlier version", ""));
+    let text = Text {
+        message: format!("`{name}` was removed in JAX {version}"),
+        label: "does not exist any more".to_owned(),
+        help: instead.to_owned(),
+    };
+    let mut finding = wording::finding(rule, hit.lead.place, Confidence::High, &hit.lead.function, text);
+    wording::relate(&mut finding, hit.uses.iter().map(|used| wording::label(used.place, "used here".to_owned())));
+    finding
+}
+
+/// The removed name that `path` is or lies below.
+fn removal(path: &str) -> Option<(&'static str, &'static str, &'static str)> {
+    REMOVED.iter().copied().find(|(name, ..)| references::is_within(path, name))
+}

@@ -1,0 +1,137 @@
+//! One rule as data: its identity, and the metadata that its page states.
+//!
+//! **Invariant:** metadata is written once, in the front matter of `rules/<name>.md`; only code and name stand in the
+//! registry as well, and a test holds the two equal.
+
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::facts::Facts;
+use crate::finding::{Confidence, Finding, Level};
+
+/// The fence around a page's front matter.
+const FENCE: &str = "+++";
+
+/// A rule: what it is called, how it reports by default, and its page.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The code that is printed and never reassigned: `KEY101`.
+    pub code: &'static str,
+    /// The name, which reads well after "ignore": `key-reused`.
+    pub name: &'static str,
+    /// One line: what the rule reports.
+    pub summary: String,
+    /// Default level of its findings; a finding may be lower.
+    pub level: Level,
+    /// The highest confidence its findings reach.
+    pub confidence: Confidence,
+    /// How often a finding comes with a fix.
+    pub fix: FixAvailability,
+    /// The version that introduced the rule.
+    pub since: String,
+    /// Where the rule stands in its life.
+    pub status: Status,
+    /// Other names that select the rule.
+    pub aliases: Vec<String>,
+    /// Whether the rule reports only when it is selected by code or name.
+    pub opt_in: bool,
+    /// The page below its front matter, as Markdown.
+    pub page: &'static str,
+    /// Facts to findings; `None` for the rules whose findings the run itself makes.
+    pub(super) check: Option<Check>,
+}
+
+/// How a rule turns facts into findings.
+pub(super) type Check = fn(&Rule, &Facts) -> Vec<Finding>;
+
+/// How often a rule's findings come with a fix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FixAvailability {
+    /// Never.
+    None,
+    /// Where the program's shape allows it.
+    Sometimes,
+    /// For every finding.
+    Always,
+}
+
+/// Where a rule stands in its life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// New; its findings may still change much.
+    Preview,
+    /// In force.
+    #[default]
+    Stable,
+    /// In force, and about to be removed.
+    Deprecated,
+    /// A tombstone: it reports nothing, and its code stays taken.
+    Removed,
+}
+
+/// The front matter of a page, field by field.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FrontMatter {
+    code: String,
+    name: String,
+    summary: String,
+    level: Level,
+    confidence: Confidence,
+    fix: FixAvailability,
+    since: String,
+    #[serde(default)]
+    status: Status,
+    #[serde(default)]
+    aliases: Vec<String>,
+    #[serde(default)]
+    opt_in: bool,
+}
+
+impl Rule {
+    /// Reads the page of the rule that the registry lists under `code` and `name`.
+    pub(super) fn from_page(
+        code: &'static str,
+        name: &'static str,
+        page: &'static str,
+        check: Option<Check>,
+    ) -> Result<Self, String> {
+        let (front, body) = split_front_matter(page).ok_or_else(|| format!("{name}: no front matter"))?;
+        let front: FrontMatter = toml::from_str(front).map_err(|problem| format!("{name}: {problem}"))?;
+        if front.code != code || front.name != name {
+            return Err(format!("{name}: the page calls itself {} {}", front.code, front.name));
+        }
+        Ok(Self {
+            code,
+            name,
+            summary: front.summary,
+            level: front.level,
+            confidence: front.confidence,
+            fix: front.fix,
+            since: front.since,
+            status: front.status,
+            aliases: front.aliases,
+            opt_in: front.opt_in,
+            page: body,
+            check,
+        })
+    }
+
+    /// Address of the rule's page.
+    pub fn url(&self) -> String {
+        format!("{}/blob/main/rules/{}.md", env!("CARGO_PKG_REPOSITORY"), self.name)
+    }
+
+    /// Whether `selector` names this very rule: its code, its name or an alias.
+    pub fn is_called(&self, selector: &str) -> bool {
+        self.code == selector || self.name == selector || self.aliases.iter().any(|alias| alias == selector)
+    }
+}
+
+/// The front matter between the first two fences, and the text after them.
+fn split_front_matter(page: &str) -> Option<(&str, &str)> {
+    let rest = page.strip_prefix(FENCE)?.strip_prefix('\n')?;
+    let (front, body) = rest.split_once("\n+++\n")?;
+    Some((front, body.trim_start()))
+}

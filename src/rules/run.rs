@@ -1,0 +1,78 @@
+//! Findings about the run itself, which no analysis makes: unparsable and unreadable files, suppressions, own faults.
+//!
+//! **Invariant:** these findings have high confidence and belong to no function.
+
+use crate::finding::{Confidence, Finding, Level, Place};
+
+use super::wording::{self, MODULE, Text};
+
+/// A file, or a part of it, that is not Python.
+pub fn syntax_error(place: Place, problem: &str) -> Finding {
+    let text = Text {
+        message: format!("syntax error: {}", wording::sentence(problem)),
+        label: "not valid Python from here".to_owned(),
+        help: "what follows is analysed only as far as the parser could recover".to_owned(),
+    };
+    finding("KEY001", place, text)
+}
+
+/// A suppression that hides nothing; `what` is the comment or the codes in it that are unused.
+pub fn unused_suppression(place: Place, what: &str) -> Finding {
+    let text = Text {
+        message: format!("`{what}` suppresses nothing"),
+        label: "no finding to suppress here".to_owned(),
+        help: "remove it, so that it cannot hide a later mistake".to_owned(),
+    };
+    finding("KEY002", place, text)
+}
+
+/// A suppression that cannot be understood: an unknown code, a missing bracket.
+pub fn invalid_suppression(place: Place, problem: &str) -> Finding {
+    let text = Text {
+        message: format!("invalid suppression: {}", wording::sentence(problem)),
+        label: "suppresses nothing as it stands".to_owned(),
+        help: "write `# keylint: ignore[KEY101] reason`; `keylint rule --all` lists the codes".to_owned(),
+    };
+    finding("KEY003", place, text)
+}
+
+/// A file that cannot be read or decoded.
+pub fn unreadable_file(place: Place, problem: &str) -> Finding {
+    let text = Text {
+        message: format!("the file cannot be read: {}", wording::sentence(problem)),
+        label: "not analysed".to_owned(),
+        help: "mend the file or exclude it".to_owned(),
+    };
+    finding("KEY004", place, text)
+}
+
+/// A fault of keylint's own, contained to one file.
+pub fn internal_error(place: Place, problem: &str) -> Finding {
+    let text = Text {
+        message: format!("keylint failed on this file: {}", wording::sentence(problem)),
+        label: "not analysed".to_owned(),
+        help: format!("please report it with the file, if you may share it: {}/issues", env!("CARGO_PKG_REPOSITORY")),
+    };
+    finding("KEY005", place, text)
+}
+
+/// A finding of the rule `code`; a code that is not registered is taken as the internal error that it is.
+fn finding(code: &'static str, place: Place, text: Text) -> Finding {
+    match super::find(code) {
+        Some(rule) => wording::finding(rule, place, Confidence::High, MODULE, text),
+        None => Finding {
+            code,
+            name: "internal-error",
+            level: Level::Error,
+            confidence: Confidence::High,
+            message: text.message,
+            label: text.label,
+            primary: place,
+            related: Vec::new(),
+            flow: Vec::new(),
+            help: Some(text.help),
+            function: MODULE.to_owned(),
+            fingerprint: String::new(),
+        },
+    }
+}

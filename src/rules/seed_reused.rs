@@ -1,0 +1,27 @@
+//! KEY105: two keys are made from one seed, and both are consumed.
+//!
+//! **Invariant:** where one seed is a fallback default only, the finding is a note.
+
+use crate::analysis::facts::{Collision, CollisionKind, Facts};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::collision;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
+    facts.collisions.iter().filter(|collision| collision.kind == CollisionKind::SeededTwice).collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
+    let key = wording::subject(None, &hit.derivation);
+    let text = Text {
+        message: format!(
+            "{key} is made twice from one seed, and both keys are consumed{}",
+            collision::callees(hit, ":")
+        ),
+        label: wording::here(&hit.second, "an equal key is consumed"),
+        help: "make one key from the seed and `jax.random.split` it".to_owned(),
+    };
+    collision::finding(rule, hit, text)
+}

@@ -1,0 +1,36 @@
+//! KEY110: a derivation whose result goes nowhere.
+//!
+//! **Invariant:** a single unused child is a note, since spare keys are harmless; an unused result is a warning.
+
+use crate::analysis::facts::{Discarded, Facts};
+use crate::finding::{Confidence, Finding, Level};
+
+use super::Rule;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&Discarded> {
+    facts.discarded.iter().collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &Discarded) -> Finding {
+    let callee = wording::code(&hit.callee);
+    let text = if hit.whole {
+        Text {
+            message: format!("the result of {callee} is never used"),
+            label: "returns new keys, and leaves its argument as it was".to_owned(),
+            help: "bind the result, `key, subkey = jax.random.split(key)`, or remove the call".to_owned(),
+        }
+    } else {
+        let child = hit.name.as_ref().map_or_else(|| "one of the keys".to_owned(), |name| wording::code(name));
+        Text {
+            message: format!("{child} of this {callee} is never used"),
+            label: "makes more keys than are used".to_owned(),
+            help: "derive as many keys as are used, or call the spare one `_`".to_owned(),
+        }
+    };
+    let mut finding = wording::finding(rule, hit.place, Confidence::High, &hit.function, text);
+    if !hit.whole {
+        finding.level = Level::Note;
+    }
+    finding
+}

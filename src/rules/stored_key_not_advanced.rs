@@ -1,0 +1,31 @@
+//! KEY107: an attribute's or global's key is consumed and stays in its place.
+//!
+//! **Invariant:** reported only where no second consumption is in sight.
+
+use crate::analysis::facts::{Facts, StaleState};
+use crate::finding::Finding;
+
+use super::Rule;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&StaleState> {
+    facts.stale.iter().collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
+    let name = &hit.name;
+    let text = Text {
+        message: format!(
+            "`{name}` is consumed by {} and never replaced, so the next call draws the same numbers",
+            wording::code(&hit.used.callee)
+        ),
+        label: wording::here(&hit.used, "consumed and not replaced"),
+        help: format!("store a new key as you take one: `{name}, subkey = jax.random.split({name})`"),
+    };
+    let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
+    let stored: Vec<_> =
+        hit.stored_at.map(|place| wording::label(place, format!("`{name}` gets its key here"))).into_iter().collect();
+    wording::relate(&mut finding, stored.iter().cloned().chain(wording::inner_steps(&hit.used)));
+    finding.flow = stored.into_iter().chain(wording::steps(&hit.used, "consumed each time")).collect();
+    finding
+}

@@ -1,0 +1,137 @@
+//! The words that findings share: how keys, callees and consumptions are named.
+//!
+//! **Invariant:** messages hold no line numbers, since baselines outlive moved lines; places are labels. Texts are
+//! lower case and have no full stop.
+
+use crate::analysis::facts::{Origin, Role, Use};
+use crate::finding::{Confidence, Finding, Label, Place};
+
+use super::Rule;
+
+/// The function name of code that stands in no function.
+pub(super) const MODULE: &str = "<module>";
+
+/// The three texts of a finding.
+pub(super) struct Text {
+    /// What is wrong; stands alone.
+    pub message: String,
+    /// What the reader sees at the primary place.
+    pub label: String,
+    /// What to do instead.
+    pub help: String,
+}
+
+/// A finding at the rule's own level, with nothing related yet.
+pub(super) fn finding(rule: &Rule, place: Place, confidence: Confidence, function: &str, text: Text) -> Finding {
+    Finding {
+        code: rule.code,
+        name: rule.name,
+        level: rule.level,
+        confidence,
+        message: text.message,
+        label: text.label,
+        primary: place,
+        related: Vec::new(),
+        flow: Vec::new(),
+        help: Some(text.help),
+        function: function.to_owned(),
+        fingerprint: String::new(),
+    }
+}
+
+/// `key` in backticks.
+pub(super) fn code(text: &str) -> String {
+    format!("`{text}`")
+}
+
+/// How a key is named: by its variable, else by its derivation, else not at all.
+pub(super) fn subject(name: Option<&str>, derivation: &str) -> String {
+    match name {
+        Some(name) => code(name),
+        None if derivation.is_empty() => "the key".to_owned(),
+        None => code(derivation),
+    }
+}
+
+/// The variable to use in advice: the key's own where it has one, else `key`.
+pub(super) fn variable(name: Option<&str>) -> &str {
+    name.unwrap_or("key")
+}
+
+/// The advice that mends most reuse.
+pub(super) fn split_help(name: Option<&str>) -> String {
+    let key = variable(name);
+    format!("split first, `{key}, subkey = jax.random.split({key})`, and give each call a `subkey` of its own")
+}
+
+/// Past participle for what a consumption does to its key.
+pub(super) fn participle(role: Role) -> &'static str {
+    match role {
+        Role::Sample | Role::Library | Role::Protocol => "consumed",
+        Role::Split => "split",
+        Role::Fold => "folded",
+        Role::Unresolved => "perhaps consumed",
+    }
+}
+
+/// The label of a finding's primary place, where that is a consumption.
+pub(super) fn here(used: &Use, what: &str) -> String {
+    if is_direct(used) { format!("{what} here") } else { format!("{what} inside this call") }
+}
+
+/// The way into a consumption: the place in the reporting frame, the calls below it, the consuming call.
+pub(super) fn steps(used: &Use, what: &str) -> Vec<Label> {
+    if is_direct(used) {
+        return vec![label(used.place, format!("{what} here by {}", code(&used.callee)))];
+    }
+    let mut steps = vec![label(used.place, format!("{what} inside this call"))];
+    steps.extend(inner_steps(used));
+    steps
+}
+
+/// The way into a consumption below its place in the reporting frame.
+pub(super) fn inner_steps(used: &Use) -> Vec<Label> {
+    if is_direct(used) {
+        return Vec::new();
+    }
+    let mut steps: Vec<Label> = used.via.iter().map(|&place| label(place, "... inside this call".to_owned())).collect();
+    steps.push(label(used.leaf, format!("... by {} here", code(&used.callee))));
+    steps
+}
+
+/// Where the key came from, as the first step of a story.
+pub(super) fn origin(origin: Option<&Origin>) -> Vec<Label> {
+    origin.map(|origin| label(origin.place, origin.text.clone())).into_iter().collect()
+}
+
+/// A place with its sentence.
+pub(super) fn label(place: Place, message: String) -> Label {
+    Label { place, message }
+}
+
+/// Adds `labels` to the finding's related places, leaving out places that are told already.
+pub(super) fn relate(finding: &mut Finding, labels: impl IntoIterator<Item = Label>) {
+    for label in labels {
+        let known = label.place == finding.primary || finding.related.iter().any(|old| old.place == label.place);
+        if !known {
+            finding.related.push(label);
+        }
+    }
+}
+
+/// Foreign text as the tail of a message: first letter lower case unless it starts a proper noun, no full stop.
+pub(super) fn sentence(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default().trim().trim_end_matches('.');
+    let mut letters = line.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => line.to_owned(),
+    }
+}
+
+/// Whether the consuming call itself stands in the reporting frame.
+fn is_direct(used: &Use) -> bool {
+    used.place == used.leaf
+}

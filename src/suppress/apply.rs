@@ -1,0 +1,326 @@
+//! Which findings a comment reaches, and the findings about the comments themselves.
+//!
+//! **Invariant:** findings keep their order; those about comments follow at the end, in source order.
+
+use super::parse::{Directive, Problem, parse};
+use crate::config::{KnownRule, suggest};
+use crate::finding::{Finding, Place};
+use crate::python::{Comment, StatementSpan};
+use crate::rules;
+use crate::text::{FileId, LineIndex, Span};
+
+/// The file whose comments are heard.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// Its identity.
+    pub file: FileId,
+    /// Its decoded text.
+    pub text: &'a str,
+    /// The lines of the text.
+    pub lines: &'a LineIndex,
+    /// All comments, in source order.
+    pub comments: &'a [Comment],
+    /// All statements and clauses.
+    pub statements: &'a [StatementSpan],
+}
+
+/// Where a suppression holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// One statement.
+    Statement,
+    /// The whole file.
+    File,
+}
+
+/// A finding that a comment silenced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Silenced {
+    /// The finding.
+    pub finding: Finding,
+    /// The reason given in the comment; empty where there is none.
+    pub reason: String,
+    /// The bytes of the comment.
+    pub comment: Span,
+    /// Where the comment holds.
+    pub scope: Scope,
+}
+
+/// The findings of a file after its comments were heard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Those that remain, with those about the comments (KEY002, KEY003) at the end.
+    pub findings: Vec<Finding>,
+    /// Those that were silenced.
+    pub silenced: Vec<Silenced>,
+}
+
+/// Applies the comments of one file to its findings; `is_selected` says whether a rule's findings count in this file.
+pub fn apply(
+    source: Source<'_>,
+    rules: &[KnownRule],
+    is_selected: &dyn Fn(&str) -> bool,
+    findings: Vec<Finding>,
+) -> Applied {
+    let mut heard = Heard::default();
+    for comment in source.comments {
+        heard.comment(source, *comment, rules);
+    }
+    let mut applied = Applied::default();
+    for finding in findings {
+        let reach = source.reach(finding.primary.span);
+        match heard.silence(finding.code, reach) {
+            Some(index) => applied.silenced.push(heard.suppressions[index].silenced(finding)),
+            None => applied.findings.push(finding),
+        }
+    }
+    let mut own = heard.problems;
+    own.extend(heard.suppressions.iter().filter_map(|suppression| suppression.unused(source.file, is_selected)));
+    own.sort_by_key(|finding| (finding.primary.span, finding.code));
+    for finding in own {
+        let by_file = heard
+            .suppressions
+            .iter()
+            .find(|suppression| suppression.scope == Scope::File && suppression.covers(finding.code).is_some());
+        match by_file {
+            Some(suppression) => applied.silenced.push(suppression.silenced(finding)),
+            None if is_selected(finding.code) => applied.findings.push(finding),
+            None => {}
+        }
+    }
+    applied
+}
+
+/// One code named by a suppression.
+#[derive(Debug)]
+struct Named {
+    code: &'static str,
+    span: Span,
+    used: bool,
+}
+
+/// One suppression of one comment.
+#[derive(Debug)]
+struct Suppression {
+    scope: Scope,
+    /// The row it stands on, or, alone on a line, the row it stands above.
+    line: u32,
+    /// Whether it stands alone on its line, and so reaches the statement that starts at `line` only.
+    own_line: bool,
+    /// What it names; `None` for a blanket `noqa`.
+    named: Option<Vec<Named>>,
+    /// Whether it is written in our own grammar, and so is ours to judge.
+    ours: bool,
+    reason: String,
+    span: Span,
+}
+
+impl Suppression {
+    /// Which of its codes covers `code`; `usize::MAX` for a blanket one.
+    fn covers(&self, code: &str) -> Option<usize> {
+        match &self.named {
+            None => Some(usize::MAX),
+            Some(named) => named.iter().position(|named| named.code == code),
+        }
+    }
+
+    fn reaches(&self, reach: Reach) -> bool {
+        match self.scope {
+            Scope::File => true,
+            Scope::Statement if self.own_line => self.line == reach.first || reach.contains(self.line - 1),
+            Scope::Statement => reach.contains(self.line),
+        }
+    }
+
+    fn silenced(&self, finding: Finding) -> Silenced {
+        Silenced { finding, reason: self.reason.clone(), comment: self.span, scope: self.scope }
+    }
+
+    fn unused(&self, file: FileId, is_selected: &dyn Fn(&str) -> bool) -> Option<Finding> {
+        if !self.ours {
+            return None;
+        }
+        // Findings about comments arise from this very judgement: whether one silences them is not asked.
+        let idle = |named: &&Named| !named.used && is_selected(named.code) && !is_about_comments(named.code);
+        let named = self.named.as_deref().unwrap_or_default();
+        let unused: Vec<&Named> = named.iter().filter(idle).collect();
+        let first = unused.first()?;
+        let span = if unused.len() == named.len() { self.span } else { first.span };
+        let codes: Vec<&str> = unused.iter().map(|named| named.code).collect();
+        let mut finding = rules::unused_suppression(Place { file, span }, &codes.join(", "));
+        finding.help = Some(match (unused.len() == named.len(), self.scope) {
+            (true, Scope::Statement) => "remove the comment, or move it to the statement it is meant for".to_owned(),
+            (true, Scope::File) => "remove the comment".to_owned(),
+            (false, _) => format!("remove `{}` from the comment", codes.join(", ")),
+        });
+        Some(finding)
+    }
+}
+
+/// The comments of a file, as understood.
+#[derive(Debug, Default)]
+struct Heard {
+    suppressions: Vec<Suppression>,
+    problems: Vec<Finding>,
+}
+
+impl Heard {
+    fn comment(&mut self, source: Source<'_>, comment: Comment, rules: &[KnownRule]) {
+        let text = source.text.get(comment.span.start as usize..comment.span.end as usize).unwrap_or_default();
+        let (directives, problems) = parse(text);
+        for Problem { message, help, range } in problems {
+            self.problems.push(invalid(source.file, within(comment, range), &message, help));
+        }
+        let line = source.lines.row(comment.span.start);
+        for directive in directives {
+            match directive {
+                Directive::Effect { .. } => {}
+                Directive::Noqa { codes } => {
+                    // As in the tools that own it, `noqa` speaks of its own line; alone on a line it says nothing.
+                    if comment.own_line {
+                        continue;
+                    }
+                    let named = codes.map(|codes| {
+                        let ours = codes.iter().filter_map(|code| {
+                            let rule = rules.iter().find(|rule| rule.code.eq_ignore_ascii_case(code))?;
+                            Some(Named { code: rule.code, span: comment.span, used: false })
+                        });
+                        ours.filter(|named| !is_reserved(named.code)).collect()
+                    });
+                    self.suppressions.push(Suppression {
+                        scope: Scope::Statement,
+                        line,
+                        own_line: false,
+                        named,
+                        ours: false,
+                        reason: String::new(),
+                        span: comment.span,
+                    });
+                }
+                Directive::Ignore { file: whole_file, items, reason, range } => {
+                    let mut named: Vec<Named> = Vec::new();
+                    for item in items {
+                        let span = within(comment, (item.start, item.start + item.written.len()));
+                        match resolve(&item.written, whole_file, rules) {
+                            Ok(code) if named.iter().any(|named| named.code == code) => {}
+                            Ok(code) => named.push(Named { code, span, used: false }),
+                            Err((message, help)) => {
+                                self.problems.push(invalid(source.file, span, &message, Some(help)));
+                            }
+                        }
+                    }
+                    let scope = if whole_file { Scope::File } else { Scope::Statement };
+                    let line = if comment.own_line { source.after_comments(line) } else { line };
+                    let span = within(comment, range);
+                    let own_line = comment.own_line;
+                    let named = Some(named);
+                    self.suppressions.push(Suppression { scope, line, own_line, named, ours: true, reason, span });
+                }
+            }
+        }
+    }
+
+    /// The suppression that silences a finding; narrow ones come before those of the file, ours before `noqa`.
+    fn silence(&mut self, code: &str, reach: Reach) -> Option<usize> {
+        if is_reserved(code) {
+            return None;
+        }
+        let mut best: Option<((bool, bool), usize, usize)> = None;
+        for (index, suppression) in self.suppressions.iter().enumerate() {
+            let Some(position) = suppression.covers(code) else { continue };
+            if !suppression.reaches(reach) {
+                continue;
+            }
+            let rank = (suppression.scope == Scope::File, !suppression.ours);
+            if best.is_none_or(|(least, _, _)| rank < least) {
+                best = Some((rank, index, position));
+            }
+        }
+        let (_, index, position) = best?;
+        let named = self.suppressions[index].named.as_mut().and_then(|named| named.get_mut(position));
+        if let Some(named) = named {
+            named.used = true;
+        }
+        Some(index)
+    }
+}
+
+/// The code that an item names; otherwise what is wrong with it and what to do.
+fn resolve(written: &str, whole_file: bool, rules: &[KnownRule]) -> Result<&'static str, (String, String)> {
+    let Some(rule) = rules.iter().find(|rule| rule.is_called(written)) else {
+        let near = suggest(written, rules.iter().flat_map(|rule| [rule.code, rule.name]));
+        let help = near.map_or_else(
+            || "name one rule by its code or name; `keylint rule --all` lists them".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        return Err((format!("unknown rule `{written}`"), help));
+    };
+    match rule.code {
+        code if is_reserved(code) && !is_about_comments(code) => {
+            let help = "it says that the file was not checked; leave the file out with `exclude` instead".to_owned();
+            Err((format!("`{written}` cannot be ignored"), help))
+        }
+        code if is_about_comments(code) && !whole_file => {
+            let help = format!("write `# keylint: file-ignore[{code}]`, or ignore it in the configuration");
+            Err((format!("`{written}` can be ignored for a whole file only"), help))
+        }
+        code => Ok(code),
+    }
+}
+
+/// Codes that no comment on a statement can silence.
+fn is_reserved(code: &str) -> bool {
+    code.starts_with("KEY00")
+}
+
+fn is_about_comments(code: &str) -> bool {
+    matches!(code, "KEY002" | "KEY003")
+}
+
+fn within(comment: Comment, (start, end): (usize, usize)) -> Span {
+    let offset = |at: usize| comment.span.start.saturating_add(u32::try_from(at).unwrap_or(u32::MAX));
+    Span::new(offset(start).min(comment.span.end), offset(end).min(comment.span.end))
+}
+
+fn invalid(file: FileId, span: Span, problem: &str, help: Option<String>) -> Finding {
+    let mut finding = rules::invalid_suppression(Place { file, span }, problem);
+    finding.help = help.or(finding.help);
+    finding
+}
+
+/// The rows on which a comment reaches a finding; both included.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    first: u32,
+    last: u32,
+}
+
+impl Reach {
+    fn contains(self, row: u32) -> bool {
+        self.first <= row && row <= self.last
+    }
+}
+
+impl Source<'_> {
+    /// The first row below `row` that is not itself a comment: comments stacked on one another all reach it.
+    fn after_comments(self, row: u32) -> u32 {
+        let is_comment = |row: u32| {
+            let span = self.lines.line(self.text, row);
+            let line = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+            line.trim_start().starts_with('#')
+        };
+        (row + 1..=self.lines.line_count()).find(|row| !is_comment(*row)).unwrap_or(row + 1)
+    }
+
+    /// The rows of the innermost statement that holds `primary`. In a part of a compound statement that is neither
+    /// header nor body, the finding's own rows.
+    fn reach(self, primary: Span) -> Reach {
+        let holds = |span: Span| span.start <= primary.start && (primary.start < span.end || span == primary);
+        let around = self.statements.iter().filter(|statement| holds(statement.full));
+        let span = match around.min_by_key(|statement| statement.full.len()) {
+            Some(statement) if holds(statement.header) => statement.header,
+            _ => primary,
+        };
+        Reach { first: self.lines.row(span.start), last: self.lines.row(span.end.max(span.start + 1) - 1) }
+    }
+}

@@ -1,0 +1,208 @@
+//! The grammar of our comments, and of the part of `# noqa` that concerns us.
+//!
+//! ```text
+//! # keylint: ignore[KEY101, key-arithmetic] reason
+//! # keylint: file-ignore[KEY301] reason
+//! # keylint: consumes(key)          derives(key), observes(key): what a function does with a parameter
+//! # noqa                            # noqa: KEY101, E501
+//! ```
+//!
+//! One comment may hold several, each after its own `#`: `# type: ignore # keylint: ignore[KEY101] reason`.
+//!
+//! **Invariant:** parsing is total. Whatever starts as ours and does not follow the grammar is a [`Problem`] at its
+//! place; anything else is not ours.
+
+use crate::config::suggest;
+
+/// What a function does with a parameter, as declared in a comment on its `def`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It consumes the key.
+    Consumes,
+    /// It derives from the key and does not consume it.
+    Derives,
+    /// It neither consumes nor derives.
+    Observes,
+}
+
+/// A code or name within brackets, with its place in the comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// As written.
+    pub written: String,
+    /// Offset of its first byte in the comment.
+    pub start: usize,
+}
+
+/// One directive of a comment. Offsets are in bytes from the comment's `#`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Directive {
+    /// `keylint: ignore[…]` or `keylint: file-ignore[…]`.
+    Ignore {
+        /// Whether it holds for the whole file.
+        file: bool,
+        /// What it names.
+        items: Vec<Item>,
+        /// The text after the brackets.
+        reason: String,
+        /// The directive's bytes, from its `#`.
+        range: (usize, usize),
+    },
+    /// `noqa`, with the codes it is limited to; without any it silences everything.
+    Noqa {
+        /// The codes, those of other tools included; `None` for a blanket one.
+        codes: Option<Vec<String>>,
+    },
+    /// `keylint: consumes(…)` and its kin.
+    Effect {
+        /// The effect.
+        effect: Effect,
+        /// The parameters, each as written.
+        parameters: Vec<String>,
+    },
+}
+
+/// A comment that was meant for us and cannot be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong: lower case, no full stop.
+    pub message: String,
+    /// What to do instead.
+    pub help: Option<String>,
+    /// The bytes that are wrong, from the comment's `#`.
+    pub range: (usize, usize),
+}
+
+/// The directives of one comment, which starts with its `#`.
+pub fn parse(comment: &str) -> (Vec<Directive>, Vec<Problem>) {
+    let (mut directives, mut problems) = (Vec::new(), Vec::new());
+    let starts: Vec<usize> = comment.match_indices('#').map(|(at, _)| at).collect();
+    for (index, &start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(comment.len());
+        let part = Part { text: &comment[start..end], start };
+        match part.directive() {
+            Some(Ok(directive)) => directives.push(directive),
+            Some(Err(problem)) => problems.push(problem),
+            None => {}
+        }
+    }
+    (directives, problems)
+}
+
+/// The text from one `#` up to the next.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    text: &'a str,
+    start: usize,
+}
+
+impl<'a> Part<'a> {
+    fn directive(self) -> Option<Result<Directive, Problem>> {
+        let body = self.text.trim_start_matches('#').trim_start();
+        if let Some(rest) = strip_word(body, "noqa") {
+            return noqa(rest).map(Ok);
+        }
+        let rest = strip_word(body, "keylint")?.trim_start();
+        if let Some(rest) = rest.strip_prefix(':') {
+            return Some(self.ours(rest.trim_start()));
+        }
+        // Without the colon it is prose, unless what follows is unmistakably a directive.
+        let word = leading_word(rest);
+        let meant = matches!(word, "ignore" | "file-ignore") && rest[word.len()..].trim_start().starts_with('[');
+        meant.then(|| Err(self.problem("missing `:` after `keylint`", format!("write `# keylint: {word}[…]`"))))
+    }
+
+    fn ours(self, rest: &'a str) -> Result<Directive, Problem> {
+        let word = leading_word(rest);
+        let after = &rest[word.len()..];
+        match word {
+            "ignore" | "file-ignore" => self.ignore(word, after.trim_start()),
+            "consumes" => self.effect(Effect::Consumes, word, after.trim_start()),
+            "derives" => self.effect(Effect::Derives, word, after.trim_start()),
+            "observes" => self.effect(Effect::Observes, word, after.trim_start()),
+            _ => {
+                let near = suggest(word, ["ignore", "file-ignore", "consumes", "derives", "observes"]);
+                let help = near.map_or_else(
+                    || {
+                        "expected `ignore[…]`, `file-ignore[…]`, `consumes(…)`, `derives(…)` or `observes(…)`"
+                            .to_owned()
+                    },
+                    |near| format!("did you mean `{near}`?"),
+                );
+                Err(self.problem(&format!("unknown directive `{word}`"), help))
+            }
+        }
+    }
+
+    fn ignore(self, word: &str, rest: &'a str) -> Result<Directive, Problem> {
+        let example = format!("write `# keylint: {word}[KEY101] reason`");
+        let Some(inner) = rest.strip_prefix('[') else {
+            return Err(self.problem(&format!("`{word}` names no rule"), example));
+        };
+        let Some((list, reason)) = inner.split_once(']') else {
+            return Err(self.problem("missing `]`", example));
+        };
+        let items: Vec<Item> =
+            pieces(list).map(|written| Item { written: written.to_owned(), start: self.offset_of(written) }).collect();
+        if items.is_empty() {
+            return Err(self.problem(&format!("`{word}` names no rule"), example));
+        }
+        let reason = reason.trim().to_owned();
+        Ok(Directive::Ignore { file: word == "file-ignore", items, reason, range: self.range() })
+    }
+
+    fn effect(self, effect: Effect, word: &str, rest: &str) -> Result<Directive, Problem> {
+        let list = rest.strip_prefix('(').and_then(|inner| inner.split_once(')')).map(|(list, _)| list);
+        let parameters: Vec<String> = list.into_iter().flat_map(pieces).map(str::to_owned).collect();
+        if parameters.is_empty() {
+            let message = format!("`{word}` names no parameter");
+            return Err(self.problem(&message, format!("write `# keylint: {word}(key)`")));
+        }
+        Ok(Directive::Effect { effect, parameters })
+    }
+
+    /// Offset of `piece`, a part of `self.text`, in the comment.
+    fn offset_of(self, piece: &str) -> usize {
+        self.start + (piece.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
+    }
+
+    fn range(self) -> (usize, usize) {
+        (self.start, self.start + self.text.trim_end().len())
+    }
+
+    fn problem(self, message: &str, help: String) -> Problem {
+        Problem { message: message.to_owned(), help: Some(help), range: self.range() }
+    }
+}
+
+/// What follows `noqa`. With a colon but no code after it, the comment is malformed and silences nothing; telling so is
+/// the business of the tools that own it.
+fn noqa(rest: &str) -> Option<Directive> {
+    let Some(list) = rest.trim_start().strip_prefix(':') else {
+        return Some(Directive::Noqa { codes: None });
+    };
+    let is_code = |word: &&str| {
+        let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        !letters.is_empty() && letters.len() < word.len() && letters.chars().all(|c| c.is_ascii_alphabetic())
+    };
+    let words = list.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
+    let codes: Vec<String> = words.take_while(is_code).map(str::to_owned).collect();
+    (!codes.is_empty()).then_some(Directive::Noqa { codes: Some(codes) })
+}
+
+fn pieces(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim).filter(|piece| !piece.is_empty())
+}
+
+/// The rest of `text` after `word` in any case, if the word ends there.
+fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let head = text.get(..word.len())?;
+    let rest = &text[word.len()..];
+    let ends = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-');
+    (head.eq_ignore_ascii_case(word) && ends).then_some(rest)
+}
+
+fn leading_word(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).unwrap_or(text.len());
+    &text[..end]
+}

@@ -1,0 +1,219 @@
+//! Program text in, what is left of its findings out. Every call of `draw` stands for a finding of KEY101, every
+//! `1 + key` for one of KEY202.
+
+use proptest::prelude::*;
+
+use super::{Applied, Source, apply, parse};
+use crate::config::KnownRule;
+use crate::finding::{Confidence, Finding, Level, Place};
+use crate::python::{self, SourceKind};
+use crate::text::{FileId, LineIndex, Span};
+
+const RULES: [KnownRule; 6] = [
+    known("KEY001", "syntax-error"),
+    known("KEY002", "unused-suppression"),
+    known("KEY003", "invalid-suppression"),
+    known("KEY101", "key-reused"),
+    known("KEY102", "key-reused-in-loop"),
+    known("KEY202", "key-arithmetic"),
+];
+
+const fn known(code: &'static str, name: &'static str) -> KnownRule {
+    KnownRule { code, name, aliases: &[], level: Level::Error, opt_in: false }
+}
+
+fn finding(code: &'static str, start: usize, len: usize) -> Finding {
+    let offset = |at: usize| u32::try_from(at).unwrap();
+    Finding {
+        code,
+        name: "",
+        level: Level::Error,
+        confidence: Confidence::High,
+        message: String::new(),
+        label: String::new(),
+        primary: Place { file: FileId(0), span: Span::new(offset(start), offset(start + len)) },
+        related: Vec::new(),
+        flow: Vec::new(),
+        help: None,
+        function: String::new(),
+        fingerprint: String::new(),
+    }
+}
+
+fn run(text: &str, is_selected: &dyn Fn(&str) -> bool) -> Applied {
+    let parsed = python::parse(text, SourceKind::Py);
+    let mut findings = Vec::new();
+    for (code, mark) in [("KEY101", "draw(key)"), ("KEY202", "1 + key"), ("KEY001", "$syntax")] {
+        findings.extend(text.match_indices(mark).map(|(at, _)| finding(code, at, mark.len())));
+    }
+    let lines = LineIndex::new(text);
+    let statements = python::statement_spans(&parsed.module, text);
+    let source = Source { file: FileId(0), text, lines: &lines, comments: &parsed.comments, statements: &statements };
+    apply(source, &RULES, is_selected, findings)
+}
+
+/// What remains, as `row: code`, and for findings about comments also what they point at and their message.
+fn left(text: &str) -> Vec<String> {
+    let lines = LineIndex::new(text);
+    let show = |finding: &Finding| {
+        let row = lines.row(finding.primary.span.start);
+        let span = finding.primary.span;
+        let at = &text[span.start as usize..span.end as usize];
+        if finding.message.is_empty() {
+            format!("{row}: {}", finding.code)
+        } else {
+            format!("{row}: {} at `{at}`: {}; {}", finding.code, finding.message, finding.help.as_deref().unwrap())
+        }
+    };
+    run(text, &|_| true).findings.iter().map(show).collect()
+}
+
+fn clean(text: &str) {
+    assert_eq!(left(text), [""; 0], "{text}");
+}
+
+#[test]
+fn a_comment_reaches_its_statement_from_any_of_its_lines() {
+    clean("a = draw(key)  # keylint: ignore[KEY101] the same on purpose\n");
+    clean("a = f(  # keylint: ignore[KEY101]\n    draw(key),\n)\n");
+    clean("a = f(\n    draw(key),\n)  # keylint: ignore[KEY101]\n");
+    clean("a = f(\n    # keylint: ignore[KEY101]\n    draw(key),\n)\n");
+    clean("a = '''\n'''; b = draw(key)  # keylint: ignore[key-reused]\n");
+}
+
+#[test]
+fn a_comment_alone_on_a_line_reaches_the_statement_below() {
+    clean("# keylint: ignore[KEY101]\na = draw(key)\n");
+    clean("# keylint: ignore[KEY101]\n# keylint: ignore[KEY202]\n# why\na = draw(key), 1 + key\n");
+    clean("if x:\n    # keylint: ignore[KEY101]\n    a = draw(key)\n");
+    assert_eq!(left("# keylint: ignore[KEY101]\n\na = draw(key)\n").len(), 2);
+    assert_eq!(left("a = draw(key)\n# keylint: ignore[KEY101]\n").len(), 2);
+}
+
+#[test]
+fn of_a_compound_statement_it_reaches_header_and_decorators_only() {
+    clean("@f(draw(key))  # keylint: ignore[KEY101]\ndef g():\n    pass\n");
+    clean("@f(draw(key))\ndef g():  # keylint: ignore[KEY101]\n    pass\n");
+    clean("while draw(key):  # keylint: ignore[KEY101]\n    pass\n");
+    clean("if x:\n    pass\nelif draw(key):  # keylint: ignore[KEY101]\n    pass\n");
+    let body = left("def g():  # keylint: ignore[KEY101]\n    return draw(key)\n");
+    assert_eq!(body[0], "2: KEY101");
+    assert!(body[1].starts_with("1: KEY002"), "{body:?}");
+}
+
+#[test]
+fn one_comment_may_hold_several_directives_and_codes() {
+    clean("a = draw(key), 1 + key  # keylint: ignore[KEY101, key-arithmetic] see #12\n");
+    clean("a = draw(key)  # type: ignore # keylint: ignore[KEY101] reason\n");
+    clean("a = draw(key)  # keylint:ignore[ KEY101 ]\n");
+    clean("a = draw(key)  #keylint: ignore[KEY101]\n");
+}
+
+#[test]
+fn a_file_ignore_holds_everywhere() {
+    clean("# keylint: file-ignore[KEY101, KEY202] generated\na = draw(key)\nb = draw(key)\nc = 1 + key\n");
+    clean("a = draw(key)\nb = 2  # keylint: file-ignore[KEY101]\n");
+}
+
+#[test]
+fn reasons_are_kept() {
+    let applied = run("a = draw(key)  # keylint: ignore[KEY101]  compares runs \n", &|_| true);
+    assert_eq!(applied.silenced[0].reason, "compares runs");
+    assert_eq!(applied.silenced[0].finding.code, "KEY101");
+}
+
+#[test]
+fn noqa_is_honoured_and_never_judged() {
+    clean("a = draw(key)  # noqa\n");
+    clean("a = draw(key)  # NOQA: E501, KEY101\n");
+    clean("a = draw(key)  # noqa:KEY101 it is meant\n");
+    clean("a = f(\n    draw(key),\n)  # noqa: KEY101\n");
+    clean("a = 1  # noqa: KEY101\n");
+    clean("a = 1  # noqa\n");
+    assert_eq!(left("a = draw(key)  # noqa: E501\n"), ["1: KEY101"]);
+    assert_eq!(left("a = draw(key)  # noqa: see below\n"), ["1: KEY101"]);
+    assert_eq!(left("a = draw(key)  # ruff: noqa\n"), ["1: KEY101"]);
+    assert_eq!(left("# noqa: KEY101\na = draw(key)\n"), ["2: KEY101"]);
+}
+
+#[test]
+fn our_own_comment_is_used_before_noqa() {
+    clean("a = draw(key)  # noqa  # keylint: ignore[KEY101]\n");
+}
+
+#[test]
+fn unused_and_invalid_comments_are_findings() {
+    let texts = [
+        "a = 1  # keylint: ignore[KEY101]\n",
+        "a = draw(key)  # keylint: ignore[KEY101, KEY102, KEY202]\n",
+        "# keylint: file-ignore[KEY102]\n",
+        "a = draw(key)  # keylint: ignore[KEY11]\n",
+        "a = draw(key)  # keylint: ignore[key-resued, KEY101]\n",
+        "a = draw(key)  # keylint: ignore\n",
+        "a = draw(key)  # keylint: ignore because\n",
+        "a = draw(key)  # keylint: ignore[]\n",
+        "a = draw(key)  # keylint: ignore[KEY101\n",
+        "a = draw(key)  # keylint ignore[KEY101]\n",
+        "a = draw(key)  # keylint: ignroe[KEY101]\n",
+        "a = draw(key)  # keylint: the key is shared\n",
+        "a = draw(key)  # keylint: ignore[KEY001]\n",
+        "a = draw(key)  # keylint: ignore[KEY002]\n",
+        "def f(key):  # keylint: consumes\n    pass\n",
+        "a = 1  # type: ignore  # keylint: ignore[KEY101] é\n",
+    ];
+    let shown: Vec<String> = texts.iter().map(|text| format!("{text}    {}\n", left(text).join("\n    "))).collect();
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn prose_and_effects_are_no_suppressions() {
+    clean("# keylint finds misuse of keys\n");
+    clean("# see keylint: it finds misuse\n");
+    clean("def f(key):  # keylint: consumes(key)\n    pass\n");
+    clean("def f(a, b):  # keylint: derives(a, b) reason\n    pass\n");
+    clean("# keylint: observes(key)\ndef f(key):\n    pass\n");
+    clean("a = '# keylint: ignore'\n");
+}
+
+#[test]
+fn only_selected_rules_are_judged() {
+    let text = "a = 1  # keylint: ignore[KEY101]\nb = 1  # keylint: ignore[KEY202]\n";
+    let applied = run(text, &|code| code != "KEY101");
+    assert_eq!(applied.findings.len(), 1);
+    assert_eq!(applied.findings[0].primary.span.start as usize, text.rfind("# keylint").unwrap());
+    assert!(run(text, &|code| code != "KEY002").findings.is_empty());
+}
+
+#[test]
+fn findings_about_the_run_cannot_be_silenced_but_those_about_comments_can_for_a_file() {
+    assert_eq!(left("a = $syntax  # noqa\n"), ["1: KEY001"]);
+    clean("# keylint: file-ignore[KEY002]\na = 1  # keylint: ignore[KEY101]\n");
+    clean("# keylint: file-ignore[invalid-suppression]\na = 1  # keylint: ignore[KEY999]\n");
+    clean("# keylint: file-ignore[KEY002] unused itself, which is not asked\n");
+}
+
+#[test]
+fn other_line_ends_and_characters_shift_nothing() {
+    clean("é = '漢'\r\n# keylint: ignore[KEY101]\r\na = draw(key)\r\n");
+    clean("a = ('é', draw(key))  # é # keylint: ignore[KEY101] é\r");
+}
+
+proptest! {
+    #[test]
+    fn parsing_is_total_and_its_ranges_lie_within_the_comment(
+        body in "( |#|noqa|keylint|:|ignore|file-ignore|\\[|\\]|KEY101|,|é|x|\\(|\\)|consumes){0,16}"
+    ) {
+        let comment = format!("#{body}");
+        let (directives, problems) = parse(&comment);
+        for problem in &problems {
+            prop_assert!(comment.get(problem.range.0..problem.range.1).is_some());
+        }
+        for directive in &directives {
+            if let super::Directive::Ignore { items, .. } = directive {
+                for item in items {
+                    prop_assert_eq!(&comment[item.start..item.start + item.written.len()], item.written.as_str());
+                }
+            }
+        }
+    }
+}

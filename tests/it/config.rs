@@ -1,0 +1,377 @@
+//! Configuration files: which one counts, what it means, and how mistakes in it are shown.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use keylint::config::{CommandLine, ConfigError, KnownRule, Options, Resolver, Settings, Shown, schema};
+use keylint::finding::{Confidence, Finding, Level, Place};
+use keylint::report;
+use keylint::text::{FileId, Span};
+use tempfile::TempDir;
+
+const fn rule(code: &'static str, name: &'static str, level: Level, opt_in: bool) -> KnownRule {
+    KnownRule { code, name, aliases: &[], level, opt_in }
+}
+
+const RULES: [KnownRule; 9] = [
+    rule("KEY001", "syntax-error", Level::Error, false),
+    rule("KEY002", "unused-suppression", Level::Warning, false),
+    rule("KEY101", "key-reused", Level::Error, false),
+    rule("KEY102", "key-reused-in-loop", Level::Error, false),
+    rule("KEY110", "split-discarded", Level::Warning, false),
+    rule("KEY202", "key-arithmetic", Level::Error, false),
+    rule("KEY301", "legacy-prngkey", Level::Warning, false),
+    rule("KEY305", "raw-key-bridge", Level::Warning, true),
+    rule("KEY402", "constant-key-in-trace", Level::Warning, false),
+];
+
+/// A directory with files in it.
+struct Project {
+    dir: TempDir,
+}
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let dir = TempDir::new().unwrap();
+        fs::create_dir(dir.path().join(".git")).unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        Self { dir }
+    }
+
+    fn root(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn resolve(&self, file: &str, command_line: CommandLine) -> Result<Arc<Settings>, ConfigError> {
+        Resolver::new(self.root(), RULES.to_vec(), command_line)?.for_file(Path::new(file))
+    }
+
+    fn settings(&self, file: &str) -> Arc<Settings> {
+        self.resolve(file, CommandLine::default()).unwrap()
+    }
+
+    /// The mistake as it is shown, with the directory's name taken out.
+    fn mistake(&self, command_line: CommandLine) -> String {
+        let error = self.resolve("a.py", command_line).unwrap_err();
+        let mut out = Vec::new();
+        report::problem(&error, false, &mut out).unwrap();
+        String::from_utf8(out).unwrap().replace(&format!("{}/", self.root().display()), "")
+    }
+}
+
+/// The mistake in a `keylint.toml` with this text.
+fn mistake(text: &str) -> String {
+    Project::new(&[("keylint.toml", text)]).mistake(CommandLine::default())
+}
+
+fn enabled(settings: &Settings) -> Vec<&'static str> {
+    settings.enabled().map(|(rule, _)| rule.code).filter(|code| !code.starts_with("KEY00")).collect()
+}
+
+/// The rules that a `keylint.toml` with this text enables.
+fn enabled_by(text: &str) -> Vec<&'static str> {
+    enabled(&Project::new(&[("keylint.toml", text)]).settings("a.py"))
+}
+
+fn select(rules: &[&str]) -> CommandLine {
+    let select = Some(rules.iter().map(ToString::to_string).collect());
+    CommandLine { options: Options { select, ..Options::default() }, ..CommandLine::default() }
+}
+
+fn inline(written: &str) -> CommandLine {
+    CommandLine { config: vec![written.to_owned()], ..CommandLine::default() }
+}
+
+fn finding(code: &'static str, level: Level, confidence: Confidence) -> Finding {
+    Finding {
+        code,
+        name: "",
+        level,
+        confidence,
+        message: String::new(),
+        label: String::new(),
+        primary: Place { file: FileId(0), span: Span::default() },
+        related: Vec::new(),
+        flow: Vec::new(),
+        help: None,
+        function: String::new(),
+        fingerprint: String::new(),
+    }
+}
+
+fn judged(settings: &Settings, file: &str, finding: &Finding) -> (Level, Shown) {
+    let judgement = settings.for_file(Path::new(file)).judge(finding);
+    (judgement.level, judgement.shown)
+}
+
+#[test]
+fn by_default_all_rules_but_opt_in_ones_are_on() {
+    assert_eq!(enabled_by(""), ["KEY101", "KEY102", "KEY110", "KEY202", "KEY301", "KEY402"]);
+}
+
+#[test]
+fn narrow_selectors_override_wide_ones_and_ignore_wins_a_tie() {
+    assert_eq!(enabled_by("select = ['KEY1']"), ["KEY101", "KEY102", "KEY110"]);
+    assert_eq!(enabled_by("select = ['key-reused', 'KEY202']"), ["KEY101", "KEY202"]);
+    assert_eq!(enabled_by("select = ['KEY1', 'KEY110']\nignore = ['KEY11', 'KEY101']"), ["KEY102", "KEY110"]);
+    assert_eq!(enabled_by("select = ['KEY101']\nignore = ['KEY101']"), [""; 0]);
+    assert_eq!(enabled_by("ignore = ['ALL']\nextend-select = ['KEY3']"), ["KEY301"]);
+    assert_eq!(enabled_by("select = ['KEY3', 'KEY305']"), ["KEY301", "KEY305"]);
+    assert_eq!(
+        enabled_by("extend-select = ['raw-key-bridge']\nignore = ['KEY1', 'KEY4']"),
+        ["KEY202", "KEY301", "KEY305"]
+    );
+    assert!(!enabled_by("select = ['ALL']").contains(&"KEY305"));
+}
+
+#[test]
+fn findings_that_say_a_file_was_not_checked_are_always_on() {
+    let project = Project::new(&[]);
+    let settings = project.resolve("a.py", select(&["KEY101"])).unwrap();
+    assert!(settings.is_enabled("KEY001"));
+    assert!(!settings.is_enabled("KEY002"));
+}
+
+#[test]
+fn the_nearest_file_wins_and_nothing_cascades() {
+    let project = Project::new(&[
+        ("pyproject.toml", "[tool.keylint]\nselect = ['KEY1']\nmin-level = 'note'\n"),
+        ("a/keylint.toml", "select = ['KEY2']\n"),
+        ("a/b/pyproject.toml", "[project]\nname = 'b'\n"),
+        ("a/c/keylint.toml", "select = ['KEY301']\n"),
+        ("a/c/.keylint.toml", "select = ['KEY402']\n"),
+    ]);
+    assert_eq!(enabled(&project.settings("x.py")), ["KEY101", "KEY102", "KEY110"]);
+    assert_eq!(enabled(&project.settings("a/x.py")), ["KEY202"]);
+    assert_eq!(project.settings("a/x.py").min_level, Level::Warning);
+    assert_eq!(enabled(&project.settings("a/b/x.py")), ["KEY202"]);
+    assert_eq!(enabled(&project.settings("a/c/x.py")), ["KEY402"]);
+}
+
+#[test]
+fn a_broken_project_file_matters_only_if_it_names_us() {
+    let project = Project::new(&[
+        ("keylint.toml", "select = ['KEY2']"),
+        ("template/pyproject.toml", "[{{ project }}]\n"),
+        ("ours/pyproject.toml", "[{{ project }}]\n[tool.keylint]\n"),
+    ]);
+    assert_eq!(enabled(&project.settings("template/a.py")), ["KEY202"]);
+    assert!(project.resolve("ours/a.py", CommandLine::default()).is_err());
+}
+
+#[test]
+fn directories_of_one_root_share_their_settings() {
+    let project = Project::new(&[("keylint.toml", "")]);
+    let resolver = Resolver::new(project.root(), RULES.to_vec(), CommandLine::default()).unwrap();
+    let (one, two) = (resolver.for_file(Path::new("a/x.py")), resolver.for_file(Path::new("b/y.py")));
+    assert!(Arc::ptr_eq(&one.unwrap(), &two.unwrap()));
+}
+
+#[test]
+fn extended_files_come_first_and_paths_are_relative_to_their_own_file() {
+    let project = Project::new(&[
+        ("base/keylint.toml", "select = ['KEY1']\nignore = ['KEY102']\nmodels = ['m.toml']\nexclude = ['gen/*.py']\n"),
+        ("p/keylint.toml", "extend = '../base/keylint.toml'\nextend-select = ['KEY202']\n"),
+    ]);
+    let settings = project.settings("p/x.py");
+    assert_eq!(enabled(&settings), ["KEY101", "KEY110", "KEY202"]);
+    assert_eq!(settings.models, [project.root().join("base/m.toml")]);
+    assert!(settings.is_excluded(Path::new("base/gen/x.py")));
+    assert!(!settings.is_excluded(Path::new("p/gen/x.py")));
+    assert_eq!(settings.root, project.root().join("p"));
+}
+
+#[test]
+fn the_command_line_is_stronger_than_inline_options_and_both_than_files() {
+    let project = Project::new(&[("keylint.toml", "select = ['KEY1']\nmin-level = 'error'\n")]);
+    let settings = project.resolve("a.py", inline("min-level = 'note'")).unwrap();
+    assert_eq!((settings.min_level, enabled(&settings).len()), (Level::Note, 3));
+    let mut both = select(&["KEY202"]);
+    both.config = vec!["select = ['KEY301']".to_owned(), "min-confidence = 'low'".to_owned()];
+    let settings = project.resolve("a.py", both).unwrap();
+    assert_eq!(enabled(&settings), ["KEY202"]);
+    assert_eq!((settings.min_level, settings.min_confidence), (Level::Error, Confidence::Low));
+    assert_eq!(settings.sources["min-confidence"].to_string(), "--config");
+    assert_eq!(settings.sources["select"].to_string(), "command line");
+    assert!(settings.sources["min-level"].to_string().ends_with("keylint.toml:2"));
+}
+
+#[test]
+fn isolated_runs_read_no_file_and_an_explicit_file_is_the_only_one() {
+    let project = Project::new(&[("keylint.toml", "select = ['KEY1']"), ("ci/strict.toml", "select = ['KEY2']")]);
+    let isolated = CommandLine { isolated: true, ..CommandLine::default() };
+    assert_eq!(enabled(&project.resolve("a.py", isolated).unwrap()).len(), 6);
+    assert_eq!(enabled(&project.resolve("a.py", inline("ci/strict.toml")).unwrap()), ["KEY202"]);
+    insta::assert_snapshot!(project.mistake(inline("ci/absent.toml")));
+}
+
+#[test]
+fn mistakes_are_shown_where_they_stand() {
+    let shown = [
+        mistake("select = [\n  'KEY101',\n  'key-resued',\n]\n"),
+        mistake("selct = ['KEY1']\n"),
+        mistake("min-level = 'eror'\n"),
+        mistake("min-confidence = 'very'\n"),
+        mistake("select = 'KEY1'\n"),
+        mistake("exclude = ['ok', 'a[']\n"),
+        mistake("[per-file-ignores]\n'a/*.py' = ['KEY101', 'KEY9']\n"),
+        mistake("[levels]\nkey-reused = 'note'\nkey-reuse = 'note'\n"),
+        mistake("jax-version = 'newest'\n"),
+        mistake("select = [\n"),
+        mistake("extend = 'absent.toml'\n"),
+        mistake("extend = './keylint.toml'\n"),
+        mistake("select = ['é', '\u{202e}KEY1']\n"),
+    ];
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn mistakes_of_pyproject_and_of_the_command_line_are_shown_where_they_stand() {
+    let pyproject =
+        Project::new(&[("pyproject.toml", "[project]\nname = 'x'\n\n[tool.keylint]\nignored = ['KEY1']\n")]);
+    let not_a_table = Project::new(&[("pyproject.toml", "[tool]\nkeylint = 3\n")]);
+    let empty = Project::new(&[]);
+    let isolated = CommandLine { isolated: true, ..inline("min-level = 'notes'") };
+    let shown = [
+        pyproject.mistake(CommandLine::default()),
+        not_a_table.mistake(CommandLine::default()),
+        empty.mistake(select(&["KEY101", "KYE102"])),
+        empty.mistake(isolated),
+        empty.mistake(inline("extend = 'x.toml'")),
+    ];
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn cycles_are_found_through_other_files() {
+    let project = Project::new(&[("keylint.toml", "extend = 'b.toml'"), ("b.toml", "extend = 'keylint.toml'")]);
+    let error = project.resolve("a.py", CommandLine::default()).unwrap_err();
+    assert!(error.message.contains("extends itself"), "{error}");
+    assert!(error.origin.ends_with("b.toml"));
+}
+
+#[test]
+fn findings_are_hidden_by_level_then_by_confidence() {
+    let settings = Project::new(&[]).settings("a.py");
+    let shown = |level, confidence| judged(&settings, "a.py", &finding("KEY101", level, confidence)).1;
+    assert_eq!(shown(Level::Warning, Confidence::Medium), Shown::Yes);
+    assert_eq!(shown(Level::Note, Confidence::Low), Shown::BelowLevel);
+    assert_eq!(shown(Level::Error, Confidence::Low), Shown::BelowConfidence);
+    let opt_in = finding("KEY305", Level::Warning, Confidence::High);
+    assert_eq!(judged(&settings, "a.py", &opt_in).1, Shown::Unselected);
+}
+
+#[test]
+fn a_rule_named_in_select_shows_at_any_level() {
+    let project = Project::new(&[]);
+    let note = finding("KEY110", Level::Note, Confidence::High);
+    let shown = |rules: &[&str]| judged(&project.resolve("a.py", select(rules)).unwrap(), "a.py", &note).1;
+    assert_eq!(shown(&["KEY110"]), Shown::Yes);
+    assert_eq!(shown(&["split-discarded"]), Shown::Yes);
+    assert_eq!(shown(&["KEY1"]), Shown::BelowLevel);
+    let configured = Project::new(&[("keylint.toml", "select = ['KEY110']")]);
+    assert_eq!(judged(&configured.settings("a.py"), "a.py", &note).1, Shown::BelowLevel);
+}
+
+#[test]
+fn levels_override_those_of_rules_but_raise_no_finding_that_its_rule_lowered() {
+    let settings =
+        Project::new(&[("keylint.toml", "levels = { KEY1 = 'error', KEY101 = 'warning' }")]).settings("a.py");
+    let level = |code, level| judged(&settings, "a.py", &finding(code, level, Confidence::High)).0;
+    assert_eq!(level("KEY101", Level::Error), Level::Warning);
+    assert_eq!(level("KEY101", Level::Note), Level::Note);
+    assert_eq!(level("KEY110", Level::Warning), Level::Error);
+    assert_eq!(level("KEY110", Level::Note), Level::Note);
+    assert_eq!(level("KEY202", Level::Error), Level::Error);
+}
+
+#[test]
+fn in_test_files_reuse_is_a_note() {
+    let project = Project::new(&[("p/keylint.toml", "tests = ['checks/']")]);
+    let settings = project.settings("a.py");
+    let error = |code| finding(code, Level::Error, Confidence::High);
+    for path in ["tests/a.py", "src/tests/b/a.py", "test_a.py", "src/a_test.py", "conftest.py"] {
+        assert_eq!(judged(&settings, path, &error("KEY101")).0, Level::Note, "{path}");
+        assert_eq!(judged(&settings, path, &error("KEY402")).0, Level::Note, "{path}");
+        assert_eq!(judged(&settings, path, &error("KEY202")).0, Level::Error, "{path}");
+    }
+    for path in ["a.py", "testing/a.py", "contest.py", "tests.py"] {
+        assert_eq!(judged(&settings, path, &error("KEY101")).0, Level::Error, "{path}");
+    }
+    let configured = project.settings("p/a.py");
+    assert_eq!(judged(&configured, "p/test_a.py", &error("KEY101")).0, Level::Error);
+    assert_eq!(judged(&configured, "p/checks/a.py", &error("KEY101")).0, Level::Note);
+}
+
+#[test]
+fn per_file_ignores_silence_rules_where_their_pattern_matches() {
+    let text = "[per-file-ignores]\n'scripts/*.py' = ['KEY1']\n'!src/' = ['key-arithmetic']\n";
+    let settings = Project::new(&[("keylint.toml", text)]).settings("a.py");
+    let selected = |path: &str, code| settings.for_file(Path::new(path)).is_selected(code);
+    assert!(!selected("scripts/a.py", "KEY101"));
+    assert!(selected("scripts/sub/a.py", "KEY101"));
+    assert!(selected("scripts/a.py", "KEY301"));
+    assert!(!selected("scripts/a.py", "KEY202"));
+    assert!(selected("src/a.py", "KEY202"));
+}
+
+#[test]
+fn the_jax_version_is_read_from_the_nearest_pin() {
+    let lock = "[[package]]\nname = 'jax'\nversion = '0.4.31'\n";
+    let project = Project::new(&[("uv.lock", lock), ("p/keylint.toml", ""), ("q/keylint.toml", "jax-version = '0.6'")]);
+    let version = |file| project.settings(file).jax_version.map(|version| version.to_string());
+    assert_eq!(version("a.py").as_deref(), Some("0.4.31"));
+    assert_eq!(version("p/a.py").as_deref(), Some("0.4.31"));
+    assert_eq!(version("q/a.py").as_deref(), Some("0.6.0"));
+    assert!(project.settings("a.py").sources["jax-version"].to_string().ends_with("uv.lock"));
+}
+
+#[test]
+fn roots_add_to_the_usual_ones() {
+    let settings = Project::new(&[("keylint.toml", "roots = ['myjax', 'jax']")]).settings("a.py");
+    assert_eq!(settings.roots, ["jax", "olympus", "myjax"]);
+}
+
+/// `BLESS=1 cargo test` writes the schema anew.
+#[test]
+fn the_schema_is_current() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("keylint.schema.json");
+    let fresh = schema();
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &fresh).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == fresh, "keylint.schema.json is stale: run `BLESS=1 cargo test --test it schema`");
+}
+
+#[test]
+fn the_schema_accepts_what_is_accepted_and_refuses_unknown_keys() {
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let good: toml::Table = "select = ['KEY1']\nmin-level = 'note'\n[levels]\nKEY1 = 'error'\n".parse().unwrap();
+    assert!(validator.is_valid(&serde_json::to_value(good).unwrap()));
+    assert!(!validator.is_valid(&serde_json::json!({"selct": []})));
+    assert!(!validator.is_valid(&serde_json::json!({"min-level": "fatal"})));
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Whatever a file holds, it is either settings or a mistake that can be shown.
+    #[test]
+    fn any_file_is_settings_or_a_mistake(
+        text in "((select|ignore|levels|extend|exclude|tests|min-level|x) ?= ?|\\[|\\]|'|\"|KEY1|note|\\*|\\{|\\}|,|\n|é|\u{1b}| ){0,24}"
+    ) {
+        let project = Project::new(&[("keylint.toml", &text)]);
+        if let Err(error) = project.resolve("a.py", CommandLine::default()) {
+            let mut out = Vec::new();
+            report::problem(&error, false, &mut out).unwrap();
+            proptest::prop_assert!(!out.contains(&0x1b));
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! The rules over hand-made facts: which fact makes which finding, and in which words.
+//!
+//! **Invariant:** places are numbered lines of an imagined file, so that snapshots read as stories.
+
+use std::fmt::Write;
+
+use keylint::analysis::facts::{
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision,
+    CollisionKind, Discarded, Facts, IgnoredCaller, KeyKind, Origin, Reference, ReferenceKind, Role, StaleState, Use,
+};
+use keylint::finding::{Confidence, Finding, Place};
+use keylint::rules;
+use keylint::text::{FileId, Span};
+
+/// The place that stands for line `line`.
+fn at(line: u32) -> Place {
+    Place { file: FileId(0), span: Span::new(line * 100, line * 100 + 10) }
+}
+
+fn sample(line: u32, callee: &str) -> Use {
+    used(line, callee, Role::Sample)
+}
+
+fn used(line: u32, callee: &str, role: Role) -> Use {
+    Use { place: at(line), leaf: at(line), via: Vec::new(), callee: callee.to_owned(), role }
+}
+
+/// A consumption on line 90 that is reached through a call on `line` and another one on line 80.
+fn through(line: u32, callee: &str) -> Use {
+    Use { place: at(line), leaf: at(90), via: vec![at(80)], callee: callee.to_owned(), role: Role::Sample }
+}
+
+fn origin() -> Origin {
+    Origin { place: at(1), text: "created by `jax.random.key(0)`".to_owned() }
+}
+
+fn collision(kind: CollisionKind, first: Use, second: Use) -> Collision {
+    Collision {
+        kind,
+        first,
+        second,
+        derived_at: None,
+        origin: Some(origin()),
+        derivation: "key(0)".to_owned(),
+        name: Some("key".to_owned()),
+        repeated_by: None,
+        meant: None,
+        harmless: false,
+        confidence: Confidence::High,
+        function: "train".to_owned(),
+    }
+}
+
+fn buffer(op: BufferOp, line: u32, text: &str, kind: KeyKind) -> BufferUse {
+    BufferUse {
+        op,
+        place: at(line),
+        text: text.to_owned(),
+        kind,
+        raises: kind == KeyKind::Typed,
+        origin: Some(origin()),
+        derivation: "key(0)".to_owned(),
+        confidence: Confidence::High,
+        function: "<module>".to_owned(),
+    }
+}
+
+fn reference(line: u32, path: &str, written: &str, kind: ReferenceKind) -> Reference {
+    Reference { place: at(line), path: path.to_owned(), written: written.to_owned(), kind, function: "f".to_owned() }
+}
+
+/// Findings as text: what a reader of a terminal sees, with line numbers for places.
+fn story(findings: &[Finding]) -> String {
+    let line = |place: Place| place.span.start / 100;
+    let mut text = String::new();
+    for finding in findings {
+        let (code, name) = (finding.code, finding.name);
+        writeln!(text, "{code} {name} {} {}: {}", finding.level, finding.confidence, finding.message)
+            .expect("writing to a string succeeds");
+        writeln!(text, "  line {}: {}", line(finding.primary), finding.label).expect("writing to a string succeeds");
+        for label in &finding.related {
+            writeln!(text, "  line {}: {}", line(label.place), label.message).expect("writing to a string succeeds");
+        }
+        if let Some(help) = &finding.help {
+            writeln!(text, "  help: {help}").expect("writing to a string succeeds");
+        }
+        for step in &finding.flow {
+            writeln!(text, "  > line {}: {}", line(step.place), step.message).expect("writing to a string succeeds");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The findings over collisions alone.
+fn of_collisions(collisions: Vec<Collision>) -> String {
+    story(&rules::check(&Facts { collisions, ..Facts::default() }))
+}
+
+#[test]
+fn two_draws_from_one_key() {
+    let normal = "jax.random.normal";
+    let mut unnamed = collision(CollisionKind::Sampled, sample(2, normal), sample(3, normal));
+    unnamed.name = None;
+    let mut meant = collision(CollisionKind::Sampled, sample(4, "jax.random.uniform"), sample(5, normal));
+    meant.meant = Some("subkey".to_owned());
+    let helper = collision(CollisionKind::Sampled, through(6, normal), through(7, normal));
+    let mut unseen = collision(CollisionKind::Sampled, sample(8, normal), used(9, "self.step", Role::Unresolved));
+    unseen.confidence = Confidence::Low;
+    let init = used(11, "flax.linen.Module.init", Role::Library);
+    let library = collision(CollisionKind::Sampled, sample(10, normal), init);
+    let fold = used(13, "jax.random.fold_in", Role::Fold);
+    let folded = collision(CollisionKind::FoldAndSampled, sample(12, normal), fold);
+    insta::assert_snapshot!(of_collisions(vec![unnamed, meant, helper, unseen, library, folded]));
+}
+
+#[test]
+fn a_key_consumed_by_each_iteration() {
+    let normal = "jax.random.normal";
+    let mut draw = collision(CollisionKind::Iterated, sample(3, normal), sample(3, normal));
+    draw.repeated_by = Some(at(2));
+    let split = used(5, "jax.random.split", Role::Split);
+    let mut split = collision(CollisionKind::Iterated, split.clone(), split);
+    split.repeated_by = Some(at(4));
+    let mut neighbours = collision(CollisionKind::Iterated, sample(8, "jax.random.uniform"), sample(7, normal));
+    neighbours.repeated_by = Some(at(6));
+    neighbours.name = None;
+    neighbours.derivation = "split(key, n)[i]".to_owned();
+    let mut helper = collision(CollisionKind::Iterated, through(9, normal), through(9, normal));
+    helper.repeated_by = Some(at(8));
+    insta::assert_snapshot!(of_collisions(vec![draw, split, neighbours, helper]));
+}
+
+#[test]
+fn a_key_split_and_drawn_from() {
+    let split = |line| used(line, "jax.random.split", Role::Split);
+    let parent = collision(CollisionKind::SplitAndSampled, split(2), sample(3, "jax.random.normal"));
+    let mut meant = collision(CollisionKind::SplitAndSampled, split(4), sample(5, "jax.random.normal"));
+    meant.meant = Some("subkey".to_owned());
+    let after = collision(CollisionKind::SplitAndSampled, through(6, "jax.random.normal"), split(7));
+    insta::assert_snapshot!(of_collisions(vec![parent, meant, after]));
+}
+
+#[test]
+fn equal_derivations() {
+    let split = |line| used(line, "jax.random.split", Role::Split);
+    let twice = collision(CollisionKind::SplitTwice, split(2), split(3));
+    let mut disjoint = collision(CollisionKind::SplitTwice, split(4), split(5));
+    disjoint.harmless = true;
+    let draws = || (sample(8, "jax.random.normal"), sample(9, "jax.random.bernoulli"));
+    let (first, second) = draws();
+    let mut folded = collision(CollisionKind::FoldedTwice, first, second);
+    folded.derived_at = Some((at(6), at(7)));
+    folded.derivation = "fold_in(key, step)".to_owned();
+    let (first, second) = draws();
+    let mut meets = collision(CollisionKind::FoldMeetsChild, first, second);
+    meets.derived_at = Some((at(6), at(8)));
+    meets.derivation = "fold_in(key(0), 1)".to_owned();
+    meets.confidence = Confidence::Medium;
+    insta::assert_snapshot!(of_collisions(vec![twice, disjoint, folded, meets]));
+}
+
+#[test]
+fn equal_seeds() {
+    let mut seeds =
+        collision(CollisionKind::SeededTwice, sample(3, "jax.random.normal"), through(5, "jax.random.normal"));
+    seeds.derived_at = Some((at(2), at(70)));
+    let mut fallback =
+        collision(CollisionKind::SeededTwice, sample(8, "jax.random.normal"), sample(9, "jax.random.uniform"));
+    fallback.derived_at = Some((at(6), at(7)));
+    fallback.harmless = true;
+    insta::assert_snapshot!(of_collisions(vec![seeds, fallback]));
+}
+
+#[test]
+fn keys_that_outlive_their_draw() {
+    let normal = "jax.random.normal";
+    let captured = |kind, line| CapturedUse {
+        kind,
+        callee: "noise".to_owned(),
+        defined_at: at(2),
+        used: sample(line, normal),
+        origin: Some(origin()),
+        name: "key".to_owned(),
+        confidence: Confidence::High,
+        function: "make.noise".to_owned(),
+    };
+    let stale = StaleState {
+        used: through(10, normal),
+        name: "self.key".to_owned(),
+        stored_at: Some(at(9)),
+        confidence: Confidence::High,
+        function: "Policy.act".to_owned(),
+    };
+    let carried = |kind, line| CarriedKey {
+        kind,
+        place: at(line),
+        used: sample(11, normal),
+        derivation: "key".to_owned(),
+        name: Some("key".to_owned()),
+        confidence: Confidence::High,
+        function: "sample".to_owned(),
+    };
+    let facts = Facts {
+        captured: vec![
+            captured(CaptureKind::Transformed, 3),
+            captured(CaptureKind::Stored, 4),
+            captured(CaptureKind::Default, 5),
+        ],
+        stale: vec![stale],
+        carried: vec![
+            carried(CarryKind::Returned, 12),
+            carried(CarryKind::Stored, 13),
+            carried(CarryKind::Carried, 14),
+        ],
+        ..Facts::default()
+    };
+    insta::assert_snapshot!(story(&rules::check(&facts)));
+}
+
+#[test]
+fn keys_shared_or_lost() {
+    let broadcast = |kind, line| Broadcast {
+        kind,
+        used: sample(line, "jax.random.normal"),
+        mapped_at: at(2),
+        origin: Some(origin()),
+        derivation: "key(0)".to_owned(),
+        confidence: Confidence::High,
+        function: "<module>".to_owned(),
+    };
+    let discarded = |line, whole: bool| Discarded {
+        place: at(line),
+        callee: "jax.random.split".to_owned(),
+        whole,
+        name: (!whole).then(|| "bias_key".to_owned()),
+        function: "init".to_owned(),
+    };
+    let ignored = IgnoredCaller {
+        place: at(9),
+        callee: "jax.random.key(0)".to_owned(),
+        parameter: "key".to_owned(),
+        declared_at: at(8),
+        used: sample(10, "jax.random.normal"),
+        confidence: Confidence::High,
+        function: "sample".to_owned(),
+    };
+    let facts = Facts {
+        broadcasts: vec![
+            broadcast(BroadcastKind::Captured, 3),
+            broadcast(BroadcastKind::Unmapped, 4),
+            broadcast(BroadcastKind::Copied, 5),
+        ],
+        discarded: vec![discarded(6, true), discarded(7, false)],
+        ignored: vec![ignored],
+        ..Facts::default()
+    };
+    insta::assert_snapshot!(story(&rules::check(&facts)));
+}
+
+#[test]
+fn keys_taken_for_numbers() {
+    let mut reseed = buffer(BufferOp::Reseed, 4, "PRNGKey(key[1])", KeyKind::Raw);
+    reseed.raises = false;
+    let buffers = vec![
+        buffer(BufferOp::Index, 2, "key[0]", KeyKind::Raw),
+        buffer(BufferOp::Index, 3, "key[0]", KeyKind::Typed),
+        buffer(BufferOp::Index, 4, "key[1]", KeyKind::Raw),
+        reseed,
+        buffer(BufferOp::Unpack, 5, "a, b = key", KeyKind::Raw),
+        buffer(BufferOp::Unpack, 6, "a, b = key", KeyKind::Typed),
+        buffer(BufferOp::Arithmetic, 7, "key + 1", KeyKind::Raw),
+        buffer(BufferOp::Arithmetic, 8, "key + 1", KeyKind::Typed),
+        buffer(BufferOp::Numeric, 9, "jnp.sum", KeyKind::Unknown),
+        buffer(BufferOp::MapAxis, 10, "jax.vmap(f, in_axes=1)", KeyKind::Raw),
+        buffer(BufferOp::Transpose, 11, "keys.T", KeyKind::Raw),
+        buffer(BufferOp::Reshape, 12, "keys.reshape(-1)", KeyKind::Raw),
+        buffer(BufferOp::ShapeLogic, 13, "key.shape == (2,)", KeyKind::Unknown),
+        buffer(BufferOp::DtypeLogic, 14, "key.dtype == jnp.uint32", KeyKind::Unknown),
+        buffer(BufferOp::DtypeLogic, 15, "key.astype", KeyKind::Typed),
+        buffer(BufferOp::Rewrap, 16, "jax.random.wrap_key_data", KeyKind::Typed),
+        buffer(BufferOp::Fabricate, 17, "jnp.zeros_like", KeyKind::Raw),
+        buffer(BufferOp::Number, 18, "int(key)", KeyKind::Typed),
+    ];
+    insta::assert_snapshot!(story(&rules::check(&Facts { buffers, ..Facts::default() })));
+}
+
+#[test]
+fn names_that_are_old_gone_or_private() {
+    let references = vec![
+        reference(1, "jax.random.PRNGKey", "PRNGKey", ReferenceKind::Import),
+        reference(2, "jax.random.KeyArray", "KeyArray", ReferenceKind::Import),
+        reference(3, "jax.random.KeyArray", "KeyArray", ReferenceKind::Annotation),
+        reference(4, "jax.random.PRNGKeyArray", "jax.random.PRNGKeyArray", ReferenceKind::Value),
+        reference(5, "jax.random.shuffle", "jax.random.shuffle", ReferenceKind::Call),
+        reference(6, "jax.prng", "jax.prng", ReferenceKind::Import),
+        reference(7, "jax.prng.threefry_2x32", "jax.prng.threefry_2x32", ReferenceKind::Call),
+        reference(8, "jax._src.prng", "prng", ReferenceKind::Import),
+        reference(9, "jax._src.prng.PRNGKeyArray", "prng.PRNGKeyArray", ReferenceKind::Value),
+        reference(10, "key.dtype._impl", "key.dtype._impl", ReferenceKind::Value),
+        reference(11, "jax.random.PRNGKey", "PRNGKey", ReferenceKind::Call),
+        reference(12, "jax.random.PRNGKey", "PRNGKey", ReferenceKind::Annotation),
+        reference(13, "jax.random.PRNGKey", "PRNGKey", ReferenceKind::Value),
+        reference(14, "jax.random.key", "jax.random.key", ReferenceKind::Call),
+        reference(15, "jax._src.core", "jax._src.core", ReferenceKind::Import),
+        reference(16, "jax.prngs", "jax.prngs", ReferenceKind::Value),
+    ];
+    insta::assert_snapshot!(story(&rules::check(&Facts { references, ..Facts::default() })));
+}
+
+#[test]
+fn findings_about_the_run() {
+    let findings = [
+        rules::syntax_error(at(1), "Expected an expression."),
+        rules::unused_suppression(at(2), "KEY101"),
+        rules::invalid_suppression(at(3), "unknown rule `KEY998`"),
+        rules::unreadable_file(at(4), "not UTF-8"),
+        rules::internal_error(at(5), "index out of bounds"),
+    ];
+    insta::assert_snapshot!(story(&findings));
+}
+
+/// Every sentence of every finding above keeps the house style.
+#[test]
+fn words_keep_the_style() {
+    let ops = [BufferOp::Index, BufferOp::Unpack, BufferOp::Arithmetic, BufferOp::MapAxis, BufferOp::Number];
+    let kinds = [KeyKind::Typed, KeyKind::Raw, KeyKind::Unknown];
+    let buffers =
+        ops.into_iter().zip(1..).flat_map(|(op, line)| kinds.map(|kind| buffer(op, line, "key", kind))).collect();
+    let kinds = [
+        CollisionKind::Sampled,
+        CollisionKind::Iterated,
+        CollisionKind::SplitAndSampled,
+        CollisionKind::SplitTwice,
+        CollisionKind::FoldedTwice,
+        CollisionKind::FoldMeetsChild,
+        CollisionKind::SeededTwice,
+        CollisionKind::FoldAndSampled,
+    ];
+    let collisions = kinds
+        .into_iter()
+        .zip(20..)
+        .map(|(kind, line)| collision(kind, sample(line, "jax.random.normal"), through(line + 20, "jax.random.bits")))
+        .collect();
+    let findings = rules::check(&Facts { buffers, collisions, ..Facts::default() });
+    assert!(!findings.is_empty());
+    for finding in &findings {
+        let labels = finding.related.iter().chain(&finding.flow).map(|label| &label.message);
+        for text in [&finding.message, &finding.label].into_iter().chain(labels).chain(&finding.help) {
+            let first = text.chars().next().expect("texts are not empty");
+            assert!(!first.is_uppercase(), "{text}");
+            assert!(!text.ends_with('.') && !text.contains('\n'), "{text}");
+        }
+    }
+}
