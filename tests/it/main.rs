@@ -4,6 +4,7 @@
 
 mod cli;
 mod config;
+mod engine;
 mod front;
 mod models;
 mod report;
