@@ -7,4 +7,5 @@
 
 pub mod analysis;
 pub mod finding;
+pub mod prng;
 pub mod text;
