@@ -14,7 +14,8 @@ use std::fmt;
 
 use super::dtype::{DType, Kind};
 use super::error::{Error, Result};
-use super::float::{Bfloat16, Float, Float16};
+use super::float::Float;
+use super::float::half::{Bfloat16, Float16};
 use super::mode::Mode;
 
 /// The most elements one array may have.

@@ -44,7 +44,8 @@ pub enum Error {
     },
     /// A name that is no implementation of JAX.
     #[error(
-        "unrecognized PRNG implementation {0:?}; JAX has threefry2x32, rbg, unsafe_rbg, threefry4x32, philox2x32 and philox4x32"
+        "unrecognized PRNG implementation {0:?}; JAX has threefry2x32, \
+          rbg, unsafe_rbg, threefry4x32, philox2x32 and philox4x32"
     )]
     UnknownImplementation(String),
     /// A dtype the function does not draw.

@@ -1,7 +1,7 @@
 //! The reference PRNG against published numbers, Random123's known answers, and golden vectors of a real JAX.
 //!
-//! **Invariant:** these tests need no Python. `fixtures/prng/generate.py` wrote the vectors, `fixtures/prng/differential.py`
-//! repeats the comparison on random expressions with a live JAX.
+//! **Invariant:** these tests need no Python. `fixtures/prng/generate.py` wrote the vectors; `differential.py`
+//! beside it repeats the comparison on random expressions with a live JAX.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use keylint::prng::implementation::Implementation;
 use keylint::prng::keys::Keys;
 use keylint::prng::mode::Mode;
 use keylint::prng::sample::select::{Categorical, Choice};
-use keylint::prng::sample::{self, Resolution};
+use keylint::prng::sample::{self, Resolution, bits, integer, real, select};
 use keylint::prng::{derive, philox2x32, philox4x32, threefry2x32, threefry4x32};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ fn key(mode: Mode, implementation: Implementation, seed: i128) -> Keys {
 }
 
 fn uniform(mode: Mode, keys: &Keys, shape: &[usize]) -> Result<Array> {
-    sample::uniform(mode, keys, shape, None, &Array::python_float(mode, 0.0), &Array::python_float(mode, 1.0))
+    real::uniform(mode, keys, shape, None, &Array::python_float(mode, 0.0), &Array::python_float(mode, 1.0))
 }
 
 /// `kat_vectors` of Random123 1.14: generator, rounds, counter, key, answer. Its words are listed low index first.
@@ -82,7 +82,7 @@ fn published_numbers() -> Result<()> {
     let mut drawn = Vec::new();
     for published in [-1.251_538_9, -0.586_650_67, 0.486_482_98] {
         let (next, subkey) = derive::split_in_two(OLD, &chain)?;
-        let draw = sample::normal(OLD, &subkey, &[], None)?;
+        let draw = real::normal(OLD, &subkey, &[], None)?;
         assert!((draw.reals()[0] - published).abs() < 1.3e-7);
         drawn.push(draw.to_string());
         chain = next;
@@ -121,8 +121,8 @@ fn refuses_what_jax_refuses() {
     let words = Array::from_integers(DType::Int32, &[2], [0, 1]).expect("two elements");
     assert!(matches!(Keys::wrap(default, &words), Err(Error::KeyDataType(DType::Int32))));
     assert!(matches!(Keys::wrap(Implementation::Rbg, &words.cast(DType::Uint32)), Err(Error::KeyDataShape { .. })));
-    assert!(matches!(sample::bits(mode, &one, &[1 << 40], None), Err(Error::TooLarge { .. })));
-    assert!(matches!(sample::bits(mode, &one, &[2], Some(DType::Float32)), Err(Error::DrawType { .. })));
+    assert!(matches!(bits::bits(mode, &one, &[1 << 40], None), Err(Error::TooLarge { .. })));
+    assert!(matches!(bits::bits(mode, &one, &[2], Some(DType::Float32)), Err(Error::DrawType { .. })));
 }
 
 #[test]
@@ -138,7 +138,28 @@ fn raw_keys_round_trip() -> Result<()> {
 
 #[test]
 fn jax_0_10_2_golden_vectors() {
-    assert_eq!(compare_file("jax-0.10.2.json", 1), (1656, 0));
+    assert_eq!(compare_file("jax-0.10.2.json", 0), (1656, 0));
+}
+
+#[test]
+fn elements_are_written_in_the_shortest_form_that_reads_back() {
+    for (dtype, value, text) in [
+        (DType::Float32, 0.1, "0.1"),
+        (DType::Float64, 0.1, "0.1"),
+        (DType::Float16, 1.0 / 3.0, "0.3333"),
+        (DType::Bfloat16, 1.0 / 3.0, "0.334"),
+        (DType::Float32, -0.0, "-0.0"),
+        (DType::Float32, 1.175_494_350_822_287_5e-38, "1.1754944e-38"),
+        (DType::Float32, 16_777_216.0, "16777216.0"),
+        (DType::Float16, 70_000.0, "Infinity"),
+        (DType::Float32, f64::NAN, "NaN"),
+    ] {
+        assert_eq!(Array::real(dtype, value).to_string(), text);
+    }
+    let nested = Array::from_integers(DType::Int8, &[2, 0, 3], []).expect("no elements");
+    assert_eq!(nested.to_string(), "[[], []]");
+    let wrapped = Array::from_integers(DType::Uint8, &[2], [-1, 256]).expect("two elements");
+    assert_eq!(wrapped.to_string(), "[255, 0]");
 }
 
 /// XLA's elementary functions have changed since, by a unit in the last place here and there.
@@ -147,8 +168,8 @@ fn jax_0_4_30_golden_vectors() {
     assert_eq!(compare_file("jax-0.4.30.json", 2), (780, 0));
 }
 
-/// Compares every case of a file and returns how many there are, and how many differ: exact functions at all, the
-/// others by more than `tolerance` units in the last place.
+/// Compares every case of a file and returns how many there are, and how many differ: integers and `uniform` at all,
+/// the others by more than `tolerance` units in the last place.
 fn compare_file(name: &str, tolerance: u64) -> (usize, usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/prng").join(name);
     let text = fs::read_to_string(&path).expect("golden vectors are checked in");
@@ -185,8 +206,12 @@ fn compare(group: &Value, case: &Value, tolerance: u64) -> std::result::Result<(
         .chunks(width)
         .map(|digits| u64::from_str_radix(std::str::from_utf8(digits).unwrap_or(""), 16).expect("hexadecimal digits"))
         .collect();
-    let exact = got.dtype().kind() != Kind::Real || call == "uniform";
-    let allowed = if exact { 0 } else { tolerance };
+    // The tangent, and all of float64, come from the C library of the machine the vectors were made on.
+    let library = call == "cauchy" || got.dtype() == DType::Float64;
+    let allowed = match got.dtype().kind() {
+        Kind::Real if call != "uniform" => tolerance.max(library.into()),
+        _ => 0,
+    };
     let distance = |(a, b): (u64, &u64)| ordinal(a, got.dtype()).abs_diff(ordinal(*b, got.dtype()));
     match bits_of(&got).into_iter().zip(&want).map(distance).max() {
         Some(distance) if distance > allowed => Err(format!("{distance} units in the last place off: {got}")),
@@ -230,29 +255,29 @@ fn evaluate(mode: Mode, keys: &Keys, call: &str, args: &Value) -> Result<Array> 
             let data = Array::from_integers(DType::Uint32, &count, data.into_iter().map(|datum| datum as i128))?;
             derive::fold_in_each(keys, &data)?.data()
         }
-        "bits" => sample::bits(mode, keys, &shape, dtype),
-        "uniform" => sample::uniform(mode, keys, &shape, dtype, &float("minval"), &float("maxval")),
-        "normal" => sample::normal(mode, keys, &shape, dtype),
-        "truncated_normal" => sample::truncated_normal(mode, keys, &float("lower"), &float("upper"), &shape, dtype),
-        "exponential" => sample::exponential(mode, keys, &shape, dtype),
-        "gumbel" => sample::gumbel(mode, keys, &shape, dtype, resolution),
-        "laplace" => sample::laplace(mode, keys, &shape, dtype),
-        "logistic" => sample::logistic(mode, keys, &shape, dtype),
-        "cauchy" => sample::cauchy(mode, keys, &shape, dtype),
+        "bits" => bits::bits(mode, keys, &shape, dtype),
+        "uniform" => real::uniform(mode, keys, &shape, dtype, &float("minval"), &float("maxval")),
+        "normal" => real::normal(mode, keys, &shape, dtype),
+        "truncated_normal" => real::truncated_normal(mode, keys, &float("lower"), &float("upper"), &shape, dtype),
+        "exponential" => real::exponential(mode, keys, &shape, dtype),
+        "gumbel" => real::gumbel(mode, keys, &shape, dtype, resolution),
+        "laplace" => real::laplace(mode, keys, &shape, dtype),
+        "logistic" => real::logistic(mode, keys, &shape, dtype),
+        "cauchy" => real::cauchy(mode, keys, &shape, dtype),
         "randint" => {
             let bound = |name: &str| {
                 let value: i128 = text_of(&args[name]).parse().expect("an integer");
                 let wide = value.unsigned_abs() >= 1 << 31;
                 Array::integer(if wide { dtype } else { None }.unwrap_or(DType::default_int(mode)), value)
             };
-            sample::randint(mode, keys, &shape, &bound("minval"), &bound("maxval"), dtype)
+            integer::randint(mode, keys, &shape, &bound("minval"), &bound("maxval"), dtype)
         }
-        "bernoulli" => sample::bernoulli(mode, keys, &float("p"), Some(&shape), resolution),
-        "rademacher" => sample::rademacher(mode, keys, &shape, dtype),
+        "bernoulli" => integer::bernoulli(mode, keys, &float("p"), Some(&shape), resolution),
+        "rademacher" => integer::rademacher(mode, keys, &shape, dtype),
         "permutation" => {
             let count = args["n"].as_i64().map(|count| Array::integer(DType::Int32, count.into()));
             let x = count.map_or_else(|| arange(&shape), Ok)?;
-            sample::permutation(mode, keys, &x, axis(), flag("independent"))
+            select::permutation(mode, keys, &x, axis(), flag("independent"))
         }
         "choice" => {
             let a = sizes(&args["a"]);
@@ -260,13 +285,13 @@ fn evaluate(mode: Mode, keys: &Keys, call: &str, args: &Value) -> Result<Array> 
             let p = reals(mode, &args["p"], None)?;
             let choice =
                 Choice { a: &a, shape: &shape, replace: flag("replace"), p: p.as_ref(), axis: axis(), resolution };
-            sample::choice(mode, keys, &choice)
+            select::choice(mode, keys, &choice)
         }
         "categorical" => {
             let logits = reals(mode, &args["logits"], Some(&args["logits_shape"]))?.expect("logits");
             let shape = args["shape"].is_array().then_some(shape.as_slice());
             let arguments = Categorical { logits: &logits, axis: axis(), shape, replace: flag("replace"), resolution };
-            sample::categorical(mode, keys, &arguments)
+            select::categorical(mode, keys, &arguments)
         }
         other => Err(sample::unsupported(other)),
     }

@@ -7,6 +7,8 @@
 //! | `float32`, `float64` | IEEE, and `a * b + c` in one rounding, as XLA's code generator contracts it |
 //! | `float16`, `bfloat16` | every operation in `float32`, its result rounded to 16 bits |
 //!
+//! A processor with `float16` arithmetic of its own (AVX512-FP16) contracts that too; the reference is one without.
+//!
 //! **Invariant:** a value of a type is always representable in it; the elementary functions of `float32` contain no
 //! call to a C library, so they give the same bits on every machine.
 
@@ -19,8 +21,6 @@
 pub mod double;
 pub mod half;
 pub mod single;
-
-pub use half::{Bfloat16, Float16};
 
 use super::dtype::DType;
 

@@ -8,7 +8,8 @@ use super::{Resolution, real_type, with_float};
 use crate::prng::array::Array;
 use crate::prng::dtype::DType;
 use crate::prng::error::{Error, Result};
-use crate::prng::float::{Bfloat16, Float, Float16};
+use crate::prng::float::Float;
+use crate::prng::float::half::{Bfloat16, Float16};
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 

@@ -10,7 +10,8 @@ use crate::prng::array::{Array, axis_of, size_of};
 use crate::prng::derive::split_in_two;
 use crate::prng::dtype::{DType, Kind};
 use crate::prng::error::{Error, Result};
-use crate::prng::float::{Bfloat16, Float, Float16};
+use crate::prng::float::Float;
+use crate::prng::float::half::{Bfloat16, Float16};
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 
