@@ -36,7 +36,8 @@
 //! * **As the C library has it:** the samplers above in `float64`, whose logarithm and tangent JAX and this room both
 //!   take from there: equal to the bit on one machine, a unit apart on another. `float64` has no `truncated_normal`.
 //! * **Of their time:** before 0.5.0 JAX rounded logarithms and 16-bit numbers otherwise; an old *mode* is not an old
-//!   *version*. Integers and the uniform values of `float32` are the same in both.
+//!   *version*. The uniform values of `float32` and all integers are the same in both, but for 8- and 16-bit `randint`
+//!   before 0.7.2.
 //! * **Not answered:** what JAX draws by rejection (`gamma`, `poisson`, `binomial` and all built on them) and a few
 //!   others. They are errors, never approximations. See [`sample::unsupported`].
 //!

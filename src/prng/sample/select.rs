@@ -355,7 +355,9 @@ pub fn categorical(mode: Mode, keys: &Keys, arguments: &Categorical<'_>) -> Resu
         };
         chosen.chunks_exact(each.max(1)).flat_map(of_key).collect::<Vec<i128>>()
     };
-    Array::from_integers(DType::default_int(mode), &[keys.shape(), shape].concat(), indices)
+    // `top_k` counts in `int32` whatever the mode; `argmax` follows it.
+    let dtype = if replace { DType::default_int(mode) } else { DType::Int32 };
+    Array::from_integers(dtype, &[keys.shape(), shape].concat(), indices)
 }
 
 /// The vectors along one axis, in row-major order of the others.
