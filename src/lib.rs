@@ -10,6 +10,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod finding;
+<<<<<<< HEAD
 pub mod ir;
 pub mod models;
 pub mod python;
@@ -17,4 +18,7 @@ pub mod report;
 pub mod rules;
 pub mod source;
 pub mod suppress;
+=======
+pub mod prng;
+>>>>>>> wip-e
 pub mod text;
