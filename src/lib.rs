@@ -10,15 +10,12 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod finding;
-<<<<<<< HEAD
 pub mod ir;
 pub mod models;
+pub mod prng;
 pub mod python;
 pub mod report;
 pub mod rules;
 pub mod source;
 pub mod suppress;
-=======
-pub mod prng;
->>>>>>> wip-e
 pub mod text;
