@@ -320,8 +320,7 @@ impl<'p> Interp<'p> {
         (result, frame.yields)
     }
 
-    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended) -> Vec<(Guard, Value)> {
-        let place = self.place(frame, frame.code.span);
+    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Vec<(Guard, Value)> {
         let iteration = self.iteration.clone();
         let depth = std::mem::replace(&mut self.loop_depth, 0);
         let before = self.pc;

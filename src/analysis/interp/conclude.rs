@@ -112,7 +112,7 @@ impl Interp<'_> {
         while depth < a.len() && depth < b.len() {
             let (x, y) = (&a[depth].0, &b[depth].0);
             if x.id == y.id {
-                if depth > 0 && !x.root {
+                if depth > 0 && !x.root && !self.sees_itself(x, first, second) {
                     direct = false;
                 }
                 common = Some(depth);
@@ -159,6 +159,23 @@ impl Interp<'_> {
                     confidence: confidence.min(least),
                 }
             }
+        }
+    }
+
+    /// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they
+    /// are of two of its parameters, which are equal for this caller only.
+    fn sees_itself(&self, activation: &Activation, first: &Event, second: &Event) -> bool {
+        let module = self.module(activation.module);
+        let code = module.function(activation.function);
+        if super::entry::is_entry(module, code) {
+            return false;
+        }
+        let parameter = |event: &Event| {
+            event.written.as_ref().filter(|written| code.parameters.iter().any(|p| p.name == **written)).cloned()
+        };
+        match (parameter(first), parameter(second)) {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
         }
     }
 

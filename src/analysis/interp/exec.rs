@@ -26,6 +26,7 @@ impl<'p> Interp<'p> {
                 return self.exhaust(place, "operations");
             }
             self.fuel -= 1;
+            self.here = self.place(frame, op.span);
             let value = self.run_op(frame, *temp, op);
             frame.temps[*temp as usize] = value;
         }
