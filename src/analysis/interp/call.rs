@@ -255,6 +255,7 @@ impl<'p> Interp<'p> {
             module,
             function,
             depth: frame.activation.depth + 1,
+            environment,
             root,
         });
         self.run_frame(module, function, environment, class, activation)

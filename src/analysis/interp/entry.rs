@@ -141,6 +141,7 @@ impl<'p> Interp<'p> {
             module: self.home,
             function: id,
             depth: 0,
+            environment,
             root: true,
         });
         self.run_frame(self.home, id, environment, class, activation);
@@ -222,6 +223,7 @@ impl<'p> Interp<'p> {
             module: closure.module,
             function: closure.function,
             depth: 0,
+            environment,
             root: true,
         });
         self.escaped.insert(self.activations, escape);
@@ -276,6 +278,7 @@ impl<'p> Interp<'p> {
                 module: self.home,
                 function: id,
                 depth: 0,
+                environment: crate::analysis::domain::value::EnvironmentId(0),
                 root: true,
             }),
         }
