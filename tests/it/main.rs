@@ -7,6 +7,7 @@ mod config;
 mod engine;
 mod front;
 mod models;
+mod prng;
 mod report;
 mod rule_docs;
 mod rules;

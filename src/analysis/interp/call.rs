@@ -182,6 +182,7 @@ impl<'p> Interp<'p> {
             identity: self.closures,
             class: if frame.code.kind == crate::ir::FunctionKind::ClassBody { frame.class } else { None },
         });
+        self.made.insert((frame.module, function), closure.clone());
         // Functions of a module or class body are analysed on their own; the others when nothing has run them.
         let code = self.module(frame.module).function(function);
         let nested = !matches!(
@@ -191,7 +192,7 @@ impl<'p> Interp<'p> {
         if nested && code.kind != crate::ir::FunctionKind::Generator {
             let place = self.place(frame, op.span);
             let guard = self.pc;
-            let idle = Idle { closure: closure.clone(), place, guard, transformed: false };
+            let idle = Idle { closure: closure.clone(), place, guard, transformed: false, stored: false };
             self.idle.insert(self.closures, idle);
         }
         Value::of(Val::Function(closure))
@@ -254,6 +255,7 @@ impl<'p> Interp<'p> {
             module,
             function,
             depth: frame.activation.depth + 1,
+            environment,
             root,
         });
         self.run_frame(module, function, environment, class, activation)
@@ -319,8 +321,7 @@ impl<'p> Interp<'p> {
         (result, frame.yields)
     }
 
-    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended) -> Vec<(Guard, Value)> {
-        let place = self.place(frame, frame.code.span);
+    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Vec<(Guard, Value)> {
         let iteration = self.iteration.clone();
         let depth = std::mem::replace(&mut self.loop_depth, 0);
         let before = self.pc;
