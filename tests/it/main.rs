@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod front;
 mod models;
+mod prng;
 mod readme;
 mod report;
 mod rule_docs;

@@ -47,7 +47,8 @@ impl Interp<'_> {
                 for length in &inner {
                     let Some(length) = length else {
                         let row = self.terms.intern(Term::Item(family, index, 0));
-                        return self.row(array, row, self.zero(), &inner);
+                        let zero = self.zero();
+                        return self.row(array, row, zero, &inner);
                     };
                     flat = self.terms.operate(Operator::Mul, &[flat, *length]);
                 }

@@ -182,6 +182,7 @@ impl<'p> Interp<'p> {
             identity: self.closures,
             class: if frame.code.kind == crate::ir::FunctionKind::ClassBody { frame.class } else { None },
         });
+        self.made.insert((frame.module, function), closure.clone());
         // Functions of a module or class body are analysed on their own; the others when nothing has run them.
         let code = self.module(frame.module).function(function);
         let nested = !matches!(
@@ -191,7 +192,7 @@ impl<'p> Interp<'p> {
         if nested && code.kind != crate::ir::FunctionKind::Generator {
             let place = self.place(frame, op.span);
             let guard = self.pc;
-            let idle = Idle { closure: closure.clone(), place, guard, transformed: false };
+            let idle = Idle { closure: closure.clone(), place, guard, transformed: false, stored: false };
             self.idle.insert(self.closures, idle);
         }
         Value::of(Val::Function(closure))

@@ -13,7 +13,7 @@ use crate::finding::Place;
 use crate::ir::Name;
 
 use super::bind::Arg;
-use super::conclude::LoggedBroadcast;
+use super::notes::LoggedBroadcast;
 use super::{Frame, Interp};
 
 /// How deep a container is searched for keys.
