@@ -446,6 +446,28 @@ fn test_items(tokens: &[Token]) -> Vec<(usize, usize)> {
 }
 
 #[test]
+fn bounds_are_what_the_document_says() {
+    let document = fs::read_to_string(root().join("docs/architecture.md")).expect("docs/architecture.md exists");
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    let mut problems = Vec::new();
+    let mut checked = 0;
+    for line in document.lines() {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [_, value, constant, _] = cells.as_slice() else { continue };
+        let Some((file, name)) = constant.trim_matches('`').split_once("` `") else { continue };
+        checked += 1;
+        let text = fs::read_to_string(root().join(file)).unwrap_or_default();
+        let definition = text.lines().find_map(|line| line.split_once(&format!("const {name}: ")));
+        let actual = definition.and_then(|(_, rest)| rest.split_once('=')).map(|(_, actual)| digits(actual));
+        if actual.as_deref() != Some(digits(value).as_str()) {
+            problems.push(format!("docs/architecture.md: {name} is {actual:?} in {file}, not {value}"));
+        }
+    }
+    assert!(checked > 5, "docs/architecture.md: the table of bounds was not found");
+    assert_none(&problems);
+}
+
+#[test]
 fn tokens_see_through_comments_strings_and_groups() {
     let text = r##"
         // crate::comment
