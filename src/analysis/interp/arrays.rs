@@ -20,6 +20,9 @@ impl Interp<'_> {
             Term::Children(parent) => self.terms.intern(Term::Child(parent, index)),
             _ => self.terms.intern(Term::Item(family, index, 0)),
         };
+        if !self.is_evident(of) {
+            return Value::term(term);
+        }
         Value::of(Val::Key(Key { term, kind: of.kind, derivation: of.derivation }))
     }
 
@@ -102,6 +105,9 @@ impl Interp<'_> {
     /// Some key of an array, equal to nothing known.
     fn some_member(&mut self, array: &Array) -> Value {
         let term = self.terms.fresh(Symbol::Opaque, "<some element>", None);
+        if !self.is_evident(array) {
+            return Value::term(term);
+        }
         Value::of(Val::Key(Key { term, kind: array.kind, derivation: array.derivation }))
     }
 

@@ -332,10 +332,10 @@ impl<'p> Interp<'p> {
     /// Runs an iterable to its end, where that is known to be short.
     fn drain(&mut self, frame: &mut Frame<'p>, value: &Value) {
         if let Some(Val::Object(id)) = value.single().cloned() {
-            self.force_generator(frame, id);
+            self.force_generator(frame, id, self.here);
             if let Kind::Iterator(Source::Map(..), Some(_)) = &self.objects[id.0 as usize].kind {
                 let known = self.known_length(value);
-                let place = self.place(frame, frame.code.span);
+                let place = self.here;
                 let value = value.clone();
                 self.repeat(frame, known, place, |this, frame, _| {
                     let step = this.next_step(frame, &value, place.span);
@@ -384,7 +384,7 @@ impl<'p> Interp<'p> {
         let mut items: Vec<Item> = Vec::new();
         let iterator = iterator.clone();
         if let Some(Val::Object(id)) = iterator.single().cloned() {
-            self.force_generator(frame, id);
+            self.force_generator(frame, id, self.here);
         }
         self.repeat(frame, known, place, |this, frame, _| {
             let step = this.next_step(frame, &iterator, place.span);

@@ -255,6 +255,7 @@ impl<'p> Interp<'p> {
             module,
             function,
             depth: frame.activation.depth + 1,
+            environment,
             root,
         });
         self.run_frame(module, function, environment, class, activation)
@@ -320,8 +321,7 @@ impl<'p> Interp<'p> {
         (result, frame.yields)
     }
 
-    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended) -> Vec<(Guard, Value)> {
-        let place = self.place(frame, frame.code.span);
+    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Vec<(Guard, Value)> {
         let iteration = self.iteration.clone();
         let depth = std::mem::replace(&mut self.loop_depth, 0);
         let before = self.pc;

@@ -8,13 +8,14 @@ use std::rc::Rc;
 
 use crate::analysis::domain::extent::disjoint;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{
     Broadcast, BroadcastKind, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind, Exhausted,
     Facts, KeyKind, Origin, Role, Use,
 };
 use crate::analysis::log::{Activation, Event, Iteration, Meeting};
 use crate::finding::{Confidence, Place};
-use crate::ir::FunctionKind;
+use crate::ir::{FunctionKind, OpKind, Variable};
 use crate::text::{FileId, Span};
 
 use super::{Escape, Interp};
@@ -109,10 +110,15 @@ impl Interp<'_> {
         let mut depth = 0;
         let mut common = None;
         let mut direct = true;
+        // The frame whose call hands the same key twice.
+        let mut caller = 0;
         while depth < a.len() && depth < b.len() {
             let (x, y) = (&a[depth].0, &b[depth].0);
             if x.id == y.id {
-                if depth > 0 && !x.root {
+                if depth > 0 && !x.root && !self.sees_itself(x, first, second) {
+                    if direct {
+                        caller = depth - 1;
+                    }
                     direct = false;
                 }
                 common = Some(depth);
@@ -138,9 +144,9 @@ impl Interp<'_> {
                 confidence,
             },
             Some(_) => Placed {
-                first: Self::use_at(first, &a, 0),
-                second: Self::use_at(second, &b, 0),
-                function: self.qualified(&a[0].0),
+                first: Self::use_at(first, &a, caller),
+                second: Self::use_at(second, &b, caller),
+                function: self.qualified(&a[caller].0),
                 direct: false,
                 confidence,
             },
@@ -162,9 +168,32 @@ impl Interp<'_> {
         }
     }
 
+    /// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they
+    /// are of two of its parameters, which are equal for this caller only.
+    fn sees_itself(&self, activation: &Activation, first: &Event, second: &Event) -> bool {
+        let module = self.module(activation.module);
+        let code = module.function(activation.function);
+        if super::entry::is_entry(module, code) {
+            return false;
+        }
+        let environment = &self.environments[activation.environment.0 as usize];
+        let holding = environment.slots.iter().take(code.parameters.len()).filter(|slot| {
+            slot.alternatives().iter().any(|alternative| match &alternative.val {
+                Val::Key(key) => key.term == second.target.term,
+                Val::Term(term) => *term == second.target.term,
+                _ => false,
+            })
+        });
+        let _ = first;
+        holding.count() < 2
+    }
+
     fn collision(&mut self, meeting: &Meeting) -> Option<(Collision, bool)> {
         let first = self.log.events[meeting.first].clone();
         let second = self.log.events[meeting.second].clone();
+        if !self.is_known_key(&first) && !self.is_known_key(&second) {
+            return None;
+        }
         let mut placed = self.placed(&first, &second, meeting.confidence);
         let repeated_by = Self::repeated_by(&first, &second);
         let kind = self.kind_of(&first, &second, repeated_by.is_some());
@@ -195,6 +224,10 @@ impl Interp<'_> {
         let harmless = match kind {
             CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
             CollisionKind::SeededTwice => self.is_fallback(&first) || self.is_fallback(&second),
+            // One permutation for inputs and labels.
+            CollisionKind::Sampled => {
+                first.callee == second.callee && &*first.callee == "jax.random.permutation"
+            }
             _ => false,
         };
         let collision = Collision {
@@ -212,6 +245,16 @@ impl Interp<'_> {
             function: placed.function,
         };
         Some((collision, placed.direct))
+    }
+
+    /// Whether something besides a protocol or an unknown call says that a value is a key.
+    fn is_known_key(&self, event: &Event) -> bool {
+        !matches!(event.role, Role::Protocol | Role::Unresolved)
+            || event.target.derivation != 0
+            || self.log.declared.contains(&event.target.term)
+            || self.log.scalar_keys.contains(&event.target.term)
+            || matches!(self.terms.get(self.root_of(event.target.term)), Term::Seed(_))
+            || matches!(self.terms.get(event.target.term), Term::Child(..) | Term::Fold(..) | Term::Children(_) | Term::Clone(..))
     }
 
     fn kind_of(&self, first: &Event, second: &Event, iterated: bool) -> CollisionKind {
@@ -313,7 +356,11 @@ impl Interp<'_> {
             // The mapped body's own frame tells it: the one right below the mapping call.
             let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id);
             let Some(mapper) = mapper else { continue };
-            if !chain[..=mapper].iter().all(|(activation, _)| activation.root) {
+            let own = |activation: &Activation| {
+                let module = self.module(activation.module);
+                activation.root || !super::entry::is_entry(module, module.function(activation.function))
+            };
+            if !chain[..=mapper].iter().all(|(activation, _)| own(activation)) {
                 continue;
             }
             let depth = (mapper + 1).min(chain.len() - 1);
@@ -413,7 +460,7 @@ impl Interp<'_> {
                 .derivation(event.target.derivation)
                 .is_some_and(|derivation| Self::outermost(&derivation.activation) == root.id);
             let own = inside || self.is_given_to(root, event.target.term);
-            if own || event.lanes > 0 || !seen.insert(*place) {
+            if own || event.lanes > 0 || self.stores_outside(root) || !seen.insert(*place) {
                 continue;
             }
             let code = self.module(root.module).function(root.function);
@@ -429,6 +476,19 @@ impl Interp<'_> {
                 function: self.qualified(root),
             });
         }
+    }
+
+    /// Whether a closure writes to what it captures: then it may keep the next key there.
+    fn stores_outside(&self, activation: &Activation) -> bool {
+        let code = self.module(activation.module).function(activation.function);
+        code.ops.iter().any(|op| {
+            matches!(
+                &op.kind,
+                OpKind::Store(Variable::Outer(..) | Variable::Global(_), _)
+                    | OpKind::StoreAttribute(..)
+                    | OpKind::StoreItem(..)
+            )
+        })
     }
 
     fn outermost(activation: &Rc<Activation>) -> u32 {

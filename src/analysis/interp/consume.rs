@@ -69,8 +69,8 @@ impl<'p> Interp<'p> {
                 self.log_event(frame, target, role, callee, written, place);
             }
             Val::Term(term) => {
-                if self.may_be_key(*term) && (role != Role::Unresolved || self.log.declared.contains(term)) {
-                    if matches!(role, Role::Sample | Role::Split) {
+                if self.may_be_key(*term) {
+                    if matches!(role, Role::Sample | Role::Split | Role::Library) {
                         self.log.scalar_keys.insert(*term);
                     }
                     let target = self.target(*term, 0);

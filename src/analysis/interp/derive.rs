@@ -188,6 +188,7 @@ impl<'p> Interp<'p> {
     /// Fresh keys from a stateful source.
     pub(super) fn supplied_keys(&mut self, place: Place) -> Value {
         let family = self.terms.fresh(Symbol::Opaque, "<supplied keys>", Some(place));
+        self.log.declared.insert(family);
         let start = self.terms.int(0);
         Value::of(Val::Array(Rc::new(Array {
             kind: KeyKind::Unknown,

@@ -52,7 +52,7 @@ pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
 }
 
 /// Whether a function is analysed with symbols for its parameters: those of the module and of its classes.
-fn is_entry(module: &Module, function: &Function) -> bool {
+pub(super) fn is_entry(module: &Module, function: &Function) -> bool {
     if function.kind != FunctionKind::Def || function.is_stub {
         return false;
     }
@@ -83,6 +83,7 @@ impl<'p> Interp<'p> {
             home,
             log: Log::default(),
             fuel: FUEL,
+            here: Place { file: program.module(home).file, span: crate::text::Span::default() },
             exhausted: None,
             activations: 0,
             loop_instances: 0,
@@ -140,6 +141,7 @@ impl<'p> Interp<'p> {
             module: self.home,
             function: id,
             depth: 0,
+            environment,
             root: true,
         });
         self.run_frame(self.home, id, environment, class, activation);
@@ -221,6 +223,7 @@ impl<'p> Interp<'p> {
             module: closure.module,
             function: closure.function,
             depth: 0,
+            environment,
             root: true,
         });
         self.escaped.insert(self.activations, escape);
@@ -275,6 +278,7 @@ impl<'p> Interp<'p> {
                 module: self.home,
                 function: id,
                 depth: 0,
+                environment: crate::analysis::domain::value::EnvironmentId(0),
                 root: true,
             }),
         }

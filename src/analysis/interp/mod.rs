@@ -139,6 +139,8 @@ struct Interp<'p> {
     home: ModuleIndex,
     log: Log,
     fuel: u32,
+    /// The operation that runs.
+    here: Place,
     exhausted: Option<(Place, &'static str)>,
     activations: u32,
     loop_instances: u32,

@@ -186,6 +186,7 @@ impl<'p> Interp<'p> {
             module: index,
             function: Module::BODY,
             depth: 0,
+            environment,
             root: true,
         });
         self.run_frame(index, Module::BODY, environment, None, activation);

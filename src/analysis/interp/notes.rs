@@ -10,7 +10,7 @@ use crate::analysis::domain::value::{ClassHandle, Key, Val, Value};
 use crate::analysis::facts::{BufferOp, CarryKind, KeyKind};
 use crate::analysis::log::Activation;
 use crate::finding::Place;
-use crate::ir::{Name, Op, OpKind, Temp};
+use crate::ir::{Name, Op};
 
 use super::{Frame, Interp};
 
@@ -286,7 +286,14 @@ impl<'p> Interp<'p> {
     }
 
     /// Logic on the shape of a key holds for one kind of keys only: `key.shape == (2,)`, `key.ndim == 1`, `key.shape[:-1]`.
-    pub(super) fn note_shape_logic(&mut self, frame: &Frame<'p>, left: &Value, right: &Value, temp: Temp, place: Place) {
+    pub(super) fn note_shape_logic(
+        &mut self,
+        frame: &Frame<'p>,
+        left: &Value,
+        right: &Value,
+        texts: &[Option<Name>; 2],
+        place: Place,
+    ) {
         let (a, b) = (self.term_of(left), self.term_of(right));
         for (asked, other) in [(a, b), (b, a)] {
             let Term::Attribute(of, name, _) = self.terms.get(asked).clone() else { continue };
@@ -308,12 +315,8 @@ impl<'p> Interp<'p> {
             }
             let known = self.known_kind(of);
             let key = Key { term: of, kind: known.unwrap_or(KeyKind::Unknown), derivation: 0 };
-            let text = match frame.code.ops.get(temp as usize).map(|op| &op.kind) {
-                Some(OpKind::Operate(_, [Some(a), _], _)) => {
-                    Self::written_text(frame, *a).map_or_else(|| format!("….{name}"), |text| text.to_string())
-                }
-                _ => format!("….{name}"),
-            };
+            let text = texts.iter().flatten().find(|text| text.ends_with(&*name));
+            let text = text.map_or_else(|| format!("….{name}"), ToString::to_string);
             self.log_buffer(frame, op, key, place, text, false, known.is_none());
         }
     }

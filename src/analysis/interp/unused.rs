@@ -100,6 +100,9 @@ impl Interp<'_> {
                         Some(Fate::Unread(code.slots.get(*slot as usize)?.clone()))
                     }
                 }
+                OpKind::Store(Variable::Global(name), _) if &**name == "_" => {
+                    Some(Fate::Unread(name.clone()))
+                }
                 OpKind::Unpack { star: None, .. } => {
                     let mut used = BTreeSet::new();
                     let mut unread = Vec::new();
