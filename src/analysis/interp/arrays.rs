@@ -82,7 +82,7 @@ impl Interp<'_> {
                 if rank <= 1 {
                     (**of).clone()
                 } else {
-                    let dims = array.dims.as_ref().map(|dims| dims[1..].into());
+                    let dims = array.dims.as_ref().map(|dims| dims.iter().skip(1).copied().collect());
                     Value::of(Val::Array(Rc::new(Array { dims, ..(**array).clone() })))
                 }
             }
@@ -173,7 +173,7 @@ impl Interp<'_> {
             return self.subset(array);
         }
         let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
-        let inner: Vec<Option<TermId>> = array.dims.as_ref().map_or_else(Vec::new, |dims| dims[1..].to_vec());
+        let inner: Vec<Option<TermId>> = array.dims.as_ref().map_or_else(Vec::new, |dims| dims.iter().skip(1).copied().collect());
         let from_end = |this: &mut Self, bound: TermId| match (this.terms.as_int(bound), length) {
             (Some(number), Some(length)) if number < 0 => Some(this.terms.offset(length, number)),
             (Some(number), None) if number < 0 => None,
