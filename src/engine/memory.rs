@@ -4,7 +4,6 @@
 //! findings on any machine.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::{Input, Job, Outcome, check, known_rules};
 use crate::analysis;
@@ -70,7 +69,6 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
     let settings = Resolver::new(folder, rules.clone(), isolated).and_then(|resolver| resolver.for_directory(folder));
     // Nothing was configured, so nothing can be wrong with the configuration.
     let Ok(settings) = settings else { return Outcome { failed: true, ..Outcome::default() } };
-    let models = Arc::new(Models::builtin().clone());
     check(&Job {
         files: &files,
         cwd: folder,
@@ -78,7 +76,7 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         problems: &[],
         rules: &rules,
         settings: &|_| settings.clone(),
-        models: &|_| models.clone(),
+        models: &|_| Models::builtin(),
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use keylint::analysis::facts::{Facts, Reference, ReferenceKind};
 use keylint::analysis::{self, Program};
@@ -40,7 +40,6 @@ impl<'a> Tree<'a> {
         let resolver = Resolver::new(cwd, rules.clone(), isolated).unwrap();
         let inputs: Vec<Input> =
             self.given.iter().map(|path| Input { path: at(path), display: (*path).to_owned() }).collect();
-        let models = Arc::new(Models::builtin().clone());
         engine::check(&Job {
             files: &files,
             cwd,
@@ -48,7 +47,7 @@ impl<'a> Tree<'a> {
             problems: &[],
             rules: &rules,
             settings: &|path| resolver.for_file(path).unwrap(),
-            models: &|_| models.clone(),
+            models: &|_| Models::builtin(),
             survey: &|_| self.texts.iter().map(|(path, _)| at(path)).collect(),
             progress,
             threads: self.threads,
@@ -167,7 +166,7 @@ fn what_cannot_be_decoded_is_unreadable() {
         problems: &problems,
         rules: &rules,
         settings: &|path| resolver.for_file(path).unwrap(),
-        models: &|_| Arc::new(Models::builtin().clone()),
+        models: &|_| Models::builtin(),
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
@@ -307,7 +306,7 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         problems: &[],
         rules: &rules,
         settings: &|path| resolver.for_file(path).unwrap(),
-        models: &|_| Arc::new(Models::builtin().clone()),
+        models: &|_| Models::builtin(),
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 2,
