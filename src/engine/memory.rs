@@ -23,8 +23,6 @@ pub struct Checked {
     pub finding: Finding,
     /// Whether the default settings show it.
     pub shown: bool,
-    /// The path of its file, as given.
-    pub path: String,
     /// Row of the primary location, from 1.
     pub row: usize,
     /// Column of the primary location in characters, from 1.
@@ -36,7 +34,8 @@ pub fn check_text(path: &str, text: &str) -> Vec<Checked> {
     check_texts(&[(path, text)])
 }
 
-/// The findings in texts that make up one project, sorted by path, place and code.
+/// The findings in texts that make up one project, by path and text. The position of a text is its file's identity in the
+/// findings, which are sorted by file, place and code.
 pub fn check_texts(texts: &[(&str, &str)]) -> Vec<Checked> {
     let outcome = outcome(texts);
     let mut checked: Vec<Checked> = outcome
@@ -47,7 +46,6 @@ pub fn check_texts(texts: &[(&str, &str)]) -> Vec<Checked> {
             let text = outcome.files.text(primary.file);
             let at = LineIndex::new(text).line_column(text, primary.span.start);
             Checked {
-                path: outcome.files.path(primary.file).display().to_string(),
                 finding: reported.finding,
                 shown: reported.shown,
                 row: at.row as usize,
@@ -55,7 +53,7 @@ pub fn check_texts(texts: &[(&str, &str)]) -> Vec<Checked> {
             }
         })
         .collect();
-    checked.sort_by(|a, b| (&a.path, a.row, a.column, a.finding.code).cmp(&(&b.path, b.row, b.column, b.finding.code)));
+    checked.sort_by_key(|checked| (checked.finding.primary.file, checked.row, checked.column, checked.finding.code));
     checked
 }
 
