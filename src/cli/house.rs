@@ -89,8 +89,8 @@ struct Surroundings<'a> {
     cwd: &'a Path,
     resolver: &'a Resolver,
     fallback: Arc<Settings>,
-    /// By the model files that the settings name.
-    models: BTreeMap<Vec<PathBuf>, Arc<Models>>,
+    /// Models beyond those that keylint brings along, by the files that the settings name.
+    models: BTreeMap<Vec<PathBuf>, Models>,
     /// The absolute paths given.
     given: &'a [PathBuf],
 }
@@ -101,8 +101,8 @@ impl<'a> Surroundings<'a> {
         let mut models = BTreeMap::new();
         for input in inputs {
             let settings = resolver.for_file(&input.path)?;
-            if !models.contains_key(&settings.models) {
-                models.insert(settings.models.clone(), Arc::new(models_of(&settings)?));
+            if !settings.models.is_empty() && !models.contains_key(&settings.models) {
+                models.insert(settings.models.clone(), models_of(&settings)?);
             }
         }
         Ok(Self { cwd, resolver, fallback, models, given })
@@ -124,9 +124,7 @@ impl<'a> Surroundings<'a> {
             problems,
             rules: &engine::known_rules(),
             settings: &|path| self.resolver.for_file(path).unwrap_or_else(|_| self.fallback.clone()),
-            models: &|settings| {
-                self.models.get(&settings.models).cloned().unwrap_or_else(|| Arc::new(Models::builtin().clone()))
-            },
+            models: &|settings| self.models.get(&settings.models).unwrap_or_else(|| Models::builtin()),
             survey: &|root| self.survey(root),
             progress,
             threads: 0,

@@ -4,7 +4,6 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::Mutex;
 
 use super::contain::contained;
 use super::effects::Effects;
@@ -58,7 +57,7 @@ pub fn why(job: &Job<'_>, row: usize) -> Result<String, String> {
 fn learned(job: &Job<'_>, show: impl Fn(&Facts, &FileTable, FileId) -> String + Sync) -> Result<String, String> {
     on_workers(job.threads, || {
         let (mut files, projects) = group(job);
-        let progress = Counter { done: Mutex::new(0), job };
+        let progress = Counter::new(job);
         let found = projects.iter().find(|project| project.members.iter().any(|member| member.is_reported));
         let project = found.ok_or_else(|| "no file was given".to_owned())?;
         let Learned { loaded, facts, positions } = learn(job, project, &progress);

@@ -58,7 +58,7 @@ pub(super) struct Kept {
 }
 
 /// The words by which a file names a library that handles keys.
-pub(super) fn library_words(project: &Project) -> Vec<&str> {
+pub(super) fn library_words<'a>(project: &'a Project<'_>) -> Vec<&'a str> {
     let libraries = project.models.libraries().iter().map(|library| library.name.as_str());
     let mut words: Vec<&str> = libraries.filter(|name| !GENERAL_LIBRARIES.contains(name)).collect();
     words.extend(project.settings.roots.iter().map(String::as_str));
@@ -71,7 +71,7 @@ pub(super) fn library_words(project: &Project) -> Vec<&str> {
 }
 
 /// Reads, decodes and parses a file, and lowers it if that is wanted.
-pub(super) fn load(files: &dyn Files, project: &Project, position: usize, words: &[&str], want: Want) -> Loaded {
+pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, words: &[&str], want: Want) -> Loaded {
     let mut loaded = Loaded {
         unreadable: None,
         broke: None,

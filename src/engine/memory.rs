@@ -4,7 +4,6 @@
 //! findings on any machine.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::{Input, Job, Outcome, check, known_rules};
 use crate::analysis;
@@ -24,8 +23,6 @@ pub struct Checked {
     pub finding: Finding,
     /// Whether the default settings show it.
     pub shown: bool,
-    /// The path of its file, as given.
-    pub path: String,
     /// Row of the primary location, from 1.
     pub row: usize,
     /// Column of the primary location in characters, from 1.
@@ -37,7 +34,8 @@ pub fn check_text(path: &str, text: &str) -> Vec<Checked> {
     check_texts(&[(path, text)])
 }
 
-/// The findings in texts that make up one project, sorted by path, place and code.
+/// The findings in texts that make up one project, by path and text. The position of a text is its file's identity in the
+/// findings, which are sorted by file, place and code.
 pub fn check_texts(texts: &[(&str, &str)]) -> Vec<Checked> {
     let outcome = outcome(texts);
     let mut checked: Vec<Checked> = outcome
@@ -48,7 +46,6 @@ pub fn check_texts(texts: &[(&str, &str)]) -> Vec<Checked> {
             let text = outcome.files.text(primary.file);
             let at = LineIndex::new(text).line_column(text, primary.span.start);
             Checked {
-                path: outcome.files.path(primary.file).display().to_string(),
                 finding: reported.finding,
                 shown: reported.shown,
                 row: at.row as usize,
@@ -56,7 +53,7 @@ pub fn check_texts(texts: &[(&str, &str)]) -> Vec<Checked> {
             }
         })
         .collect();
-    checked.sort_by(|a, b| (&a.path, a.row, a.column, a.finding.code).cmp(&(&b.path, b.row, b.column, b.finding.code)));
+    checked.sort_by_key(|checked| (checked.finding.primary.file, checked.row, checked.column, checked.finding.code));
     checked
 }
 
@@ -70,7 +67,6 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
     let settings = Resolver::new(folder, rules.clone(), isolated).and_then(|resolver| resolver.for_directory(folder));
     // Nothing was configured, so nothing can be wrong with the configuration.
     let Ok(settings) = settings else { return Outcome { failed: true, ..Outcome::default() } };
-    let models = Arc::new(Models::builtin().clone());
     check(&Job {
         files: &files,
         cwd: folder,
@@ -78,7 +74,7 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         problems: &[],
         rules: &rules,
         settings: &|_| settings.clone(),
-        models: &|_| models.clone(),
+        models: &|_| Models::builtin(),
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,

@@ -52,7 +52,7 @@ pub struct Input {
 pub type SettingsOf<'a> = &'a (dyn Fn(&Path) -> Arc<Settings> + Sync);
 
 /// Gives the API models that hold where these settings do.
-pub type ModelsOf<'a> = &'a (dyn Fn(&Settings) -> Arc<Models> + Sync);
+pub type ModelsOf<'a> = &'a (dyn Fn(&Settings) -> &'a Models + Sync);
 
 /// Lists the Python files of a project beyond those given, by its absolute root.
 pub type Survey<'a> = &'a (dyn Fn(&Path) -> Vec<PathBuf> + Sync);

@@ -21,11 +21,11 @@ use crate::text::FileId;
 const MARKS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
 
 /// One project.
-pub(super) struct Project {
+pub(super) struct Project<'a> {
     /// The absolute root.
     pub(super) root: PathBuf,
     pub(super) settings: Arc<Settings>,
-    pub(super) models: Arc<Models>,
+    pub(super) models: &'a Models,
     /// All files known; a position here is an identity in `graph`.
     pub(super) members: Vec<Member>,
     graph: ModuleGraph,
@@ -44,7 +44,7 @@ pub(super) struct Member {
 }
 
 /// The projects of the files given, by root, and the table of all files, those given first.
-pub(super) fn group(job: &Job<'_>) -> (FileTable, Vec<Project>) {
+pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
     let mut table = FileTable::default();
     let mut known: BTreeMap<PathBuf, (FileId, usize)> = BTreeMap::new();
     let mut roots: BTreeMap<PathBuf, (Arc<Settings>, Vec<usize>)> = BTreeMap::new();
@@ -82,8 +82,8 @@ pub(super) fn group(job: &Job<'_>) -> (FileTable, Vec<Project>) {
     (table, projects)
 }
 
-impl Project {
-    fn new(job: &Job<'_>, root: PathBuf, settings: Arc<Settings>, members: BTreeMap<PathBuf, Member>) -> Self {
+impl<'a> Project<'a> {
+    fn new(job: &Job<'a>, root: PathBuf, settings: Arc<Settings>, members: BTreeMap<PathBuf, Member>) -> Self {
         let paths: Vec<String> = members.keys().map(|full| within(&root, full)).collect();
         let graph = ModuleGraph::new(&paths);
         let members: Vec<Member> = members.into_values().collect();
@@ -116,7 +116,7 @@ impl Project {
     }
 }
 
-impl Resolver for Project {
+impl Resolver for Project<'_> {
     fn module(&self, from: FileId, level: u32, path: &str) -> Option<FileId> {
         let position = *self.positions.get(&from)?;
         let module = Some(path).filter(|path| !path.is_empty());

@@ -14,7 +14,7 @@ use super::load::{Loaded, Want, library_words, load};
 use super::project::{Project, group};
 use super::reconcile::reconcile;
 use super::settle::{Settled, settle, unreadable};
-use super::{Job, Outcome, Reported};
+use super::{Job, Outcome, Progress, Reported};
 use crate::analysis::Program;
 use crate::analysis::facts::Facts;
 use crate::finding::{Finding, Place};
@@ -47,7 +47,7 @@ pub(super) fn on_workers<T: Send>(threads: usize, work: impl FnOnce() -> T + Sen
 
 fn check_here(job: &Job<'_>) -> Outcome {
     let (files, projects) = group(job);
-    let progress = Counter { done: Mutex::new(0), job };
+    let progress = Counter::new(job);
     let results: Vec<(Vec<Settled>, Vec<Facts>)> = projects
         .par_iter()
         .map(|project| {
@@ -89,7 +89,7 @@ fn check_here(job: &Job<'_>) -> Outcome {
 }
 
 /// Keeps the texts that findings speak of, and reads those that are missing.
-fn keep_texts(job: &Job<'_>, projects: &[Project], mut texts: BTreeMap<FileId, String>, outcome: &mut Outcome) {
+fn keep_texts(job: &Job<'_>, projects: &[Project<'_>], mut texts: BTreeMap<FileId, String>, outcome: &mut Outcome) {
     let mut spoken_of: BTreeSet<FileId> = BTreeSet::new();
     for Reported { finding, .. } in &outcome.findings {
         let labels = finding.related.iter().chain(&finding.flow).map(|label| label.place.file);
@@ -115,14 +115,14 @@ pub(super) struct Learned {
 }
 
 /// Loads and interprets one project.
-pub(super) fn learn(job: &Job<'_>, project: &Project, progress: &Counter<'_>) -> Learned {
+pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>) -> Learned {
     let (mut loaded, relevant) = load_all(job, project);
     let reported = |position: usize| project.members.get(position).is_some_and(|member| member.is_reported);
     let asked: Vec<usize> = relevant.iter().copied().filter(|position| reported(*position)).collect();
     let given = project.members.iter().filter(|member| member.is_reported).count();
     progress.add(given.saturating_sub(asked.len()));
     let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|loaded| loaded.module.as_ref()).collect();
-    let program = Program::new(modules, project, &project.models, &project.settings.roots);
+    let program = Program::new(modules, project, project.models, &project.settings.roots);
     let results: Vec<(usize, Result<Facts, String>)> = asked
         .into_par_iter()
         .map(|position| {
@@ -153,7 +153,7 @@ fn mark_broken(loaded: &mut [Option<Loaded>], position: usize, message: String) 
 }
 
 /// Loads the files given and what they need; also the positions, sorted, of the modules worth interpreting.
-fn load_all(job: &Job<'_>, project: &Project) -> (Vec<Option<Loaded>>, Vec<usize>) {
+fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Loaded>>, Vec<usize>) {
     let words = library_words(project);
     let count = project.members.len();
     let mut loaded: Vec<Option<Loaded>> = std::iter::repeat_with(|| None).take(count).collect();
@@ -247,7 +247,7 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
 }
 
 /// Applies the rules to what was learned, and settles every file of the project that is reported on.
-fn conclude(job: &Job<'_>, project: &Project, learned: Learned) -> Vec<Settled> {
+fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> Vec<Settled> {
     let Learned { mut loaded, facts, positions } = learned;
     for file in loaded.iter_mut().flatten() {
         file.module = None;
@@ -280,17 +280,22 @@ fn conclude(job: &Job<'_>, project: &Project, learned: Learned) -> Vec<Settled> 
 
 /// Counts files that are done.
 pub(super) struct Counter<'a> {
-    pub(super) done: Mutex<usize>,
-    pub(super) job: &'a Job<'a>,
+    done: Mutex<usize>,
+    total: usize,
+    progress: Progress<'a>,
 }
 
-impl Counter<'_> {
+impl<'a> Counter<'a> {
+    pub(super) fn new(job: &Job<'a>) -> Self {
+        Self { done: Mutex::new(0), total: job.inputs.len(), progress: job.progress }
+    }
+
     fn add(&self, count: usize) {
         // Told under the lock, so that the numbers never fall.
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         *done += count;
         if count > 0 {
-            (self.job.progress)(*done, self.job.inputs.len());
+            (self.progress)(*done, self.total);
         }
     }
 }

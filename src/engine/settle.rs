@@ -24,7 +24,7 @@ pub(super) struct Settled {
 /// Settles one file; `None` where there is nothing to say of it.
 pub(super) fn settle(
     job: &Job<'_>,
-    project: &Project,
+    project: &Project<'_>,
     position: usize,
     loaded: Loaded,
     mut findings: Vec<Finding>,
