@@ -19,6 +19,8 @@ use super::program::Resolver;
 #[derive(Debug, Default)]
 pub struct Relevance {
     functions: Vec<Vec<bool>>,
+    /// Roots of the libraries that each module, or a module of the program that it imports, imports; sorted.
+    roots: Vec<Vec<Name>>,
 }
 
 /// What one function mentions.
@@ -52,6 +54,11 @@ impl Relevance {
     /// Whether a function is worth interpreting.
     pub fn of(&self, module: ModuleIndex, function: FunctionId) -> bool {
         self.functions.get(module).and_then(|functions| functions.get(function.0 as usize)).copied().unwrap_or(true)
+    }
+
+    /// Whether a module, or one of the program that it imports, imports this library.
+    pub fn imports(&self, module: ModuleIndex, library: &str) -> bool {
+        self.roots.get(module).is_some_and(|roots| roots.binary_search_by(|root| (**root).cmp(library)).is_ok())
     }
 
     /// Whether anything in a module is.
@@ -105,8 +112,27 @@ impl Relevance {
             mentions.push(own);
         }
         close(modules, &mentions, &imported, &mut relevant);
-        Self { functions: relevant }
+        let own: Vec<Vec<Name>> = mentions.iter().map(|functions| roots_of(functions)).collect();
+        let roots = (0..modules.len())
+            .map(|index| {
+                let mut all = own[index].clone();
+                all.extend(imported[index].iter().flat_map(|other| own[*other].iter().cloned()));
+                all.sort_unstable();
+                all.dedup();
+                all
+            })
+            .collect();
+        Self { functions: relevant, roots }
     }
+}
+
+/// Roots of the absolute imports of a module.
+fn roots_of(functions: &[Mentions]) -> Vec<Name> {
+    let mut roots: Vec<Name> =
+        functions.iter().flat_map(|m| &m.imports).map(|path| path.split('.').next().unwrap_or_default().into()).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots
 }
 
 /// Spreads relevance from functions to those that call them by name, to a fixed point.

@@ -13,7 +13,7 @@ use crate::analysis::domain::guard::{Guard, Guards};
 use crate::analysis::domain::term::{Symbol, Terms};
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
 use crate::analysis::facts::Facts;
-use crate::analysis::heap::Kind;
+use crate::analysis::heap::{Kind, Shared};
 use crate::analysis::log::Activation;
 use crate::analysis::program::Program;
 use crate::finding::Place;
@@ -26,6 +26,9 @@ const CLOSURES: usize = 64;
 
 /// Analyses one module of a program.
 pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
+    if !program.relevance.any(index) {
+        return Facts::default();
+    }
     let mut base = Interp::new(program, index);
     base.run_module(index);
     base.run_idle();
@@ -36,15 +39,25 @@ pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
     let mut stale = Vec::new();
     for (number, function) in (0u32..).zip(&module.functions) {
         let id = FunctionId(number);
-        if !is_entry(module, function) {
+        if !is_entry(module, function) || !program.relevance.of(index, id) {
             continue;
         }
+        // Terms and guards are lent to the entry and taken back without what it added.
+        let (terms, guards) = (std::mem::take(&mut base.terms), std::mem::take(&mut base.guards));
+        let marks = (terms.mark(), guards.mark());
         let mut run = base.for_entry();
+        run.terms = terms;
+        run.guards = guards;
+        run.guards.truncate(marks.1);
         run.run_entry(id);
         run.run_idle();
         stores.extend(run.log.stores.iter().cloned());
         stale.extend(run.stale_candidates(id));
         facts.absorb(run.conclude());
+        base.terms = std::mem::take(&mut run.terms);
+        base.guards = std::mem::take(&mut run.guards);
+        base.terms.truncate(marks.0);
+        base.guards.truncate(marks.1);
     }
     facts.stale.extend(base.stale_of(stale, &stores));
     facts.settle();
@@ -73,12 +86,13 @@ impl<'p> Interp<'p> {
             program,
             terms: Terms::default(),
             guards: Guards::default(),
+            feasible: FxHashMap::default(),
             pc: Guard::TRUE,
             alive: Guard::TRUE,
-            objects: Vec::new(),
+            objects: Shared::default(),
             shadows: FxHashMap::default(),
-            environments: Vec::new(),
-            classes: Vec::new(),
+            environments: Shared::default(),
+            classes: Shared::default(),
             modules: FxHashMap::default(),
             home,
             log: Log::default(),
@@ -97,20 +111,21 @@ impl<'p> Interp<'p> {
             catching: Rc::new(RefCell::new(Vec::new())),
             stack: Vec::new(),
             idle: BTreeMap::new(),
-            made: FxHashMap::default(),
+            made: Rc::new(FxHashMap::default()),
             replays: FxHashSet::default(),
             escaped: BTreeMap::new(),
         }
     }
 
     /// The state after the module's body, with an empty log.
-    fn for_entry(&self) -> Self {
+    fn for_entry(&mut self) -> Self {
+        let log = std::mem::take(&mut self.log);
         let mut run = self.clone();
-        let declared = std::mem::take(&mut run.log.declared);
-        let origins = std::mem::take(&mut run.log.origins);
-        run.log = Log { declared, origins, ..Log::default() };
+        run.log.declared.clone_from(&log.declared);
         // Derivations keep their numbers: keys made by the module's body name them.
-        run.log.derivations.clone_from(&self.log.derivations);
+        run.log.derivations.clone_from(&log.derivations);
+        self.log = log;
+        run.feasible = FxHashMap::default();
         run.fuel = FUEL;
         run.exhausted = None;
         run.idle.clear();

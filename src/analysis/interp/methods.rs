@@ -148,13 +148,13 @@ impl<'p> Interp<'p> {
         let mut matched = None;
         let protocols = models.protocols(name);
         if !protocols.is_empty() {
-            let roots = self.imported_roots(frame.module);
             for protocol in protocols {
                 let count = args.positional.len();
                 if count < protocol.min_positional || protocol.max_positional.is_some_and(|most| count > most) {
                     continue;
                 }
-                if !protocol.libraries.iter().any(|library| roots.iter().any(|root| **root == **library)) {
+                let relevance = &self.program.relevance;
+                if !protocol.libraries.iter().any(|library| relevance.imports(frame.module, library)) {
                     continue;
                 }
                 let key = protocol

@@ -49,7 +49,7 @@ use super::domain::extent::Extent;
 use super::domain::guard::{Guard, Guards};
 use super::domain::term::{Symbol, Term, TermId, Terms};
 use super::domain::value::{EnvironmentId, ModuleIndex, ObjectId, Val, Value};
-use super::heap::{ClassInfo, Environment, Object};
+use super::heap::{ClassInfo, Environment, Object, Shared};
 use super::log::{Activation, Derivation, Event, Iteration, Meeting};
 use super::program::Program;
 
@@ -67,7 +67,7 @@ const RECURSION: usize = 2;
 /// A module of the program, as far as this analysis has run it.
 #[derive(Clone, Debug, Default)]
 struct ModuleState {
-    globals: BTreeMap<Name, Value>,
+    globals: Rc<BTreeMap<Name, Value>>,
     /// Whether its body is running: an import cycle sees what is bound so far.
     running: bool,
 }
@@ -127,13 +127,15 @@ struct Interp<'p> {
     program: &'p Program<'p>,
     terms: Terms,
     guards: Guards,
+    /// What was found of the feasibility of guards.
+    feasible: FxHashMap<Guard, bool>,
     pc: Guard,
     alive: Guard,
-    objects: Vec<Object>,
+    objects: Shared<Object>,
     /// Objects that hold what was written to something that came from outside.
     shadows: FxHashMap<TermId, ObjectId>,
-    environments: Vec<Environment>,
-    classes: Vec<ClassInfo>,
+    environments: Shared<Environment>,
+    classes: Shared<ClassInfo>,
     modules: FxHashMap<ModuleIndex, ModuleState>,
     /// The module whose facts are wanted.
     home: ModuleIndex,
@@ -159,7 +161,7 @@ struct Interp<'p> {
     /// Closures made and not run, by identity.
     idle: BTreeMap<u32, Idle>,
     /// The closure of each function, as last made.
-    made: FxHashMap<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>,
+    made: Rc<FxHashMap<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
     replays: FxHashSet<(ModuleIndex, FunctionId)>,
     /// Activations of closures that run on their own: by number, with how they left.
@@ -247,8 +249,13 @@ impl<'p> Interp<'p> {
         if guard.is_false() {
             return false;
         }
+        if let Some(known) = self.feasible.get(&guard) {
+            return *known;
+        }
         let Self { terms, guards, .. } = self;
-        guards.feasible(guard, &|support| terms.exclusions(support))
+        let answer = guards.feasible(guard, &|support| terms.exclusions(support));
+        self.feasible.insert(guard, answer);
+        answer
     }
 
     /// Runs `each` for every alternative that is possible here, on its paths only, and joins the results.
