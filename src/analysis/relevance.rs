@@ -26,19 +26,30 @@ pub struct Relevance {
 /// What one function mentions.
 #[derive(Default)]
 struct Mentions {
+    /// Global names that it loads.
     names: FxHashSet<Name>,
-    keywords: FxHashSet<Name>,
+    /// Attributes that it asks for.
+    attributes: FxHashSet<Name>,
+    /// Attributes that it asks an imported name for.
+    members: FxHashSet<Name>,
+    /// Absolute imports in it.
     imports: Vec<Name>,
-    annotated: bool,
+    /// Whether it names a source or sink of keys, or something that a rule about names is after.
+    speaks: bool,
 }
 
-/// Names whose mention matters to the rules about names, under any import of the library.
+/// What mentions are read against.
+struct Context<'a> {
+    models: &'a Models,
+    roots: &'a [String],
+    vocabulary: &'a Vocabulary,
+}
+
+/// Names of the library that the rules about names are after.
 const NAMES_OF_RULES: &[&str] = &[
     "KeyArray",
     "PRNGKey",
     "PRNGKeyArray",
-    "_impl",
-    "_rules",
     "_src",
     "default_prng_impl",
     "prng",
@@ -75,19 +86,15 @@ impl Relevance {
         roots: &[String],
     ) -> Self {
         let vocabulary = Vocabulary::of(models);
+        let cx = Context { models, roots, vocabulary: &vocabulary };
         let mut mentions: Vec<Vec<Mentions>> = Vec::with_capacity(modules.len());
         let mut relevant: Vec<Vec<bool>> = Vec::with_capacity(modules.len());
         // Modules of the program that each module imports from.
         let mut imported: Vec<Vec<ModuleIndex>> = Vec::with_capacity(modules.len());
         for module in modules {
-            let own: Vec<Mentions> = module.functions.iter().map(|f| mentions_of(f, models, roots)).collect();
-            let mut paths: Vec<&str> = own.iter().flat_map(|m| &m.imports).map(|path| &**path).collect();
-            paths.sort_unstable();
-            paths.dedup();
-            let known: Vec<&str> = paths.iter().copied().filter(|path| models.mentions(path, roots)).collect();
-            let flags =
-                own.iter().map(|m| m.annotated && !known.is_empty() || vocabulary.speaks(m, &known)).collect();
-            relevant.push(flags);
+            let aliases = aliases_of(module, &cx);
+            let own: Vec<Mentions> = module.functions.iter().map(|f| mentions_of(f, &aliases, &cx)).collect();
+            relevant.push(own.iter().map(|m| m.speaks).collect());
             let mut links: Vec<ModuleIndex> = Vec::new();
             for function in &module.functions {
                 for op in &function.ops {
@@ -171,9 +178,14 @@ fn close(
                     .iter()
                     .zip(&relevant[index])
                     .any(|(inner, flag)| *flag && inner.parent.is_some_and(|parent| parent.0 as usize == number));
-                let own = &mentions[index][number].names;
-                let calls = |other: usize| own.iter().any(|name| names[other].contains(name));
-                if nested && number != 0 || calls(index) || imported[index].iter().any(|other| calls(*other)) {
+                let own = &mentions[index][number];
+                let here = own.names.iter().chain(&own.attributes).any(|name| names[index].contains(name));
+                let there = || {
+                    imported[index].iter().any(|other| {
+                        own.names.iter().chain(&own.members).any(|name| names[*other].contains(name))
+                    })
+                };
+                if nested && number != 0 || here || there() {
                     relevant[index][number] = true;
                     publish(&mut names, index, function);
                     changed = true;
@@ -186,124 +198,195 @@ fn close(
     }
 }
 
-fn mentions_of(function: &crate::ir::Function, models: &Models, roots: &[String]) -> Mentions {
+/// Library paths that the names of a module stand for: by import, and by assignment of a name imported so.
+fn aliases_of(module: &Module, cx: &Context<'_>) -> FxHashMap<Name, String> {
+    let mut aliases: FxHashMap<Name, String> = FxHashMap::default();
+    for function in &module.functions {
+        for op in &function.ops {
+            let OpKind::Store(variable, value) = &op.kind else { continue };
+            let name = match variable {
+                Variable::Global(name) => name.clone(),
+                Variable::Local(slot) => match function.slots.get(*slot as usize) {
+                    Some(name) => name.clone(),
+                    None => continue,
+                },
+                Variable::Outer(..) => continue,
+            };
+            let path = match &function.ops[*value as usize].kind {
+                OpKind::Import { path, whole: true } => Some(path.to_string()),
+                OpKind::Import { path, whole: false } => path.split('.').next().map(str::to_owned),
+                OpKind::ImportFrom { level: 0, module, name } => Some(format!("{module}.{name}")),
+                OpKind::Attribute(..) => chain_of(function, *value, &aliases).map(|(path, _)| path),
+                _ => None,
+            };
+            if let Some(path) = path {
+                aliases.insert(name, cx.models.rooted(&path, cx.roots).into_owned());
+            }
+        }
+    }
+    aliases
+}
+
+/// The path that an attribute chain stands for, and the name that it begins with.
+fn chain_of(
+    function: &crate::ir::Function,
+    temp: crate::ir::Temp,
+    aliases: &FxHashMap<Name, String>,
+) -> Option<(String, Name)> {
+    let mut names: Vec<&Name> = Vec::new();
+    let mut current = temp;
+    loop {
+        match &function.ops.get(current as usize)?.kind {
+            OpKind::Attribute(object, name) => {
+                names.push(name);
+                current = *object;
+            }
+            OpKind::Load(variable) => {
+                let root = match variable {
+                    Variable::Global(name) => name,
+                    Variable::Local(slot) => function.slots.get(*slot as usize)?,
+                    Variable::Outer(..) => return None,
+                };
+                let mut path = aliases.get(root)?.clone();
+                for name in names.into_iter().rev() {
+                    path.push('.');
+                    path.push_str(name);
+                }
+                return Some((path, root.clone()));
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn mentions_of(function: &crate::ir::Function, aliases: &FxHashMap<Name, String>, cx: &Context<'_>) -> Mentions {
     let mut mentions = Mentions::default();
-    for op in &function.ops {
+    for (temp, op) in (0u32..).zip(&function.ops) {
         match &op.kind {
-            OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) | OpKind::StoreAttribute(_, name, _) => {
+            OpKind::Load(Variable::Global(name)) => {
+                if let Some(path) = aliases.get(name) {
+                    mentions.speaks |= cx.vocabulary.speaks_of(path, cx);
+                }
                 mentions.names.insert(name.clone());
             }
-            // A name bound in an enclosing function, or by an import within this one.
             OpKind::Load(Variable::Local(slot)) => {
-                if let Some(name) = function.slots.get(*slot as usize) {
-                    mentions.names.insert(name.clone());
+                // A name that an import within the function binds.
+                if let Some(path) = function.slots.get(*slot as usize).and_then(|name| aliases.get(name)) {
+                    mentions.speaks |= cx.vocabulary.speaks_of(path, cx);
                 }
             }
-            OpKind::Call(_, arguments) => {
-                for argument in arguments {
-                    if let Argument::Keyword(name, _) = argument {
-                        mentions.keywords.insert(name.clone());
-                    }
+            OpKind::Attribute(object, name) => {
+                mentions.attributes.insert(name.clone());
+                if let Some((path, _)) = chain_of(function, temp, aliases) {
+                    mentions.members.insert(name.clone());
+                    mentions.speaks |= cx.vocabulary.speaks_of(&path, cx);
+                } else if matches!(&**name, "_impl" | "_rules") {
+                    mentions.speaks |= matches!(
+                        function.ops.get(*object as usize).map(|op| &op.kind),
+                        Some(OpKind::Attribute(_, outer)) if &**outer == "dtype"
+                    );
                 }
             }
-            OpKind::Import { path, .. } => mentions.imports.push(models.rooted(path, roots).into()),
+            OpKind::Call(callee, arguments) => {
+                if let Some((path, _)) = chain_of(function, *callee, aliases)
+                    && let Some(callable) = cx.models.callable(&path)
+                    && let Effect::Consume { keys } = &callable.effect
+                {
+                    mentions.speaks |= arguments.iter().any(
+                        |argument| matches!(argument, Argument::Keyword(name, _) if keys.iter().any(|key| **key == **name)),
+                    );
+                }
+                let Some(OpKind::Attribute(_, method)) = function.ops.get(*callee as usize).map(|op| &op.kind) else {
+                    continue;
+                };
+                let Some(keywords) = cx.vocabulary.protocols.get(&**method) else { continue };
+                mentions.speaks |= arguments.iter().any(
+                    |argument| matches!(argument, Argument::Keyword(name, _) if keywords.contains(&**name)),
+                );
+            }
+            OpKind::Import { path, .. } => {
+                let path: Name = cx.models.rooted(path, cx.roots).into();
+                mentions.speaks |= cx.vocabulary.speaks_of(&path, cx);
+                mentions.imports.push(path);
+            }
             OpKind::ImportFrom { module, name, level: 0 } => {
-                mentions.imports.push(format!("{}.{name}", models.rooted(module, roots)).into());
+                let path: Name = format!("{}.{name}", cx.models.rooted(module, cx.roots)).into();
+                mentions.speaks |= cx.vocabulary.speaks_of(&path, cx);
+                mentions.imports.push(path);
             }
-            OpKind::Annotate(_, annotation) => mentions.annotated |= names_something(annotation),
+            OpKind::Annotate(_, annotation) => mentions.speaks |= names_a_key(annotation, aliases, cx),
             _ => {}
         }
     }
-    mentions.annotated |= function
+    mentions.speaks |= function
         .parameters
         .iter()
         .filter_map(|parameter| parameter.annotation.as_ref())
         .chain(function.returns.as_ref())
-        .any(names_something);
+        .any(|annotation| names_a_key(annotation, aliases, cx));
     mentions
 }
 
 /// Whether an annotation may name a key.
-fn names_something(annotation: &Annotation) -> bool {
+fn names_a_key(annotation: &Annotation, aliases: &FxHashMap<Name, String>, cx: &Context<'_>) -> bool {
     match annotation {
         Annotation::Path(path, _) => {
-            path.last().is_some_and(|name| name.contains("Key") || name.contains("PRNG") || name.contains("Rng"))
+            let known = path.first().and_then(|first| aliases.get(first)).is_some_and(|root| {
+                let full = path[1..].iter().fold(root.clone(), |full, name| format!("{full}.{name}"));
+                cx.models.annotation(&full).is_some()
+            });
+            known || path.last().is_some_and(|name| name.contains("PRNGKey") || name.contains("KeyArray"))
         }
-        Annotation::Subscript(base, arguments) => names_something(base) || arguments.iter().any(names_something),
-        Annotation::Union(parts) => parts.iter().any(names_something),
+        Annotation::Subscript(base, arguments) => {
+            names_a_key(base, aliases, cx) || arguments.iter().any(|argument| names_a_key(argument, aliases, cx))
+        }
+        Annotation::Union(parts) => parts.iter().any(|part| names_a_key(part, aliases, cx)),
         Annotation::Text(_) | Annotation::None | Annotation::Other => false,
     }
 }
 
 /// The names that matter, from the models.
 struct Vocabulary {
-    /// Canonical paths of functions and classes that make, take or hand out keys, by last segment.
-    by_last: FxHashMap<String, Vec<Vec<String>>>,
-    /// Keywords by which protocols take keys.
-    keywords: FxHashSet<String>,
+    /// Packages whose members make, take or hand out keys.
+    packages: FxHashSet<String>,
+    /// Keywords by which protocols take keys, by method.
+    protocols: FxHashMap<String, FxHashSet<String>>,
 }
 
 impl Vocabulary {
     fn of(models: &Models) -> Self {
-        let mut by_last: FxHashMap<String, Vec<Vec<String>>> = FxHashMap::default();
-        let mut add = |path: &str| {
-            let segments: Vec<String> = path.split('.').map(str::to_owned).collect();
-            if let Some(last) = segments.last() {
-                by_last.entry(last.clone()).or_default().push(segments);
-            }
-        };
+        let mut packages: FxHashSet<String> = FxHashSet::default();
         for callable in models.callables() {
-            if touches_keys(&callable.effect) {
-                add(&callable.path);
+            if touches_keys(&callable.effect)
+                && let Some((package, _)) = callable.path.rsplit_once('.')
+                && package.contains("random")
+            {
+                packages.insert(package.to_owned());
             }
         }
-        for class in models.classes() {
-            let keyed = match &class.construct {
-                Construct::Stream { .. } => true,
-                Construct::Plain { consumes } => !consumes.is_empty(),
-                Construct::Record { .. } => false,
-            };
-            if keyed {
-                add(&class.path);
-            }
+        let mut protocols: FxHashMap<String, FxHashSet<String>> = FxHashMap::default();
+        for protocol in models.all_protocols() {
+            protocols.entry(protocol.method.clone()).or_default().extend(protocol.key.names.iter().cloned());
         }
-        for (from, to) in models.aliases() {
-            if models.callable(to).is_some_and(|callable| callable.exact && touches_keys(&callable.effect)) {
-                add(from);
-            }
-        }
-        let keywords = models.all_protocols().into_iter().flat_map(|protocol| protocol.key.names.clone()).collect();
-        Self { by_last, keywords }
+        Self { packages, protocols }
     }
 
-    /// Whether a function that mentions these names, in a module with these imports, speaks of keys.
-    fn speaks(&self, mentions: &Mentions, imports: &[&str]) -> bool {
-        if imports.is_empty() {
+    /// Whether a path makes, takes or hands out keys, or is one that a rule about names is after.
+    fn speaks_of(&self, path: &str, cx: &Context<'_>) -> bool {
+        if !cx.models.mentions(path, cx.roots) {
             return false;
         }
-        if NAMES_OF_RULES.iter().any(|name| mentions.names.contains(*name))
-            || mentions.imports.iter().any(|path| NAMES_OF_RULES.iter().any(|name| path.split('.').any(|s| s == *name)))
-            || mentions.keywords.iter().any(|keyword| self.keywords.contains(&**keyword))
-        {
+        if self.packages.contains(path) || path.starts_with("jax.") && path.split('.').any(|s| NAMES_OF_RULES.contains(&s)) {
             return true;
         }
-        // Functions imported by name (whatever they are called here), and those reached through a module.
-        let last = |path: &&str| path.rsplit('.').next().is_some_and(|last| self.by_last.contains_key(last));
-        imports.iter().any(|path| last(path) && self.is_path(path) && !mentions.names.is_empty())
-            || mentions.names.iter().any(|name| {
-                self.by_last.get(&**name).is_some_and(|paths| {
-                    paths.iter().any(|segments| {
-                        imports.iter().any(|import| segments.first().is_some_and(|root| import.split('.').next() == Some(root)))
-                    })
-                })
-            })
-    }
-
-    fn is_path(&self, path: &str) -> bool {
-        let segments: Vec<&str> = path.split('.').collect();
-        segments.last().and_then(|last| self.by_last.get(*last)).is_some_and(|paths| {
-            paths.iter().any(|known| known.iter().map(String::as_str).eq(segments.iter().copied()))
-        })
+        match cx.models.class(path).map(|class| &class.construct) {
+            Some(Construct::Stream { .. }) => return true,
+            Some(Construct::Plain { consumes }) => return !consumes.is_empty(),
+            Some(Construct::Record { .. }) => return false,
+            None => {}
+        }
+        // What a whole namespace does by default counts only where a call hands it a key by keyword.
+        cx.models.callable(path).is_some_and(|callable| callable.exact && touches_keys(&callable.effect))
     }
 }
 
