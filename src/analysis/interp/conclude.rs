@@ -204,7 +204,7 @@ impl Interp<'_> {
         if kind == CollisionKind::SplitTwice
             && matches!(self.terms.get(first.target.term), Term::Attribute(..))
             && first.activation.id != second.activation.id
-            && self.owner_is_symbol(first.target.term)
+            && self.owner_is_plain(first.target.term)
         {
             placed.confidence = Confidence::Low;
         }
@@ -283,9 +283,13 @@ impl Interp<'_> {
         }
     }
 
-    fn owner_is_symbol(&self, term: TermId) -> bool {
+    /// Whether an attribute belongs to something from outside that is no instance of a class in sight: a state handed around.
+    fn owner_is_plain(&self, term: TermId) -> bool {
         match self.terms.get(term) {
-            Term::Attribute(owner, ..) => self.terms.symbol(*owner).is_some(),
+            Term::Attribute(owner, ..) => {
+                self.terms.symbol(*owner).is_some()
+                    && !self.objects.iter().any(|object| object.symbol == *owner && object.class.is_some())
+            }
             _ => false,
         }
     }
@@ -407,7 +411,8 @@ impl Interp<'_> {
                     .events
                     .iter()
                     .filter(|event| {
-                        event.target.term == used.key.term && matches!(event.role, Role::Sample | Role::Split)
+                        event.target.term == used.key.term
+                            && matches!(event.role, Role::Sample | Role::Split | Role::Fold)
                     })
                     .map(|event| event.guard)
                     .collect();
@@ -474,6 +479,45 @@ impl Interp<'_> {
                 name: event.written.as_ref().map_or_else(|| self.describe(event.target.term), ToString::to_string),
                 confidence: Confidence::Medium,
                 function: self.qualified(root),
+            });
+        }
+    }
+
+    /// Keys that are defaults of parameters: bound once, when the function is defined.
+    pub(super) fn conclude_defaults(&mut self, facts: &mut Facts, id: crate::ir::FunctionId) {
+        let Some(closure) = self.made.get(&(self.home, id)).cloned() else { return };
+        let code = self.module(self.home).function(id);
+        let environment = self.log.entered.clone();
+        for (slot, default) in closure.defaults.iter() {
+            if !default.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_))) {
+                continue;
+            }
+            let Some((given, parameter)) = environment
+                .as_ref()
+                .and_then(|given| given.get(*slot as usize).cloned())
+                .zip(code.parameters.get(*slot as usize))
+            else {
+                continue;
+            };
+            let given = self.term_of(&given);
+            let event = self.log.events.iter().find(|event| {
+                event.target.term == given && matches!(event.role, Role::Sample | Role::Split)
+            });
+            let Some(event) = event.cloned() else { continue };
+            let chain = Self::chain(&event);
+            let file = self.module(self.home).file;
+            facts.captured.push(CapturedUse {
+                kind: CaptureKind::Default,
+                callee: code.name.to_string(),
+                defined_at: Place { file, span: code.span },
+                used: Self::use_at(&event, &chain, 0),
+                origin: default.alternatives().iter().find_map(|alternative| match &alternative.val {
+                    Val::Key(key) => self.origin(key.term, key.derivation),
+                    _ => None,
+                }),
+                name: parameter.name.to_string(),
+                confidence: Confidence::Medium,
+                function: code.qualified.to_string(),
             });
         }
     }

@@ -53,7 +53,9 @@ pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
         run.run_idle();
         stores.extend(run.log.stores.iter().cloned());
         stale.extend(run.stale_candidates(id));
-        facts.absorb(run.conclude());
+        let mut found = run.conclude();
+        run.conclude_defaults(&mut found, id);
+        facts.absorb(found);
         base.terms = std::mem::take(&mut run.terms);
         base.guards = std::mem::take(&mut run.guards);
         base.terms.truncate(marks.0);
@@ -148,6 +150,7 @@ impl<'p> Interp<'p> {
         let class = self.class_of(code);
         let closure = self.made.get(&(self.home, id)).cloned();
         let slots = self.symbolic_parameters(self.home, code, class);
+        self.log.entered = Some(slots.clone());
         let environment = self.new_environment(slots, closure.as_ref().and_then(|closure| closure.environment));
         self.activations += 1;
         let activation = Rc::new(Activation {

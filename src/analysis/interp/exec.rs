@@ -115,7 +115,9 @@ impl<'p> Interp<'p> {
                 Value::unbound()
             }
             OpKind::If { test, then, orelse } => {
+                let written = Self::written_text(frame, *test);
                 let test = frame.temps[*test as usize].clone();
+                self.note_truth(frame, &test, written, op);
                 let holds = self.truth(&test);
                 self.branch(frame, holds, then, orelse);
                 Value::unbound()

@@ -213,6 +213,8 @@ struct Log {
     scalar_keys: FxHashSet<TermId>,
     /// Terms that an annotation declares to be keys.
     declared: FxHashSet<TermId>,
+    /// What the entry's parameters were given.
+    entered: Option<Vec<Value>>,
 }
 
 impl<'p> Interp<'p> {

@@ -264,6 +264,17 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A key has no truth: JAX raises for `if key`.
+    pub(super) fn note_truth(&mut self, frame: &Frame<'p>, test: &Value, written: Option<Name>, op: &Op) {
+        if let Some(Val::Key(key)) = test.single().cloned()
+            && key.kind != KeyKind::Unknown
+        {
+            let place = self.place(frame, op.span);
+            let text = format!("the truth of {}", written.as_deref().unwrap_or("a key"));
+            self.buffer_use(frame, BufferOp::Number, key, place, text, true);
+        }
+    }
+
     /// Notes that a function reads a global that holds a key.
     pub(super) fn note_global_read(&mut self, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
         if frame.code.kind == crate::ir::FunctionKind::Module || frame.module != self.home {
@@ -313,12 +324,17 @@ impl<'p> Interp<'p> {
             if !literal {
                 continue;
             }
-            let known = self.known_kind(of);
-            let key = Key { term: of, kind: known.unwrap_or(KeyKind::Unknown), derivation: 0 };
             let text = texts.iter().flatten().find(|text| text.ends_with(&*name));
             let text = text.map_or_else(|| format!("….{name}"), ToString::to_string);
-            self.log_buffer(frame, op, key, place, text, false, known.is_none());
+            self.log_shape_use(frame, op, of, place, text);
         }
+    }
+
+    /// Logic on the shape or dtype of what may be a key.
+    pub(super) fn log_shape_use(&mut self, frame: &Frame<'p>, op: BufferOp, of: TermId, place: Place, text: String) {
+        let known = self.known_kind(of);
+        let key = Key { term: of, kind: known.unwrap_or(KeyKind::Unknown), derivation: 0 };
+        self.log_buffer(frame, op, key, place, text, false, known.is_none());
     }
 
     /// The kind of a derived key, where its derivation tells that it is a key.

@@ -208,6 +208,19 @@ impl<'p> Interp<'p> {
         if raw && op == ShapeOp::Ravel && matches!(val, Val::Key(_)) {
             return Value::of(val.clone());
         }
+        if raw
+            && op == ShapeOp::Reshape
+            && last == Some(-1)
+            && dims.is_some_and(|dims| dims.len() > 1)
+            && matches!(val, Val::Array(_))
+        {
+            // `(n, 2)` words reshaped to `(m, -1)`: right for raw keys only.
+            self.buffer_use(frame, BufferOp::ShapeLogic, key, place, text.to_owned(), false);
+            return match val {
+                Val::Array(array) => self.reordered(&array.clone()),
+                _ => Value::of(val.clone()),
+            };
+        }
         let all_known = dims.is_some_and(|dims| dims.iter().all(|dim| self.terms.as_int(*dim).is_some()));
         let mixes = raw
             && match op {

@@ -156,6 +156,16 @@ impl Interp<'_> {
             .any(|op| matches!(&op.kind, OpKind::Load(Variable::Outer(_, read)) if *read == slot))
     }
 
+    /// Whether a function reads what it was given for a parameter, before it writes something else there.
+    fn is_heeded(&self, module: usize, code: &Function, slot: u32) -> bool {
+        let first = code.ops.iter().find_map(|op| match &op.kind {
+            OpKind::Load(Variable::Local(read)) if *read == slot => Some(true),
+            OpKind::Store(Variable::Local(written), _) if *written == slot => Some(false),
+            _ => None,
+        });
+        first.unwrap_or_else(|| self.is_read(module, code, slot))
+    }
+
     /// A function that takes a key or seed that it never reads, and draws from a constant one.
     fn conclude_ignored(&mut self, facts: &mut Facts, file: FileId) {
         let mut seen = BTreeSet::new();
@@ -176,9 +186,15 @@ impl Interp<'_> {
             let ignored = (0u32..).zip(&code.parameters).find(|(slot, parameter)| {
                 names_a_key(&parameter.name)
                     && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords)
-                    && !self.is_read(activation.module, code, *slot)
+                    && !self.is_heeded(activation.module, code, *slot)
             });
             let Some((_, parameter)) = ignored else { continue };
+            let heeds_another = (0u32..).zip(&code.parameters).any(|(slot, parameter)| {
+                names_a_key(&parameter.name) && self.is_heeded(activation.module, code, slot)
+            });
+            if heeds_another {
+                continue;
+            }
             if !seen.insert(derivation.place) {
                 continue;
             }
@@ -264,10 +280,15 @@ impl Interp<'_> {
                     continue;
                 }
                 let lineage = self.lineage(class);
-                let stored = stores.iter().find(|store| {
-                    store.name == candidate.name && store.is_key && lineage.contains(&store.class)
-                });
-                let Some(stored) = stored else { continue };
+                let mut own = stores
+                    .iter()
+                    .filter(|store| store.name == candidate.name && lineage.contains(&store.class))
+                    .peekable();
+                let Some(stored) = own.peek().copied() else { continue };
+                // Where another method replaces the key, this one may rely on it.
+                if own.any(|store| !matches!(&*store.function, "__init__" | "__post_init__")) {
+                    continue;
+                }
                 fact.stored_at = Some(stored.place);
             }
             if seen.insert(fact.used.place) {
