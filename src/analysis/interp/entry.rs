@@ -61,7 +61,9 @@ pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
         base.terms.truncate(marks.0);
         base.guards.truncate(marks.1);
     }
-    facts.stale.extend(base.stale_of(stale, &stores));
+    let mut stale = base.stale_of(stale, &stores);
+    facts.captured.extend(base.captured_globals(&mut stale));
+    facts.stale.extend(stale);
     facts.settle();
     facts
 }
@@ -232,6 +234,7 @@ impl<'p> Interp<'p> {
         }
         self.pc = guard;
         self.alive = guard;
+        let born = self.terms.fresh(Symbol::Opaque, "<entry>", None);
         let slots = self.symbolic_parameters(closure.module, code, None);
         let environment = self.new_environment(slots, closure.environment);
         self.activations += 1;
@@ -244,7 +247,7 @@ impl<'p> Interp<'p> {
             environment,
             root: true,
         });
-        self.escaped.insert(self.activations, escape);
+        self.escaped.insert(self.activations, (escape, born));
         let fuel = self.fuel.max(FUEL / 4);
         self.fuel = fuel;
         self.run_frame(closure.module, closure.function, environment, closure.class, activation);

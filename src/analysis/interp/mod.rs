@@ -164,8 +164,8 @@ struct Interp<'p> {
     made: Rc<FxHashMap<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
     replays: FxHashSet<(ModuleIndex, FunctionId)>,
-    /// Activations of closures that run on their own: by number, with how they left.
-    escaped: BTreeMap<u32, Escape>,
+    /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
+    escaped: BTreeMap<u32, (Escape, TermId)>,
 }
 
 /// How a closure left the function that made it.

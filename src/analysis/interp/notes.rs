@@ -8,6 +8,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, Key, Val, Value};
 use crate::analysis::facts::{BufferOp, CarryKind, KeyKind};
+use crate::analysis::heap::Kind;
 use crate::analysis::log::Activation;
 use crate::finding::Place;
 use crate::ir::{Name, Op};
@@ -177,15 +178,34 @@ impl<'p> Interp<'p> {
         let Some(depth) = depth.checked_sub(1) else { return };
         for alternative in value.alternatives() {
             let guard = self.guards.and(self.pc, alternative.guard);
-            if guard.is_false() {
+            if !self.feasible(guard) {
                 continue;
             }
             let term = match &alternative.val {
                 Val::Key(key) => key.term,
                 Val::Term(term) if self.may_be_key(*term) => *term,
                 Val::Tuple(parts) => {
-                    for part in parts.clone().iter() {
-                        self.note_exit(frame, part, kind, place, name, depth);
+                    let parts = parts.clone();
+                    self.under(guard, |this| {
+                        for part in parts.iter() {
+                            this.note_exit(frame, part, kind, place, name, depth);
+                        }
+                    });
+                    continue;
+                }
+                Val::Object(id) => {
+                    let held: Vec<(Guard, Value)> = match &self.objects[id.0 as usize].kind {
+                        Kind::Dict { entries, .. } => {
+                            entries.iter().map(|entry| (entry.guard, entry.value.clone())).collect()
+                        }
+                        Kind::List { items, .. } => {
+                            items.iter().map(|item| (item.guard, item.value.clone())).collect()
+                        }
+                        _ => continue,
+                    };
+                    for (there, value) in held {
+                        let paths = self.guards.and(guard, there);
+                        self.under(paths, |this| this.note_exit(frame, &value, kind, place, name, depth));
                     }
                     continue;
                 }
@@ -272,6 +292,13 @@ impl<'p> Interp<'p> {
             let place = self.place(frame, op.span);
             let text = format!("the truth of {}", written.as_deref().unwrap_or("a key"));
             self.buffer_use(frame, BufferOp::Number, key, place, text, true);
+        } else if let Some(Val::Term(term)) = test.single().cloned()
+            && self.may_be_key(term)
+            && let Some(written) = written
+        {
+            let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
+            let place = self.place(frame, op.span);
+            self.log_buffer(frame, BufferOp::Number, key, place, format!("the truth of {written}"), true, true);
         }
     }
 

@@ -146,8 +146,18 @@ impl<'p> Interp<'p> {
 
     /// An array function given no key that is known: its result depends on its arguments.
     fn shape_of_unknown(&mut self, op: ShapeOp, input: &Value, path: &Name, args: &Args, place: Place) -> Value {
-        let same = matches!(op, ShapeOp::Squeeze | ShapeOp::ExpandDims | ShapeOp::Atleast | ShapeOp::Reshape | ShapeOp::Ravel);
-        let _ = same;
+        if matches!(op, ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile)
+            && let Some(Val::Term(term)) = input.single()
+            && self.may_be_key(*term)
+        {
+            // Copies of whatever it is: should it be a key, the copies are one key.
+            return Value::of(Val::Array(Rc::new(Array {
+                kind: KeyKind::Unknown,
+                derivation: 0,
+                dims: None,
+                elements: Elements::Copies(Rc::new(input.clone())),
+            })));
+        }
         let mut parts: Vec<TermId> = vec![self.term_of(input)];
         for arg in args.positional.iter().skip(1) {
             parts.push(self.term_of(&arg.value));
@@ -381,6 +391,20 @@ impl<'p> Interp<'p> {
             .filter_map(|part| part.single().cloned())
             .filter_map(|val| self.evident_key(&val))
             .collect();
+        if keys.is_empty()
+            && let [first, rest @ ..] = parts.as_slice()
+            && !rest.is_empty()
+            && let Some(Val::Term(term)) = first.single()
+            && self.may_be_key(*term)
+            && rest.iter().all(|part| part == first)
+        {
+            return Value::of(Val::Array(Rc::new(Array {
+                kind: KeyKind::Unknown,
+                derivation: 0,
+                dims: None,
+                elements: Elements::Copies(Rc::new(first.clone())),
+            })));
+        }
         if keys.is_empty() || keys.len() != parts.len() {
             let term: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
             return Value::term(self.terms.intern(Term::Apply(path.clone(), term.into())));

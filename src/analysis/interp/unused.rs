@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::facts::{Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
+use crate::analysis::domain::value::Val;
+use crate::analysis::facts::{CaptureKind, CapturedUse, Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
 use crate::analysis::log::{Activation, Event};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Argument, Element, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Temp, Variable};
@@ -15,7 +15,7 @@ use crate::models::Effect;
 use crate::text::FileId;
 
 use super::notes::LoggedStore;
-use super::{Interp, Log};
+use super::Interp;
 
 /// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
 pub(super) struct StaleCandidate {
@@ -260,6 +260,39 @@ impl Interp<'_> {
         }
     }
 
+    /// Whether the module binds this function under a transform.
+    fn is_transformed(&self, name: &str) -> bool {
+        self.modules
+            .get(&self.home)
+            .and_then(|state| state.globals.get(name))
+            .is_some_and(|value| matches!(value.single(), Some(Val::Wrapped(_))))
+    }
+
+    /// Globals whose key a transformed function captures.
+    pub(super) fn captured_globals(&self, stale: &mut Vec<StaleState>) -> Vec<CapturedUse> {
+        let file = self.module(self.home).file;
+        let (captured, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(stale).into_iter().partition(|fact| self.is_transformed(&fact.function));
+        *stale = rest;
+        captured
+            .into_iter()
+            .filter_map(|fact| {
+                let module = self.module(self.home);
+                let code = module.functions.iter().find(|code| *code.qualified == *fact.function)?;
+                Some(CapturedUse {
+                    kind: CaptureKind::Transformed,
+                    callee: code.name.to_string(),
+                    defined_at: Place { file, span: code.span },
+                    used: fact.used,
+                    origin: None,
+                    name: fact.name,
+                    confidence: Confidence::Medium,
+                    function: fact.function,
+                })
+            })
+            .collect()
+    }
+
     /// The class and name of an attribute of the instance that a method was called on.
     fn attribute_of_self(&self, term: TermId) -> Option<(crate::analysis::domain::value::ClassHandle, Name)> {
         let Term::Attribute(owner, name, 0) = self.terms.get(term) else { return None };
@@ -295,7 +328,6 @@ impl Interp<'_> {
                 facts.push(fact);
             }
         }
-        let _: Option<(&Log, &Value, &Val)> = None;
         facts
     }
 }
