@@ -35,7 +35,29 @@ impl<'p> Interp<'p> {
             _ => None,
         };
         let written = Self::written_text(frame, callee);
-        self.call_written(frame, &function, args, place, receiver.as_ref(), written)
+        let result = self.call_written(frame, &function, args, place, receiver.as_ref(), written);
+        // A decorator that nothing resolves is taken to keep what it decorates.
+        if let [Argument::Positional(decorated)] = arguments
+            && self.is_definition(frame, *decorated)
+            && matches!(result.single(), Some(Val::Term(_)))
+        {
+            return frame.temps[*decorated as usize].clone();
+        }
+        result
+    }
+
+    /// Whether a temp is what a `def` or `class` statement made, before or between its decorators.
+    fn is_definition(&self, frame: &Frame<'p>, temp: Temp) -> bool {
+        match frame.code.ops.get(temp as usize).map(|op| &op.kind) {
+            Some(OpKind::Function(function, _)) => {
+                self.module(frame.module).function(*function).kind == crate::ir::FunctionKind::Def
+            }
+            Some(OpKind::Class(..)) => true,
+            Some(OpKind::Call(_, arguments)) => {
+                matches!(arguments.as_slice(), [Argument::Positional(inner)] if *inner < temp && self.is_definition(frame, *inner))
+            }
+            _ => false,
+        }
     }
 
     /// Calls a value that no source names.
