@@ -5,6 +5,7 @@
 mod cli;
 mod config;
 mod front;
+mod ir;
 mod models;
 mod report;
 mod rule_docs;
