@@ -12,6 +12,7 @@ pub mod engine;
 pub mod finding;
 pub mod ir;
 pub mod models;
+pub mod prng;
 pub mod python;
 pub mod report;
 pub mod rules;

@@ -27,6 +27,93 @@ pub struct Facts {
     pub references: Vec<Reference>,
     /// Places where a budget was hit and a value became unknown.
     pub exhausted: Vec<Exhausted>,
+    /// Collisions within a callee that only this caller can see; those that the callee shows itself are dropped by
+    /// [`reconcile`].
+    pub indirect: Vec<Collision>,
+}
+
+impl Facts {
+    /// Adds what the analysis of another function of the same module found.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.collisions.extend(other.collisions);
+        self.broadcasts.extend(other.broadcasts);
+        self.buffers.extend(other.buffers);
+        self.discarded.extend(other.discarded);
+        self.captured.extend(other.captured);
+        self.stale.extend(other.stale);
+        self.carried.extend(other.carried);
+        self.ignored.extend(other.ignored);
+        self.references.extend(other.references);
+        self.exhausted.extend(other.exhausted);
+        self.indirect.extend(other.indirect);
+    }
+
+    /// Sorts everything by place and keeps one fact of each kind for one place.
+    pub(crate) fn settle(&mut self) {
+        // The most certain collision of a place comes first and stays.
+        self.collisions.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.place));
+        self.collisions.dedup_by_key(|c| c.second.place);
+        self.indirect.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.leaf));
+        self.indirect.dedup_by_key(|c| c.second.place);
+        self.broadcasts.sort_by_key(|b| (b.used.place, b.mapped_at));
+        self.broadcasts.dedup_by_key(|b| b.used.place);
+        self.buffers.sort_by_key(|b| (b.place, b.op, std::cmp::Reverse(b.confidence)));
+        self.buffers.dedup_by_key(|b| (b.place, b.op));
+        self.discarded.sort_by_key(|d| (d.place, d.name.clone()));
+        self.discarded.dedup();
+        self.captured.sort_by_key(|c| c.used.place);
+        self.captured.dedup_by_key(|c| c.used.place);
+        self.stale.sort_by_key(|s| s.used.place);
+        self.stale.dedup_by_key(|s| s.used.place);
+        self.carried.sort_by_key(|c| c.place);
+        self.carried.dedup_by_key(|c| c.place);
+        self.ignored.sort_by_key(|i| i.place);
+        self.ignored.dedup_by_key(|i| i.place);
+        self.references.sort();
+        self.references.dedup_by_key(|r| (r.place, r.path.clone()));
+        // `jax.random` within `jax.random.split` is no reference of its own.
+        let spans: Vec<Place> = self.references.iter().map(|r| r.place).collect();
+        self.references.retain(|r| {
+            !spans.iter().any(|other| {
+                other.file == r.place.file && other.span.start == r.place.span.start && other.span.end > r.place.span.end
+            })
+        });
+        self.exhausted.sort_by_key(|e| e.place);
+        self.exhausted.dedup_by_key(|e| e.place);
+    }
+}
+
+/// Brings the facts of all modules together: a collision that the callee shows itself is not shown again by its callers, and what
+/// is only suspected of a key whose second consumption is in sight is dropped.
+pub fn reconcile(modules: &mut [Facts]) {
+    use std::collections::BTreeSet;
+    let shown: BTreeSet<(Place, Place)> = modules
+        .iter()
+        .flat_map(|facts| &facts.collisions)
+        .map(|collision| (collision.first.leaf, collision.second.leaf))
+        .collect();
+    for facts in modules.iter_mut() {
+        let places: BTreeSet<Place> = facts.collisions.iter().map(|collision| collision.second.place).collect();
+        let indirect = std::mem::take(&mut facts.indirect);
+        facts.collisions.extend(indirect.into_iter().filter(|collision| {
+            !shown.contains(&(collision.first.leaf, collision.second.leaf)) && !places.contains(&collision.second.place)
+        }));
+        facts.collisions.sort_by_key(|c| (c.second.place, c.first.place, c.kind));
+    }
+    let mut leaves: BTreeSet<Place> = BTreeSet::new();
+    for collision in modules.iter().flat_map(|facts| &facts.collisions) {
+        if collision.confidence > Confidence::Low {
+            leaves.extend([collision.first.leaf, collision.second.leaf]);
+        }
+    }
+    let broadcast: BTreeSet<Place> =
+        modules.iter().flat_map(|facts| &facts.broadcasts).map(|broadcast| broadcast.used.leaf).collect();
+    leaves.extend(broadcast);
+    for facts in modules {
+        facts.captured.retain(|captured| !leaves.contains(&captured.used.leaf));
+        facts.stale.retain(|stale| !leaves.contains(&stale.used.leaf));
+        facts.carried.retain(|carried| !leaves.contains(&carried.used.leaf));
+    }
 }
 
 /// What a consumption does with the key.

@@ -6,6 +6,8 @@
 //! **Invariant:** an object whose contents may have changed out of sight has a higher epoch, and what it held before is gone.
 
 use std::collections::BTreeMap;
+use std::ops::{Index, IndexMut};
+use std::rc::Rc;
 
 use crate::ir::{Name, Temp};
 use crate::models::Yield;
@@ -14,6 +16,47 @@ use super::domain::guard::Guard;
 use super::domain::term::TermId;
 use super::domain::value::{ClassHandle, EnvironmentId, ModuleIndex, Value};
 use crate::ir::FunctionId;
+
+/// A sequence that is cheap to copy: elements are shared until one copy writes to them.
+#[derive(Clone, Debug)]
+pub struct Shared<T>(Vec<Rc<T>>);
+
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Shared<T> {
+    /// Adds an element.
+    pub fn push(&mut self, element: T) {
+        self.0.push(Rc::new(element));
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The elements, in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
+        self.0.iter().map(|element| &**element)
+    }
+}
+
+impl<T> Index<usize> for Shared<T> {
+    type Output = T;
+
+    fn index(&self, index: usize) -> &T {
+        &self.0[index]
+    }
+}
+
+impl<T: Clone> IndexMut<usize> for Shared<T> {
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        Rc::make_mut(&mut self.0[index])
+    }
+}
 
 /// One element of a list, with the paths on which it is there.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use crate::ir::{FunctionId, Name};
 use super::domain::extent::Extent;
 use super::domain::guard::Guard;
 use super::domain::term::TermId;
-use super::domain::value::{DerivationId, ModuleIndex};
+use super::domain::value::{DerivationId, EnvironmentId, ModuleIndex};
 use super::facts::Role;
 
 /// One activation of a function, linked to the one that called it.
@@ -26,6 +26,8 @@ pub struct Activation {
     pub function: FunctionId,
     /// Number of activations below it.
     pub depth: u32,
+    /// Its variables.
+    pub environment: EnvironmentId,
     /// Whether facts of its own are reported for it: it is the root, or a closure run on its own.
     pub root: bool,
 }

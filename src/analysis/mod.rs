@@ -8,6 +8,7 @@ mod heap;
 mod interp;
 mod log;
 mod program;
+mod relevance;
 
 pub use interp::analyse;
 pub use program::{Program, Resolver};

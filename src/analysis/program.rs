@@ -9,6 +9,7 @@ use crate::models::Models;
 use crate::text::FileId;
 
 use super::domain::value::ModuleIndex;
+use super::relevance::Relevance;
 
 /// Answers which file an import means.
 pub trait Resolver: Sync {
@@ -23,6 +24,8 @@ pub trait Resolver: Sync {
 pub struct Program<'a> {
     modules: Vec<&'a Module>,
     by_file: FxHashMap<FileId, ModuleIndex>,
+    /// Which functions are worth interpreting.
+    pub(super) relevance: Relevance,
     /// How imports resolve.
     pub resolver: &'a dyn Resolver,
     /// What libraries do.
@@ -35,7 +38,8 @@ impl<'a> Program<'a> {
     /// The program made of these modules.
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
-        Self { modules, by_file, resolver, models, roots }
+        let relevance = Relevance::compute(&modules, &by_file, resolver, models, roots);
+        Self { modules, by_file, relevance, resolver, models, roots }
     }
 
     /// Number of modules.

@@ -2,13 +2,17 @@
 //!
 //! **Invariant:** a file counts only if its own nearest configuration does not leave it out.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use super::backend::{Backend, CheckRequest, RuleInfo};
-use crate::config::{ConfigError, KnownRule, Resolver};
-use crate::engine::{self, Input, Outcome};
+use crate::analysis;
+use crate::config::{CommandLine, ConfigError, Resolver, Settings};
+use crate::engine::{self, Input, Job, Outcome, Progress};
+use crate::models::Models;
 use crate::rules::{self, Status};
-use crate::source::{Discovery, MemoryFiles, OsFiles, Selection, discover};
+use crate::source::{self, Discovery, Files, MemoryFiles, OsFiles, Problem, Selection, discover};
 
 /// The rest of the house, as it is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,10 +47,9 @@ impl Backend for House {
                 inputs.push(Input { path: stdin.filename.clone(), display: stdin.filename.display().to_string() });
             }
         }
-        let fallback = request.resolver.for_directory(request.cwd)?;
-        let settings = |path: &Path| request.resolver.for_file(path).unwrap_or_else(|_| fallback.clone());
-        let known: Vec<KnownRule> = self.rules().iter().map(RuleInfo::known).collect();
-        Ok(engine::check(&files, &inputs, problems, &known, &settings, request.progress))
+        let given: Vec<PathBuf> = request.paths.iter().map(|path| absolute(request.cwd, path)).collect();
+        let project = Surroundings::new(request.cwd, request.resolver, &inputs, &given)?;
+        Ok(project.with(&files, &inputs, &problems, request.progress, engine::check))
     }
 
     fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError> {
@@ -54,17 +57,120 @@ impl Backend for House {
         Ok(found.chain(request.stdin.as_ref().map(|stdin| stdin.filename.clone())).collect())
     }
 
-    fn why(&self, file: &Path, _row: usize, _resolver: &Resolver) -> Result<String, String> {
-        Err(format!("nothing is known of `{}`", file.display()))
+    fn why(&self, file: &Path, row: usize, resolver: &Resolver) -> Result<String, String> {
+        inspect(file, resolver, |job| engine::why(job, row))
     }
 
     fn ir(&self, file: &Path) -> Result<String, String> {
-        Err(format!("nothing is known of `{}`", file.display()))
+        engine::ir(&OsFiles, file)
     }
 
     fn facts(&self, file: &Path) -> Result<String, String> {
-        Err(format!("nothing is known of `{}`", file.display()))
+        let cwd = std::env::current_dir().map_err(|error| error.to_string())?;
+        let resolver = Resolver::new(&cwd, engine::known_rules(), CommandLine::default());
+        inspect(file, &resolver.map_err(|error| error.to_string())?, engine::facts)
     }
+}
+
+/// Looks into the analysis of one file.
+fn inspect(
+    file: &Path,
+    resolver: &Resolver,
+    look: impl FnOnce(&Job<'_>) -> Result<String, String>,
+) -> Result<String, String> {
+    let cwd = std::env::current_dir().map_err(|error| error.to_string())?;
+    let inputs = [Input { path: file.to_owned(), display: file.display().to_string() }];
+    let project = Surroundings::new(&cwd, resolver, &inputs, &[]).map_err(|error| error.to_string())?;
+    project.with(&OsFiles, &inputs, &[], &|_, _| {}, look)
+}
+
+/// What surrounds the files of a run: settings, models and the folders that were given as a whole.
+struct Surroundings<'a> {
+    cwd: &'a Path,
+    resolver: &'a Resolver,
+    fallback: Arc<Settings>,
+    /// Models beyond those that keylint brings along, by the files that the settings name.
+    models: BTreeMap<Vec<PathBuf>, Models>,
+    /// The absolute paths given.
+    given: &'a [PathBuf],
+}
+
+impl<'a> Surroundings<'a> {
+    fn new(cwd: &'a Path, resolver: &'a Resolver, inputs: &[Input], given: &'a [PathBuf]) -> Result<Self, ConfigError> {
+        let fallback = resolver.for_directory(cwd)?;
+        let mut models = BTreeMap::new();
+        for input in inputs {
+            let settings = resolver.for_file(&input.path)?;
+            if !settings.models.is_empty() && !models.contains_key(&settings.models) {
+                models.insert(settings.models.clone(), models_of(&settings)?);
+            }
+        }
+        Ok(Self { cwd, resolver, fallback, models, given })
+    }
+
+    /// Hands the whole job to `work`.
+    fn with<T>(
+        &self,
+        files: &dyn Files,
+        inputs: &[Input],
+        problems: &[Problem],
+        progress: Progress<'_>,
+        work: impl FnOnce(&Job<'_>) -> T,
+    ) -> T {
+        work(&Job {
+            files,
+            cwd: self.cwd,
+            inputs,
+            problems,
+            rules: &engine::known_rules(),
+            settings: &|path| self.resolver.for_file(path).unwrap_or_else(|_| self.fallback.clone()),
+            models: &|settings| self.models.get(&settings.models).unwrap_or_else(|| Models::builtin()),
+            survey: &|root| self.survey(root),
+            progress,
+            threads: 0,
+            analyse: &analysis::analyse,
+        })
+    }
+
+    /// Further files of a project; none where the whole of it was given.
+    fn survey(&self, root: &Path) -> Vec<PathBuf> {
+        if self.given.iter().any(|given| root.starts_with(given)) { Vec::new() } else { source::survey(root) }
+    }
+}
+
+/// The models that keylint brings along, with those that the settings add.
+fn models_of(settings: &Settings) -> Result<Models, ConfigError> {
+    let mut models = Models::builtin().clone();
+    for path in &settings.models {
+        let origin = path.display().to_string();
+        let wrong = |message: String, help| ConfigError {
+            origin: origin.clone(),
+            text: String::new(),
+            span: None,
+            message,
+            help,
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            wrong(format!("the models cannot be read: {error}"), Some("check `models` in the configuration".to_owned()))
+        })?;
+        let own = Models::parse(&text, &origin).map_err(|problems| match problems.into_iter().next() {
+            Some(first) => ConfigError {
+                origin: origin.clone(),
+                text: text.clone(),
+                span: Some(first.span.start as usize..first.span.end as usize),
+                message: first.message,
+                help: None,
+            },
+            None => wrong("no models".to_owned(), None),
+        })?;
+        models.merge(own);
+    }
+    Ok(models)
+}
+
+/// The path, from the root of the file system, without `.` parts.
+fn absolute(cwd: &Path, path: &Path) -> PathBuf {
+    cwd.join(path).components().filter(|part| *part != Component::CurDir).collect()
 }
 
 /// The files that the paths stand for, less those that their own configuration leaves out.

@@ -1,66 +1,43 @@
-//! What a run comes to, as plain data.
+//! The one pipeline, for terminal, editor and tests alike: files in, judged findings out.
 //!
-//! **Invariant:** findings are complete: those that are not shown are there too, marked.
+//! The unit of analysis is the project. Files given choose what is reported; the modules that they import, transitively and
+//! within their project, are read as well, so that a helper's effect on a key is known. Per project the steps are: read and
+//! parse ([`load`]), lower what can matter ([`run`]), interpret, apply the rules, then hear the comments and settings of each
+//! file ([`settle`]).
+//!
+//! **Invariant:** the outcome depends on files and settings alone, never on threads or time. Whatever goes wrong with one file
+//! (unreadable, unparsable, a panic of our own) is a finding of that file and leaves the others as they are.
+
+mod contain;
+mod effects;
+mod explain;
+mod fingerprint;
+mod imports;
+mod inspect;
+mod load;
+mod memory;
+mod outcome;
+mod project;
+mod reconcile;
+mod run;
+mod settle;
+mod table;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::config::{HiddenCounts, KnownRule, Settings, Shown};
-use crate::finding::{Finding, Place};
-use crate::python::{self, SourceKind};
-use crate::rules;
-use crate::source::{self, Files, Problem, SourceFile};
-use crate::suppress;
-use crate::text::{FileId, LineIndex, Span};
+use crate::analysis::Program;
+use crate::analysis::facts::Facts;
+use crate::config::{KnownRule, Settings};
+use crate::models::Models;
+use crate::rules::{self, Status};
+use crate::source::{Files, Problem};
 
-/// The result of checking a set of files.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// The files that findings speak of.
-    pub files: FileTable,
-    /// All findings, at the levels that the settings give them.
-    pub findings: Vec<Reported>,
-    /// How many are not shown, by the option that would show them.
-    pub hidden: HiddenCounts,
-    /// How many files were checked.
-    pub checked: usize,
-    /// Whether the run itself failed: a file could not be read, or a rule broke down.
-    pub failed: bool,
-}
-
-/// A finding, and whether the settings let it be shown.
-#[derive(Debug)]
-pub struct Reported {
-    /// The finding.
-    pub finding: Finding,
-    /// Whether it is shown.
-    pub shown: bool,
-}
-
-/// Paths and texts of files, by identity.
-#[derive(Debug, Default)]
-pub struct FileTable {
-    entries: Vec<(PathBuf, String)>,
-}
-
-impl FileTable {
-    /// Adds a file.
-    pub fn add(&mut self, path: PathBuf, text: String) -> FileId {
-        let id = FileId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
-        self.entries.push((path, text));
-        id
-    }
-
-    /// The path as given.
-    pub fn path(&self, file: FileId) -> &Path {
-        self.entries.get(file.0 as usize).map_or(Path::new(""), |(path, _)| path)
-    }
-
-    /// The decoded text.
-    pub fn text(&self, file: FileId) -> &str {
-        self.entries.get(file.0 as usize).map_or("", |(_, text)| text)
-    }
-}
+pub use inspect::{facts, ir, why};
+pub use memory::{Checked, check_text, check_texts};
+pub use outcome::{Outcome, Reported};
+pub use run::check;
+pub use table::FileTable;
 
 /// A file to report on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,66 +51,54 @@ pub struct Input {
 /// Gives the settings of a file.
 pub type SettingsOf<'a> = &'a (dyn Fn(&Path) -> Arc<Settings> + Sync);
 
-/// Is told how many files of how many are done.
+/// Gives the API models that hold where these settings do.
+pub type ModelsOf<'a> = &'a (dyn Fn(&Settings) -> &'a Models + Sync);
+
+/// Lists the Python files of a project beyond those given, by its absolute root.
+pub type Survey<'a> = &'a (dyn Fn(&Path) -> Vec<PathBuf> + Sync);
+
+/// Is told how many files of how many are done; the numbers never fall.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// Checks `inputs`, and reports the `problems` that were met on the way to them.
-pub fn check(
-    files: &dyn Files,
-    inputs: &[Input],
-    problems: Vec<Problem>,
-    rules: &[KnownRule],
-    settings: SettingsOf<'_>,
-    progress: Progress<'_>,
-) -> Outcome {
-    let mut outcome = Outcome { checked: inputs.len(), ..Outcome::default() };
-    for problem in problems {
-        outcome.unreadable(&problem, settings);
-    }
-    for (done, input) in inputs.iter().enumerate() {
-        match source::read(files, &input.path, &input.display) {
-            Ok(file) => outcome.check_file(file, &settings(&input.path), rules),
-            Err(problem) => outcome.unreadable(&problem, settings),
-        }
-        progress(done + 1, inputs.len());
-    }
-    outcome
+/// Interprets one module of a program.
+pub type Analyse<'a> = &'a (dyn Fn(&Program<'_>, usize) -> Facts + Sync);
+
+/// What to check, and how.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// Where files are read from.
+    pub files: &'a dyn Files,
+    /// The absolute folder that relative paths count from.
+    pub cwd: &'a Path,
+    /// The files to report on.
+    pub inputs: &'a [Input],
+    /// What was met on the way to them.
+    pub problems: &'a [Problem],
+    /// The rules, in the order of their codes.
+    pub rules: &'a [KnownRule],
+    /// The settings of each file.
+    pub settings: SettingsOf<'a>,
+    /// The models of each project.
+    pub models: ModelsOf<'a>,
+    /// Further files of each project.
+    pub survey: Survey<'a>,
+    /// Is told how far the work is.
+    pub progress: Progress<'a>,
+    /// How many threads work; 0 for as many as there are processors.
+    pub threads: usize,
+    /// The interpreter.
+    pub analyse: Analyse<'a>,
 }
 
-impl Outcome {
-    fn unreadable(&mut self, problem: &Problem, settings: SettingsOf<'_>) {
-        let path = PathBuf::from(&problem.path);
-        let settings = settings(&path);
-        let file = self.files.add(path, String::new());
-        self.failed = true;
-        let place = Place { file, span: Span::default() };
-        self.judge(vec![rules::unreadable_file(place, &problem.message)], &settings, file);
-    }
-
-    fn check_file(&mut self, source: SourceFile, settings: &Settings, known: &[KnownRule]) {
-        let parsed = python::parse(&source.text, SourceKind::of_path(&source.path));
-        let file = self.files.add(PathBuf::from(&source.path), source.text);
-        let text = self.files.text(file);
-        let place = |span| Place { file, span };
-        let findings = parsed.problems.iter().map(|problem| rules::syntax_error(place(problem.span), &problem.message));
-        let lines = LineIndex::new(text);
-        let statements = python::statement_spans(&parsed.module, text);
-        let commented =
-            suppress::Source { file, text, lines: &lines, comments: &parsed.comments, statements: &statements };
-        let selected = settings.for_file(self.files.path(file));
-        let applied = suppress::apply(commented, known, &|code| selected.is_selected(code), findings.collect());
-        self.judge(applied.findings, settings, file);
-    }
-
-    fn judge(&mut self, findings: Vec<Finding>, settings: &Settings, file: FileId) {
-        let settings = settings.for_file(self.files.path(file));
-        for mut finding in findings {
-            let judgement = settings.judge(&finding);
-            self.hidden.add(&finding, judgement);
-            finding.level = judgement.level;
-            if judgement.shown != Shown::Unselected {
-                self.findings.push(Reported { finding, shown: judgement.shown == Shown::Yes });
-            }
-        }
-    }
+/// The rules that are in force, as the configuration knows them.
+pub fn known_rules() -> Vec<KnownRule> {
+    let live = rules::all().iter().filter(|rule| rule.status != Status::Removed);
+    live.map(|rule| KnownRule {
+        code: rule.code,
+        name: rule.name,
+        aliases: &rule.aliases,
+        level: rule.level,
+        opt_in: rule.opt_in,
+    })
+    .collect()
 }

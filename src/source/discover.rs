@@ -176,7 +176,7 @@ impl Search {
     }
 }
 
-fn is_python(path: &Path) -> bool {
+pub(super) fn is_python(path: &Path) -> bool {
     path.extension().is_some_and(|suffix| suffix == "py" || suffix == "pyi")
 }
 

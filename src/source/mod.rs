@@ -6,10 +6,12 @@
 mod decode;
 mod discover;
 mod files;
+mod survey;
 
 pub use decode::{Encoding, SourceFile, decode};
 pub use discover::{DEFAULT_EXCLUDES, Discovery, Found, Selection, discover};
 pub use files::{Entry, Files, Kind, MemoryFiles, OsFiles, read};
+pub use survey::{SURVEY_LIMIT, survey};
 
 /// Something that could not be read: reported as `KEY004`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

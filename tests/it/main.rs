@@ -2,11 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should fail where it stands, in its helpers too")]
 
+mod architecture;
 mod cli;
 mod config;
+mod engine;
 mod front;
 mod ir;
 mod models;
+mod prng;
+mod readme;
 mod report;
 mod rule_docs;
 mod rules;

@@ -35,8 +35,8 @@ impl Guard {
     }
 }
 
-/// Largest number of nodes that one analysis may make.
-const NODE_BUDGET: usize = 60_000;
+/// Largest number of nodes that one analysis of one function may make.
+const NODE_BUDGET: usize = 12_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Node {
@@ -55,6 +55,8 @@ pub struct Guards {
     literals: Vec<TermId>,
     variables: FxHashMap<TermId, u32>,
     exhausted: bool,
+    /// Number of nodes at which the budget is hit.
+    limit: usize,
 }
 
 impl Default for Guards {
@@ -67,6 +69,7 @@ impl Default for Guards {
             literals: Vec::new(),
             variables: FxHashMap::default(),
             exhausted: false,
+            limit: NODE_BUDGET,
         }
     }
 }
@@ -117,6 +120,9 @@ impl Guards {
         }
         if then.is_true() && orelse.is_false() {
             return test;
+        }
+        if self.exhausted {
+            return Guard::FALSE;
         }
         if let Some(known) = self.memo.get(&(test, then, orelse)) {
             return *known;
@@ -212,6 +218,24 @@ impl Guards {
         if polarity { guard } else { self.not(guard) }
     }
 
+    /// How far the arena is filled.
+    pub fn mark(&self) -> (usize, usize) {
+        (self.nodes.len(), self.literals.len())
+    }
+
+    /// Forgets the guards made since a mark: their handles must be gone.
+    pub fn truncate(&mut self, mark: (usize, usize)) {
+        for node in self.nodes.drain(mark.0..) {
+            self.interned.remove(&node);
+        }
+        for literal in self.literals.drain(mark.1..) {
+            self.variables.remove(&literal);
+        }
+        self.memo = FxHashMap::default();
+        self.exhausted = false;
+        self.limit = mark.0 + NODE_BUDGET;
+    }
+
     fn node(&mut self, node: Node) -> Guard {
         if node.low == node.high {
             return node.low;
@@ -219,7 +243,7 @@ impl Guards {
         if let Some(known) = self.interned.get(&node) {
             return *known;
         }
-        if self.nodes.len() >= NODE_BUDGET {
+        if self.nodes.len() >= self.limit {
             self.exhausted = true;
             return Guard::FALSE;
         }

@@ -105,6 +105,19 @@ pub struct Terms {
 const DEPTH: usize = 64;
 
 impl Terms {
+    /// How far the arena is filled.
+    pub fn mark(&self) -> (usize, usize) {
+        (self.terms.len(), self.symbols.len())
+    }
+
+    /// Forgets the terms made since a mark: their handles must be gone.
+    pub fn truncate(&mut self, mark: (usize, usize)) {
+        for term in self.terms.drain(mark.0..) {
+            self.interned.remove(&term);
+        }
+        self.symbols.truncate(mark.1);
+    }
+
     /// The handle of a term.
     pub fn intern(&mut self, term: Term) -> TermId {
         if let Some(id) = self.interned.get(&term) {

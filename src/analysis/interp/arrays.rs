@@ -20,6 +20,9 @@ impl Interp<'_> {
             Term::Children(parent) => self.terms.intern(Term::Child(parent, index)),
             _ => self.terms.intern(Term::Item(family, index, 0)),
         };
+        if !self.is_evident(of) {
+            return Value::term(term);
+        }
         Value::of(Val::Key(Key { term, kind: of.kind, derivation: of.derivation }))
     }
 
@@ -47,7 +50,8 @@ impl Interp<'_> {
                 for length in &inner {
                     let Some(length) = length else {
                         let row = self.terms.intern(Term::Item(family, index, 0));
-                        return self.row(array, row, self.zero(), &inner);
+                        let zero = self.zero();
+                        return self.row(array, row, zero, &inner);
                     };
                     flat = self.terms.operate(Operator::Mul, &[flat, *length]);
                 }
@@ -78,7 +82,7 @@ impl Interp<'_> {
                 if rank <= 1 {
                     (**of).clone()
                 } else {
-                    let dims = array.dims.as_ref().map(|dims| dims[1..].into());
+                    let dims = array.dims.as_ref().map(|dims| dims.iter().skip(1).copied().collect());
                     Value::of(Val::Array(Rc::new(Array { dims, ..(**array).clone() })))
                 }
             }
@@ -101,6 +105,9 @@ impl Interp<'_> {
     /// Some key of an array, equal to nothing known.
     fn some_member(&mut self, array: &Array) -> Value {
         let term = self.terms.fresh(Symbol::Opaque, "<some element>", None);
+        if !self.is_evident(array) {
+            return Value::term(term);
+        }
         Value::of(Val::Key(Key { term, kind: array.kind, derivation: array.derivation }))
     }
 
@@ -166,7 +173,7 @@ impl Interp<'_> {
             return self.subset(array);
         }
         let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
-        let inner: Vec<Option<TermId>> = array.dims.as_ref().map_or_else(Vec::new, |dims| dims[1..].to_vec());
+        let inner: Vec<Option<TermId>> = array.dims.as_ref().map_or_else(Vec::new, |dims| dims.iter().skip(1).copied().collect());
         let from_end = |this: &mut Self, bound: TermId| match (this.terms.as_int(bound), length) {
             (Some(number), Some(length)) if number < 0 => Some(this.terms.offset(length, number)),
             (Some(number), None) if number < 0 => None,

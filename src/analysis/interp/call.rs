@@ -16,6 +16,9 @@ use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
 use super::bind::{Arg, Args};
 use super::{CALL_DEPTH, Frame, Idle, Interp, RECURSION};
 
+/// Operations of a function that is run whatever it mentions: it may hand on what it is given.
+const SHORT: usize = 40;
+
 impl<'p> Interp<'p> {
     pub(super) fn call_op(
         &mut self,
@@ -182,6 +185,9 @@ impl<'p> Interp<'p> {
             identity: self.closures,
             class: if frame.code.kind == crate::ir::FunctionKind::ClassBody { frame.class } else { None },
         });
+        if matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody) {
+            Rc::make_mut(&mut self.made).insert((frame.module, function), closure.clone());
+        }
         // Functions of a module or class body are analysed on their own; the others when nothing has run them.
         let code = self.module(frame.module).function(function);
         let nested = !matches!(
@@ -191,7 +197,7 @@ impl<'p> Interp<'p> {
         if nested && code.kind != crate::ir::FunctionKind::Generator {
             let place = self.place(frame, op.span);
             let guard = self.pc;
-            let idle = Idle { closure: closure.clone(), place, guard, transformed: false };
+            let idle = Idle { closure: closure.clone(), place, guard, transformed: false, stored: false };
             self.idle.insert(self.closures, idle);
         }
         Value::of(Val::Function(closure))
@@ -202,6 +208,12 @@ impl<'p> Interp<'p> {
         self.idle.remove(&closure.identity);
         if !code.effects.is_empty() {
             return self.declared_call(frame, code, closure, &args, place);
+        }
+        if !self.is_worth_running(closure, code, &args) {
+            for value in args.values().cloned().collect::<Vec<_>>() {
+                self.havoc(&value);
+            }
+            return self.opaque(format!("{}(…)", code.name), Some(place));
         }
         let running = self.stack.iter().filter(|entry| **entry == (closure.module, closure.function)).count();
         if code.is_stub || running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
@@ -229,6 +241,20 @@ impl<'p> Interp<'p> {
         value
     }
 
+    /// Whether a function may do something to keys, or hand on what it is given: it is short, or is given a key or a function.
+    fn is_worth_running(&self, closure: &Closure, code: &crate::ir::Function, args: &Args) -> bool {
+        self.program.relevance.of(closure.module, closure.function)
+            || code.ops.len() <= SHORT
+            || args.values().any(|value| {
+                value.alternatives().iter().any(|alternative| match &alternative.val {
+                    Val::Key(_) | Val::Array(_) | Val::Function(_) | Val::Partial(_) | Val::Wrapped(_) => true,
+                    Val::Method(_) | Val::Tuple(_) | Val::Object(_) => code.ops.len() <= 4 * SHORT,
+                    Val::Term(term) => self.log.declared.contains(term) || self.log.scalar_keys.contains(term),
+                    _ => false,
+                })
+            })
+    }
+
     pub(super) fn new_environment(&mut self, slots: Vec<Value>, parent: Option<EnvironmentId>) -> EnvironmentId {
         let id = EnvironmentId(u32::try_from(self.environments.len()).unwrap_or(u32::MAX));
         self.environments.push(Environment { slots, parent });
@@ -254,6 +280,7 @@ impl<'p> Interp<'p> {
             module,
             function,
             depth: frame.activation.depth + 1,
+            environment,
             root,
         });
         self.run_frame(module, function, environment, class, activation)
@@ -319,8 +346,7 @@ impl<'p> Interp<'p> {
         (result, frame.yields)
     }
 
-    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended) -> Vec<(Guard, Value)> {
-        let place = self.place(frame, frame.code.span);
+    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Vec<(Guard, Value)> {
         let iteration = self.iteration.clone();
         let depth = std::mem::replace(&mut self.loop_depth, 0);
         let before = self.pc;

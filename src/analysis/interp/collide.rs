@@ -71,7 +71,7 @@ impl Interp<'_> {
             return None;
         }
         if self.needs_exception(both) {
-            confidence = Confidence::Low;
+            confidence = confidence.min(Confidence::Medium);
         }
         Some(confidence)
     }

@@ -13,7 +13,7 @@ use crate::finding::Place;
 use crate::ir::Name;
 
 use super::bind::Arg;
-use super::conclude::LoggedBroadcast;
+use super::notes::LoggedBroadcast;
 use super::{Frame, Interp};
 
 /// How deep a container is searched for keys.
@@ -69,8 +69,8 @@ impl<'p> Interp<'p> {
                 self.log_event(frame, target, role, callee, written, place);
             }
             Val::Term(term) => {
-                if self.may_be_key(*term) && (role != Role::Unresolved || self.log.declared.contains(term)) {
-                    if matches!(role, Role::Sample | Role::Split) {
+                if self.may_be_key(*term) {
+                    if matches!(role, Role::Sample | Role::Split | Role::Library) {
                         self.log.scalar_keys.insert(*term);
                     }
                     let target = self.target(*term, 0);

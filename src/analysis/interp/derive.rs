@@ -185,6 +185,19 @@ impl<'p> Interp<'p> {
         })
     }
 
+    /// Fresh keys from a stateful source.
+    pub(super) fn supplied_keys(&mut self, place: Place) -> Value {
+        let family = self.terms.fresh(Symbol::Opaque, "<supplied keys>", Some(place));
+        self.log.declared.insert(family);
+        let start = self.terms.int(0);
+        Value::of(Val::Array(Rc::new(Array {
+            kind: KeyKind::Unknown,
+            derivation: 0,
+            dims: Some(vec![None].into()),
+            elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
+        })))
+    }
+
     /// A fresh key from a stateful source.
     pub(super) fn supplied_key(&mut self, place: Place) -> Value {
         let term = self.terms.fresh(Symbol::Opaque, "<supplied key>", Some(place));

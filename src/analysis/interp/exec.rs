@@ -26,6 +26,7 @@ impl<'p> Interp<'p> {
                 return self.exhaust(place, "operations");
             }
             self.fuel -= 1;
+            self.here = self.place(frame, op.span);
             let value = self.run_op(frame, *temp, op);
             frame.temps[*temp as usize] = value;
         }
@@ -281,7 +282,8 @@ impl<'p> Interp<'p> {
         let catching = self.catching.clone();
         let mut catching = catching.borrow_mut();
         let Some(innermost) = catching.last_mut() else { return };
-        if innermost.depth != frame.activation.depth || innermost.seen == self.mutations || !call {
+        let _ = call;
+        if innermost.depth != frame.activation.depth || innermost.seen == self.mutations {
             return;
         }
         if self.guards.support(innermost.raised).len() > EXCEPTION_EDGES {

@@ -110,7 +110,7 @@ impl<'p> Interp<'p> {
             let value = self.opaque("<element>", Some(place));
             return Step { has: Guard::TRUE, present: Guard::TRUE, value };
         };
-        self.force_generator(frame, object);
+        self.force_generator(frame, object, place);
         let Kind::Iterator(source, position) = self.objects[object.0 as usize].kind.clone() else {
             let value = self.opaque("<element>", Some(place));
             return Step { has: Guard::TRUE, present: Guard::TRUE, value };
@@ -244,13 +244,18 @@ impl<'p> Interp<'p> {
     }
 
     /// Runs a generator to its end and keeps what it yields: its consumptions happen when it is first asked.
-    pub(super) fn force_generator(&mut self, frame: &mut Frame<'p>, object: crate::analysis::domain::value::ObjectId) {
+    pub(super) fn force_generator(
+        &mut self,
+        frame: &mut Frame<'p>,
+        object: crate::analysis::domain::value::ObjectId,
+        place: Place,
+    ) {
         let Kind::Iterator(Source::Generator(suspended), position) = &self.objects[object.0 as usize].kind else {
             return;
         };
         let (suspended, position) = (suspended.clone(), *position);
         self.objects[object.0 as usize].kind = Kind::Iterator(Source::Items(Vec::new()), position);
-        let yields = self.run_generator(frame, &suspended);
+        let yields = self.run_generator(frame, &suspended, place);
         let items = yields.into_iter().map(|(guard, value)| Item { guard, value }).collect();
         self.objects[object.0 as usize].kind = Kind::Iterator(Source::Items(items), position);
     }
@@ -311,7 +316,7 @@ impl<'p> Interp<'p> {
             }
             Val::Object(object) => {
                 let object = *object;
-                self.force_generator(frame, object);
+                self.force_generator(frame, object, self.here);
                 match self.objects[object.0 as usize].kind.clone() {
                     Kind::List { items, unknown: false } | Kind::Set(items) => Some(items),
                     Kind::Dict { entries, unknown: false } => Some(
@@ -327,7 +332,7 @@ impl<'p> Interp<'p> {
                         }
                         let mut items = Vec::new();
                         for _ in 0..length {
-                            let step = self.next_step(frame, &value, Span::default());
+                            let step = self.next_step(frame, &value, self.here.span);
                             items.push(Item { guard: step.present, value: step.value });
                         }
                         Some(items)

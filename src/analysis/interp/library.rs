@@ -113,7 +113,8 @@ impl<'p> Interp<'p> {
                 let value = args.of(callable, of).map(|of| of.value.clone()).unwrap_or_default();
                 self.shape_of(&value, *query, path)
             }
-            Effect::Supply => self.supplied_key(place),
+            Effect::Supply { many: false } => self.supplied_key(place),
+            Effect::Supply { many: true } => self.supplied_keys(place),
             Effect::Transform(transform) => self.transform(frame, transform, callable, path, args, place),
             Effect::Tree { op, of } => self.tree(frame, *op, callable, of, &args, place),
             Effect::Factory { makes: _ } => {

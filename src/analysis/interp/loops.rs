@@ -12,7 +12,6 @@ use crate::analysis::domain::value::Value;
 use crate::analysis::log::Iteration;
 use crate::finding::Place;
 use crate::ir::{Block, Constant, Op, OpKind, Temp};
-use crate::text::Span;
 
 use super::{Frame, Interp, LoopState};
 
@@ -106,7 +105,7 @@ impl<'p> Interp<'p> {
                     if copy == copies {
                         break;
                     }
-                    let step = self.next_step(frame, &value, Span::default());
+                    let step = self.next_step(frame, &value, op.span);
                     frame.temps[temp as usize] = step.value;
                     let over = self.guards.without(self.pc, step.has);
                     exit = self.guards.or(exit, over);

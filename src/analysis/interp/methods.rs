@@ -58,6 +58,11 @@ impl<'p> Interp<'p> {
             },
             Val::Key(_) | Val::Array(_) => {
                 let path: Name = format!("jax.Array.{name}").into();
+                if let Val::Array(array) = val
+                    && !self.is_evident(array)
+                {
+                    return self.protocol_or_unknown(frame, val, name, args, place, written);
+                }
                 match self.program.models.callable(&path) {
                     Some(callable) if callable.exact => {
                         self.apply_model(frame, callable, &path, args.with_receiver(receiver), place)
@@ -143,13 +148,13 @@ impl<'p> Interp<'p> {
         let mut matched = None;
         let protocols = models.protocols(name);
         if !protocols.is_empty() {
-            let roots = self.imported_roots(frame.module);
             for protocol in protocols {
                 let count = args.positional.len();
                 if count < protocol.min_positional || protocol.max_positional.is_some_and(|most| count > most) {
                     continue;
                 }
-                if !protocol.libraries.iter().any(|library| roots.iter().any(|root| **root == **library)) {
+                let relevance = &self.program.relevance;
+                if !protocol.libraries.iter().any(|library| relevance.imports(frame.module, library)) {
                     continue;
                 }
                 let key = protocol
@@ -158,9 +163,13 @@ impl<'p> Interp<'p> {
                     .iter()
                     .find_map(|name| args.keyword(name))
                     .or_else(|| protocol.key.position.and_then(|position| args.positional.get(position)));
+                let named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
                 match (protocol.effect, key) {
                     (ProtocolEffect::Supply, _) => return self.supplied_key(place),
-                    (_, Some(key)) if self.holds_key(&key.value.clone()) => {
+                    (_, Some(key)) if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) => {
+                        if named {
+                            self.take_for_keys(&key.value.clone(), 3);
+                        }
                         matched = Some((protocol.effect, key.clone()));
                         break;
                     }
@@ -186,10 +195,41 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// What a protocol's keyword is given are keys.
+    fn take_for_keys(&mut self, value: &Value, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        for alternative in value.alternatives().to_vec() {
+            match &alternative.val {
+                Val::Term(term) if self.may_be_key(*term) => {
+                    self.log.scalar_keys.insert(*term);
+                }
+                Val::Object(id) => {
+                    if let Kind::Dict { entries, .. } = self.objects[id.0 as usize].kind.clone() {
+                        for entry in entries {
+                            self.take_for_keys(&entry.value, depth);
+                        }
+                    }
+                }
+                Val::Tuple(parts) => {
+                    for part in parts.clone().iter() {
+                        self.take_for_keys(part, depth);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a value could be a key: something from outside of which nothing says otherwise.
+    fn may_hold_key(&self, value: &Value) -> bool {
+        matches!(value.single(), Some(Val::Term(term)) if self.may_be_key(*term))
+    }
+
     /// Whether a value is, or holds, something known to be a key.
     pub(super) fn holds_key(&mut self, value: &Value) -> bool {
         value.alternatives().to_vec().iter().any(|alternative| match &alternative.val {
-            Val::Key(_) | Val::Array(_) => true,
+            Val::Key(_) => true,
+            Val::Array(array) => self.is_evident(array),
             Val::Term(term) => self.log.declared.contains(term) || self.log.scalar_keys.contains(term),
             Val::Tuple(parts) => parts.clone().iter().any(|part| self.holds_key(part)),
             Val::Object(id) => match self.objects[id.0 as usize].kind.clone() {

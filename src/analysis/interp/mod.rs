@@ -28,11 +28,13 @@ mod library;
 mod loops;
 mod methods;
 mod modules;
+mod notes;
 mod operate;
 mod shape;
 mod text;
 mod transform;
 mod tree;
+mod unused;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -47,8 +49,7 @@ use super::domain::extent::Extent;
 use super::domain::guard::{Guard, Guards};
 use super::domain::term::{Symbol, Term, TermId, Terms};
 use super::domain::value::{EnvironmentId, ModuleIndex, ObjectId, Val, Value};
-use super::facts::Facts;
-use super::heap::{ClassInfo, Environment, Object};
+use super::heap::{ClassInfo, Environment, Object, Shared};
 use super::log::{Activation, Derivation, Event, Iteration, Meeting};
 use super::program::Program;
 
@@ -66,7 +67,7 @@ const RECURSION: usize = 2;
 /// A module of the program, as far as this analysis has run it.
 #[derive(Clone, Debug, Default)]
 struct ModuleState {
-    globals: BTreeMap<Name, Value>,
+    globals: Rc<BTreeMap<Name, Value>>,
     /// Whether its body is running: an import cycle sees what is bound so far.
     running: bool,
 }
@@ -126,18 +127,22 @@ struct Interp<'p> {
     program: &'p Program<'p>,
     terms: Terms,
     guards: Guards,
+    /// What was found of the feasibility of guards.
+    feasible: FxHashMap<Guard, bool>,
     pc: Guard,
     alive: Guard,
-    objects: Vec<Object>,
+    objects: Shared<Object>,
     /// Objects that hold what was written to something that came from outside.
     shadows: FxHashMap<TermId, ObjectId>,
-    environments: Vec<Environment>,
-    classes: Vec<ClassInfo>,
+    environments: Shared<Environment>,
+    classes: Shared<ClassInfo>,
     modules: FxHashMap<ModuleIndex, ModuleState>,
     /// The module whose facts are wanted.
     home: ModuleIndex,
     log: Log,
     fuel: u32,
+    /// The operation that runs.
+    here: Place,
     exhausted: Option<(Place, &'static str)>,
     activations: u32,
     loop_instances: u32,
@@ -155,8 +160,23 @@ struct Interp<'p> {
     stack: Vec<(ModuleIndex, FunctionId)>,
     /// Closures made and not run, by identity.
     idle: BTreeMap<u32, Idle>,
-    /// Depth of transforms whose bodies are traced.
-    traced: u32,
+    /// The closure of each function, as last made.
+    made: Rc<FxHashMap<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>>,
+    /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
+    replays: FxHashSet<(ModuleIndex, FunctionId)>,
+    /// Activations of closures that run on their own: by number, with how they left.
+    escaped: BTreeMap<u32, Escape>,
+}
+
+/// How a closure left the function that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Escape {
+    /// Handed to something unknown, or not used at all.
+    Passed,
+    /// Returned or stored.
+    Stored,
+    /// Returned or stored under a transform.
+    Transformed,
 }
 
 /// A closure that nothing has run yet.
@@ -165,8 +185,10 @@ struct Idle {
     closure: Rc<super::domain::value::Closure>,
     place: Place,
     guard: Guard,
-    /// How it leaves: returned, stored, or under a transform.
+    /// Whether a transform wraps it.
     transformed: bool,
+    /// Whether it is returned or stored.
+    stored: bool,
 }
 
 /// Everything that conclusions are drawn from.
@@ -178,15 +200,14 @@ struct Log {
     meetings: Vec<Meeting>,
     /// Derived terms whose reuse was logged, so that what is derived from them is not logged again.
     met: FxHashSet<TermId>,
-    broadcasts: Vec<conclude::LoggedBroadcast>,
-    buffers: Vec<conclude::LoggedBuffer>,
+    broadcasts: Vec<notes::LoggedBroadcast>,
+    buffers: Vec<notes::LoggedBuffer>,
     references: Vec<super::facts::Reference>,
-    captured: Vec<conclude::LoggedCapture>,
-    /// What left the function.
-    exits: Vec<conclude::LoggedExit>,
-    /// Keys stored in attributes or globals: by term of what they were read as.
-    stores: Vec<conclude::LoggedStore>,
-    /// Where things that came from outside were read: attribute or global reads by term.
+    exits: Vec<notes::LoggedExit>,
+    stores: Vec<notes::LoggedStore>,
+    global_reads: Vec<(Name, TermId, Place)>,
+    global_stores: FxHashSet<Name>,
+    /// Where attributes and globals were read first, by term.
     origins: FxHashMap<TermId, Place>,
     /// Terms that some sink of the library took for a scalar key.
     scalar_keys: FxHashSet<TermId>,
@@ -228,8 +249,13 @@ impl<'p> Interp<'p> {
         if guard.is_false() {
             return false;
         }
+        if let Some(known) = self.feasible.get(&guard) {
+            return *known;
+        }
         let Self { terms, guards, .. } = self;
-        guards.feasible(guard, &|support| terms.exclusions(support))
+        let answer = guards.feasible(guard, &|support| terms.exclusions(support));
+        self.feasible.insert(guard, answer);
+        answer
     }
 
     /// Runs `each` for every alternative that is possible here, on its paths only, and joins the results.
@@ -432,9 +458,5 @@ impl<'p> Interp<'p> {
     fn exhaust(&mut self, place: Place, budget: &'static str) {
         self.exhausted.get_or_insert((place, budget));
         self.pc = Guard::FALSE;
-    }
-
-    fn into_facts(self) -> Facts {
-        self.conclude()
     }
 }

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::{Symbol, Term};
+use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::facts::ReferenceKind;
 use crate::analysis::log::Activation;
@@ -104,9 +104,9 @@ impl<'p> Interp<'p> {
         {
             self.ensure_module(index);
             let globals = self.modules.get(&index).map(|state| state.globals.clone()).unwrap_or_default();
-            for (name, value) in globals {
+            for (name, value) in globals.iter() {
                 if !name.starts_with('_') {
-                    self.set_global(frame.module, &name, &value);
+                    self.set_global(frame.module, name, value);
                 }
             }
             return;
@@ -186,6 +186,7 @@ impl<'p> Interp<'p> {
             module: index,
             function: Module::BODY,
             depth: 0,
+            environment,
             root: true,
         });
         self.run_frame(index, Module::BODY, environment, None, activation);
@@ -236,39 +237,6 @@ impl<'p> Interp<'p> {
             .cloned()
             .unwrap_or_default();
         let new = self.written(value, &old);
-        self.modules.entry(module).or_default().globals.insert(name.clone(), new);
-    }
-
-    /// Roots of the libraries that a module, or a module of the program that it imports, imports.
-    pub(super) fn imported_roots(&self, index: ModuleIndex) -> Vec<Name> {
-        let mut roots = Vec::new();
-        let mut modules = vec![index];
-        for step in 0..2 {
-            for module in std::mem::take(&mut modules) {
-                for function in &self.module(module).functions {
-                    for op in &function.ops {
-                        let (level, path) = match &op.kind {
-                            crate::ir::OpKind::Import { path, .. } => (0, path.clone()),
-                            crate::ir::OpKind::ImportFrom { level, module, .. } => (*level, module.clone()),
-                            _ => continue,
-                        };
-                        if level == 0 {
-                            roots.push(path.split('.').next().unwrap_or_default().into());
-                        }
-                        if step == 0
-                            && let Some(file) =
-                                self.program.resolver.module(self.module(module).file, level, &path)
-                            && let Some(next) = self.program.of_file(file)
-                        {
-                            modules.push(next);
-                        }
-                    }
-                }
-            }
-        }
-        roots.sort_unstable();
-        roots.dedup();
-        let _ = Symbol::Path;
-        roots
+        Rc::make_mut(&mut self.modules.entry(module).or_default().globals).insert(name.clone(), new);
     }
 }

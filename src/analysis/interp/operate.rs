@@ -62,7 +62,11 @@ impl<'p> Interp<'p> {
             return value;
         }
         match operator {
-            Operator::Is | Operator::IsNot | Operator::Eq | Operator::Ne => self.compare(operator, &left, &right),
+            Operator::Is | Operator::IsNot | Operator::Eq | Operator::Ne => {
+                let place = self.place(frame, op.span);
+                self.note_shape_logic(frame, &left, &right, &texts, place);
+                self.compare(operator, &left, &right)
+            }
             Operator::In | Operator::NotIn => {
                 let (a, b) = (self.term_of(&left), self.term_of(&right));
                 match self.membership(frame, &left, &right) {
@@ -74,6 +78,10 @@ impl<'p> Interp<'p> {
                 }
             }
             _ => {
+                if matches!(operator, Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge) {
+                    let place = self.place(frame, op.span);
+                    self.note_shape_logic(frame, &left, &right, &texts, place);
+                }
                 let (a, b) = (self.term_of(&left), self.term_of(&right));
                 Value::term(self.terms.operate(operator, &[a, b]))
             }
@@ -271,7 +279,7 @@ impl<'p> Interp<'p> {
     pub(super) fn evident_key(&mut self, val: &Val) -> Option<Key> {
         match val {
             Val::Key(key) => Some(*key),
-            Val::Array(array) => {
+            Val::Array(array) if self.is_evident(array) => {
                 let term = match &array.elements {
                     Elements::View { family, .. } => *family,
                     _ => self.terms.fresh(Symbol::Opaque, "<array>", None),
@@ -282,6 +290,32 @@ impl<'p> Interp<'p> {
                 Some(Key { term: *term, kind: KeyKind::Unknown, derivation: 0 })
             }
             _ => None,
+        }
+    }
+}
+
+impl Interp<'_> {
+    /// Whether an array is known to hold keys, rather than being a view of something from outside.
+    pub(super) fn is_evident(&self, array: &Array) -> bool {
+        if array.kind != KeyKind::Unknown {
+            return true;
+        }
+        let evident = |value: &Value| {
+            value.alternatives().iter().any(|alternative| match &alternative.val {
+                Val::Key(_) => true,
+                Val::Array(inner) => self.is_evident(inner),
+                Val::Term(term) => self.log.declared.contains(term),
+                _ => false,
+            })
+        };
+        match &array.elements {
+            Elements::View { family, .. } => {
+                array.derivation != 0
+                    || self.log.declared.contains(family)
+                    || matches!(self.terms.get(*family), Term::Children(_))
+            }
+            Elements::Listed(parts) | Elements::Joined(parts) => parts.iter().any(evident),
+            Elements::Copies(of) => evident(of),
         }
     }
 }

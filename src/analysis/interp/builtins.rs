@@ -1,0 +1,521 @@
+//! Functions of Python itself.
+//!
+//! **Invariant:** an operation that hands its argument on hands on the same keys; whatever is not listed here answers with something
+//! that depends on its arguments only.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Symbol, Term};
+use crate::analysis::domain::value::{Partial, Val, Value, Wrapped};
+use crate::analysis::facts::BufferOp;
+use crate::analysis::heap::{Entry, Item, Kind, Source};
+use crate::finding::Place;
+use crate::ir::{Name, Operator};
+use crate::models::{BuiltinOp, Callable};
+
+use super::bind::{Arg, Args};
+use super::{Frame, Interp};
+
+impl<'p> Interp<'p> {
+    pub(super) fn builtin(
+        &mut self,
+        frame: &mut Frame<'p>,
+        op: BuiltinOp,
+        callable: &'p Callable,
+        path: &Name,
+        args: Args,
+        place: Place,
+    ) -> Value {
+        let first = args.positional.first().map(|arg| arg.value.clone());
+        match op {
+            BuiltinOp::Len => self.length(frame, args.positional.first(), place),
+            BuiltinOp::Range | BuiltinOp::Count => self.range(op, &args, place),
+            BuiltinOp::Enumerate => {
+                let inner = self.iterator_of(frame, &first.unwrap_or_default(), Some(place));
+                let start = args.positional.get(1).or_else(|| args.keyword("start")).map(|arg| arg.value.clone());
+                let start = match start {
+                    Some(start) => self.term_of(&start),
+                    None => self.terms.int(0),
+                };
+                self.new_iterator(Source::Enumerate(inner, start), Some(place))
+            }
+            BuiltinOp::Zip | BuiltinOp::ZipLongest => {
+                let inner = self.iterators(frame, &args, 0, place);
+                self.new_iterator(Source::Zip(inner), Some(place))
+            }
+            BuiltinOp::Chain => {
+                let inner = self.iterators(frame, &args, 0, place);
+                self.new_iterator(Source::Chain(inner), Some(place))
+            }
+            BuiltinOp::Map => {
+                let inner = self.iterators(frame, &args, 1, place);
+                self.new_iterator(Source::Map(first.unwrap_or_default(), inner), Some(place))
+            }
+            BuiltinOp::Repeat => match (first, args.positional.get(1).map(|arg| arg.value.clone())) {
+                (Some(value), Some(times)) => {
+                    let times = self.term_of(&times);
+                    match self.terms.as_int(times).and_then(|n| usize::try_from(n).ok()).filter(|n| *n <= 16) {
+                        Some(times) => {
+                            let items = vec![Item { guard: Guard::TRUE, value }; times];
+                            self.new_iterator(Source::Items(items), Some(place))
+                        }
+                        None => self.new_iterator(Source::Repeat(value), Some(place)),
+                    }
+                }
+                (Some(value), None) => self.new_iterator(Source::Repeat(value), Some(place)),
+                _ => self.opaque("<repeat>", Some(place)),
+            },
+            BuiltinOp::Cycle => match first.and_then(|value| self.items_of(frame, &value)) {
+                Some(items) => self.new_iterator(Source::Cycle(items), Some(place)),
+                None => {
+                    let term = self.terms.fresh(Symbol::Opaque, "<cycle>", Some(place));
+                    self.new_iterator(Source::Opaque(term), Some(place))
+                }
+            },
+            BuiltinOp::Iter => self.iterator_of(frame, &first.unwrap_or_default(), Some(place)),
+            BuiltinOp::Next => self.next_builtin(frame, first, place),
+            BuiltinOp::List | BuiltinOp::Deque | BuiltinOp::Set | BuiltinOp::Frozenset | BuiltinOp::Sorted => {
+                self.list_of(frame, op, first, place)
+            }
+            BuiltinOp::Tuple => match first {
+                None => Value::of(Val::Tuple([].into())),
+                Some(value) => match self.items_of(frame, &value) {
+                    Some(items) if items.iter().all(|item| item.guard.is_true()) => {
+                        Value::of(Val::Tuple(items.into_iter().map(|item| item.value).collect()))
+                    }
+                    _ => value,
+                },
+            },
+            BuiltinOp::Reversed => match first {
+                Some(value) => match self.items_of(frame, &value) {
+                    Some(mut items) => {
+                        items.reverse();
+                        self.new_iterator(Source::Items(items), Some(place))
+                    }
+                    None => self.on_alternatives(&value, |this, val| match val {
+                        Val::Array(array) => {
+                            let reversed = this.reordered(&array.clone());
+                            this.new_iterator(Source::Array(reversed), Some(place))
+                        }
+                        _ => this.opaque("<reversed>", Some(place)),
+                    }),
+                },
+                None => self.opaque("<reversed>", Some(place)),
+            },
+            BuiltinOp::Islice => match (first, args.positional.get(1).map(|arg| arg.value.clone())) {
+                (Some(value), Some(stop)) if args.positional.len() == 2 => {
+                    let iterator = self.iterator_of(frame, &value, Some(place));
+                    let stop = self.term_of(&stop);
+                    match self.terms.as_int(stop).filter(|n| (0..=16).contains(n)) {
+                        Some(stop) => {
+                            let items = (0..stop)
+                                .map(|_| {
+                                    let step = self.next_step(frame, &iterator, place.span);
+                                    Item { guard: step.present, value: step.value }
+                                })
+                                .collect();
+                            self.new_iterator(Source::Items(items), Some(place))
+                        }
+                        None => iterator,
+                    }
+                }
+                _ => self.opaque("<islice>", Some(place)),
+            },
+            BuiltinOp::Dict | BuiltinOp::OrderedDict | BuiltinOp::Defaultdict => {
+                self.dict_of(frame, op, &args, place)
+            }
+            BuiltinOp::Partial | BuiltinOp::PartialMethod => {
+                let Some(function) = first else { return self.opaque("<partial>", Some(place)) };
+                let positional = args.positional.iter().skip(1).map(|arg| arg.value.clone()).collect();
+                let keywords = args.keywords.iter().map(|(name, arg)| (name.clone(), arg.value.clone())).collect();
+                // `partial(jax.jit, static_argnums=0)` as a decorator is the transform with options.
+                Value::of(Val::Partial(Rc::new(Partial { function, positional, keywords })))
+            }
+            BuiltinOp::Copy | BuiltinOp::Deepcopy => {
+                let value = first.unwrap_or_default();
+                self.copied(&value, op == BuiltinOp::Deepcopy, place)
+            }
+            BuiltinOp::Cached | BuiltinOp::SingleDispatch | BuiltinOp::ContextManager => {
+                first.unwrap_or_else(|| Value::of(Val::Library(path.clone())))
+            }
+            BuiltinOp::Wraps => Value::of(Val::Library("builtins.<identity>".into())),
+            BuiltinOp::Property | BuiltinOp::CachedProperty => self.descriptor("<property>", first, place),
+            BuiltinOp::Staticmethod => self.descriptor("<static>", first, place),
+            BuiltinOp::Classmethod => self.descriptor("<class>", first, place),
+            BuiltinOp::Super => self.super_of(frame, &args, place),
+            BuiltinOp::Getattr => {
+                let name = args.positional.get(1).map(|arg| self.term_of(&arg.value));
+                match (first, name.map(|name| self.terms.get(name).clone())) {
+                    (Some(object), Some(Term::Text(name))) => {
+                        let object = self.possible(&object);
+                        self.on_alternatives(&object, |this, val| this.attribute_of_val(frame, val, &name, place))
+                    }
+                    _ => self.opaque("<attribute>", Some(place)),
+                }
+            }
+            BuiltinOp::Setattr => {
+                if let Some(object) = first {
+                    self.havoc(&object);
+                }
+                self.none()
+            }
+            BuiltinOp::Isinstance => {
+                let parts: Vec<_> =
+                    args.positional.iter().map(|arg| arg.value.clone()).collect::<Vec<_>>().iter().map(|v| self.term_of(v)).collect();
+                match parts.as_slice() {
+                    [value, class] => Value::term(self.terms.operate(Operator::MatchClass, &[*value, *class])),
+                    _ => self.opaque("<isinstance>", Some(place)),
+                }
+            }
+            BuiltinOp::Replace => {
+                let rest = Args { positional: Vec::new(), ..args.clone() };
+                self.replaced(&first.unwrap_or_default(), &rest, place)
+            }
+            BuiltinOp::Field => {
+                let keyword = |name: &str| args.keyword(name).map(|arg| arg.value.clone());
+                match (keyword("default_factory"), keyword("default")) {
+                    (Some(function), _) => self.marked("<factory>", function),
+                    (None, Some(value)) => self.marked("<default>", value),
+                    _ => Value::unbound(),
+                }
+            }
+            BuiltinOp::Sum | BuiltinOp::Min | BuiltinOp::Max | BuiltinOp::Any | BuiltinOp::All => {
+                if let Some(value) = &first {
+                    // The iterable runs to its end.
+                    if let Some(Val::Key(key)) = value.single().cloned() {
+                        let text = format!("{}(…)", super::library::short_name(path));
+                        self.buffer_use(frame, BufferOp::Numeric, key, place, text, true);
+                    }
+                    self.drain(frame, value);
+                }
+                self.opaque(format!("{path}(…)"), Some(place))
+            }
+            BuiltinOp::Bool => match first {
+                Some(value) => {
+                    if let Some(val @ (Val::Key(_) | Val::Array(_))) = value.single().cloned()
+                        && let Some(key) = self.evident_key(&val)
+                    {
+                        let text = format!("bool({})", written_of(&args));
+                        self.buffer_use(frame, BufferOp::Number, key, place, text, true);
+                    }
+                    let holds = self.truth(&value);
+                    if holds.is_true() || holds.is_false() {
+                        return Value::term(self.terms.intern(Term::Bool(holds.is_true())));
+                    }
+                    match value.single() {
+                        Some(Val::Term(_)) => value,
+                        _ => self.opaque("<bool>", Some(place)),
+                    }
+                }
+                None => Value::term(self.terms.intern(Term::Bool(false))),
+            },
+            BuiltinOp::Hash | BuiltinOp::Abs | BuiltinOp::Round => {
+                let value = first.unwrap_or_default();
+                if let Some(val) = value.single().cloned()
+                    && let Some(key) = self.evident_key(&val)
+                {
+                    let text = format!("{}({})", super::library::short_name(path), written_of(&args));
+                    let kind = if op == BuiltinOp::Hash { BufferOp::Number } else { BufferOp::Arithmetic };
+                    self.buffer_use(frame, kind, key, place, text, true);
+                }
+                let term = self.term_of(&value);
+                Value::term(self.terms.intern(Term::Apply(path.clone(), Box::new([term]))))
+            }
+            BuiltinOp::Nullcontext => first.unwrap_or_else(|| self.none()),
+            BuiltinOp::Namespace | BuiltinOp::Object => {
+                let object = self.allocate(Kind::Instance, "<namespace>", Some(place));
+                for (name, arg) in &args.keywords {
+                    self.objects[object.0 as usize].attributes.insert(name.clone(), arg.value.clone());
+                }
+                Value::of(Val::Object(object))
+            }
+            BuiltinOp::Filter | BuiltinOp::Starmap => {
+                let iterable = args.positional.get(1).map(|arg| arg.value.clone()).unwrap_or_default();
+                self.selected(frame, op, &first.unwrap_or_default(), &iterable, place)
+            }
+            BuiltinOp::Print | BuiltinOp::Repr | BuiltinOp::Str | BuiltinOp::Hasattr | BuiltinOp::Callable => {
+                let parts: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();
+                let parts: Vec<_> = parts.iter().map(|part| self.term_of(part)).collect();
+                Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
+            }
+            _ => {
+                let _ = callable;
+                for value in args.values().cloned().collect::<Vec<_>>() {
+                    self.run_escaping(frame, &value, place);
+                }
+                self.opaque(format!("{path}(…)"), Some(place))
+            }
+        }
+    }
+
+    fn length(&mut self, frame: &mut Frame<'p>, of: Option<&Arg>, place: Place) -> Value {
+        let Some(of) = of else { return self.opaque("<len>", Some(place)) };
+        let value = self.possible(&of.value);
+        if let Some(Val::Key(key)) = value.single().cloned()
+            && key.kind != crate::analysis::facts::KeyKind::Unknown
+        {
+            let text = format!("len({})", of.written.as_deref().unwrap_or("…"));
+            let raises = key.kind == crate::analysis::facts::KeyKind::Typed;
+            self.buffer_use(frame, BufferOp::ShapeLogic, key, place, text, raises);
+        }
+        if let Some(Val::Array(array)) = value.single()
+            && let Some(length) = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten())
+        {
+            return Value::term(length);
+        }
+        if !matches!(value.single(), Some(Val::Object(id)) if matches!(self.objects[id.0 as usize].kind, Kind::Iterator(..)))
+            && let Some(items) = self.items_of(frame, &value)
+            && items.iter().all(|item| item.guard.is_true())
+        {
+            return self.int(i128::try_from(items.len()).unwrap_or(0));
+        }
+        let term = self.term_of(&value);
+        Value::term(self.terms.intern(Term::Apply("len".into(), Box::new([term]))))
+    }
+
+    fn range(&mut self, op: BuiltinOp, args: &Args, place: Place) -> Value {
+        let terms: Vec<_> = args.positional.iter().map(|arg| arg.value.clone()).collect::<Vec<_>>();
+        let terms: Vec<_> = terms.iter().map(|value| self.term_of(value)).collect();
+        let (zero, one) = (self.terms.int(0), self.terms.int(1));
+        if op == BuiltinOp::Count {
+            let start = terms.first().copied().unwrap_or(zero);
+            let end = self.terms.fresh(Symbol::Opaque, "<endless>", Some(place));
+            let step = terms.get(1).copied().unwrap_or(one);
+            return self.new_iterator(Source::Range(start, end, step), Some(place));
+        }
+        let source = match terms.as_slice() {
+            [stop] => Source::Range(zero, *stop, one),
+            [start, stop] => Source::Range(*start, *stop, one),
+            [start, stop, step] => Source::Range(*start, *stop, *step),
+            _ => Source::Opaque(self.terms.fresh(Symbol::Opaque, "<range>", Some(place))),
+        };
+        self.new_iterator(source, Some(place))
+    }
+
+    fn iterators(&mut self, frame: &mut Frame<'p>, args: &Args, skip: usize, place: Place) -> Vec<Value> {
+        let mut iterators: Vec<Value> = Vec::new();
+        for arg in args.positional.iter().skip(skip) {
+            iterators.push(self.iterator_of(frame, &arg.value, Some(place)));
+        }
+        for value in &args.spread {
+            let term = self.term_of(value);
+            iterators.push(self.new_iterator(Source::Opaque(term), Some(place)));
+        }
+        iterators
+    }
+
+    fn next_builtin(&mut self, frame: &mut Frame<'p>, iterator: Option<Value>, place: Place) -> Value {
+        let Some(iterator) = iterator else { return self.opaque("<next>", Some(place)) };
+        let iterator = self.possible(&iterator);
+        self.on_alternatives(&iterator, |this, val| match val {
+            Val::Object(id) => match &this.objects[id.0 as usize].kind {
+                Kind::Stream(path) => {
+                    let path = path.clone();
+                    let given = this.stream_next(&path);
+                    this.stream_result(given, &path, place)
+                }
+                Kind::Instance => {
+                    let dunder: Name = "__next__".into();
+                    match this.instance_method(val, &dunder) {
+                        Some(method) => this.call_value(frame, &method, Args::default(), Some(place)),
+                        None => this.supplied_key(place),
+                    }
+                }
+                _ => this.next_of(frame, &Value::of(val.clone()), place.span),
+            },
+            // The next element of an iterator from outside was not handed out before.
+            _ => this.opaque("<next>", Some(place)),
+        })
+    }
+
+    /// Runs an iterable to its end, where that is known to be short.
+    fn drain(&mut self, frame: &mut Frame<'p>, value: &Value) {
+        if let Some(Val::Object(id)) = value.single().cloned() {
+            self.force_generator(frame, id, self.here);
+            if let Kind::Iterator(Source::Map(..), Some(_)) = &self.objects[id.0 as usize].kind {
+                let known = self.known_length(value);
+                let place = self.here;
+                let value = value.clone();
+                self.repeat(frame, known, place, |this, frame, _| {
+                    let step = this.next_step(frame, &value, place.span);
+                    let _ = step.value;
+                });
+            }
+        }
+    }
+
+    fn list_of(&mut self, frame: &mut Frame<'p>, op: BuiltinOp, first: Option<Value>, place: Place) -> Value {
+        let Some(value) = first else {
+            let kind = Kind::List { items: Vec::new(), unknown: false };
+            return Value::of(Val::Object(self.allocate(kind, "<list>", Some(place))));
+        };
+        if let Some(Val::Key(key)) = value.single().cloned()
+            && key.kind != crate::analysis::facts::KeyKind::Unknown
+        {
+            let raises = key.kind == crate::analysis::facts::KeyKind::Typed;
+            self.buffer_use(frame, BufferOp::Unpack, key, place, "list(…)".into(), raises);
+        }
+        if let Some(Val::Object(id)) = value.single().cloned()
+            && matches!(self.objects[id.0 as usize].kind, Kind::Iterator(..))
+            && self.known_length(&value).is_none_or(|length| length > 8)
+        {
+            return self.collected(frame, &value, place);
+        }
+        match self.items_of(frame, &value) {
+            Some(items) => {
+                if op == BuiltinOp::Sorted || matches!(op, BuiltinOp::Set | BuiltinOp::Frozenset) {
+                    return Value::of(Val::Object(self.allocate(Kind::Set(items), "<sorted>", Some(place))));
+                }
+                let kind = Kind::List { items, unknown: false };
+                Value::of(Val::Object(self.allocate(kind, "<list>", Some(place))))
+            }
+            // The same elements behind another object.
+            None => match value.single() {
+                Some(Val::Array(_) | Val::Term(_)) => value,
+                _ => self.opaque("<list>", Some(place)),
+            },
+        }
+    }
+
+    /// `list(iterator)` of unknown length: a few iterations, then unknown.
+    fn collected(&mut self, frame: &mut Frame<'p>, iterator: &Value, place: Place) -> Value {
+        let known = self.known_length(iterator);
+        let mut items: Vec<Item> = Vec::new();
+        let iterator = iterator.clone();
+        if let Some(Val::Object(id)) = iterator.single().cloned() {
+            self.force_generator(frame, id, self.here);
+        }
+        self.repeat(frame, known, place, |this, frame, _| {
+            let step = this.next_step(frame, &iterator, place.span);
+            if !step.has.is_false() {
+                items.push(Item { guard: step.present, value: step.value });
+            }
+        });
+        let only_keys = items.iter().all(|item| matches!(item.value.single(), Some(Val::Key(_))));
+        let kind = Kind::List { items, unknown: !only_keys };
+        Value::of(Val::Object(self.allocate(kind, "<list>", Some(place))))
+    }
+
+    fn dict_of(&mut self, frame: &mut Frame<'p>, op: BuiltinOp, args: &Args, place: Place) -> Value {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut unknown = !args.mappings.is_empty() || op == BuiltinOp::Defaultdict;
+        if let Some(first) = args.positional.first().filter(|_| op != BuiltinOp::Defaultdict) {
+            if let Some((given, more)) = self.entries_of(&first.value) {
+                entries = given;
+                unknown |= more;
+            } else if let Some(items) = self.items_of(frame, &first.value) {
+                for item in items {
+                    let key_value = self.part(&item.value, 0, place);
+                    let value = self.part(&item.value, 1, place);
+                    let key = self.term_of(&key_value);
+                    entries.push(Entry { key, key_value, guard: item.guard, value });
+                }
+            } else {
+                unknown = true;
+            }
+        }
+        for (name, arg) in &args.keywords {
+            let key = self.terms.intern(Term::Text(name.clone()));
+            entries.retain(|entry| entry.key != key);
+            entries.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
+        }
+        Value::of(Val::Object(self.allocate(Kind::Dict { entries, unknown }, "<dict>", Some(place))))
+    }
+
+    /// A copy: another object with the same contents (and so the same keys).
+    fn copied(&mut self, value: &Value, deep: bool, place: Place) -> Value {
+        let value = value.clone();
+        self.on_alternatives(&value, |this, val| match val {
+            Val::Object(id) => {
+                let original = this.objects[id.0 as usize].clone();
+                let copy = this.allocate_with(original.kind, original.symbol, original.class, original.open);
+                let target = &mut this.objects[copy.0 as usize];
+                target.attributes = original.attributes;
+                target.epoch = original.epoch;
+                let _ = (deep, place);
+                Value::of(Val::Object(copy))
+            }
+            other => Value::of(other.clone()),
+        })
+    }
+
+    fn descriptor(&mut self, mark: &str, function: Option<Value>, place: Place) -> Value {
+        match function {
+            Some(function) => self.marked(mark, function),
+            None => self.opaque(mark, Some(place)),
+        }
+    }
+
+    /// A function with a mark that says how it is looked up.
+    fn marked(&mut self, mark: &str, function: Value) -> Value {
+        let none = self.none();
+        Value::of(Val::Partial(Rc::new(Partial {
+            function,
+            positional: Vec::new(),
+            keywords: vec![(mark.into(), none)],
+        })))
+    }
+
+    /// `super()`: attributes of the bases, bound to the instance.
+    fn super_of(&mut self, frame: &Frame<'p>, args: &Args, place: Place) -> Value {
+        let receiver = args.positional.last().map(|arg| arg.value.clone());
+        let (Some(receiver), Some(class)) = (receiver, frame.class) else {
+            return self.opaque("super()", Some(place));
+        };
+        let Some(Val::Object(id)) = receiver.single().cloned() else {
+            return self.opaque("super()", Some(place));
+        };
+        let of = self.objects[id.0 as usize].class.unwrap_or(class);
+        let proxy = self.allocate_with(Kind::Instance, self.objects[id.0 as usize].symbol, None, true);
+        let lineage = self.lineage(of);
+        let from = lineage.iter().position(|candidate| *candidate == class).map_or(0, |position| position + 1);
+        let mut bound = std::collections::BTreeMap::new();
+        for base in lineage[from.min(lineage.len())..].iter().rev() {
+            let attributes = self.classes[base.0 as usize].attributes.clone();
+            for (name, value) in attributes {
+                if matches!(value.single(), Some(Val::Function(_) | Val::Wrapped(_))) {
+                    let method = Value::of(Val::Method(Rc::new((receiver.clone(), value))));
+                    bound.insert(name, method);
+                }
+            }
+        }
+        self.objects[proxy.0 as usize].attributes = bound;
+        Value::of(Val::Object(proxy))
+    }
+
+    /// `filter` and `starmap`.
+    fn selected(
+        &mut self,
+        frame: &mut Frame<'p>,
+        op: BuiltinOp,
+        function: &Value,
+        iterable: &Value,
+        place: Place,
+    ) -> Value {
+        let Some(items) = self.items_of(frame, iterable) else {
+            return self.opaque("<selected>", Some(place));
+        };
+        let mut result = Vec::new();
+        for item in items {
+            let arguments = match (op, item.value.single()) {
+                (BuiltinOp::Starmap, Some(Val::Tuple(parts))) => parts.to_vec(),
+                _ => vec![item.value.clone()],
+            };
+            let value = self.call_value(frame, function, Args::positional(arguments), Some(place));
+            if op == BuiltinOp::Starmap {
+                result.push(Item { guard: item.guard, value });
+            } else {
+                let holds = self.truth(&value);
+                let guard = self.guards.and(item.guard, holds);
+                result.push(Item { guard, value: item.value });
+            }
+        }
+        let _: Option<Wrapped> = None;
+        self.new_iterator(Source::Items(result), Some(place))
+    }
+}
+
+fn written_of(args: &Args) -> String {
+    args.positional.first().and_then(|arg| arg.written.as_deref()).unwrap_or("…").to_owned()
+}

@@ -1,0 +1,556 @@
+//! From the log to facts.
+//!
+//! **Invariant:** a collision is told in the lowest frame that sees both consumptions; one that only a caller can see is told at
+//! the caller's call. Facts about other modules are left to the analysis of those.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::analysis::domain::extent::disjoint;
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::Val;
+use crate::analysis::facts::{
+    Broadcast, BroadcastKind, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind, Exhausted,
+    Facts, KeyKind, Origin, Role, Use,
+};
+use crate::analysis::log::{Activation, Event, Iteration, Meeting};
+use crate::finding::{Confidence, Place};
+use crate::ir::{FunctionKind, OpKind, Variable};
+use crate::text::{FileId, Span};
+
+use super::{Escape, Interp};
+
+/// The activations that an event happened in, outermost first, each with the place in it.
+type Chain = Vec<(Rc<Activation>, Place)>;
+
+/// How the two consumptions of a meeting are placed.
+struct Placed {
+    first: Use,
+    second: Use,
+    /// The frame that is told.
+    function: String,
+    /// Whether the frame saw it itself, rather than through a call of which only a caller knows that the keys are equal.
+    direct: bool,
+    confidence: Confidence,
+}
+
+impl Interp<'_> {
+    /// Everything that the log says of the home module.
+    pub(super) fn conclude(&mut self) -> Facts {
+        let mut facts = Facts { references: std::mem::take(&mut self.log.references), ..Facts::default() };
+        let file = self.module(self.home).file;
+        for meeting in self.log.meetings.clone() {
+            if let Some((collision, direct)) = self.collision(&meeting)
+                && collision.second.place.file == file
+            {
+                if direct {
+                    facts.collisions.push(collision);
+                } else {
+                    facts.indirect.push(collision);
+                }
+            }
+        }
+        self.conclude_broadcasts(&mut facts, file);
+        self.conclude_buffers(&mut facts, file);
+        self.conclude_captures(&mut facts, file);
+        self.conclude_exits(&mut facts, file);
+        self.conclude_unused(&mut facts, file);
+        if let Some((place, budget)) = self.exhausted {
+            facts.exhausted.push(Exhausted { place, budget, function: String::new() });
+        }
+        facts
+    }
+
+    fn chain(event: &Event) -> Chain {
+        let mut chain = vec![(event.activation.clone(), event.place)];
+        let mut current = event.activation.clone();
+        while let Some((caller, place)) = &current.caller {
+            chain.push((caller.clone(), *place));
+            current = caller.clone();
+        }
+        chain.reverse();
+        chain
+    }
+
+    fn iterations(event: &Event) -> Vec<Rc<Iteration>> {
+        let mut all = Vec::new();
+        let mut current = event.iteration.clone();
+        while let Some(iteration) = current {
+            current = iteration.outer.clone();
+            all.push(iteration);
+        }
+        all
+    }
+
+    /// The loop of which the two events happened in different iterations: the outermost.
+    fn repeated_by(first: &Event, second: &Event) -> Option<Place> {
+        let (a, b) = (Self::iterations(first), Self::iterations(second));
+        a.iter()
+            .rev()
+            .find(|x| b.iter().any(|y| x.instance == y.instance && x.copy != y.copy))
+            .map(|iteration| iteration.place)
+    }
+
+    fn use_at(event: &Event, chain: &Chain, depth: usize) -> Use {
+        let last = chain.len() - 1;
+        let depth = depth.min(last);
+        Use {
+            place: chain[depth].1,
+            leaf: event.place,
+            via: if depth < last { chain[depth + 1..last].iter().map(|(_, place)| *place).collect() } else { Vec::new() },
+            callee: event.callee.to_string(),
+            role: event.role,
+        }
+    }
+
+    /// Places two events in the lowest frame that sees both.
+    fn placed(&self, first: &Event, second: &Event, confidence: Confidence) -> Placed {
+        let (a, b) = (Self::chain(first), Self::chain(second));
+        let loops: Vec<Place> = Self::iterations(first).iter().map(|iteration| iteration.place).collect();
+        let mut depth = 0;
+        let mut common = None;
+        let mut direct = true;
+        // The frame whose call hands the same key twice.
+        let mut caller = 0;
+        while depth < a.len() && depth < b.len() {
+            let (x, y) = (&a[depth].0, &b[depth].0);
+            if x.id == y.id {
+                if depth > 0 && !x.root && !self.sees_itself(x, first, second) {
+                    if direct {
+                        caller = depth - 1;
+                    }
+                    direct = false;
+                }
+                common = Some(depth);
+            } else if depth > 0
+                && x.module == y.module
+                && x.function == y.function
+                && a[depth - 1].1 == b[depth - 1].1
+                && loops.contains(&a[depth - 1].1)
+            {
+                // Two iterations of a body that one call runs: the body's own frame tells it.
+                common = Some(depth);
+            } else {
+                break;
+            }
+            depth += 1;
+        }
+        match common {
+            Some(depth) if direct => Placed {
+                first: Self::use_at(first, &a, depth),
+                second: Self::use_at(second, &b, depth),
+                function: self.qualified(&a[depth].0),
+                direct: true,
+                confidence,
+            },
+            Some(_) => Placed {
+                first: Self::use_at(first, &a, caller),
+                second: Self::use_at(second, &b, caller),
+                function: self.qualified(&a[caller].0),
+                direct: false,
+                confidence,
+            },
+            // A closure that runs later, and the function that made it.
+            None => {
+                let escapes = |chain: &Chain| self.escaped.get(&chain[0].0.id).copied();
+                let least = match (escapes(&a), escapes(&b)) {
+                    (Some(_), Some(_)) | (None, Some(Escape::Passed)) | (Some(Escape::Passed), None) => Confidence::Low,
+                    _ => Confidence::Medium,
+                };
+                Placed {
+                    first: Self::use_at(first, &a, 0),
+                    second: Self::use_at(second, &b, 0),
+                    function: self.qualified(&b[0].0),
+                    direct: true,
+                    confidence: confidence.min(least),
+                }
+            }
+        }
+    }
+
+    /// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they
+    /// are of two of its parameters, which are equal for this caller only.
+    fn sees_itself(&self, activation: &Activation, first: &Event, second: &Event) -> bool {
+        let module = self.module(activation.module);
+        let code = module.function(activation.function);
+        if super::entry::is_entry(module, code) {
+            return false;
+        }
+        let environment = &self.environments[activation.environment.0 as usize];
+        let holding = environment.slots.iter().take(code.parameters.len()).filter(|slot| {
+            slot.alternatives().iter().any(|alternative| match &alternative.val {
+                Val::Key(key) => key.term == second.target.term,
+                Val::Term(term) => *term == second.target.term,
+                _ => false,
+            })
+        });
+        let _ = first;
+        holding.count() < 2
+    }
+
+    fn collision(&mut self, meeting: &Meeting) -> Option<(Collision, bool)> {
+        let first = self.log.events[meeting.first].clone();
+        let second = self.log.events[meeting.second].clone();
+        if !self.is_known_key(&first) && !self.is_known_key(&second) {
+            return None;
+        }
+        let mut placed = self.placed(&first, &second, meeting.confidence);
+        let repeated_by = Self::repeated_by(&first, &second);
+        let kind = self.kind_of(&first, &second, repeated_by.is_some());
+        if kind == CollisionKind::FoldAndSampled {
+            placed.confidence = Confidence::Low;
+        }
+        // Two pure functions of one state that both derive from the same attribute of it.
+        if kind == CollisionKind::SplitTwice
+            && matches!(self.terms.get(first.target.term), Term::Attribute(..))
+            && first.activation.id != second.activation.id
+            && self.owner_is_symbol(first.target.term)
+        {
+            placed.confidence = Confidence::Low;
+        }
+        let (x, y) = (self.derivation(first.target.derivation), self.derivation(second.target.derivation));
+        let derived_at = match (x, y) {
+            (Some(x), Some(y)) if x.place != y.place || first.target.derivation != second.target.derivation => {
+                Some((x.place, y.place))
+            }
+            _ => None,
+        };
+        let derived_at = derived_at.filter(|_| {
+            matches!(
+                kind,
+                CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild
+            )
+        });
+        let harmless = match kind {
+            CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
+            CollisionKind::SeededTwice => self.is_fallback(&first) || self.is_fallback(&second),
+            // One permutation for inputs and labels.
+            CollisionKind::Sampled => {
+                first.callee == second.callee && &*first.callee == "jax.random.permutation"
+            }
+            _ => false,
+        };
+        let collision = Collision {
+            kind,
+            first: placed.first,
+            second: placed.second,
+            derived_at,
+            origin: self.origin(second.target.term, second.target.derivation),
+            derivation: self.describe(second.target.term),
+            name: second.written.as_ref().map(ToString::to_string),
+            repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated),
+            meant: None,
+            harmless,
+            confidence: placed.confidence,
+            function: placed.function,
+        };
+        Some((collision, placed.direct))
+    }
+
+    /// Whether something besides a protocol or an unknown call says that a value is a key.
+    fn is_known_key(&self, event: &Event) -> bool {
+        !matches!(event.role, Role::Protocol | Role::Unresolved)
+            || event.target.derivation != 0
+            || self.log.declared.contains(&event.target.term)
+            || self.log.scalar_keys.contains(&event.target.term)
+            || matches!(self.terms.get(self.root_of(event.target.term)), Term::Seed(_))
+            || matches!(self.terms.get(event.target.term), Term::Child(..) | Term::Fold(..) | Term::Children(_) | Term::Clone(..))
+    }
+
+    fn kind_of(&self, first: &Event, second: &Event, iterated: bool) -> CollisionKind {
+        let derivations = (first.target.derivation, second.target.derivation);
+        if first.role == Role::Fold || second.role == Role::Fold {
+            return CollisionKind::FoldAndSampled;
+        }
+        if iterated {
+            return CollisionKind::Iterated;
+        }
+        let made_twice = derivations.0 != derivations.1 && derivations.0 != 0 && derivations.1 != 0;
+        match self.terms.get(second.target.term) {
+            Term::Seed(_) if made_twice => return CollisionKind::SeededTwice,
+            Term::Fold(..) | Term::Child(..) if first.target.folded != second.target.folded => {
+                return CollisionKind::FoldMeetsChild;
+            }
+            Term::Fold(..) if made_twice && first.target.folded && second.target.folded => {
+                return CollisionKind::FoldedTwice;
+            }
+            _ => {}
+        }
+        match (first.role, second.role) {
+            (Role::Split, Role::Split) => CollisionKind::SplitTwice,
+            (Role::Split, _) | (_, Role::Split) => CollisionKind::SplitAndSampled,
+            _ => CollisionKind::Sampled,
+        }
+    }
+
+    fn owner_is_symbol(&self, term: TermId) -> bool {
+        match self.terms.get(term) {
+            Term::Attribute(owner, ..) => self.terms.symbol(*owner).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether the children that are used of two splits of one key are certainly different.
+    fn children_are_disjoint(&mut self, first: &Event, second: &Event) -> bool {
+        let used = |this: &Self, event: &Event| this.children_used(event.place, &event.activation);
+        let (Some(a), Some(b)) = (used(self, first), used(self, second)) else { return false };
+        !a.is_empty() && !b.is_empty() && a.is_disjoint(&b)
+    }
+
+    /// Whether a key was made only because none was given: `if key is None: key = PRNGKey(0)`.
+    fn is_fallback(&self, event: &Event) -> bool {
+        let Some(derivation) = self.derivation(event.target.derivation) else { return false };
+        self.guards.support(derivation.guard).iter().any(|literal| match self.terms.get(*literal) {
+            Term::Operate(crate::ir::Operator::Is, parts) => matches!(self.terms.get(parts[1]), Term::None),
+            _ => false,
+        })
+    }
+
+    /// Where a key came from.
+    pub(super) fn origin(&self, term: TermId, derivation: u32) -> Option<Origin> {
+        if let Some(derivation) = self.derivation(derivation) {
+            let short = derivation.callee.as_ref();
+            let text = match self.terms.get(term) {
+                Term::Child(_, index) if matches!(self.terms.get(derivation.term), Term::Children(_)) => {
+                    format!("element {} of what `{short}` returned", self.describe(*index))
+                }
+                _ => format!("created by `{short}`"),
+            };
+            return Some(Origin { place: derivation.place, text });
+        }
+        let root = self.root_of(term);
+        if let Some(info) = self.terms.symbol(root)
+            && let Some((file, start, end)) = info.place
+        {
+            let place = Place { file: FileId(file), span: Span::new(start, end) };
+            let name = self.describe(term);
+            let text = match info.symbol {
+                Symbol::Parameter if root == term => format!("parameter `{name}`"),
+                Symbol::Parameter => match self.log.origins.get(&term) {
+                    Some(place) => return Some(Origin { place: *place, text: format!("`{name}` is read here") }),
+                    None => format!("`{name}` comes with this parameter"),
+                },
+                _ => "obtained here".to_owned(),
+            };
+            return Some(Origin { place, text });
+        }
+        let place = self.log.origins.get(&term)?;
+        Some(Origin { place: *place, text: format!("`{}` is read here", self.describe(term)) })
+    }
+
+    fn root_of(&self, term: TermId) -> TermId {
+        match self.terms.get(term) {
+            Term::Attribute(of, ..) | Term::Item(of, ..) => self.root_of(*of),
+            Term::Child(parent, _) | Term::Fold(parent, _) | Term::Children(parent) | Term::Clone(parent, _) => {
+                self.root_of(*parent)
+            }
+            _ => term,
+        }
+    }
+
+    fn conclude_broadcasts(&mut self, facts: &mut Facts, file: FileId) {
+        let mut seen = BTreeSet::new();
+        for broadcast in self.log.broadcasts.clone() {
+            let event = self.log.events[broadcast.event].clone();
+            let chain = Self::chain(&event);
+            // The mapped body's own frame tells it: the one right below the mapping call.
+            let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id);
+            let Some(mapper) = mapper else { continue };
+            let own = |activation: &Activation| {
+                let module = self.module(activation.module);
+                activation.root || !super::entry::is_entry(module, module.function(activation.function))
+            };
+            if !chain[..=mapper].iter().all(|(activation, _)| own(activation)) {
+                continue;
+            }
+            let depth = (mapper + 1).min(chain.len() - 1);
+            let used = Self::use_at(&event, &chain, depth);
+            if used.place.file != file || !seen.insert((used.place, broadcast.mapped_at)) {
+                continue;
+            }
+            let copied = self
+                .derivation(event.target.derivation)
+                .is_some_and(|derivation| derivation.place == broadcast.mapped_at);
+            let kind = if copied {
+                BroadcastKind::Copied
+            } else if broadcast.unmapped {
+                BroadcastKind::Unmapped
+            } else {
+                BroadcastKind::Captured
+            };
+            facts.broadcasts.push(Broadcast {
+                kind,
+                function: self.qualified(&chain[depth].0),
+                used,
+                mapped_at: broadcast.mapped_at,
+                origin: self.origin(event.target.term, event.target.derivation),
+                derivation: self.describe(event.target.term),
+                confidence: match event.role {
+                    Role::Sample | Role::Split => Confidence::High,
+                    _ => Confidence::Medium,
+                },
+            });
+        }
+    }
+
+    fn conclude_buffers(&mut self, facts: &mut Facts, file: FileId) {
+        let mut seen = BTreeSet::new();
+        for used in self.log.buffers.clone() {
+            if used.place.file != file || !seen.insert((used.place, used.op)) {
+                continue;
+            }
+            let mut confidence = Confidence::High;
+            if used.if_scalar {
+                // Only a draw from the very same value proves that it is one key.
+                let proofs: Vec<_> = self
+                    .log
+                    .events
+                    .iter()
+                    .filter(|event| {
+                        event.target.term == used.key.term && matches!(event.role, Role::Sample | Role::Split)
+                    })
+                    .map(|event| event.guard)
+                    .collect();
+                let proven = proofs.into_iter().any(|guard| {
+                    let both = self.guards.and(guard, used.guard);
+                    self.feasible(both)
+                });
+                if !proven {
+                    continue;
+                }
+                confidence = Confidence::Medium;
+            }
+            if !self.is_own(&used.activation) {
+                continue;
+            }
+            facts.buffers.push(BufferUse {
+                op: used.op,
+                place: used.place,
+                text: used.text,
+                kind: used.key.kind,
+                raises: used.raises || used.key.kind == KeyKind::Typed,
+                origin: self.origin(used.key.term, used.key.derivation),
+                derivation: self.describe(used.key.term),
+                confidence,
+                function: self.qualified(&used.activation),
+            });
+        }
+    }
+
+    /// Whether an activation is of a function of the home module.
+    fn is_own(&self, activation: &Activation) -> bool {
+        activation.module == self.home
+    }
+
+    /// Keys that a closure captures and consumes at every call.
+    fn conclude_captures(&mut self, facts: &mut Facts, file: FileId) {
+        let mut seen = BTreeSet::new();
+        for event in self.log.events.clone() {
+            if !matches!(event.role, Role::Sample | Role::Split) || event.place.file != file {
+                continue;
+            }
+            let chain = Self::chain(&event);
+            let (root, place) = &chain[0];
+            let kind = match self.escaped.get(&root.id) {
+                Some(Escape::Transformed) => CaptureKind::Transformed,
+                Some(Escape::Stored) => CaptureKind::Stored,
+                Some(Escape::Passed) | None => continue,
+            };
+            let inside = self
+                .derivation(event.target.derivation)
+                .is_some_and(|derivation| Self::outermost(&derivation.activation) == root.id);
+            let own = inside || self.is_given_to(root, event.target.term);
+            if own || event.lanes > 0 || self.stores_outside(root) || !seen.insert(*place) {
+                continue;
+            }
+            let code = self.module(root.module).function(root.function);
+            let defined_at = Place { file: self.module(root.module).file, span: code.span };
+            facts.captured.push(CapturedUse {
+                kind,
+                callee: code.name.to_string(),
+                defined_at,
+                used: Self::use_at(&event, &chain, 0),
+                origin: self.origin(event.target.term, event.target.derivation),
+                name: event.written.as_ref().map_or_else(|| self.describe(event.target.term), ToString::to_string),
+                confidence: Confidence::Medium,
+                function: self.qualified(root),
+            });
+        }
+    }
+
+    /// Whether a closure writes to what it captures: then it may keep the next key there.
+    fn stores_outside(&self, activation: &Activation) -> bool {
+        let code = self.module(activation.module).function(activation.function);
+        code.ops.iter().any(|op| {
+            matches!(
+                &op.kind,
+                OpKind::Store(Variable::Outer(..) | Variable::Global(_), _)
+                    | OpKind::StoreAttribute(..)
+                    | OpKind::StoreItem(..)
+            )
+        })
+    }
+
+    fn outermost(activation: &Rc<Activation>) -> u32 {
+        let mut current = activation.clone();
+        while let Some((caller, _)) = current.caller.clone() {
+            current = caller;
+        }
+        current.id
+    }
+
+    /// Whether a term comes from a parameter of this activation, or from something that a call in it returned.
+    fn is_given_to(&self, activation: &Activation, term: TermId) -> bool {
+        let code = self.module(activation.module).function(activation.function);
+        let root = self.root_of(term);
+        match self.terms.symbol(root) {
+            Some(info) => match info.place {
+                Some((file, start, end)) => {
+                    FileId(file) == self.module(activation.module).file
+                        && code.full.covers(Span::new(start, end))
+                }
+                None => true,
+            },
+            None => !matches!(self.terms.get(root), Term::Seed(_)),
+        }
+    }
+
+    /// Consumed keys that are returned or stored.
+    fn conclude_exits(&mut self, facts: &mut Facts, file: FileId) {
+        let mut seen = BTreeSet::new();
+        for exit in self.log.exits.clone() {
+            let code = self.module(exit.activation.module).function(exit.activation.function);
+            if exit.place.file != file
+                || self.replays.contains(&(exit.activation.module, exit.activation.function))
+                || code.kind == FunctionKind::Lambda
+                || self.escaped.contains_key(&exit.activation.id)
+            {
+                continue;
+            }
+            let consumed = self.log.events[..exit.after.min(self.log.events.len())]
+                .iter()
+                .find(|event| {
+                    event.target.term == exit.term
+                        && matches!(event.role, Role::Sample | Role::Split)
+                        && Self::chain(event)[0].0.id == exit.activation.id
+                })
+                .cloned();
+            let Some(event) = consumed else { continue };
+            let both = self.guards.and(event.guard, exit.guard);
+            if !self.feasible(both) || !seen.insert(exit.place) {
+                continue;
+            }
+            let chain = Self::chain(&event);
+            facts.carried.push(CarriedKey {
+                kind: exit.kind,
+                place: exit.place,
+                used: Self::use_at(&event, &chain, 0),
+                derivation: self.describe(exit.term),
+                name: exit.name.as_ref().or(event.written.as_ref()).map(ToString::to_string),
+                confidence: Confidence::Medium,
+                function: self.qualified(&exit.activation),
+            });
+        }
+        let _ = disjoint;
+    }
+}

@@ -1,0 +1,308 @@
+//! What is analysed: the module's body, then every function and method on its own, with symbols for what it is given.
+//!
+//! **Invariant:** every function of a module is run at least once: from its module, as an entry, or (closures that nothing ran) on its
+//! own at the end of the function that made it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::domain::guard::{Guard, Guards};
+use crate::analysis::domain::term::{Symbol, Terms};
+use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
+use crate::analysis::facts::Facts;
+use crate::analysis::heap::{Kind, Shared};
+use crate::analysis::log::Activation;
+use crate::analysis::program::Program;
+use crate::finding::Place;
+use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, ParameterKind};
+
+use super::{Escape, FUEL, Frame, Interp, Log};
+
+/// Most closures that are run on their own after one entry.
+const CLOSURES: usize = 64;
+
+/// Analyses one module of a program.
+pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
+    if !program.relevance.any(index) {
+        return Facts::default();
+    }
+    let mut base = Interp::new(program, index);
+    base.run_module(index);
+    base.run_idle();
+    base.note_annotations();
+    let mut facts = base.conclude();
+    let module = program.module(index);
+    let mut stores = base.log.stores.clone();
+    let mut stale = Vec::new();
+    for (number, function) in (0u32..).zip(&module.functions) {
+        let id = FunctionId(number);
+        if !is_entry(module, function) || !program.relevance.of(index, id) {
+            continue;
+        }
+        // Terms and guards are lent to the entry and taken back without what it added.
+        let (terms, guards) = (std::mem::take(&mut base.terms), std::mem::take(&mut base.guards));
+        let marks = (terms.mark(), guards.mark());
+        let mut run = base.for_entry();
+        run.terms = terms;
+        run.guards = guards;
+        run.guards.truncate(marks.1);
+        run.run_entry(id);
+        run.run_idle();
+        stores.extend(run.log.stores.iter().cloned());
+        stale.extend(run.stale_candidates(id));
+        facts.absorb(run.conclude());
+        base.terms = std::mem::take(&mut run.terms);
+        base.guards = std::mem::take(&mut run.guards);
+        base.terms.truncate(marks.0);
+        base.guards.truncate(marks.1);
+    }
+    facts.stale.extend(base.stale_of(stale, &stores));
+    facts.settle();
+    facts
+}
+
+/// Whether a function is analysed with symbols for its parameters: those of the module and of its classes.
+pub(super) fn is_entry(module: &Module, function: &Function) -> bool {
+    if function.kind != FunctionKind::Def || function.is_stub {
+        return false;
+    }
+    let mut parent = function.parent;
+    while let Some(id) = parent {
+        let outer = module.function(id);
+        if !matches!(outer.kind, FunctionKind::Module | FunctionKind::ClassBody) {
+            return false;
+        }
+        parent = outer.parent;
+    }
+    true
+}
+
+impl<'p> Interp<'p> {
+    fn new(program: &'p Program<'p>, home: ModuleIndex) -> Self {
+        Self {
+            program,
+            terms: Terms::default(),
+            guards: Guards::default(),
+            feasible: FxHashMap::default(),
+            pc: Guard::TRUE,
+            alive: Guard::TRUE,
+            objects: Shared::default(),
+            shadows: FxHashMap::default(),
+            environments: Shared::default(),
+            classes: Shared::default(),
+            modules: FxHashMap::default(),
+            home,
+            log: Log::default(),
+            fuel: FUEL,
+            here: Place { file: program.module(home).file, span: crate::text::Span::default() },
+            exhausted: None,
+            activations: 0,
+            loop_instances: 0,
+            loop_depth: 0,
+            closures: 0,
+            mutations: 0,
+            iteration: None,
+            lanes: Vec::new(),
+            lane_extents: FxHashMap::default(),
+            abstract_depth: 0,
+            catching: Rc::new(RefCell::new(Vec::new())),
+            stack: Vec::new(),
+            idle: BTreeMap::new(),
+            made: Rc::new(FxHashMap::default()),
+            replays: FxHashSet::default(),
+            escaped: BTreeMap::new(),
+        }
+    }
+
+    /// The state after the module's body, with an empty log.
+    fn for_entry(&mut self) -> Self {
+        let log = std::mem::take(&mut self.log);
+        let mut run = self.clone();
+        run.log.declared.clone_from(&log.declared);
+        // Derivations keep their numbers: keys made by the module's body name them.
+        run.log.derivations.clone_from(&log.derivations);
+        self.log = log;
+        run.feasible = FxHashMap::default();
+        run.fuel = FUEL;
+        run.exhausted = None;
+        run.idle.clear();
+        run.escaped.clear();
+        run.catching = Rc::new(RefCell::new(Vec::new()));
+        run.pc = Guard::TRUE;
+        run.alive = Guard::TRUE;
+        run
+    }
+
+    /// The class that a method belongs to.
+    fn class_of(&self, function: &Function) -> Option<ClassHandle> {
+        let class = function.class?;
+        let found = self.classes.iter().rposition(|info| info.module == self.home && info.class == class)?;
+        Some(ClassHandle(u32::try_from(found).unwrap_or(u32::MAX)))
+    }
+
+    fn run_entry(&mut self, id: FunctionId) {
+        let code = self.module(self.home).function(id);
+        let class = self.class_of(code);
+        let closure = self.made.get(&(self.home, id)).cloned();
+        let slots = self.symbolic_parameters(self.home, code, class);
+        let environment = self.new_environment(slots, closure.as_ref().and_then(|closure| closure.environment));
+        self.activations += 1;
+        let activation = Rc::new(Activation {
+            id: self.activations,
+            caller: None,
+            module: self.home,
+            function: id,
+            depth: 0,
+            environment,
+            root: true,
+        });
+        self.run_frame(self.home, id, environment, class, activation);
+    }
+
+    /// Symbols for what a function is given.
+    fn symbolic_parameters(
+        &mut self,
+        module: ModuleIndex,
+        code: &'p Function,
+        class: Option<ClassHandle>,
+    ) -> Vec<Value> {
+        let mut slots = vec![Value::unbound(); code.slots.len()];
+        let file = self.module(module).file;
+        let lookup = class.and_then(|class| self.class_attribute(class, &code.name));
+        let mark = match lookup.as_ref().and_then(Value::single) {
+            Some(Val::Partial(partial)) => partial.keywords.first().map(|(mark, _)| mark.clone()),
+            _ => None,
+        };
+        for (index, parameter) in code.parameters.iter().enumerate() {
+            let place = Place { file, span: parameter.span };
+            let receiver = index == 0 && Self::takes_self(code) && mark.as_deref() != Some("<static>");
+            let value = match (receiver, class) {
+                (true, Some(class)) if mark.as_deref() == Some("<class>") => Value::of(Val::Class(class)),
+                (true, Some(class)) => {
+                    let symbol = self.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
+                    let object = self.allocate_with(Kind::Instance, symbol, Some(class), true);
+                    Value::of(Val::Object(object))
+                }
+                _ => {
+                    let symbol = self.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
+                    let value = Value::term(symbol);
+                    match &parameter.annotation {
+                        Some(annotation)
+                            if !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords) =>
+                        {
+                            self.annotated_in(module, &value, annotation)
+                        }
+                        _ => value,
+                    }
+                }
+            };
+            if let Some(slot) = slots.get_mut(index) {
+                *slot = value;
+            }
+        }
+        slots
+    }
+
+    /// Runs the closures that nothing has run.
+    fn run_idle(&mut self) {
+        for _ in 0..CLOSURES {
+            let Some((identity, idle)) = self.idle.pop_first() else { break };
+            let _ = identity;
+            let closure = idle.closure.clone();
+            let escape = match (idle.stored, idle.transformed) {
+                (true, true) => Escape::Transformed,
+                (true, false) => Escape::Stored,
+                (false, _) => Escape::Passed,
+            };
+            self.run_alone(&closure, idle.guard, escape);
+        }
+        self.idle.clear();
+    }
+
+    fn run_alone(&mut self, closure: &Rc<Closure>, guard: Guard, escape: Escape) {
+        let code = self.module(closure.module).function(closure.function);
+        if code.is_stub || !self.feasible(guard) {
+            return;
+        }
+        self.pc = guard;
+        self.alive = guard;
+        let slots = self.symbolic_parameters(closure.module, code, None);
+        let environment = self.new_environment(slots, closure.environment);
+        self.activations += 1;
+        let activation = Rc::new(Activation {
+            id: self.activations,
+            caller: None,
+            module: closure.module,
+            function: closure.function,
+            depth: 0,
+            environment,
+            root: true,
+        });
+        self.escaped.insert(self.activations, escape);
+        let fuel = self.fuel.max(FUEL / 4);
+        self.fuel = fuel;
+        self.run_frame(closure.module, closure.function, environment, closure.class, activation);
+    }
+
+    /// Notes the library names in the annotations of the module.
+    fn note_annotations(&mut self) {
+        let module = self.module(self.home);
+        for (number, function) in (0u32..).zip(&module.functions) {
+            let annotations: Vec<_> = function
+                .parameters
+                .iter()
+                .filter_map(|parameter| parameter.annotation.as_ref())
+                .chain(function.returns.as_ref())
+                .collect();
+            if annotations.is_empty() {
+                continue;
+            }
+            let frame = self.bare_frame(FunctionId(number), function);
+            for annotation in annotations {
+                self.note_annotation(&frame, annotation);
+            }
+        }
+        for class in &module.classes {
+            let function = module.function(class.body);
+            let frame = self.bare_frame(class.body, function);
+            for field in &class.fields {
+                self.note_annotation(&frame, &field.annotation);
+            }
+        }
+    }
+
+    /// A frame that runs nothing: a place to note things for.
+    fn bare_frame(&self, id: FunctionId, code: &'p Function) -> Frame<'p> {
+        Frame {
+            module: self.home,
+            function: id,
+            code,
+            environment: crate::analysis::domain::value::EnvironmentId(0),
+            class: None,
+            temps: Vec::new(),
+            returns: Vec::new(),
+            yields: Vec::new(),
+            loops: Vec::new(),
+            left: Guard::FALSE,
+            activation: Rc::new(Activation {
+                id: 0,
+                caller: None,
+                module: self.home,
+                function: id,
+                depth: 0,
+                environment: crate::analysis::domain::value::EnvironmentId(0),
+                root: true,
+            }),
+        }
+    }
+
+    /// The qualified name of a function, for people.
+    pub(super) fn qualified(&self, activation: &Activation) -> String {
+        let function = self.module(activation.module).function(activation.function);
+        let name: &Name = &function.qualified;
+        name.to_string()
+    }
+}

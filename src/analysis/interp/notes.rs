@@ -1,0 +1,332 @@
+//! What is noted along the way for the conclusions: buffer uses, exits, stores, reads of globals.
+//!
+//! **Invariant:** a note carries the paths on which it holds; notes about other modules are not kept.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{ClassHandle, Key, Val, Value};
+use crate::analysis::facts::{BufferOp, CarryKind, KeyKind};
+use crate::analysis::log::Activation;
+use crate::finding::Place;
+use crate::ir::{Name, Op};
+
+use super::{Frame, Interp};
+
+/// A key drawn from by all lanes.
+#[derive(Clone)]
+pub(super) struct LoggedBroadcast {
+    /// The consumption.
+    pub event: usize,
+    /// The call that maps.
+    pub mapped_at: Place,
+    /// The activation that maps.
+    pub activation: Rc<Activation>,
+    /// Whether the key was handed to every lane (and not captured).
+    pub unmapped: bool,
+}
+
+/// A use of a key's buffer.
+#[derive(Clone)]
+pub(super) struct LoggedBuffer {
+    /// What is done.
+    pub op: BufferOp,
+    /// To which key.
+    pub key: Key,
+    /// Where.
+    pub place: Place,
+    /// As written.
+    pub text: String,
+    /// Whether JAX raises.
+    pub raises: bool,
+    /// On which paths.
+    pub guard: Guard,
+    /// In which activation.
+    pub activation: Rc<Activation>,
+    /// Whether it is a misuse only if the term turns out to be one key.
+    pub if_scalar: bool,
+}
+
+/// A value that leaves the function.
+#[derive(Clone)]
+pub(super) struct LoggedExit {
+    /// How.
+    pub kind: CarryKind,
+    /// Where.
+    pub place: Place,
+    /// The key.
+    pub term: TermId,
+    /// On which paths.
+    pub guard: Guard,
+    /// The variable or attribute.
+    pub name: Option<Name>,
+    /// From which activation.
+    pub activation: Rc<Activation>,
+    /// Number of events before it.
+    pub after: usize,
+}
+
+/// A key stored in an attribute of an instance.
+#[derive(Clone)]
+pub(super) struct LoggedStore {
+    /// The class.
+    pub class: ClassHandle,
+    /// The attribute.
+    pub name: Name,
+    /// Where.
+    pub place: Place,
+    /// Whether what is stored is known to be a key.
+    pub is_key: bool,
+    /// Name of the function that stores.
+    pub function: Name,
+}
+
+impl<'p> Interp<'p> {
+    /// Notes a use of a key's buffer.
+    pub(super) fn buffer_use(
+        &mut self,
+        frame: &Frame<'p>,
+        op: BufferOp,
+        key: Key,
+        place: Place,
+        text: String,
+        raises: bool,
+    ) {
+        self.log_buffer(frame, op, key, place, text, raises, false);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one note")]
+    fn log_buffer(
+        &mut self,
+        frame: &Frame<'p>,
+        op: BufferOp,
+        key: Key,
+        place: Place,
+        text: String,
+        raises: bool,
+        if_scalar: bool,
+    ) {
+        if self.pc.is_false() || frame.module != self.home {
+            return;
+        }
+        let raises = raises && (key.kind == KeyKind::Typed || op == BufferOp::Number);
+        self.log.buffers.push(LoggedBuffer {
+            op,
+            key,
+            place,
+            text,
+            raises,
+            guard: self.pc,
+            activation: frame.activation.clone(),
+            if_scalar,
+        });
+    }
+
+    /// An index or unpacking of something that may turn out to be one key.
+    pub(super) fn note_index(
+        &mut self,
+        frame: &Frame<'p>,
+        term: TermId,
+        place: Place,
+        written: Option<&str>,
+        index: &Value,
+        unpack: bool,
+    ) {
+        if !self.may_be_key(term) {
+            return;
+        }
+        let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
+        let (op, text) = if unpack {
+            (BufferOp::Unpack, format!("unpacking {}", written.unwrap_or("it")))
+        } else {
+            (BufferOp::Index, format!("{}[{}]", written.unwrap_or("…"), self.index_text(index)))
+        };
+        self.log_buffer(frame, op, key, place, text, false, true);
+    }
+
+    /// Iterating over one key iterates over its words.
+    pub(super) fn touch_iterated(&mut self, frame: &Frame<'p>, value: &Value, op: &Op) {
+        if let Some(Val::Key(key)) = value.single().cloned()
+            && (key.kind != KeyKind::Unknown || self.log.declared.contains(&key.term))
+        {
+            let place = self.place(frame, op.span);
+            let raises = key.kind == KeyKind::Typed;
+            self.buffer_use(frame, BufferOp::Unpack, key, place, "iterating over it".into(), raises);
+        }
+    }
+
+    /// Notes what a function returns.
+    pub(super) fn note_return(&mut self, frame: &Frame<'p>, value: &Value, op: &'p Op) {
+        let place = self.place(frame, op.span);
+        if frame.activation.root {
+            self.note_exit(frame, value, CarryKind::Returned, place, None, 3);
+        }
+        self.mark_stored(value, 3);
+    }
+
+    fn note_exit(
+        &mut self,
+        frame: &Frame<'p>,
+        value: &Value,
+        kind: CarryKind,
+        place: Place,
+        name: Option<&Name>,
+        depth: u32,
+    ) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        for alternative in value.alternatives() {
+            let guard = self.guards.and(self.pc, alternative.guard);
+            if guard.is_false() {
+                continue;
+            }
+            let term = match &alternative.val {
+                Val::Key(key) => key.term,
+                Val::Term(term) if self.may_be_key(*term) => *term,
+                Val::Tuple(parts) => {
+                    for part in parts.clone().iter() {
+                        self.note_exit(frame, part, kind, place, name, depth);
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            self.log.exits.push(LoggedExit {
+                kind,
+                place,
+                term,
+                guard,
+                name: name.cloned(),
+                activation: frame.activation.clone(),
+                after: self.log.events.len(),
+            });
+        }
+    }
+
+    /// Closures in a value that is returned or stored may run any number of times.
+    pub(super) fn mark_stored(&mut self, value: &Value, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        for alternative in value.alternatives() {
+            match &alternative.val {
+                Val::Function(closure) => {
+                    if let Some(idle) = self.idle.get_mut(&closure.identity) {
+                        idle.stored = true;
+                    }
+                }
+                Val::Wrapped(wrapped) => {
+                    if let Some(function) = wrapped.function.clone() {
+                        self.mark_stored(&function, depth);
+                    }
+                }
+                Val::Partial(partial) => {
+                    let function = partial.function.clone();
+                    self.mark_stored(&function, depth);
+                }
+                Val::Tuple(parts) => {
+                    for part in parts.clone().iter() {
+                        self.mark_stored(part, depth);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Notes a store to an attribute or item.
+    pub(super) fn note_store(
+        &mut self,
+        frame: &Frame<'p>,
+        value: &Value,
+        object: &Value,
+        name: Option<&Name>,
+        op: &'p Op,
+    ) {
+        self.mark_stored(value, 3);
+        let place = self.place(frame, op.span);
+        let Some(name) = name else { return };
+        let Some(Val::Object(id)) = object.single() else { return };
+        let Some(class) = self.objects[id.0 as usize].class else { return };
+        let is_key = value.alternatives().iter().any(|alternative| match &alternative.val {
+            Val::Key(_) | Val::Array(_) => true,
+            Val::Term(term) => self.log.declared.contains(term) || self.log.scalar_keys.contains(term),
+            _ => false,
+        });
+        self.log.stores.push(LoggedStore {
+            class,
+            name: name.clone(),
+            place,
+            is_key,
+            function: frame.code.name.clone(),
+        });
+        if frame.activation.root && is_key {
+            let written: Name = format!("self.{name}").into();
+            self.note_exit(frame, value, CarryKind::Stored, place, Some(&written), 1);
+        }
+    }
+
+    /// Notes that a function reads a global that holds a key.
+    pub(super) fn note_global_read(&mut self, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
+        if frame.code.kind == crate::ir::FunctionKind::Module || frame.module != self.home {
+            return;
+        }
+        for alternative in value.alternatives() {
+            if let Val::Key(key) = alternative.val {
+                let place = self.place(frame, op.span);
+                self.log.global_reads.push((name.clone(), key.term, place));
+            }
+        }
+    }
+
+    /// Notes that a function writes a global.
+    pub(super) fn note_global_store(&mut self, frame: &Frame<'p>, name: &Name, value: &Value, _op: &Op) {
+        self.mark_stored(value, 3);
+        if frame.code.kind != crate::ir::FunctionKind::Module {
+            self.log.global_stores.insert(name.clone());
+        }
+    }
+
+    /// Logic on the shape of a key holds for one kind of keys only: `key.shape == (2,)`, `key.ndim == 1`, `key.shape[:-1]`.
+    pub(super) fn note_shape_logic(
+        &mut self,
+        frame: &Frame<'p>,
+        left: &Value,
+        right: &Value,
+        texts: &[Option<Name>; 2],
+        place: Place,
+    ) {
+        let (a, b) = (self.term_of(left), self.term_of(right));
+        for (asked, other) in [(a, b), (b, a)] {
+            let Term::Attribute(of, name, _) = self.terms.get(asked).clone() else { continue };
+            let op = match &*name {
+                "shape" | "ndim" | "size" => BufferOp::ShapeLogic,
+                "dtype" => BufferOp::DtypeLogic,
+                _ => continue,
+            };
+            let literal = match self.terms.get(other) {
+                Term::Int(_) => op == BufferOp::ShapeLogic,
+                Term::Apply(apply, parts) if &**apply == "<tuple>" => {
+                    op == BufferOp::ShapeLogic && parts.iter().all(|part| self.terms.is_constant(*part))
+                }
+                Term::Apply(apply, _) => op == BufferOp::DtypeLogic && apply.ends_with("uint32"),
+                _ => false,
+            };
+            if !literal {
+                continue;
+            }
+            let known = self.known_kind(of);
+            let key = Key { term: of, kind: known.unwrap_or(KeyKind::Unknown), derivation: 0 };
+            let text = texts.iter().flatten().find(|text| text.ends_with(&*name));
+            let text = text.map_or_else(|| format!("….{name}"), ToString::to_string);
+            self.log_buffer(frame, op, key, place, text, false, known.is_none());
+        }
+    }
+
+    /// The kind of a derived key, where its derivation tells that it is a key.
+    fn known_kind(&self, term: TermId) -> Option<KeyKind> {
+        match self.terms.get(term) {
+            Term::Seed(_) | Term::Child(..) | Term::Fold(..) | Term::Children(_) => Some(KeyKind::Unknown),
+            _ if self.log.declared.contains(&term) => Some(KeyKind::Unknown),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! Array functions given keys: what they keep, reorder, copy or mix.
+//!
+//! **Invariant:** a typed array of keys may be rearranged at will; on a raw one the last axis holds words, and what mixes it is a
+//! misuse.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
+use crate::analysis::facts::{BufferOp, KeyKind};
+use crate::analysis::heap::{Item, Kind};
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::models::{Callable, ShapeOp};
+
+use super::bind::Args;
+use super::library::short_name;
+use super::{Frame, Interp};
+
+impl<'p> Interp<'p> {
+    #[expect(clippy::too_many_arguments, reason = "the parts of one call")]
+    pub(super) fn shape_op(
+        &mut self,
+        frame: &mut Frame<'p>,
+        op: ShapeOp,
+        callable: &'p Callable,
+        of: &[String],
+        args: &Args,
+        path: &Name,
+        place: Place,
+    ) -> Value {
+        let mut inputs: Vec<Value> = Vec::new();
+        for name in of {
+            inputs.extend(args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()));
+        }
+        let get = |name: &str| args.of(callable, name).map(|arg| arg.value.clone());
+        match op {
+            ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack => {
+                let axis = get("axis").map(|axis| self.term_of(&axis)).and_then(|axis| self.terms.as_int(axis));
+                return self.stack(frame, op, &inputs, axis, path, place);
+            }
+            ShapeOp::Hstack | ShapeOp::Concatenate | ShapeOp::Dstack | ShapeOp::ColumnStack => {
+                return self.concatenate(frame, op, &inputs, path, place);
+            }
+            ShapeOp::Where | ShapeOp::Select => return self.select(frame, &inputs, get("condition"), path, args, place),
+            _ => {}
+        }
+        let Some(input) = inputs.first().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
+        let keyed = input.alternatives().iter().any(|alternative| self.evident_key(&alternative.val.clone()).is_some());
+        if !keyed {
+            return self.shape_of_unknown(op, &input, path, args, place);
+        }
+        let input = self.possible(&input);
+        let numbers = |this: &mut Self, name: &str| -> Option<i128> {
+            let value = get(name)?;
+            let term = this.term_of(&value);
+            this.terms.as_int(term)
+        };
+        let axis = numbers(self, "axis");
+        let dims = self.shape_argument(frame, callable, args, op);
+        self.on_alternatives(&input, |this, val| {
+            let Some(key) = this.evident_key(val) else { return Value::of(val.clone()) };
+            let text = short_name(path);
+            match op {
+                ShapeOp::Reshape | ShapeOp::Ravel => this.reshape(frame, val, key, op, dims.as_deref(), place, &text),
+                ShapeOp::Transpose
+                | ShapeOp::MatrixTranspose
+                | ShapeOp::Swapaxes
+                | ShapeOp::Moveaxis
+                | ShapeOp::Rollaxis
+                | ShapeOp::Rot90
+                | ShapeOp::Fliplr => this.transpose(frame, val, key, place, &text),
+                ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => match val {
+                    Val::Array(array) => {
+                        // Along the first axis a flip reorders keys; over all axes of a raw array it mixes words.
+                        if array.kind == KeyKind::Raw && axis.is_none() && op != ShapeOp::Flipud {
+                            this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
+                        }
+                        this.reordered(&array.clone())
+                    }
+                    _ => {
+                        if key.kind == KeyKind::Raw {
+                            this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
+                            return this.opaque("<mixed words>", Some(place));
+                        }
+                        Value::of(val.clone())
+                    }
+                },
+                ShapeOp::Squeeze => match val {
+                    Val::Array(array) if array.dims.as_ref().is_some_and(|dims| dims.len() == 1) => {
+                        let one = array.dims.as_ref().and_then(|dims| dims[0]);
+                        if one.and_then(|one| this.terms.as_int(one)) == Some(1) {
+                            let zero = this.terms.int(0);
+                            return this.array_element(&array.clone(), zero);
+                        }
+                        Value::of(val.clone())
+                    }
+                    _ => Value::of(val.clone()),
+                },
+                ShapeOp::ExpandDims | ShapeOp::Atleast => match val {
+                    Val::Key(key) => this.listed(vec![Value::of(val.clone())], key.kind),
+                    Val::Array(array) => {
+                        let array = array.clone();
+                        let one = this.terms.int(1);
+                        let dims = array.dims.as_ref().map(|dims| {
+                            std::iter::once(Some(one)).chain(dims.iter().copied()).collect::<Vec<_>>().into()
+                        });
+                        Value::of(Val::Array(Rc::new(Array { dims, ..(*array).clone() })))
+                    }
+                    _ => Value::of(val.clone()),
+                },
+                ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile | ShapeOp::Full => {
+                    this.duplicated(frame, op, val, key, axis, dims.as_deref(), place, &text)
+                }
+                ShapeOp::Take | ShapeOp::TakeAlongAxis | ShapeOp::Index => match val {
+                    Val::Array(array) => {
+                        let index = ["indices", "index"].iter().find_map(|name| get(name)).unwrap_or_default();
+                        match index.single() {
+                            Some(Val::Term(term)) if !matches!(this.terms.get(*term), Term::Apply(..)) => {
+                                let term = *term;
+                                this.array_element(&array.clone(), term)
+                            }
+                            _ => this.subset(&array.clone()),
+                        }
+                    }
+                    _ => this.opaque("<taken>", Some(place)),
+                },
+                ShapeOp::Slice | ShapeOp::Some | ShapeOp::Update => match val {
+                    Val::Array(array) => this.subset(&array.clone()),
+                    _ => this.opaque("<part>", Some(place)),
+                },
+                ShapeOp::Unstack | ShapeOp::Split | ShapeOp::BroadcastArrays => {
+                    let whole = Value::of(val.clone());
+                    match (op, this.items_of(frame, &whole)) {
+                        (ShapeOp::Unstack, Some(items)) => {
+                            let kind = Kind::List { items, unknown: false };
+                            Value::of(Val::Object(this.allocate(kind, "<parts>", Some(place))))
+                        }
+                        _ => this.opaque("<parts>", Some(place)),
+                    }
+                }
+                _ => this.opaque(format!("{path}(…)"), Some(place)),
+            }
+        })
+    }
+
+    /// An array function given no key that is known: its result depends on its arguments.
+    fn shape_of_unknown(&mut self, op: ShapeOp, input: &Value, path: &Name, args: &Args, place: Place) -> Value {
+        let same = matches!(op, ShapeOp::Squeeze | ShapeOp::ExpandDims | ShapeOp::Atleast | ShapeOp::Reshape | ShapeOp::Ravel);
+        let _ = same;
+        let mut parts: Vec<TermId> = vec![self.term_of(input)];
+        for arg in args.positional.iter().skip(1) {
+            parts.push(self.term_of(&arg.value));
+        }
+        for (name, arg) in &args.keywords {
+            parts.push(self.terms.intern(Term::Text(name.clone())));
+            parts.push(self.term_of(&arg.value));
+        }
+        let _ = place;
+        Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
+    }
+
+    /// The lengths in a shape argument: `reshape(a, (m, n))`, `a.reshape(m, n)`, `tile(a, n)`.
+    fn shape_argument(
+        &mut self,
+        frame: &mut Frame<'p>,
+        callable: &'p Callable,
+        args: &Args,
+        op: ShapeOp,
+    ) -> Option<Vec<TermId>> {
+        let names: &[&str] = match op {
+            ShapeOp::Repeat => &["repeats"],
+            ShapeOp::Tile => &["reps"],
+            _ => &["shape", "newshape", "args", "order"],
+        };
+        let mut values: Vec<Value> = Vec::new();
+        for name in names {
+            let found = args.all_of(callable, name);
+            if !found.is_empty() {
+                values = found.into_iter().map(|arg| arg.value.clone()).collect();
+                break;
+            }
+        }
+        if let [only] = values.as_slice()
+            && let Some(items) = self.items_of(frame, only)
+        {
+            values = items.into_iter().map(|item| item.value).collect();
+        }
+        if values.is_empty() {
+            return None;
+        }
+        Some(values.iter().map(|value| self.term_of(value)).collect())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one call")]
+    fn reshape(
+        &mut self,
+        frame: &mut Frame<'p>,
+        val: &Val,
+        key: Key,
+        op: ShapeOp,
+        dims: Option<&[TermId]>,
+        place: Place,
+        text: &str,
+    ) -> Value {
+        let last = dims.and_then(|dims| dims.last().copied()).and_then(|last| self.terms.as_int(last));
+        let raw = key.kind == KeyKind::Raw;
+        if raw && op == ShapeOp::Ravel && matches!(val, Val::Key(_)) {
+            return Value::of(val.clone());
+        }
+        let all_known = dims.is_some_and(|dims| dims.iter().all(|dim| self.terms.as_int(*dim).is_some()));
+        let mixes = raw
+            && match op {
+                ShapeOp::Ravel => true,
+                _ => all_known && !matches!(last, Some(2 | 4)),
+            }
+            // `reshape(-1)` of a single raw key is the key.
+            && !(matches!(val, Val::Key(_)) && dims.is_some_and(|dims| dims.len() == 1));
+        if mixes {
+            self.buffer_use(frame, BufferOp::Reshape, key, place, text.to_owned(), false);
+            return self.opaque("<mixed words>", Some(place));
+        }
+        match val {
+            Val::Array(array) => {
+                let array = array.clone();
+                let mut lengths: Vec<Option<TermId>> = match (op, dims) {
+                    (ShapeOp::Ravel, _) => vec![self.flat_length(&array)],
+                    (_, Some(dims)) => {
+                        let known: Vec<Option<i128>> = dims.iter().map(|dim| self.terms.as_int(*dim)).collect();
+                        let total = self.flat_length(&array).and_then(|total| self.terms.as_int(total));
+                        let product: Option<i128> =
+                            known.iter().filter(|n| **n != Some(-1)).copied().try_fold(1, |all, n| Some(all * n?));
+                        dims.iter()
+                            .zip(&known)
+                            .map(|(dim, number)| match number {
+                                Some(-1) => match (total, product) {
+                                    (Some(total), Some(product)) if product > 0 && !raw => {
+                                        Some(self.terms.int(total / product))
+                                    }
+                                    _ => None,
+                                },
+                                _ => Some(*dim),
+                            })
+                            .collect()
+                    }
+                    _ => return self.subset(&array),
+                };
+                if raw && op == ShapeOp::Reshape {
+                    // The last length is that of the buffer.
+                    lengths.pop();
+                }
+                if lengths.is_empty() {
+                    let zero = self.terms.int(0);
+                    return self.array_element(&array, zero);
+                }
+                if let Elements::View { .. } = &array.elements {
+                    return Value::of(Val::Array(Rc::new(Array { dims: Some(lengths.into()), ..(*array).clone() })));
+                }
+                Value::of(Val::Array(array))
+            }
+            Val::Key(key) => {
+                if raw {
+                    return Value::of(val.clone());
+                }
+                self.listed(vec![Value::of(val.clone())], key.kind)
+            }
+            _ => Value::of(val.clone()),
+        }
+    }
+
+    fn transpose(&mut self, frame: &mut Frame<'p>, val: &Val, key: Key, place: Place, text: &str) -> Value {
+        if key.kind == KeyKind::Raw && matches!(val, Val::Array(_)) {
+            self.buffer_use(frame, BufferOp::Transpose, key, place, text.to_owned(), false);
+            return self.opaque("<mixed words>", Some(place));
+        }
+        match val {
+            Val::Array(array) => self.reordered(&array.clone()),
+            _ => Value::of(val.clone()),
+        }
+    }
+
+    /// Copies of a key make a batch whose members are equal.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one call")]
+    fn duplicated(
+        &mut self,
+        frame: &mut Frame<'p>,
+        op: ShapeOp,
+        val: &Val,
+        key: Key,
+        axis: Option<i128>,
+        dims: Option<&[TermId]>,
+        place: Place,
+        text: &str,
+    ) -> Value {
+        let scalar = matches!(val, Val::Key(_));
+        if key.kind == KeyKind::Raw && (op == ShapeOp::Repeat && scalar && axis.is_none() || op == ShapeOp::Tile && scalar && dims.is_some_and(|dims| dims.len() == 1)) {
+            self.buffer_use(frame, BufferOp::Reshape, key, place, text.to_owned(), false);
+            return self.opaque("<repeated words>", Some(place));
+        }
+        let derivation = self.derived(frame, place, &text.into(), key.term, None, false);
+        let one = match val {
+            Val::Key(key) => Some(Value::of(Val::Key(*key))),
+            Val::Array(array) => {
+                let zero = self.terms.int(0);
+                match &array.elements {
+                    Elements::Listed(parts) if parts.len() == 1 => parts.first().cloned(),
+                    Elements::Copies(of) => Some((**of).clone()),
+                    _ if op == ShapeOp::BroadcastTo => None,
+                    _ => {
+                        let _ = zero;
+                        None
+                    }
+                }
+            }
+            _ => None,
+        };
+        match one {
+            Some(one) => {
+                let rank = match (op, dims) {
+                    (ShapeOp::BroadcastTo | ShapeOp::Tile | ShapeOp::Full, Some(dims)) => {
+                        dims.len().saturating_sub(usize::from(key.kind == KeyKind::Raw)).max(1)
+                    }
+                    _ => 1,
+                };
+                let first = dims.and_then(|dims| dims.first().copied());
+                let lengths: Vec<Option<TermId>> =
+                    std::iter::once(first).chain(std::iter::repeat_n(None, rank - 1)).collect();
+                Value::of(Val::Array(Rc::new(Array {
+                    kind: key.kind,
+                    derivation,
+                    dims: Some(lengths.into()),
+                    elements: Elements::Copies(Rc::new(one)),
+                })))
+            }
+            None => match val {
+                Val::Array(array) => self.subset(&array.clone()),
+                _ => self.opaque("<copies>", Some(place)),
+            },
+        }
+    }
+
+    fn stack(
+        &mut self,
+        frame: &mut Frame<'p>,
+        op: ShapeOp,
+        inputs: &[Value],
+        axis: Option<i128>,
+        path: &Name,
+        place: Place,
+    ) -> Value {
+        let Some(input) = inputs.first().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
+        let input = self.possible(&input);
+        let parts: Vec<Value> = if inputs.len() > 1 {
+            inputs.to_vec()
+        } else {
+            match input.single() {
+                // `jnp.array(key)` is the key.
+                Some(Val::Key(_) | Val::Array(_) | Val::Term(_) | Val::Words(..)) if op == ShapeOp::Array => return input,
+                Some(Val::Array(_)) => return input,
+                _ => match self.items_of(frame, &input) {
+                    Some(items) => items.into_iter().map(|item: Item| item.value).collect(),
+                    None => return self.opaque(format!("{path}(…)"), Some(place)),
+                },
+            }
+        };
+        let keys: Vec<Key> = parts
+            .iter()
+            .filter_map(|part| part.single().cloned())
+            .filter_map(|val| self.evident_key(&val))
+            .collect();
+        if keys.is_empty() || keys.len() != parts.len() {
+            let term: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+            return Value::term(self.terms.intern(Term::Apply(path.clone(), term.into())));
+        }
+        let raw = keys[0].kind == KeyKind::Raw;
+        if raw && axis.is_some_and(|axis| axis != 0) && matches!(parts[0].single(), Some(Val::Key(_))) {
+            self.buffer_use(frame, BufferOp::Transpose, keys[0], place, format!("{}(…, axis=…)", short_name(path)), false);
+            return self.opaque("<mixed words>", Some(place));
+        }
+        if parts.len() > 1 && keys.iter().all(|key| key.term == keys[0].term) {
+            let derivation = self.derived(frame, place, path, keys[0].term, None, false);
+            let length = self.terms.int(i128::try_from(parts.len()).unwrap_or(0));
+            return Value::of(Val::Array(Rc::new(Array {
+                kind: keys[0].kind,
+                derivation,
+                dims: Some(vec![Some(length)].into()),
+                elements: Elements::Copies(Rc::new(parts[0].clone())),
+            })));
+        }
+        self.listed(parts, keys[0].kind)
+    }
+
+    fn concatenate(&mut self, frame: &mut Frame<'p>, op: ShapeOp, inputs: &[Value], path: &Name, place: Place) -> Value {
+        let parts: Vec<Value> = match inputs {
+            [only] => match self.items_of(frame, only) {
+                Some(items) => items.into_iter().map(|item| item.value).collect(),
+                None => return only.clone(),
+            },
+            several => several.to_vec(),
+        };
+        let mut kinds = Vec::new();
+        for part in &parts {
+            let Some(val) = part.single().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
+            match self.evident_key(&val) {
+                Some(key) => kinds.push((key, matches!(val, Val::Key(_)))),
+                None => {
+                    let terms: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+                    return Value::term(self.terms.intern(Term::Apply(path.clone(), terms.into())));
+                }
+            }
+        }
+        let Some((first, scalar)) = kinds.first().copied() else {
+            return self.opaque(format!("{path}(…)"), Some(place));
+        };
+        if scalar && first.kind == KeyKind::Raw || op != ShapeOp::Concatenate && first.kind == KeyKind::Raw {
+            self.buffer_use(frame, BufferOp::Reshape, first, place, short_name(path), false);
+            return self.opaque("<mixed words>", Some(place));
+        }
+        let _ = Order::Known;
+        Value::of(Val::Array(Rc::new(Array {
+            kind: first.kind,
+            derivation: 0,
+            dims: Some(vec![None].into()),
+            elements: Elements::Joined(parts.into()),
+        })))
+    }
+
+    /// `where(condition, a, b)`: one of the two, by the condition.
+    fn select(
+        &mut self,
+        frame: &mut Frame<'p>,
+        inputs: &[Value],
+        condition: Option<Value>,
+        path: &Name,
+        args: &Args,
+        place: Place,
+    ) -> Value {
+        let [a, b] = inputs else { return self.opaque(format!("{path}(…)"), Some(place)) };
+        let keyed = [a, b].iter().any(|value| {
+            value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_) | Val::Array(_)))
+        });
+        if !keyed {
+            let parts: Vec<TermId> = args.positional.iter().map(|arg| arg.value.clone()).collect::<Vec<_>>().iter().map(|v| self.term_of(v)).collect();
+            return Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())));
+        }
+        let _ = frame;
+        let test = match condition {
+            Some(condition) => self.term_of(&condition),
+            None => self.terms.fresh(Symbol::Opaque, "<condition>", Some(place)),
+        };
+        let holds = self.truth_of_term(test);
+        a.join(&mut self.guards, holds, b)
+    }
+
+    /// `zeros_like(key)`: a key made of nothing.
+    pub(super) fn fabricate(&mut self, frame: &mut Frame<'p>, value: &Value, path: &Name, place: Place) -> Value {
+        let value = self.possible(value);
+        self.on_alternatives(&value, |this, val| match this.evident_key(val) {
+            Some(key) => {
+                this.buffer_use(frame, BufferOp::Fabricate, key, place, short_name(path), false);
+                let zero = this.terms.int(0);
+                let zeros = path.ends_with("zeros_like") || path.ends_with("empty_like");
+                let term = if zeros {
+                    this.terms.intern(Term::Seed(zero))
+                } else {
+                    this.terms.fresh(Symbol::Opaque, "<fabricated key>", Some(place))
+                };
+                let derivation = this.derived(frame, place, path, term, None, false);
+                Value::of(Val::Key(Key { term, kind: key.kind, derivation }))
+            }
+            None => {
+                let term = this.term_of_val(val);
+                Value::term(this.terms.intern(Term::Apply(path.clone(), Box::new([term]))))
+            }
+        })
+    }
+
+    /// `int(key)`, `np.asarray(key)`: numbers, where it does not raise.
+    pub(super) fn number_of(
+        &mut self,
+        frame: &mut Frame<'p>,
+        value: &Value,
+        text: &str,
+        path: &Name,
+        place: Place,
+    ) -> Value {
+        let value = self.possible(value);
+        let dtype = matches!(short_name(path).as_str(), "astype" | "view");
+        let array_like = path.contains("array") || path.starts_with("jax.Array.t") || dtype;
+        self.on_alternatives(&value, |this, val| {
+            if let Val::Words(..) = val {
+                return Value::of(val.clone());
+            }
+            let Some(key) = this.evident_key(val) else {
+                let term = this.term_of_val(val);
+                return Value::term(this.terms.intern(Term::Apply(path.clone(), Box::new([term]))));
+            };
+            // A raw key is an array of numbers already: converting it is how it is saved and shown.
+            if array_like && !dtype && key.kind != KeyKind::Typed {
+                return Value::of(Val::Words(key, None));
+            }
+            let op = if dtype { BufferOp::DtypeLogic } else { BufferOp::Number };
+            let raises = key.kind == KeyKind::Typed || !dtype;
+            this.buffer_use(frame, op, key, place, text.to_owned(), raises);
+            let words = this.terms.intern(Term::Words(key.term, None));
+            Value::term(this.terms.intern(Term::Apply(path.clone(), Box::new([words]))))
+        })
+    }
+}

@@ -1,0 +1,348 @@
+//! Negative claims: what is never used, never stored, never asked.
+//!
+//! **Invariant:** these come from the definitions and uses of a whole body, not from the copies of it that ran.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::facts::{Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
+use crate::analysis::log::{Activation, Event};
+use crate::finding::{Confidence, Place};
+use crate::ir::{Argument, Element, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Temp, Variable};
+use crate::models::Effect;
+use crate::text::FileId;
+
+use super::notes::LoggedStore;
+use super::{Interp, Log};
+
+/// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
+pub(super) struct StaleCandidate {
+    class: Option<crate::analysis::domain::value::ClassHandle>,
+    name: Name,
+    fact: StaleState,
+}
+
+/// What becomes of the result of an operation.
+enum Fate {
+    /// Nothing reads it.
+    Ignored,
+    /// It is stored in a variable that nothing reads.
+    Unread(Name),
+    /// These children of it are read.
+    Children(BTreeSet<u32>, Vec<(u32, Name)>),
+    /// It is used as a whole.
+    Used,
+}
+
+impl Interp<'_> {
+    /// `split` and `fold_in` results that go nowhere, and callers' keys that are ignored.
+    pub(super) fn conclude_unused(&mut self, facts: &mut Facts, file: FileId) {
+        let mut seen = BTreeSet::new();
+        for derivation in self.log.derivations.clone() {
+            if derivation.place.file != file || !seen.insert(derivation.place) {
+                continue;
+            }
+            let splits = self
+                .program
+                .models
+                .callable(&derivation.callee)
+                .is_some_and(|callable| matches!(callable.effect, Effect::Split { .. } | Effect::Fold { .. }));
+            if !splits {
+                continue;
+            }
+            let activation = &derivation.activation;
+            let code = self.module(activation.module).function(activation.function);
+            let function = code.qualified.to_string();
+            let callee = derivation.callee.to_string();
+            let discarded = |whole: bool, name: Option<String>| Discarded {
+                place: derivation.place,
+                callee: callee.clone(),
+                whole,
+                name,
+                function: function.clone(),
+            };
+            match self.fate_of(activation.module, code, derivation.place) {
+                Some(Fate::Ignored) => facts.discarded.push(discarded(true, None)),
+                Some(Fate::Unread(name)) => facts.discarded.push(discarded(true, Some(name.to_string()))),
+                Some(Fate::Children(_, unread)) => {
+                    for (_, name) in unread.iter().filter(|(_, name)| !name.starts_with('_')) {
+                        facts.discarded.push(discarded(false, Some(name.to_string())));
+                    }
+                }
+                Some(Fate::Used) | None => {}
+            }
+        }
+        self.conclude_ignored(facts, file);
+    }
+
+    /// Which children of the split at this place are read; `None` where that cannot be told.
+    pub(super) fn children_used(&self, place: Place, activation: &Rc<Activation>) -> Option<BTreeSet<u32>> {
+        let code = self.module(activation.module).function(activation.function);
+        match self.fate_of(activation.module, code, place)? {
+            Fate::Children(used, _) => Some(used),
+            _ => None,
+        }
+    }
+
+    fn fate_of(&self, module: usize, code: &Function, place: Place) -> Option<Fate> {
+        let temp = code.ops.iter().position(|op| op.span == place.span && matches!(op.kind, OpKind::Call(..)))?;
+        let temp = u32::try_from(temp).ok()?;
+        let readers = readers_of(code, temp);
+        match readers.as_slice() {
+            [] => Some(Fate::Ignored),
+            [only] => match &code.ops[*only as usize].kind {
+                OpKind::Store(Variable::Local(slot), _) => {
+                    if self.is_read(module, code, *slot) {
+                        Some(Fate::Used)
+                    } else {
+                        Some(Fate::Unread(code.slots.get(*slot as usize)?.clone()))
+                    }
+                }
+                OpKind::Store(Variable::Global(name), _) if &**name == "_" => {
+                    Some(Fate::Unread(name.clone()))
+                }
+                OpKind::Unpack { star: None, .. } => {
+                    let mut used = BTreeSet::new();
+                    let mut unread = Vec::new();
+                    for part in readers_of(code, *only) {
+                        let OpKind::Project(_, index) = code.ops[part as usize].kind else { continue };
+                        let stores = readers_of(code, part);
+                        let slot = match stores.as_slice() {
+                            [store] => match &code.ops[*store as usize].kind {
+                                OpKind::Store(Variable::Local(slot), _) => Some(*slot),
+                                _ => None,
+                            },
+                            _ => None,
+                        };
+                        match slot {
+                            Some(slot) if !self.is_read(module, code, slot) => {
+                                unread.push((index, code.slots.get(slot as usize)?.clone()));
+                            }
+                            _ => {
+                                used.insert(index);
+                            }
+                        }
+                    }
+                    Some(Fate::Children(used, unread))
+                }
+                OpKind::Item(_, index) => match &code.ops[*index as usize].kind {
+                    OpKind::Constant(crate::ir::Constant::Int(number)) => {
+                        Some(Fate::Children(BTreeSet::from([u32::try_from(*number).ok()?]), Vec::new()))
+                    }
+                    _ => Some(Fate::Used),
+                },
+                _ => Some(Fate::Used),
+            },
+            _ => Some(Fate::Used),
+        }
+    }
+
+    /// Whether any function reads (or deletes) a slot of this one. Variables of a module or class can be read from outside.
+    fn is_read(&self, module: usize, code: &Function, slot: u32) -> bool {
+        if matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
+            return true;
+        }
+        let own = code.ops.iter().any(|op| {
+            matches!(&op.kind, OpKind::Load(Variable::Local(read)) | OpKind::Delete(Variable::Local(read)) if *read == slot)
+        });
+        own || self
+            .module(module)
+            .functions
+            .iter()
+            .filter(|inner| inner.full != code.full && code.full.covers(inner.full))
+            .flat_map(|inner| &inner.ops)
+            .any(|op| matches!(&op.kind, OpKind::Load(Variable::Outer(_, read)) if *read == slot))
+    }
+
+    /// A function that takes a key or seed that it never reads, and draws from a constant one.
+    fn conclude_ignored(&mut self, facts: &mut Facts, file: FileId) {
+        let mut seen = BTreeSet::new();
+        for event in self.log.events.clone() {
+            if !matches!(event.role, Role::Sample | Role::Split) {
+                continue;
+            }
+            let Some(derivation) = self.derivation(event.target.derivation).cloned() else { continue };
+            let Term::Seed(seed) = *self.terms.get(event.target.term) else { continue };
+            if self.terms.as_int(seed).is_none() || derivation.place.file != file {
+                continue;
+            }
+            let activation = &derivation.activation;
+            let code = self.module(activation.module).function(activation.function);
+            if code.kind != FunctionKind::Def || event.activation.id != activation.id || !activation.root {
+                continue;
+            }
+            let ignored = (0u32..).zip(&code.parameters).find(|(slot, parameter)| {
+                names_a_key(&parameter.name)
+                    && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords)
+                    && !self.is_read(activation.module, code, *slot)
+            });
+            let Some((_, parameter)) = ignored else { continue };
+            if !seen.insert(derivation.place) {
+                continue;
+            }
+            facts.ignored.push(IgnoredCaller {
+                place: derivation.place,
+                callee: derivation.callee.to_string(),
+                parameter: parameter.name.to_string(),
+                declared_at: Place { file, span: parameter.span },
+                used: leaf_use(&event),
+                confidence: Confidence::Medium,
+                function: code.qualified.to_string(),
+            });
+        }
+    }
+
+    /// Attributes and globals whose key this function consumes without storing a new one.
+    pub(super) fn stale_candidates(&mut self, id: FunctionId) -> Vec<StaleCandidate> {
+        let file = self.module(self.home).file;
+        let code = self.module(self.home).function(id);
+        if &*code.name == "__init__" || code.name.starts_with("test") {
+            return Vec::new();
+        }
+        let mut candidates = Vec::new();
+        for event in self.log.events.clone() {
+            if !matches!(event.role, Role::Sample | Role::Split) {
+                continue;
+            }
+            let mut outermost = event.activation.clone();
+            let mut place = event.place;
+            while let Some((caller, call)) = outermost.caller.clone() {
+                outermost = caller;
+                place = call;
+            }
+            if outermost.function != id || outermost.module != self.home || place.file != file {
+                continue;
+            }
+            let used = Use { place, ..leaf_use(&event) };
+            if let Some((class, name)) = self.attribute_of_self(event.target.term) {
+                if self.log.stores.iter().any(|store| store.name == name) {
+                    continue;
+                }
+                let fact = self.stale_fact(used, format!("self.{name}"), code);
+                candidates.push(StaleCandidate { class: Some(class), name, fact });
+            } else if let Some((name, _, _)) =
+                self.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
+                && !self.log.global_stores.contains(name)
+            {
+                let name = name.clone();
+                let fact = self.stale_fact(used, name.to_string(), code);
+                candidates.push(StaleCandidate { class: None, name, fact });
+            }
+        }
+        candidates
+    }
+
+    fn stale_fact(&self, used: Use, name: String, code: &Function) -> StaleState {
+        StaleState {
+            used,
+            name,
+            stored_at: None,
+            confidence: Confidence::Medium,
+            function: code.qualified.to_string(),
+        }
+    }
+
+    /// The class and name of an attribute of the instance that a method was called on.
+    fn attribute_of_self(&self, term: TermId) -> Option<(crate::analysis::domain::value::ClassHandle, Name)> {
+        let Term::Attribute(owner, name, 0) = self.terms.get(term) else { return None };
+        let object = self.objects.iter().find(|object| object.symbol == *owner && object.class.is_some())?;
+        self.terms.symbol(*owner).filter(|info| info.symbol == crate::analysis::domain::term::Symbol::Parameter)?;
+        Some((object.class?, name.clone()))
+    }
+
+    /// Those candidates whose attribute is known to be given a key by the class itself.
+    pub(super) fn stale_of(&self, candidates: Vec<StaleCandidate>, stores: &[LoggedStore]) -> Vec<StaleState> {
+        let mut facts = Vec::new();
+        let mut seen = BTreeSet::new();
+        for candidate in candidates {
+            let mut fact = candidate.fact;
+            if let Some(class) = candidate.class {
+                let info = &self.classes[class.0 as usize];
+                if info.frozen {
+                    continue;
+                }
+                let lineage = self.lineage(class);
+                let stored = stores.iter().find(|store| {
+                    store.name == candidate.name && store.is_key && lineage.contains(&store.class)
+                });
+                let Some(stored) = stored else { continue };
+                fact.stored_at = Some(stored.place);
+            }
+            if seen.insert(fact.used.place) {
+                facts.push(fact);
+            }
+        }
+        let _: Option<(&Log, &Value, &Val)> = None;
+        facts
+    }
+}
+
+/// A use told where it happens.
+fn leaf_use(event: &Event) -> Use {
+    Use {
+        place: event.place,
+        leaf: event.place,
+        via: Vec::new(),
+        callee: event.callee.to_string(),
+        role: event.role,
+    }
+}
+
+/// Whether a parameter's name says that it is a key or a seed. Evidence only for a parameter that nothing reads.
+fn names_a_key(name: &str) -> bool {
+    let name = name.trim_start_matches('_');
+    matches!(name, "key" | "rng" | "seed" | "prng" | "rng_key" | "prng_key" | "random_key" | "rngkey" | "keys" | "random_seed")
+        || name.ends_with("_rng")
+        || name.ends_with("_seed")
+        || name.ends_with("_rng_key")
+}
+
+/// Operations that read a temp.
+fn readers_of(code: &Function, temp: Temp) -> Vec<Temp> {
+    (0u32..).zip(&code.ops).filter(|(_, op)| reads(&op.kind, temp)).map(|(index, _)| index).collect()
+}
+
+fn reads(kind: &OpKind, temp: Temp) -> bool {
+    let is = |other: &Temp| *other == temp;
+    let element = |element: &Element| match element {
+        Element::Value(value) | Element::Spread(value) | Element::SpreadMapping(value) => is(value),
+        Element::Pair(key, value) => is(key) || is(value),
+    };
+    let argument = |argument: &Argument| match argument {
+        Argument::Positional(value)
+        | Argument::Spread(value)
+        | Argument::Keyword(_, value)
+        | Argument::SpreadMapping(value) => is(value),
+    };
+    match kind {
+        OpKind::Store(_, value)
+        | OpKind::Attribute(value, _)
+        | OpKind::DeleteAttribute(value, _)
+        | OpKind::Project(value, _)
+        | OpKind::Iterate(value)
+        | OpKind::Next(value)
+        | OpKind::Enter(value)
+        | OpKind::Leave(value)
+        | OpKind::Await(value)
+        | OpKind::Annotate(value, _)
+        | OpKind::Unpack { value, .. }
+        | OpKind::If { test: value, .. }
+        | OpKind::Return(Some(value))
+        | OpKind::Raise(Some(value))
+        | OpKind::Yield { value: Some(value), .. }
+        | OpKind::Loop { test: Some(value), .. } => is(value),
+        OpKind::StoreAttribute(object, _, value) | OpKind::Item(object, value) | OpKind::DeleteItem(object, value) => {
+            is(object) || is(value)
+        }
+        OpKind::StoreItem(object, index, value) => is(object) || is(index) || is(value),
+        OpKind::Build(_, elements) => elements.iter().any(element),
+        OpKind::Append(container, value) => is(container) || element(value),
+        OpKind::Operate(_, operands, _) => operands.iter().flatten().any(is),
+        OpKind::Call(callee, arguments) => is(callee) || arguments.iter().any(argument),
+        OpKind::Function(_, defaults) => defaults.iter().any(|(_, value)| is(value)),
+        OpKind::Class(_, arguments) => arguments.iter().any(argument),
+        _ => false,
+    }
+}

@@ -1,0 +1,125 @@
+//! Effect comments, and the `def` that each belongs to.
+//!
+//! **Invariant:** a comment belongs to a `def` if it stands within the header, on the row of a one-line `def`, or in the
+//! block of comments directly above; a comment that is malformed belongs to none (the suppressions report it).
+
+use crate::ir::{DeclaredEffect, EffectWord};
+use crate::python::Comment;
+use crate::suppress::{self, Directive, Effect};
+use crate::text::{LineIndex, Span};
+
+/// The effect comments of one file.
+pub(super) struct Effects {
+    lines: Option<LineIndex>,
+    declared: Vec<Declared>,
+}
+
+struct Declared {
+    offset: u32,
+    row: u32,
+    own_line: bool,
+    effects: Vec<DeclaredEffect>,
+}
+
+impl Effects {
+    pub(super) fn of(text: &str, comments: &[Comment]) -> Self {
+        let mut lines = None;
+        let mut declared = Vec::new();
+        for comment in comments {
+            if !names_us(text, *comment) {
+                continue;
+            }
+            let effects = declared_by(comment_text(text, *comment));
+            if !effects.is_empty() {
+                let row = lines.get_or_insert_with(|| LineIndex::new(text)).row(comment.span.start);
+                declared.push(Declared { offset: comment.span.start, row, own_line: comment.own_line, effects });
+            }
+        }
+        Self { lines, declared }
+    }
+
+    /// The effects declared on the `def` with this header.
+    pub(super) fn on(&self, header: Span) -> Vec<DeclaredEffect> {
+        let Some(lines) = &self.lines else { return Vec::new() };
+        let first = lines.row(header.start);
+        let mut found = Vec::new();
+        let mut above = first;
+        for declared in self.declared.iter().rev().filter(|declared| declared.own_line) {
+            if declared.row + 1 == above {
+                above = declared.row;
+                found.extend(declared.effects.iter().cloned());
+            }
+        }
+        for declared in &self.declared {
+            if header.contains(declared.offset) || (!declared.own_line && declared.row == first) {
+                found.extend(declared.effects.iter().cloned());
+            }
+        }
+        found
+    }
+}
+
+/// Whether a comment names keylint at all.
+pub(super) fn names_us(text: &str, comment: Comment) -> bool {
+    let text = comment_text(text, comment).as_bytes();
+    text.windows(7).any(|word| word.eq_ignore_ascii_case(b"keylint"))
+}
+
+fn comment_text(text: &str, comment: Comment) -> &str {
+    text.get(comment.span.start as usize..comment.span.end as usize).unwrap_or_default()
+}
+
+fn declared_by(comment: &str) -> Vec<DeclaredEffect> {
+    let mut effects = Vec::new();
+    for directive in suppress::parse(comment).0 {
+        if let Directive::Effect { effect, parameters } = directive {
+            let effect = match effect {
+                Effect::Consumes => EffectWord::Consumes,
+                Effect::Derives => EffectWord::Derives,
+                Effect::Observes => EffectWord::Observes,
+            };
+            effects.extend(parameters.into_iter().map(|name| DeclaredEffect { effect, parameter: name.into() }));
+        }
+    }
+    effects
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir;
+    use crate::python::{SourceKind, parse};
+    use crate::text::FileId;
+
+    fn declared(text: &str) -> Vec<String> {
+        let parsed = parse(text, SourceKind::Py);
+        let effects = Effects::of(text, &parsed.comments);
+        let module = ir::lower(FileId(0), &parsed.module, &|header| effects.on(header));
+        let functions = module.functions.iter().filter(|function| !function.effects.is_empty());
+        functions
+            .map(|function| {
+                let names: Vec<&str> = function.effects.iter().map(|effect| &*effect.parameter).collect();
+                format!("{} {}", function.name, names.join(" "))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn comments_find_their_def() {
+        let text = "\
+# keylint: consumes(far)
+
+# keylint: consumes(a)
+# keylint: observes(b)
+def f(a, b):
+    pass  # keylint: derives(a)
+def g(
+    key,  # keylint: derives(key)
+): pass
+def h(k): pass  # KEYLINT: consumes(k)
+def plain(k):
+    pass
+";
+        assert_eq!(declared(text), ["f b a", "g key", "h k"]);
+    }
+}

@@ -1,0 +1,170 @@
+//! Facts as sentences, for `keylint why`.
+//!
+//! **Invariant:** every kind of fact has a sentence, and every place that a fact names leads to it.
+
+use std::fmt::Write;
+
+use crate::analysis::facts::{Facts, Origin, Role, Use};
+use crate::finding::Place;
+use crate::text::{FileId, LineIndex};
+
+use super::FileTable;
+
+// Writing to a string cannot fail, so that the results of `write!` below say nothing.
+
+/// One sentence about some places, the first of which it is mostly about.
+pub(super) struct Remark {
+    places: Vec<Place>,
+    text: String,
+}
+
+impl Remark {
+    /// Whether one of its places starts on a row of a file.
+    pub(super) fn touches(&self, file: FileId, row: u32, lines: &LineIndex) -> bool {
+        self.places.iter().any(|place| place.file == file && lines.row(place.span.start) == row)
+    }
+
+    /// The sentence behind its place.
+    pub(super) fn worded(&self, files: &FileTable) -> String {
+        let place = |place: &Place| {
+            let text = files.text(place.file);
+            let at = LineIndex::new(text).line_column(text, place.span.start);
+            format!("{}:{}:{}", files.path(place.file).display(), at.row, at.column)
+        };
+        let mut worded = self.places.first().map_or_else(String::new, |first| format!("{}: ", place(first)));
+        worded.push_str(&self.text);
+        let further: Vec<String> = self.places.iter().skip(1).map(place).collect();
+        if !further.is_empty() {
+            let _ = write!(worded, " [see {}]", further.join(", "));
+        }
+        worded
+    }
+}
+
+/// All that facts say, in sentences, sorted by place.
+pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
+    let mut all = Vec::new();
+    collisions(facts, &mut all);
+    shared(facts, &mut all);
+    state(facts, &mut all);
+    for buffer in &facts.buffers {
+        let effect = if buffer.raises { "raises" } else { "takes the key for numbers" };
+        let kind = format!("{:?}", buffer.kind).to_lowercase();
+        let text = format!("`{}` {effect}: the key {} is of {kind} kind", buffer.text, key(&buffer.derivation));
+        all.push(remark(buffer.place, &[], buffer.origin.as_ref(), text));
+    }
+    for discarded in &facts.discarded {
+        let what = if discarded.whole { "the whole result" } else { "a child" };
+        let name = discarded.name.as_ref().map(|name| format!(", `{name}`,")).unwrap_or_default();
+        let text = format!("{what}{name} of `{}` is never used", discarded.callee);
+        all.push(remark(discarded.place, &[], None, text));
+    }
+    for reference in &facts.references {
+        let text = format!("`{}` means `{}`", reference.written, reference.path);
+        all.push(remark(reference.place, &[], None, text));
+    }
+    for exhausted in &facts.exhausted {
+        let text = format!("precision was given up here: the budget of {} was spent", exhausted.budget);
+        all.push(remark(exhausted.place, &[], None, text));
+    }
+    all.sort_by(|a, b| (a.places.first(), &a.text).cmp(&(b.places.first(), &b.text)));
+    all.dedup_by(|a, b| (&a.places, &a.text) == (&b.places, &b.text));
+    all
+}
+
+fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
+    for collision in &facts.collisions {
+        let name = collision.name.as_ref().map(|name| format!("`{name}`, ")).unwrap_or_default();
+        let verb = role(collision.second.role);
+        let mut text =
+            format!("the key {name}{} is {verb} by `{}`", key(&collision.derivation), collision.second.callee);
+        if collision.repeated_by.is_some() {
+            text.push_str(", in every iteration alike");
+        } else {
+            let first = role(collision.first.role);
+            let _ = write!(text, ", and an equal key was {first} by `{}` before", collision.first.callee);
+        }
+        if collision.harmless {
+            text.push_str("; what follows from it is provably disjoint or only a fallback");
+        }
+        let _ = write!(text, " ({} confidence)", collision.confidence);
+        let derived = collision.derived_at.iter().flat_map(|(first, second)| [*first, *second]);
+        let places: Vec<Place> = [collision.second.leaf, collision.first.place, collision.first.leaf]
+            .into_iter()
+            .chain(derived)
+            .chain(collision.repeated_by)
+            .collect();
+        all.push(remark(collision.second.place, &places, collision.origin.as_ref(), text));
+    }
+}
+
+/// Keys that serve several lanes, or several calls.
+fn shared(facts: &Facts, all: &mut Vec<Remark>) {
+    for broadcast in &facts.broadcasts {
+        let (key, callee) = (key(&broadcast.derivation), &broadcast.used.callee);
+        let text = format!("all lanes draw from one key {key} by `{callee}` ({} confidence)", broadcast.confidence);
+        let places = [broadcast.used.leaf, broadcast.mapped_at];
+        all.push(remark(broadcast.used.place, &places, broadcast.origin.as_ref(), text));
+    }
+    for captured in &facts.captured {
+        let (name, callee) = (&captured.name, &captured.callee);
+        let text =
+            format!("`{callee}` consumes the captured key `{name}` at every call ({} confidence)", captured.confidence);
+        let places = [captured.used.leaf, captured.defined_at];
+        all.push(remark(captured.used.place, &places, captured.origin.as_ref(), text));
+    }
+    for ignored in &facts.ignored {
+        let (callee, parameter) = (&ignored.callee, &ignored.parameter);
+        let text = format!("`{callee}` makes a constant key, and the parameter `{parameter}` is ignored");
+        all.push(remark(ignored.place, &[ignored.declared_at, ignored.used.place, ignored.used.leaf], None, text));
+    }
+}
+
+/// Consumed keys that live on.
+fn state(facts: &Facts, all: &mut Vec<Remark>) {
+    for stale in &facts.stale {
+        let text = format!(
+            "`{}` is {} and no new key is stored ({} confidence)",
+            stale.name,
+            by(&stale.used),
+            stale.confidence
+        );
+        let places: Vec<Place> = [stale.used.leaf].into_iter().chain(stale.stored_at).collect();
+        all.push(remark(stale.used.place, &places, None, text));
+    }
+    for carried in &facts.carried {
+        let kind = format!("{:?}", carried.kind).to_lowercase();
+        let text = format!("the key {} is {kind} after it was {}", key(&carried.derivation), by(&carried.used));
+        all.push(remark(carried.place, &[carried.used.place, carried.used.leaf], None, text));
+    }
+}
+
+fn remark(place: Place, further: &[Place], origin: Option<&Origin>, mut text: String) -> Remark {
+    let mut places = vec![place];
+    for further in further.iter().copied().chain(origin.map(|origin| origin.place)) {
+        if !places.contains(&further) {
+            places.push(further);
+        }
+    }
+    if let Some(origin) = origin {
+        let _ = write!(text, "; it comes from: {}", origin.text);
+    }
+    Remark { places, text }
+}
+
+fn by(used: &Use) -> String {
+    format!("{} by `{}`", role(used.role), used.callee)
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Sample | Role::Library | Role::Protocol => "consumed",
+        Role::Split => "split",
+        Role::Fold => "folded",
+        Role::Unresolved => "perhaps consumed",
+    }
+}
+
+fn key(derivation: &str) -> String {
+    if derivation.is_empty() { "of unknown derivation".to_owned() } else { format!("`{derivation}`") }
+}

@@ -1,0 +1,150 @@
+//! Fingerprints: names of findings that outlive moved lines.
+//!
+//! A fingerprint is FNV-1a (64 bits) over the file's path below its project, the rule's code, the qualified name of the
+//! function, the statement without comments and needless white space, and the ordinal among findings that are equal in all of
+//! these. Scripts and baselines store fingerprints, so neither the algorithm nor its input may change.
+//!
+//! **Invariant:** nothing that depends on a row, a column, other files or other rules goes into a fingerprint.
+
+use rustc_hash::FxHashMap;
+
+use crate::finding::Finding;
+use crate::python::{Comment, StatementSpan};
+use crate::text::Span;
+
+const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
+/// No more of a statement than this goes into a fingerprint.
+const LONGEST: usize = 2_000;
+
+/// The file whose findings are named.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    /// The path relative to the project, with forward slashes.
+    pub(super) path: &'a str,
+    pub(super) text: &'a str,
+    pub(super) comments: &'a [Comment],
+    pub(super) statements: &'a [StatementSpan],
+}
+
+/// Names the findings, which are those of one file and in source order.
+pub(super) fn name_all(subject: Subject<'_>, findings: &mut [Finding]) {
+    let mut seen: FxHashMap<u64, u64> = FxHashMap::default();
+    for finding in findings.iter_mut().filter(|finding| finding.fingerprint.is_empty()) {
+        let statement = subject.statement(finding.primary.span);
+        let parts = [subject.path, finding.code, &finding.function, &statement];
+        let common = parts.iter().fold(OFFSET_BASIS, |hash, part| fold(fold(hash, part.as_bytes()), &[0xff]));
+        let ordinal = seen.entry(common).or_default();
+        finding.fingerprint = format!("{:016x}", fold(common, &ordinal.to_le_bytes()));
+        *ordinal += 1;
+    }
+}
+
+fn fold(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME))
+}
+
+impl<'a> Subject<'a> {
+    /// The statement around a place, or the header of a compound one; outside of any, the place's own text.
+    fn statement(self, primary: Span) -> String {
+        let holds = |span: Span| span.start <= primary.start && (primary.start < span.end || span == primary);
+        let before = self.statements.partition_point(|statement| statement.full.start <= primary.start);
+        let around = self.statements.get(..before).unwrap_or_default().iter().rev();
+        match around.map(|statement| statement.header).find(|header| holds(*header)) {
+            Some(header) => compact(&self.code(header)),
+            None => compact(self.slice(primary.start, primary.end)),
+        }
+    }
+
+    /// The text of a span without its comments.
+    fn code(self, span: Span) -> String {
+        let mut code = String::new();
+        let mut at = span.start;
+        let first = self.comments.partition_point(|comment| comment.span.start < span.start);
+        let inner = self.comments.get(first..).unwrap_or_default().iter().map(|comment| comment.span);
+        for comment in inner.take_while(|comment| comment.start < span.end) {
+            code.push_str(self.slice(at, comment.start));
+            at = comment.end;
+        }
+        code.push_str(self.slice(at, span.end));
+        code
+    }
+
+    fn slice(self, start: u32, end: u32) -> &'a str {
+        self.text.get(start as usize..end as usize).unwrap_or_default()
+    }
+}
+
+/// White space kept only where it parts two words.
+fn compact(code: &str) -> String {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let mut compact = String::with_capacity(code.len().min(LONGEST));
+    for word in code.split(|character: char| character.is_whitespace() || character == '\\') {
+        let joins = compact.chars().next_back().is_some_and(is_word) && word.chars().next().is_some_and(is_word);
+        if joins {
+            compact.push(' ');
+        }
+        compact.push_str(word);
+        if compact.len() > LONGEST {
+            break;
+        }
+    }
+    compact
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::{Confidence, Level, Place};
+    use crate::python::{SourceKind, parse, statement_spans};
+    use crate::text::FileId;
+
+    /// Fingerprints of a finding at each `f(`.
+    fn fingerprints(path: &str, text: &str) -> Vec<String> {
+        let parsed = parse(text, SourceKind::Py);
+        let statements = statement_spans(&parsed.module, text);
+        let at = |at: usize| u32::try_from(at).unwrap();
+        let mut findings: Vec<Finding> = text
+            .match_indices("f(")
+            .map(|(start, _)| Finding {
+                code: "KEY101",
+                name: "key-reused",
+                level: Level::Error,
+                confidence: Confidence::High,
+                message: String::new(),
+                label: String::new(),
+                primary: Place { file: FileId(0), span: Span::new(at(start), at(start + 1)) },
+                related: Vec::new(),
+                flow: Vec::new(),
+                help: None,
+                function: "g".to_owned(),
+                fingerprint: String::new(),
+            })
+            .collect();
+        name_all(Subject { path, text, comments: &parsed.comments, statements: &statements }, &mut findings);
+        findings.into_iter().map(|finding| finding.fingerprint).collect()
+    }
+
+    #[test]
+    fn fingerprints_are_stable() {
+        // A stored baseline depends on this very number.
+        assert_eq!(fingerprints("a/b.py", "x = f(key)\n"), ["bc045cc29e8610c7"]);
+    }
+
+    #[test]
+    fn layout_and_comments_do_not_count() {
+        let plain = fingerprints("a.py", "x = f(key, n)\n");
+        assert_eq!(plain, fingerprints("a.py", "\n# more\n\nx=f( key,  # the key\n  n)  # end\n"));
+        assert_eq!(plain, fingerprints("a.py", "if p:\n    x = f(key, \\\n n)\n"));
+        assert_ne!(plain, fingerprints("a.py", "x = f(k, ey, n)\n"));
+        assert_ne!(plain, fingerprints("b.py", "x = f(key, n)\n"));
+    }
+
+    #[test]
+    fn equal_findings_are_numbered() {
+        let twice = fingerprints("a.py", "x = f(k)\ny = 1\nx = f(k)\n");
+        assert_ne!(twice[0], twice[1]);
+        assert_eq!(twice[..1], fingerprints("a.py", "x = f(k)\n"));
+    }
+}

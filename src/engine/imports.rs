@@ -1,0 +1,103 @@
+//! The imports of a module, wherever they stand in it.
+//!
+//! **Invariant:** every import statement of the tree is seen, in conditions and functions too; none is resolved here.
+
+use crate::python::ast::{self, ExceptHandler, Stmt};
+
+/// One imported name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Import {
+    /// Number of leading dots.
+    pub(super) level: u32,
+    /// The dotted path; `None` for `from . import x`.
+    pub(super) module: Option<String>,
+    /// The name taken from it.
+    pub(super) name: Option<String>,
+}
+
+/// The imports of a module, sorted, each once.
+pub(super) fn imports(module: &ast::ModModule) -> Vec<Import> {
+    let mut found = Vec::new();
+    let mut bodies: Vec<&[Stmt]> = vec![&module.body];
+    while let Some(body) = bodies.pop() {
+        for statement in body {
+            match statement {
+                Stmt::Import(import) => {
+                    for alias in &import.names {
+                        let path = alias.name.as_str();
+                        // `import a.b` runs `a` and binds it.
+                        let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+                        found.extend(ends.map(|end| Import {
+                            level: 0,
+                            module: Some(path[..end].to_owned()),
+                            name: None,
+                        }));
+                    }
+                }
+                Stmt::ImportFrom(import) => {
+                    for alias in &import.names {
+                        let name = Some(alias.name.as_str()).filter(|name| *name != "*").map(str::to_owned);
+                        let module = import.module.as_ref().map(|module| module.as_str().to_owned());
+                        found.push(Import { level: import.level, module, name });
+                    }
+                }
+                other => bodies.extend(nested(other)),
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The bodies of a compound statement.
+fn nested(statement: &Stmt) -> Vec<&[Stmt]> {
+    match statement {
+        Stmt::FunctionDef(def) => vec![&def.body],
+        Stmt::ClassDef(class) => vec![&class.body],
+        Stmt::For(each) => vec![&each.body, &each.orelse],
+        Stmt::While(repeat) => vec![&repeat.body, &repeat.orelse],
+        Stmt::With(with) => vec![&with.body],
+        Stmt::If(branch) => {
+            let clauses = branch.elif_else_clauses.iter().map(|clause| &*clause.body);
+            std::iter::once(&*branch.body).chain(clauses).collect()
+        }
+        Stmt::Match(choice) => choice.cases.iter().map(|case| &*case.body).collect(),
+        Stmt::Try(guarded) => {
+            let handlers = guarded.handlers.iter().map(|ExceptHandler::ExceptHandler(handler)| &*handler.body);
+            handlers.chain([&*guarded.body, &*guarded.orelse, &*guarded.finalbody]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::python::{SourceKind, parse};
+
+    #[test]
+    fn imports_are_found_wherever_they_stand() {
+        let text = "\
+import a.b as c
+try:
+    from . import x
+except ImportError:
+    from ..y import *
+def f():
+    if p: pass
+    else: from z import w, v
+    with o:
+        match m:
+            case 1: import a
+";
+        let found: Vec<String> = imports(&parse(text, SourceKind::Py).module)
+            .into_iter()
+            .map(|import| {
+                let dots = ".".repeat(import.level as usize);
+                format!("{dots}{} {}", import.module.unwrap_or_default(), import.name.unwrap_or_default())
+            })
+            .collect();
+        assert_eq!(found, ["a ", "a.b ", "z v", "z w", ". x", "..y "]);
+    }
+}

@@ -1,0 +1,82 @@
+//! Windows into the analysis of one file, for developers and users.
+//!
+//! **Invariant:** what is shown is what a run would use: the same files, settings and steps.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::contain::contained;
+use super::effects::Effects;
+use super::explain::remarks;
+use super::project::group;
+use super::run::{Counter, Learned, learn, on_workers};
+use super::{FileTable, Job};
+use crate::analysis::facts::Facts;
+use crate::ir;
+use crate::python::{self, SourceKind};
+use crate::source::{self, Files};
+use crate::text::{FileId, LineIndex};
+
+/// The operations that a file is lowered to; otherwise why there are none.
+pub fn ir(files: &dyn Files, path: &Path) -> Result<String, String> {
+    let display = path.display().to_string();
+    let source = source::read(files, path, &display).map_err(|problem| format!("{display}: {}", problem.message))?;
+    on_workers(1, || {
+        contained(|| {
+            let parsed = python::parse(&source.text, SourceKind::of_path(&display));
+            let effects = Effects::of(&source.text, &parsed.comments);
+            ir::lower(FileId(0), &parsed.module, &|header| effects.on(header)).to_string()
+        })
+    })?
+}
+
+/// What the interpreter learned of the one file of the job; otherwise why nothing is known.
+pub fn facts(job: &Job<'_>) -> Result<String, String> {
+    learned(job, |facts, _, _| format!("{facts:#?}\n"))
+}
+
+/// What is believed of the keys on a 1-based row of the one file of the job; otherwise why nothing can be said.
+pub fn why(job: &Job<'_>, row: usize) -> Result<String, String> {
+    learned(job, |facts, files, file| {
+        let lines = LineIndex::new(files.text(file));
+        let row = u32::try_from(row).unwrap_or(u32::MAX);
+        let mut answer = String::new();
+        for remark in remarks(facts).iter().filter(|remark| remark.touches(file, row, &lines)) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(answer, "{}", remark.worded(files));
+        }
+        if answer.is_empty() {
+            let path = files.path(file).display();
+            let _ = writeln!(answer, "nothing is known of keys on row {row} of `{path}`");
+        }
+        answer
+    })
+}
+
+/// Loads the project of the one file of the job, and hands its facts and its identity to `show`.
+fn learned(job: &Job<'_>, show: impl Fn(&Facts, &FileTable, FileId) -> String + Sync) -> Result<String, String> {
+    on_workers(job.threads, || {
+        let (mut files, projects) = group(job);
+        let progress = Counter::new(job);
+        let found = projects.iter().find(|project| project.members.iter().any(|member| member.is_reported));
+        let project = found.ok_or_else(|| "no file was given".to_owned())?;
+        let Learned { loaded, facts, positions } = learn(job, project, &progress);
+        for (member, file) in project.members.iter().zip(&loaded) {
+            let Some(file) = file else { continue };
+            let path = &member.display;
+            if let Some(message) = file.unreadable.as_ref().filter(|_| member.is_reported) {
+                return Err(format!("{path}: {message}"));
+            }
+            if let Some(message) = file.broke.as_ref().filter(|_| member.is_reported) {
+                return Err(format!("keylint failed on `{path}`: {message}"));
+            }
+            if let Ok(source) = source::read(job.files, &member.path, path) {
+                files.set_text(member.file, source.text);
+            }
+        }
+        match (facts.first(), positions.first().and_then(|position| project.members.get(*position))) {
+            (Some(facts), Some(member)) => Ok(show(facts, &files, member.file)),
+            _ => Err("the file names no library that handles keys, and imports no module that does".to_owned()),
+        }
+    })?
+}

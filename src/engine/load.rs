@@ -1,0 +1,123 @@
+//! One file from bytes to what the later steps need of it.
+//!
+//! **Invariant:** syntax tree and text are dropped before [`load`] returns; what is kept is spans, operations and names.
+
+use std::hash::Hasher;
+
+use rustc_hash::FxHasher;
+
+use super::contain::contained;
+use super::effects::{Effects, names_us};
+use super::imports::imports;
+use super::project::Project;
+use crate::ir;
+use crate::python::{self, Comment, SourceKind, StatementSpan, SyntaxProblem, mentions};
+use crate::source::{self, Files};
+
+/// Words of which a file that handles keys under a library's cover has at least one.
+const KEY_WORDS: &[&str] = &["key", "rng", "seed", "Key", "RNG"];
+
+/// Modelled libraries that say nothing about keys by being imported.
+const GENERAL_LIBRARIES: &[&str] = &["numpy", "python"];
+
+/// What is wanted of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Want {
+    /// Its operations, if it names a library that handles keys.
+    IfRelevant,
+    /// Its operations.
+    Lowered,
+}
+
+/// What became of a file.
+pub(super) struct Loaded {
+    /// What stands in the way of its text.
+    pub(super) unreadable: Option<String>,
+    /// The message of a panic of our own.
+    pub(super) broke: Option<String>,
+    pub(super) problems: Vec<SyntaxProblem>,
+    /// Positions of the project's files that it imports.
+    pub(super) targets: Vec<usize>,
+    /// Whether it names a library that handles keys.
+    pub(super) names_library: bool,
+    /// Whether it has a word that a handler of keys would have.
+    pub(super) names_keys: bool,
+    pub(super) module: Option<ir::Module>,
+    pub(super) kept: Option<Kept>,
+    /// Whether a comment names us, so that it may be wrong or unused.
+    pub(super) has_comments_for_us: bool,
+    /// Tells two texts apart.
+    pub(super) stamp: u64,
+}
+
+/// What comments and fingerprints need.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) comments: Vec<Comment>,
+    pub(super) statements: Vec<StatementSpan>,
+}
+
+/// The words by which a file names a library that handles keys.
+pub(super) fn library_words<'a>(project: &'a Project<'_>) -> Vec<&'a str> {
+    let libraries = project.models.libraries().iter().map(|library| library.name.as_str());
+    let mut words: Vec<&str> = libraries.filter(|name| !GENERAL_LIBRARIES.contains(name)).collect();
+    words.extend(project.settings.roots.iter().map(String::as_str));
+    words.sort_unstable();
+    words.dedup();
+    // A word within another finds both.
+    let all = words.clone();
+    words.retain(|word| !all.iter().any(|other| other != word && word.contains(other)));
+    words
+}
+
+/// Reads, decodes and parses a file, and lowers it if that is wanted.
+pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, words: &[&str], want: Want) -> Loaded {
+    let mut loaded = Loaded {
+        unreadable: None,
+        broke: None,
+        problems: Vec::new(),
+        targets: Vec::new(),
+        names_library: false,
+        names_keys: false,
+        module: None,
+        kept: None,
+        has_comments_for_us: false,
+        stamp: 0,
+    };
+    let Some(member) = project.members.get(position) else { return loaded };
+    let text = match source::read(files, &member.path, &member.display) {
+        Ok(source) => source.text,
+        Err(problem) => {
+            loaded.unreadable = Some(problem.message);
+            return loaded;
+        }
+    };
+    loaded.stamp = stamp(&text);
+    loaded.names_library = mentions(text.as_bytes(), words);
+    loaded.names_keys = loaded.names_library || mentions(text.as_bytes(), KEY_WORDS);
+    let parsed = contained(|| {
+        let python::Parsed { module, problems, comments } = python::parse(&text, SourceKind::of_path(&member.display));
+        let is_wanted = want == Want::Lowered || loaded.names_library;
+        let has_comments_for_us = comments.iter().any(|comment| names_us(&text, *comment));
+        let kept = (is_wanted || has_comments_for_us || !problems.is_empty())
+            .then(|| Kept { statements: python::statement_spans(&module, &text), comments: comments.clone() });
+        let lowered = is_wanted.then(|| {
+            let effects = Effects::of(&text, &comments);
+            ir::lower(member.file, &module, &|header| effects.on(header))
+        });
+        (problems, project.targets(position, &imports(&module)), has_comments_for_us, kept, lowered)
+    });
+    match parsed {
+        Ok((problems, targets, has_comments_for_us, kept, module)) => {
+            Loaded { problems, targets, module, kept, has_comments_for_us, ..loaded }
+        }
+        Err(message) => Loaded { broke: Some(message), ..loaded },
+    }
+}
+
+/// Tells two texts apart.
+pub(super) fn stamp(text: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}

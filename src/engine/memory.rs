@@ -1,0 +1,83 @@
+//! Checking texts that lie in no file: for tests of rules and examples.
+//!
+//! **Invariant:** settings are the defaults and nothing but the texts given is read, so that the same texts give the same
+//! findings on any machine.
+
+use std::path::{Path, PathBuf};
+
+use super::{Input, Job, Outcome, check, known_rules};
+use crate::analysis;
+use crate::config::{CommandLine, Resolver};
+use crate::finding::Finding;
+use crate::models::Models;
+use crate::source::MemoryFiles;
+use crate::text::LineIndex;
+
+/// The folder that the texts are taken to lie in.
+const FOLDER: &str = "/";
+
+/// A finding, whether it is shown, and where it starts.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The finding.
+    pub finding: Finding,
+    /// Whether the default settings show it.
+    pub shown: bool,
+    /// Row of the primary location, from 1.
+    pub row: usize,
+    /// Column of the primary location in characters, from 1.
+    pub column: usize,
+}
+
+/// The findings in one text, under a path that need not exist.
+pub fn check_text(path: &str, text: &str) -> Vec<Checked> {
+    check_texts(&[(path, text)])
+}
+
+/// The findings in texts that make up one project, by path and text. The position of a text is its file's identity in the
+/// findings, which are sorted by file, place and code.
+pub fn check_texts(texts: &[(&str, &str)]) -> Vec<Checked> {
+    let outcome = outcome(texts);
+    let mut checked: Vec<Checked> = outcome
+        .findings
+        .into_iter()
+        .map(|reported| {
+            let primary = reported.finding.primary;
+            let text = outcome.files.text(primary.file);
+            let at = LineIndex::new(text).line_column(text, primary.span.start);
+            Checked {
+                finding: reported.finding,
+                shown: reported.shown,
+                row: at.row as usize,
+                column: at.column as usize,
+            }
+        })
+        .collect();
+    checked.sort_by_key(|checked| (checked.finding.primary.file, checked.row, checked.column, checked.finding.code));
+    checked
+}
+
+fn outcome(texts: &[(&str, &str)]) -> Outcome {
+    let folder = Path::new(FOLDER);
+    let files: MemoryFiles = texts.iter().map(|(path, text)| (PathBuf::from(*path), *text)).collect();
+    let inputs: Vec<Input> =
+        texts.iter().map(|(path, _)| Input { path: PathBuf::from(*path), display: (*path).to_owned() }).collect();
+    let rules = known_rules();
+    let isolated = CommandLine { isolated: true, ..CommandLine::default() };
+    let settings = Resolver::new(folder, rules.clone(), isolated).and_then(|resolver| resolver.for_directory(folder));
+    // Nothing was configured, so nothing can be wrong with the configuration.
+    let Ok(settings) = settings else { return Outcome { failed: true, ..Outcome::default() } };
+    check(&Job {
+        files: &files,
+        cwd: folder,
+        inputs: &inputs,
+        problems: &[],
+        rules: &rules,
+        settings: &|_| settings.clone(),
+        models: &|_| Models::builtin(),
+        survey: &|_| Vec::new(),
+        progress: &|_, _| {},
+        threads: 1,
+        analyse: &analysis::analyse,
+    })
+}

@@ -1,0 +1,55 @@
+//! What a run comes to, as plain data.
+//!
+//! **Invariant:** findings are complete: those that are not shown are there too, marked. They are sorted by file, place and
+//! code.
+
+use crate::analysis::facts::Exhausted;
+use crate::config::{HiddenCounts, Settings, Shown};
+use crate::finding::Finding;
+use crate::text::FileId;
+
+use super::FileTable;
+
+/// The result of checking a set of files.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The files that findings speak of.
+    pub files: FileTable,
+    /// All findings, at the levels that the settings give them.
+    pub findings: Vec<Reported>,
+    /// How many are not shown, by the option that would show them.
+    pub hidden: HiddenCounts,
+    /// How many files were checked.
+    pub checked: usize,
+    /// Whether the run itself failed: a file could not be read, or a rule broke down.
+    pub failed: bool,
+    /// Where the interpreter gave up on precision.
+    pub exhausted: Vec<Exhausted>,
+}
+
+/// A finding, and whether the settings let it be shown.
+#[derive(Debug)]
+pub struct Reported {
+    /// The finding.
+    pub finding: Finding,
+    /// Whether it is shown.
+    pub shown: bool,
+}
+
+impl Outcome {
+    /// Adds the findings of one file at the levels that its settings give them; those not selected are left out.
+    pub(super) fn judge(&mut self, findings: Vec<Finding>, settings: &Settings, file: FileId) {
+        if findings.is_empty() {
+            return;
+        }
+        let settings = settings.for_file(self.files.path(file));
+        for mut finding in findings {
+            let judgement = settings.judge(&finding);
+            self.hidden.add(&finding, judgement);
+            finding.level = judgement.level;
+            if judgement.shown != Shown::Unselected {
+                self.findings.push(Reported { finding, shown: judgement.shown == Shown::Yes });
+            }
+        }
+    }
+}

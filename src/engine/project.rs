@@ -1,0 +1,176 @@
+//! Files grouped by project, and how imports resolve within one.
+//!
+//! **Invariant:** a file given belongs to exactly one project as something to report on; the grouping and the order of
+//! files follow from paths alone.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::imports::Import;
+use super::{FileTable, Job};
+use crate::analysis::Resolver;
+use crate::config::Settings;
+use crate::models::Models;
+use crate::python::{ModuleGraph, Resolution};
+use crate::text::FileId;
+
+/// What marks the root of a project where no configuration lies above a file.
+const MARKS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
+
+/// One project.
+pub(super) struct Project<'a> {
+    /// The absolute root.
+    pub(super) root: PathBuf,
+    pub(super) settings: Arc<Settings>,
+    pub(super) models: &'a Models,
+    /// All files known; a position here is an identity in `graph`.
+    pub(super) members: Vec<Member>,
+    graph: ModuleGraph,
+    positions: FxHashMap<FileId, usize>,
+}
+
+/// One file of a project.
+pub(super) struct Member {
+    pub(super) file: FileId,
+    /// Where it is.
+    pub(super) path: PathBuf,
+    /// The path as given.
+    pub(super) display: String,
+    /// Whether its findings are reported by this project.
+    pub(super) is_reported: bool,
+}
+
+/// The projects of the files given, by root, and the table of all files, those given first.
+pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
+    let mut table = FileTable::default();
+    let mut known: BTreeMap<PathBuf, (FileId, usize)> = BTreeMap::new();
+    let mut roots: BTreeMap<PathBuf, (Arc<Settings>, Vec<usize>)> = BTreeMap::new();
+    for (index, input) in job.inputs.iter().enumerate() {
+        let file = table.add(PathBuf::from(&input.display), String::new());
+        let full = plain(&job.cwd.join(&input.path));
+        let settings = (job.settings)(&input.path);
+        let root = root_of(job, &full, &settings);
+        known.entry(full).or_insert((file, index));
+        roots.entry(root).or_insert_with(|| (settings, Vec::new())).1.push(index);
+    }
+    let mut projects = Vec::with_capacity(roots.len());
+    for (root, (settings, inputs)) in roots {
+        let mut members: BTreeMap<PathBuf, Member> = BTreeMap::new();
+        let mut given = vec![false; job.inputs.len()];
+        for index in inputs {
+            given[index] = true;
+        }
+        // Files given for a project further down can be imported all the same.
+        for (full, (file, index)) in known.range(root.clone()..).take_while(|(full, _)| full.starts_with(&root)) {
+            let Some(input) = job.inputs.get(*index) else { continue };
+            let (path, display) = (input.path.clone(), input.display.clone());
+            members.insert(full.clone(), Member { file: *file, path, display, is_reported: given[*index] });
+        }
+        for path in (job.survey)(&root) {
+            let full = plain(&path);
+            if !members.contains_key(&full) && !settings.is_excluded(&path) {
+                let file = table.add(path.clone(), String::new());
+                let display = path.display().to_string();
+                members.insert(full, Member { file, path, display, is_reported: false });
+            }
+        }
+        projects.push(Project::new(job, root, settings, members));
+    }
+    (table, projects)
+}
+
+impl<'a> Project<'a> {
+    fn new(job: &Job<'a>, root: PathBuf, settings: Arc<Settings>, members: BTreeMap<PathBuf, Member>) -> Self {
+        let paths: Vec<String> = members.keys().map(|full| within(&root, full)).collect();
+        let graph = ModuleGraph::new(&paths);
+        let members: Vec<Member> = members.into_values().collect();
+        let positions = members.iter().enumerate().map(|(position, member)| (member.file, position)).collect();
+        let models = (job.models)(&settings);
+        Self { root, settings, models, members, graph, positions }
+    }
+
+    /// The positions of the files that a file's imports lead to, sorted.
+    pub(super) fn targets(&self, position: usize, imports: &[Import]) -> Vec<usize> {
+        let mut targets = Vec::new();
+        for import in imports {
+            let found =
+                self.graph.resolve(id(position), import.level, import.module.as_deref(), import.name.as_deref());
+            if let Resolution::Module { file, submodule, .. } = found {
+                targets.extend([Some(file), submodule].into_iter().flatten().map(|file| file.0 as usize));
+            }
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        targets.retain(|target| *target != position);
+        targets
+    }
+
+    /// The path of a file for its fingerprints: relative to the root where it lies below, with forward slashes.
+    pub(super) fn relative(&self, job: &Job<'_>, position: usize) -> String {
+        self.members
+            .get(position)
+            .map_or_else(String::new, |member| within(&self.root, &plain(&job.cwd.join(&member.path))))
+    }
+}
+
+impl Resolver for Project<'_> {
+    fn module(&self, from: FileId, level: u32, path: &str) -> Option<FileId> {
+        let position = *self.positions.get(&from)?;
+        let module = Some(path).filter(|path| !path.is_empty());
+        match self.graph.resolve(id(position), level, module, None) {
+            Resolution::Module { file, rest, .. } if rest.is_empty() => {
+                self.members.get(file.0 as usize).map(|member| member.file)
+            }
+            _ => None,
+        }
+    }
+
+    fn absolute(&self, from: FileId, level: u32, path: &str) -> String {
+        let Some(position) = self.positions.get(&from).filter(|_| level > 0) else { return path.to_owned() };
+        let mut package: Vec<&str> = self.graph.name(id(*position)).split('.').collect();
+        let up = level as usize - usize::from(self.graph.is_package(id(*position)));
+        package.truncate(package.len().saturating_sub(up));
+        package.extend(path.split('.').filter(|part| !part.is_empty()));
+        package.join(".")
+    }
+}
+
+fn id(position: usize) -> FileId {
+    FileId(u32::try_from(position).unwrap_or(u32::MAX))
+}
+
+/// The root of the project that a file belongs to.
+fn root_of(job: &Job<'_>, full: &Path, settings: &Settings) -> PathBuf {
+    let root = plain(&settings.root);
+    if full.starts_with(&root) {
+        return root;
+    }
+    // The configuration was named on the command line and lies elsewhere.
+    let folder = full.parent().unwrap_or(full);
+    let marked = folder.ancestors().find(|folder| MARKS.iter().any(|mark| job.files.exists(&folder.join(mark))));
+    marked.unwrap_or(folder).to_owned()
+}
+
+/// The path below `root`, or the whole path, with forward slashes.
+fn within(root: &Path, full: &Path) -> String {
+    let inner = full.strip_prefix(root).unwrap_or(full).to_string_lossy();
+    if std::path::MAIN_SEPARATOR == '/' { inner.into_owned() } else { inner.replace(std::path::MAIN_SEPARATOR, "/") }
+}
+
+/// The path without `.` and, as far as they can be resolved by name, `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            _ => plain.push(part),
+        }
+    }
+    plain
+}

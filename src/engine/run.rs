@@ -1,0 +1,301 @@
+//! The run: which files are lowered and interpreted, and how what is learned comes together.
+//!
+//! **Invariant:** work is handed to threads in pieces that share nothing but what none of them writes; results are put
+//! together in the order of files, so that the number of threads cannot be seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use super::contain::contained;
+use super::load::{Loaded, Want, library_words, load};
+use super::project::{Project, group};
+use super::reconcile::reconcile;
+use super::settle::{Settled, settle, unreadable};
+use super::{Job, Outcome, Progress, Reported};
+use crate::analysis::Program;
+use crate::analysis::facts::Facts;
+use crate::finding::{Finding, Place};
+use crate::ir;
+use crate::python::WORKER_STACK_BYTES;
+use crate::rules;
+use crate::source;
+use crate::text::{FileId, Span};
+
+/// How many files beyond those given are read for one project because something imports them.
+const DEPENDENCY_LIMIT: usize = 5_000;
+
+/// Checks files, and reports the problems that were met on the way to them.
+pub fn check(job: &Job<'_>) -> Outcome {
+    on_workers(job.threads, || check_here(job)).unwrap_or_else(|message| {
+        let mut outcome = Outcome { failed: true, ..Outcome::default() };
+        let place = Place { file: outcome.files.add(PathBuf::new(), String::new()), span: Span::default() };
+        outcome.findings.push(Reported { finding: rules::internal_error(place, &message), shown: true });
+        outcome
+    })
+}
+
+/// Runs `work` on threads whose stacks are large enough for any tree and any nesting of calls.
+pub(super) fn on_workers<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    let build = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(WORKER_STACK_BYTES).build();
+    let pool = build(threads).or_else(|_| build(1));
+    let pool = pool.map_err(|error| format!("no memory for the stacks of worker threads: {error}"))?;
+    Ok(pool.install(work))
+}
+
+fn check_here(job: &Job<'_>) -> Outcome {
+    let (files, projects) = group(job);
+    let progress = Counter::new(job);
+    let results: Vec<(Vec<Settled>, Vec<Facts>)> = projects
+        .par_iter()
+        .map(|project| {
+            let mut learned = learn(job, project, &progress);
+            reconcile(&mut learned.facts);
+            let exhausted = learned
+                .facts
+                .iter_mut()
+                .map(|facts| Facts { exhausted: std::mem::take(&mut facts.exhausted), ..Facts::default() });
+            let exhausted = exhausted.filter(|facts| !facts.exhausted.is_empty()).collect();
+            (conclude(job, project, learned), exhausted)
+        })
+        .collect();
+    let mut outcome = Outcome { files, checked: job.inputs.len(), ..Outcome::default() };
+    let mut settled: BTreeMap<FileId, (usize, Settled)> = BTreeMap::new();
+    for (index, (files, exhausted)) in results.into_iter().enumerate() {
+        settled.extend(files.into_iter().map(|file| (file.file, (index, file))));
+        outcome.exhausted.extend(exhausted.into_iter().flat_map(|facts| facts.exhausted));
+    }
+    outcome.exhausted.sort_by(|a, b| (a.place, a.budget).cmp(&(b.place, b.budget)));
+    outcome.exhausted.dedup_by(|a, b| (a.place, a.budget) == (b.place, b.budget));
+    let mut texts = BTreeMap::new();
+    for (file, (index, settled)) in settled {
+        outcome.failed |= settled.failed;
+        if let Some(project) = projects.get(index) {
+            outcome.judge(settled.findings, &project.settings, file);
+        }
+        texts.insert(file, settled.text);
+    }
+    for problem in job.problems {
+        let path = PathBuf::from(&problem.path);
+        let settings = (job.settings)(&path);
+        let file = outcome.files.add(path, String::new());
+        outcome.failed = true;
+        outcome.judge(unreadable(file, &problem.path, &problem.message).findings, &settings, file);
+    }
+    keep_texts(job, &projects, texts, &mut outcome);
+    outcome
+}
+
+/// Keeps the texts that findings speak of, and reads those that are missing.
+fn keep_texts(job: &Job<'_>, projects: &[Project<'_>], mut texts: BTreeMap<FileId, String>, outcome: &mut Outcome) {
+    let mut spoken_of: BTreeSet<FileId> = BTreeSet::new();
+    for Reported { finding, .. } in &outcome.findings {
+        let labels = finding.related.iter().chain(&finding.flow).map(|label| label.place.file);
+        spoken_of.extend(labels.chain([finding.primary.file]));
+    }
+    let members = projects.iter().flat_map(|project| &project.members);
+    for member in members.filter(|member| spoken_of.contains(&member.file)) {
+        let text = texts.remove(&member.file).filter(|text| !text.is_empty());
+        // A file that cannot be read again is shown without its text.
+        let text = text.or_else(|| Some(source::read(job.files, &member.path, &member.display).ok()?.text));
+        outcome.files.set_text(member.file, text.unwrap_or_default());
+    }
+}
+
+/// What is known of one project.
+pub(super) struct Learned {
+    /// By position; `None` for files that nobody asked for.
+    pub(super) loaded: Vec<Option<Loaded>>,
+    /// Facts of the modules that were interpreted, in the order of files.
+    pub(super) facts: Vec<Facts>,
+    /// The position of the module that each of `facts` is about.
+    pub(super) positions: Vec<usize>,
+}
+
+/// Loads and interprets one project.
+pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>) -> Learned {
+    let (mut loaded, relevant) = load_all(job, project);
+    let reported = |position: usize| project.members.get(position).is_some_and(|member| member.is_reported);
+    let asked: Vec<usize> = relevant.iter().copied().filter(|position| reported(*position)).collect();
+    let given = project.members.iter().filter(|member| member.is_reported).count();
+    progress.add(given.saturating_sub(asked.len()));
+    let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|loaded| loaded.module.as_ref()).collect();
+    let program = Program::new(modules, project, project.models, &project.settings.roots);
+    let results: Vec<(usize, Result<Facts, String>)> = asked
+        .into_par_iter()
+        .map(|position| {
+            let module = project.members.get(position).and_then(|member| program.of_file(member.file));
+            let facts = contained(|| module.map(|module| (job.analyse)(&program, module)).unwrap_or_default());
+            progress.add(1);
+            (position, facts)
+        })
+        .collect();
+    drop(program);
+    let (mut facts, mut positions) = (Vec::with_capacity(results.len()), Vec::with_capacity(results.len()));
+    for (position, result) in results {
+        match result {
+            Ok(learned) => {
+                facts.push(learned);
+                positions.push(position);
+            }
+            Err(message) => mark_broken(&mut loaded, position, message),
+        }
+    }
+    Learned { loaded, facts, positions }
+}
+
+fn mark_broken(loaded: &mut [Option<Loaded>], position: usize, message: String) {
+    if let Some(Some(file)) = loaded.get_mut(position) {
+        file.broke = Some(message);
+    }
+}
+
+/// Loads the files given and what they need; also the positions, sorted, of the modules worth interpreting.
+fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Loaded>>, Vec<usize>) {
+    let words = library_words(project);
+    let count = project.members.len();
+    let mut loaded: Vec<Option<Loaded>> = std::iter::repeat_with(|| None).take(count).collect();
+    let reported = |position: &usize| project.members[*position].is_reported;
+    let mut wanted: Vec<(usize, Want)> =
+        (0..count).filter(reported).map(|position| (position, Want::IfRelevant)).collect();
+    let mut is_settled = vec![false; count];
+    let mut budget = DEPENDENCY_LIMIT;
+    while !wanted.is_empty() {
+        let fresh: Vec<(usize, Want, Loaded)> = std::mem::take(&mut wanted)
+            .into_par_iter()
+            .map(|(position, want)| (position, want, load(job.files, project, position, &words, want)))
+            .collect();
+        for (position, want, file) in fresh {
+            // What could not be lowered now will not be so the next time either.
+            is_settled[position] = want == Want::Lowered || file.module.is_some();
+            loaded[position] = Some(file);
+        }
+        let needed = reachable(&loaded, relevant(&loaded));
+        let unknown = reachable(&loaded, hopefuls(&loaded));
+        for position in 0..count {
+            let want = if needed[position] && !is_settled[position] {
+                Want::Lowered
+            } else if unknown[position] && loaded[position].is_none() {
+                Want::IfRelevant
+            } else {
+                continue;
+            };
+            if loaded[position].is_none() && !reported(&position) {
+                if budget == 0 {
+                    continue;
+                }
+                budget -= 1;
+            }
+            wanted.push((position, want));
+        }
+    }
+    let relevant = relevant(&loaded);
+    (loaded, relevant)
+}
+
+/// The modules in which a key can be misused: those that name a library, and those that have a word for keys and import,
+/// through whatever other modules, one that does.
+fn relevant(loaded: &[Option<Loaded>]) -> Vec<usize> {
+    let mut importers: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut reached: Vec<usize> = Vec::new();
+    let mut carries = vec![false; loaded.len()];
+    for (position, file) in loaded.iter().enumerate() {
+        let Some(file) = file else { continue };
+        for target in &file.targets {
+            importers.entry(*target).or_default().push(position);
+        }
+        if file.names_library {
+            carries[position] = true;
+            reached.push(position);
+        }
+    }
+    while let Some(position) = reached.pop() {
+        for importer in importers.get(&position).map_or(&[][..], Vec::as_slice) {
+            if !std::mem::replace(&mut carries[*importer], true) {
+                reached.push(*importer);
+            }
+        }
+    }
+    let mut relevant = hopefuls(loaded);
+    relevant.retain(|position| carries[*position]);
+    relevant
+}
+
+/// The files that have a word for keys. What they import decides whether they are relevant.
+fn hopefuls(loaded: &[Option<Loaded>]) -> Vec<usize> {
+    let names_keys = |position: &usize| loaded[*position].as_ref().is_some_and(|file| file.names_keys);
+    (0..loaded.len()).filter(names_keys).collect()
+}
+
+/// Which files are among `start`, or imported by those, transitively.
+fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
+    let mut is_reached = vec![false; loaded.len()];
+    for position in &start {
+        is_reached[*position] = true;
+    }
+    while let Some(position) = start.pop() {
+        let targets = loaded[position].as_ref().map_or(&[][..], |file| file.targets.as_slice());
+        for target in targets {
+            if !std::mem::replace(&mut is_reached[*target], true) {
+                start.push(*target);
+            }
+        }
+    }
+    is_reached
+}
+
+/// Applies the rules to what was learned, and settles every file of the project that is reported on.
+fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> Vec<Settled> {
+    let Learned { mut loaded, facts, positions } = learned;
+    for file in loaded.iter_mut().flatten() {
+        file.module = None;
+    }
+    let checked: Vec<Result<Vec<Finding>, String>> =
+        facts.into_par_iter().map(|facts| contained(|| rules::check(&facts))).collect();
+    let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
+    for (position, result) in positions.into_iter().zip(checked) {
+        match result {
+            Ok(findings) => {
+                for finding in findings {
+                    by_file.entry(finding.primary.file).or_default().push(finding);
+                }
+            }
+            Err(message) => mark_broken(&mut loaded, position, message),
+        }
+    }
+    let mut work = Vec::new();
+    for (position, file) in loaded.into_iter().enumerate() {
+        if let Some(member) = project.members.get(position).filter(|member| member.is_reported)
+            && let Some(file) = file
+        {
+            work.push((position, file, by_file.remove(&member.file).unwrap_or_default()));
+        }
+    }
+    work.into_par_iter()
+        .filter_map(|(position, file, findings)| settle(job, project, position, file, findings))
+        .collect()
+}
+
+/// Counts files that are done.
+pub(super) struct Counter<'a> {
+    done: Mutex<usize>,
+    total: usize,
+    progress: Progress<'a>,
+}
+
+impl<'a> Counter<'a> {
+    pub(super) fn new(job: &Job<'a>) -> Self {
+        Self { done: Mutex::new(0), total: job.inputs.len(), progress: job.progress }
+    }
+
+    fn add(&self, count: usize) {
+        // Told under the lock, so that the numbers never fall.
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += count;
+        if count > 0 {
+            (self.progress)(*done, self.total);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The findings of one file after its comments were heard, named by their fingerprints.
+//!
+//! **Invariant:** spans and text belong together: a file that changed since it was analysed is reported as such.
+
+use super::Job;
+use super::fingerprint::{Subject, name_all};
+use super::load::{Kept, Loaded, stamp};
+use super::project::Project;
+use crate::finding::{Finding, Place};
+use crate::rules;
+use crate::source;
+use crate::suppress;
+use crate::text::{FileId, LineIndex, Span};
+
+/// A file that there is something to say of.
+pub(super) struct Settled {
+    pub(super) file: FileId,
+    pub(super) findings: Vec<Finding>,
+    pub(super) text: String,
+    /// Whether the file was not checked as it should.
+    pub(super) failed: bool,
+}
+
+/// Settles one file; `None` where there is nothing to say of it.
+pub(super) fn settle(
+    job: &Job<'_>,
+    project: &Project<'_>,
+    position: usize,
+    loaded: Loaded,
+    mut findings: Vec<Finding>,
+) -> Option<Settled> {
+    let member = project.members.get(position)?;
+    let file = member.file;
+    let place = |span| Place { file, span };
+    let path = project.relative(job, position);
+    if let Some(message) = &loaded.unreadable {
+        return Some(unreadable(file, &path, message));
+    }
+    let broke = loaded.broke.iter().map(|message| rules::internal_error(place(Span::default()), message));
+    findings.extend(broke);
+    findings.extend(loaded.problems.iter().map(|problem| rules::syntax_error(place(problem.span), &problem.message)));
+    if findings.is_empty() && !loaded.has_comments_for_us {
+        return None;
+    }
+    sort(&mut findings);
+    findings.dedup_by(|a, b| (a.primary, a.code, &a.message) == (b.primary, b.code, &b.message));
+    let text = match source::read(job.files, &member.path, &member.display) {
+        Ok(source) if stamp(&source.text) == loaded.stamp => source.text,
+        Ok(_) => return Some(unreadable(file, &path, "it changed while it was checked; run again")),
+        Err(problem) => return Some(unreadable(file, &path, &problem.message)),
+    };
+    let Kept { comments, statements } = loaded.kept.unwrap_or_default();
+    let subject = Subject { path: &path, text: &text, comments: &comments, statements: &statements };
+    // Suppressed findings count as well, lest a suppression rename its neighbours.
+    name_all(subject, &mut findings);
+    let lines = LineIndex::new(&text);
+    let heard = suppress::Source { file, text: &text, lines: &lines, comments: &comments, statements: &statements };
+    let selected = project.settings.for_file(&member.path);
+    let mut findings = suppress::apply(heard, job.rules, &|code| selected.is_selected(code), findings).findings;
+    name_all(subject, &mut findings);
+    sort(&mut findings);
+    Some(Settled { file, findings, text, failed: loaded.broke.is_some() })
+}
+
+/// A file that could not be read.
+pub(super) fn unreadable(file: FileId, path: &str, message: &str) -> Settled {
+    let mut findings = vec![rules::unreadable_file(Place { file, span: Span::default() }, message)];
+    name_all(Subject { path, text: "", comments: &[], statements: &[] }, &mut findings);
+    Settled { file, findings, text: String::new(), failed: true }
+}
+
+fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| (a.primary, a.code, &a.message).cmp(&(b.primary, b.code, &b.message)));
+}

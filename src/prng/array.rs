@@ -1,0 +1,344 @@
+//! Arrays of numbers: what samplers take as parameters and give as results.
+//!
+//! **Invariant:** the number of elements is the product of the shape, and every element is representable in the
+//! dtype; constructors round and wrap, so no later step has to.
+
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::float_cmp,
+    reason = "conversions between element types round and truncate by definition, and equality is meant to the bit"
+)]
+
+use std::fmt;
+
+use super::dtype::{DType, Kind};
+use super::error::{Error, Result};
+use super::float::Float;
+use super::float::half::{Bfloat16, Float16};
+use super::mode::Mode;
+
+/// The most elements one array may have.
+pub const MAX_ELEMENTS: usize = 1 << 26;
+
+/// The elements of an array in row-major order, each in the widest type of its family.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// Truth values.
+    Bool(Vec<bool>),
+    /// Two's-complement integers.
+    Signed(Vec<i64>),
+    /// Non-negative integers.
+    Unsigned(Vec<u64>),
+    /// Floating-point numbers of any width.
+    Real(Vec<f64>),
+}
+
+/// An array of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    dtype: DType,
+    shape: Vec<usize>,
+    data: Data,
+}
+
+impl Array {
+    /// An array of integers, wrapped to `dtype` where it is an integer type and converted where it is not.
+    pub fn from_integers(dtype: DType, shape: &[usize], values: impl IntoIterator<Item = i128>) -> Result<Self> {
+        Self::checked(dtype, shape, integer_data(dtype, values))
+    }
+
+    /// An array of floating-point numbers, rounded to `dtype`, or truncated where it is an integer type.
+    pub fn from_reals(dtype: DType, shape: &[usize], values: impl IntoIterator<Item = f64>) -> Result<Self> {
+        let values = values.into_iter();
+        if dtype.kind() == Kind::Real {
+            let data = Data::Real(values.map(|value| round(value, dtype)).collect());
+            return Self::checked(dtype, shape, data);
+        }
+        let (low, high) = dtype.bounds();
+        let truncate = |value: f64| (value as i128).clamp(low, high);
+        Self::from_integers(dtype, shape, values.map(truncate))
+    }
+
+    /// An array of truth values.
+    pub fn from_bools(shape: &[usize], values: Vec<bool>) -> Result<Self> {
+        Self::checked(DType::Bool, shape, Data::Bool(values))
+    }
+
+    /// One integer.
+    pub fn integer(dtype: DType, value: i128) -> Self {
+        Self { dtype, shape: Vec::new(), data: integer_data(dtype, [value]) }
+    }
+
+    /// One floating-point number; `dtype` has to be a floating-point type, else the number is taken as `float64`.
+    pub fn real(dtype: DType, value: f64) -> Self {
+        let dtype = if dtype.kind() == Kind::Real { dtype } else { DType::Float64 };
+        Self { dtype, shape: Vec::new(), data: Data::Real(vec![round(value, dtype)]) }
+    }
+
+    /// The integer as JAX takes a Python `int`: of the default integer type, which it has to fit.
+    pub fn python_int(mode: Mode, value: i128) -> Result<Self> {
+        let dtype = DType::default_int(mode);
+        let (low, high) = dtype.bounds();
+        if (low..=high).contains(&value) {
+            Ok(Self::integer(dtype, value))
+        } else {
+            Err(Error::Overflow { value, dtype })
+        }
+    }
+
+    /// The number as JAX takes a Python `float`: of the default floating-point type.
+    pub fn python_float(mode: Mode, value: f64) -> Self {
+        Self::real(DType::default_float(mode), value)
+    }
+
+    /// `jnp.arange(count)`.
+    pub fn arange(mode: Mode, count: usize) -> Result<Self> {
+        size_of(&[count])?;
+        Self::from_integers(DType::default_int(mode), &[count], (0..count).map(|index| index as i128))
+    }
+
+    fn checked(dtype: DType, shape: &[usize], data: Data) -> Result<Self> {
+        let size = size_of(shape)?;
+        let array = Self { dtype, shape: shape.to_vec(), data };
+        if array.len() == size {
+            Ok(array)
+        } else {
+            let problem = format!("{} elements do not fill an array of {size}", array.len());
+            Err(Error::Argument { function: "array", problem })
+        }
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The elements.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        match &self.data {
+            Data::Bool(values) => values.len(),
+            Data::Signed(values) => values.len(),
+            Data::Unsigned(values) => values.len(),
+            Data::Real(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The elements as integers, floating-point numbers truncated.
+    pub fn integers(&self) -> Vec<i128> {
+        match &self.data {
+            Data::Bool(values) => values.iter().map(|&value| i128::from(value)).collect(),
+            Data::Signed(values) => values.iter().map(|&value| i128::from(value)).collect(),
+            Data::Unsigned(values) => values.iter().map(|&value| i128::from(value)).collect(),
+            Data::Real(values) => values.iter().map(|&value| value as i128).collect(),
+        }
+    }
+
+    /// The elements as floating-point numbers; exact but for integers beyond 53 bits.
+    pub fn reals(&self) -> Vec<f64> {
+        match &self.data {
+            Data::Bool(values) => values.iter().map(|&value| f64::from(u8::from(value))).collect(),
+            Data::Signed(values) => values.iter().map(|&value| value as f64).collect(),
+            Data::Unsigned(values) => values.iter().map(|&value| value as f64).collect(),
+            Data::Real(values) => values.clone(),
+        }
+    }
+
+    /// The elements of a `uint32` array; `None` for every other type.
+    pub fn words(&self) -> Option<Vec<u32>> {
+        match &self.data {
+            Data::Unsigned(values) if self.dtype == DType::Uint32 => {
+                Some(values.iter().map(|&value| super::words::low(value)).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// The array converted to another type: rounded, wrapped or truncated.
+    #[must_use]
+    pub fn cast(&self, dtype: DType) -> Self {
+        let data = match (&self.data, dtype.kind()) {
+            (Data::Real(values), Kind::Bool) => Data::Bool(values.iter().map(|&value| value != 0.0).collect()),
+            (_, Kind::Real) => Data::Real(self.reals().into_iter().map(|value| round(value, dtype)).collect()),
+            (Data::Real(_), Kind::Signed | Kind::Unsigned) => {
+                let (low, high) = dtype.bounds();
+                integer_data(dtype, self.integers().into_iter().map(|value| value.clamp(low, high)))
+            }
+            _ => integer_data(dtype, self.integers()),
+        };
+        Self { dtype, shape: self.shape.clone(), data }
+    }
+
+    /// The same elements in another shape of the same size.
+    pub fn reshape(mut self, shape: &[usize]) -> Result<Self> {
+        if size_of(shape)? != self.len() {
+            return Err(Error::Broadcast { function: "reshape", from: self.shape, to: shape.to_vec() });
+        }
+        self.shape = shape.to_vec();
+        Ok(self)
+    }
+
+    /// The array whose element *i* is element `positions[i]` of this one; positions beyond the end give the last.
+    pub fn gather(&self, shape: &[usize], positions: &[usize]) -> Result<Self> {
+        fn pick<T: Copy>(values: &[T], positions: &[usize]) -> Vec<T> {
+            let last = values.len().saturating_sub(1);
+            positions.iter().filter_map(|&position| values.get(position.min(last)).copied()).collect()
+        }
+        let data = match &self.data {
+            Data::Bool(values) => Data::Bool(pick(values, positions)),
+            Data::Signed(values) => Data::Signed(pick(values, positions)),
+            Data::Unsigned(values) => Data::Unsigned(pick(values, positions)),
+            Data::Real(values) => Data::Real(pick(values, positions)),
+        };
+        Self::checked(self.dtype, shape, data)
+    }
+
+    /// The number of each element of this array in an array of `shape` that this one broadcasts to.
+    pub fn broadcast_positions(&self, function: &'static str, shape: &[usize]) -> Result<Vec<usize>> {
+        let fits = self.rank() <= shape.len()
+            && self.shape.iter().rev().zip(shape.iter().rev()).all(|(from, to)| from == to || *from == 1);
+        if !fits {
+            return Err(Error::Broadcast { function, from: self.shape.clone(), to: shape.to_vec() });
+        }
+        let mut positions = vec![0; size_of(shape)?];
+        if self.len() > 1 {
+            for (index, position) in positions.iter_mut().enumerate() {
+                let (mut rest, mut stride) = (index, 1);
+                for (axis, to) in shape.iter().enumerate().rev() {
+                    let coordinate = rest % to;
+                    rest /= to;
+                    let Some(from) = (axis + self.rank()).checked_sub(shape.len()).map(|axis| self.shape[axis]) else {
+                        break;
+                    };
+                    *position += if from == 1 { 0 } else { coordinate * stride };
+                    stride *= from;
+                }
+            }
+        }
+        Ok(positions)
+    }
+
+    /// The array repeated along axes of length one, and along new leading axes, to `shape`.
+    pub fn broadcast_to(&self, function: &'static str, shape: &[usize]) -> Result<Self> {
+        let positions = self.broadcast_positions(function, shape)?;
+        self.gather(shape, &positions)
+    }
+
+    /// Element `index` in the shortest form that reads back to the same element, as Python and JSON write it
+    /// (`NaN`, `Infinity` and `-Infinity` included, as Python's `json` does).
+    pub fn element_text(&self, index: usize) -> String {
+        match &self.data {
+            Data::Bool(values) => values.get(index).map(ToString::to_string),
+            Data::Signed(values) => values.get(index).map(ToString::to_string),
+            Data::Unsigned(values) => values.get(index).map(ToString::to_string),
+            Data::Real(values) => values.get(index).map(|&value| real_text(value, self.dtype)),
+        }
+        .unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn nest(array: &Array, axis: usize, start: usize, size: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            let Some(&length) = array.shape.get(axis) else {
+                return f.write_str(&array.element_text(start));
+            };
+            f.write_str("[")?;
+            for index in 0..length {
+                if index > 0 {
+                    f.write_str(", ")?;
+                }
+                nest(array, axis + 1, start + index * (size / length), size / length, f)?;
+            }
+            f.write_str("]")
+        }
+        nest(self, 0, 0, self.len(), f)
+    }
+}
+
+/// The number of elements of an array of `shape`.
+pub fn size_of(shape: &[usize]) -> Result<usize> {
+    let size = if shape.contains(&0) {
+        Some(0)
+    } else {
+        shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length))
+    };
+    size.filter(|&size| size <= MAX_ELEMENTS)
+        .ok_or_else(|| Error::TooLarge { shape: shape.to_vec(), limit: MAX_ELEMENTS })
+}
+
+/// The axis a Python index names.
+pub fn axis_of(function: &'static str, axis: isize, rank: usize) -> Result<usize> {
+    let named = if axis < 0 { rank.checked_add_signed(axis) } else { Some(axis.unsigned_abs()) };
+    named.filter(|&named| named < rank).ok_or(Error::Axis { function, axis, rank })
+}
+
+fn integer_data(dtype: DType, values: impl IntoIterator<Item = i128>) -> Data {
+    let values = values.into_iter();
+    match dtype.kind() {
+        Kind::Bool => Data::Bool(values.map(|value| value != 0).collect()),
+        Kind::Signed => Data::Signed(values.map(|value| wrap_signed(value, dtype.width())).collect()),
+        Kind::Unsigned => Data::Unsigned(values.map(|value| wrap_unsigned(value, dtype.width())).collect()),
+        Kind::Real => Data::Real(values.map(|value| round(value as f64, dtype)).collect()),
+    }
+}
+
+fn wrap_signed(value: i128, width: u32) -> i64 {
+    let unused = 64 - width;
+    (value as i64) << unused >> unused
+}
+
+#[expect(clippy::cast_sign_loss, reason = "wrapping to the low bits is the purpose")]
+fn wrap_unsigned(value: i128, width: u32) -> u64 {
+    let unused = 64 - width;
+    (value as u64) << unused >> unused
+}
+
+fn round(value: f64, dtype: DType) -> f64 {
+    match dtype {
+        DType::Float16 => Float16::from_f64(value).to_f64(),
+        DType::Bfloat16 => Bfloat16::from_f64(value).to_f64(),
+        DType::Float32 => f32::from_f64(value).to_f64(),
+        _ => value,
+    }
+}
+
+/// The shortest decimal text that reads back to `value` once rounded to `dtype`.
+fn real_text(value: f64, dtype: DType) -> String {
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+    }
+    let reads_back = |text: &str| text.parse().is_ok_and(|read: f64| round(read, dtype) == value);
+    let scientific = (0..17).map(|digits| format!("{value:.digits$e}")).find(|text| reads_back(text));
+    let digits = scientific.unwrap_or_else(|| format!("{value:e}"));
+    let exponent: i32 = digits.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
+    if (-5..16).contains(&exponent) {
+        // `{:?}` writes at least one decimal place, so that the text stays a floating-point number.
+        digits.parse().map_or(digits, |short: f64| format!("{short:?}"))
+    } else {
+        digits
+    }
+}

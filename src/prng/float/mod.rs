@@ -1,0 +1,107 @@
+//! Floating-point arithmetic as XLA:CPU does it, for the four element types JAX samples.
+//!
+//! One generic sampler serves every type through [`Float`]. What differs is when results are rounded:
+//!
+//! | type | arithmetic |
+//! |---|---|
+//! | `float32`, `float64` | IEEE, and `a * b + c` in one rounding, as XLA's code generator contracts it |
+//! | `float16`, `bfloat16` | every operation in `float32`, its result rounded to 16 bits |
+//!
+//! A processor with `float16` arithmetic of its own (AVX512-FP16) contracts that too; the reference is one without.
+//!
+//! **Invariant:** a value of a type is always representable in it; the elementary functions of `float32` contain no
+//! call to a C library, so they give the same bits on every machine.
+
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::float_cmp,
+    reason = "the integers converted have fewer bits than a significand, and equality is meant to the bit"
+)]
+
+pub mod double;
+pub mod half;
+pub mod single;
+
+use super::dtype::DType;
+
+/// What samplers ask of an element type. Names begin with `xla_` where the standard library has a function of the same
+/// purpose that rounds otherwise.
+#[expect(clippy::return_self_not_must_use, reason = "a number that is computed and dropped harms no one")]
+pub trait Float: Copy + PartialOrd {
+    /// The type itself.
+    const DTYPE: DType;
+    /// Bits drawn for one uniform value (`bfloat16` makes do with eight).
+    const RANDOM_BITS: u32;
+    /// Bits of the significand that are stored.
+    const MANTISSA: u32;
+    /// The least positive normal number, `finfo.tiny`.
+    const TINY: Self;
+    /// The distance from 1 to the next greater number, `finfo.eps`.
+    const EPS: Self;
+    /// The greatest number below 1, negated: the lower end of the uniform values `normal` starts from.
+    const ABOVE_MINUS_ONE: Self;
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+
+    /// The nearest number of this type.
+    fn from_f64(value: f64) -> Self;
+    /// The same number, exactly.
+    fn to_f64(self) -> f64;
+
+    /// The sum.
+    fn plus(self, other: Self) -> Self;
+    /// The difference.
+    fn minus(self, other: Self) -> Self;
+    /// The product.
+    fn times(self, other: Self) -> Self;
+    /// `self * factor + addend`, contracted where XLA contracts it.
+    fn times_plus(self, factor: Self, addend: Self) -> Self;
+    /// The natural logarithm.
+    fn xla_log(self) -> Self;
+    /// The natural logarithm of `1 + self`.
+    fn xla_log1p(self) -> Self;
+    /// The tangent.
+    fn xla_tan(self) -> Self;
+    /// The inverse of the error function.
+    fn xla_erf_inv(self) -> Self;
+    /// The error function; `None` where there is no implementation exact enough.
+    fn xla_erf(self) -> Option<Self>;
+    /// The next number towards positive infinity.
+    fn next_up(self) -> Self;
+
+    /// The negated number.
+    fn negated(self) -> Self;
+    /// The absolute value.
+    fn absolute(self) -> Self {
+        if self.to_f64().is_sign_negative() { self.negated() } else { self }
+    }
+    /// The next number towards negative infinity.
+    fn next_down(self) -> Self {
+        self.negated().next_up().negated()
+    }
+    /// The greater of two numbers; not a number if one is not, as in XLA's `maximum`.
+    fn xla_maximum(self, other: Self) -> Self {
+        if self >= other || self.to_f64().is_nan() { self } else { other }
+    }
+    /// The smaller of two numbers; not a number if one is not, as in XLA's `minimum`.
+    fn xla_minimum(self, other: Self) -> Self {
+        if self <= other || self.to_f64().is_nan() { self } else { other }
+    }
+    /// Random bits as a number in `[0, 1)`: their high bits over `2^MANTISSA`, which is exact.
+    fn unit(bits: u64) -> Self {
+        let numerator = bits >> (Self::RANDOM_BITS - Self::MANTISSA);
+        Self::from_f64(numerator as f64 / (1_u64 << Self::MANTISSA) as f64)
+    }
+}
+
+/// Evaluates a polynomial at `x` by Horner's rule with fused multiply-adds, highest coefficient first.
+macro_rules! horner {
+    ($x:expr, $first:expr $(, $rest:expr)* $(,)?) => {{
+        let value = $first;
+        $(let value = value.mul_add($x, $rest);)*
+        value
+    }};
+}
+pub(super) use horner;

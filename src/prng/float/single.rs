@@ -1,0 +1,184 @@
+//! `float32`: logarithms, error function and its inverse, in the operations XLA:CPU executes.
+//!
+//! Which polynomial is used, and where products and sums are fused, was read from the LLVM code and the machine code
+//! that jaxlib 0.10.2 emits for x86-64 (`XLA_FLAGS=--xla_dump_to`). The constants are older than XLA:
+//!
+//! | function | source of the constants |
+//! |---|---|
+//! | `log` | S. Moshier, Cephes, `logf.c` |
+//! | `log1p` | S. Moshier, Cephes, `unity.c` |
+//! | `erf_inv` | M. Giles, "Approximating the erfinv function", GPU Computing Gems 2 (2011), single precision |
+//! | `erf` | the (4, 6) rational approximation of Eigen and XNNPACK, clamped where it reaches 1 |
+//!
+//! **Invariant:** the order of operations is part of the result. A rearrangement that is equal on paper is a change of
+//! the last bit; `fixtures/prng` notices.
+
+use super::{Float, horner};
+use crate::prng::dtype::DType;
+
+/// `ln 2` in two parts, the first exact in few bits (Cephes, `C2` and `C1`).
+const LN_2_HIGH: f32 = 0.693_359_4;
+const LN_2_LOW: f32 = -0.000_212_194_44;
+
+/// The natural logarithm.
+pub fn log(x: f32) -> f32 {
+    if x.is_nan() || x < 0.0 {
+        return f32::NAN;
+    }
+    if x == 0.0 {
+        return f32::NEG_INFINITY;
+    }
+    if x == f32::INFINITY {
+        return x;
+    }
+    // Subnormal numbers count as the least normal one.
+    let bits = x.max(f32::MIN_POSITIVE).to_bits();
+    let mut exponent = (bits >> 23) as f32 - 126.0;
+    let mut x = f32::from_bits(bits & 0x807F_FFFF | 0x3F00_0000);
+    // The significand, in [1/2, 1), becomes a number near zero: in [√½ - 1, √2 - 1).
+    if x < std::f32::consts::FRAC_1_SQRT_2 {
+        exponent -= 1.0;
+        x = (x - 1.0) + x;
+    } else {
+        x -= 1.0;
+    }
+    let square = x * x;
+    let cube = square * x;
+    let high = horner!(x, 0.070_376_836_f32, -0.115_146_1, 0.116_769_984);
+    let middle = horner!(x, -0.124_201_41_f32, 0.142_493_23, -0.166_680_57);
+    let low = horner!(x, 0.200_007_14_f32, -0.249_999_94, 0.333_333_3);
+    let tail = horner!(cube, high, middle, low);
+    let correction = tail.mul_add(cube, exponent * LN_2_LOW);
+    exponent.mul_add(LN_2_HIGH, square.mul_add(-0.5, x) + correction)
+}
+
+/// The natural logarithm of `1 + x`: a rational approximation near zero, `log` elsewhere.
+pub fn log1p(x: f32) -> f32 {
+    // √2 - 1, the reach of the approximation.
+    if x.abs() >= 0.414_213_57 || x.is_nan() {
+        return log(1.0 + x);
+    }
+    let square = x * x;
+    let numerator = horner!(x, 4.527e-5_f32, 0.498_541_03, 6.578_732_5, 29.911_919, 60.949_67, 57.112_965, 20.039_553);
+    let denominator = horner!(x, 1.0_f32, 15.062_909, 83.047_57, 221.762_4, 309.098_72, 216.427_89, 60.118_66);
+    let tail = x * square * (numerator / denominator);
+    x + square.mul_add(-0.5, tail)
+}
+
+/// The inverse of the error function; infinite at ±1.
+pub fn erf_inv(x: f32) -> f32 {
+    if x.abs() == 1.0 {
+        return x * f32::INFINITY;
+    }
+    let w = -log1p(x * -x);
+    let polynomial = if w < 5.0 {
+        horner!(
+            w - 2.5,
+            2.810_226_4e-8_f32,
+            3.432_739_4e-7,
+            -3.523_387_7e-6,
+            -4.391_506_5e-6,
+            0.000_218_580_87,
+            -0.001_253_725,
+            -0.004_177_681_6,
+            0.246_640_73,
+            1.501_409_4
+        )
+    } else {
+        horner!(
+            w.sqrt() - 3.0,
+            -0.000_200_214_26_f32,
+            0.000_100_950_56,
+            0.001_349_343_2,
+            -0.003_673_428_4,
+            0.005_739_507_7,
+            -0.007_622_461_3,
+            0.009_438_870_5,
+            1.001_674,
+            2.832_976_8
+        )
+    };
+    x * polynomial
+}
+
+/// The error function.
+pub fn erf(x: f32) -> f32 {
+    // Beyond this the error function rounds to ±1.
+    const REACH: f32 = 3.743_921_3;
+    // The slope at zero.
+    #[expect(clippy::approx_constant, reason = "the approximation starts one unit below 2/√π")]
+    const SLOPE: f32 = 1.128_379_1;
+    if x.abs() >= REACH {
+        return 1.0_f32.copysign(x);
+    }
+    let square = x * x;
+    let numerator = x * horner!(square, 0.000_229_050_65_f32, 0.003_408_291, 0.050_955_694, 0.185_208_32, SLOPE);
+    let denominator = horner!(
+        square,
+        -1.179_160_3e-7_f32,
+        2.354_796_6e-5,
+        0.001_017_962_6,
+        0.014_070_47,
+        0.110_985_05,
+        0.497_469_25,
+        1.0
+    );
+    numerator / denominator
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounding to the nearest float32 is what the conversion does")]
+fn nearest(value: f64) -> f32 {
+    value as f32
+}
+
+impl Float for f32 {
+    const DTYPE: DType = DType::Float32;
+    const RANDOM_BITS: u32 = 32;
+    const MANTISSA: u32 = 23;
+    const TINY: Self = Self::MIN_POSITIVE;
+    const EPS: Self = Self::EPSILON;
+    const ABOVE_MINUS_ONE: Self = Self::EPSILON / 2.0 - 1.0;
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+
+    fn from_f64(value: f64) -> Self {
+        nearest(value)
+    }
+    fn to_f64(self) -> f64 {
+        self.into()
+    }
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+    fn minus(self, other: Self) -> Self {
+        self - other
+    }
+    fn times(self, other: Self) -> Self {
+        self * other
+    }
+    fn times_plus(self, factor: Self, addend: Self) -> Self {
+        self.mul_add(factor, addend)
+    }
+    fn xla_log(self) -> Self {
+        log(self)
+    }
+    fn xla_log1p(self) -> Self {
+        log1p(self)
+    }
+    /// XLA calls the C library; a tangent computed in `float64` and rounded differs from it by one unit at most.
+    fn xla_tan(self) -> Self {
+        nearest(f64::from(self).tan())
+    }
+    fn xla_erf_inv(self) -> Self {
+        erf_inv(self)
+    }
+    fn xla_erf(self) -> Option<Self> {
+        Some(erf(self))
+    }
+    fn next_up(self) -> Self {
+        self.next_up()
+    }
+    fn negated(self) -> Self {
+        -self
+    }
+}

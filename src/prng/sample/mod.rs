@@ -1,0 +1,128 @@
+//! Drawing from keys: the samplers of `jax.random`.
+//!
+//! A sampler takes keys, a shape, a dtype and parameters. Given a single key it does what `jax.random` does; given an
+//! array of keys it does what `jax.vmap` over that function does, and the shape of the result starts with the shape
+//! of the keys. JAX refuses an array of keys outside `vmap`: `Keys::require_single` is that check, and the caller's,
+//! who alone knows whether there is a `vmap` around.
+//!
+//! | module | samplers |
+//! |---|---|
+//! | [`mod@bits`] | raw bits, the one way from keys to numbers |
+//! | [`real`] | `uniform`, `normal`, `truncated_normal`, `exponential`, `gumbel`, `laplace`, `logistic`, `cauchy` |
+//! | [`integer`] | `randint`, `bernoulli`, `rademacher` |
+//! | [`select`] | `permutation`, `shuffle`, `choice`, `categorical` |
+//!
+//! The algorithms are those of `jax/_src/random/core.py` in JAX 0.10.2; each function names the rounding and ordering
+//! that is part of its result.
+//!
+//! **Invariant:** every sampler reaches its key only through [`mod@bits`] and [`derive`](super::derive).
+
+pub mod bits;
+pub mod integer;
+pub mod real;
+pub mod select;
+
+use super::dtype::{DType, Kind};
+use super::error::{Error, Result};
+use super::mode::Mode;
+
+/// How many random bits `bernoulli`, `gumbel`, `categorical` and `choice` spend on one draw: their `mode` argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Resolution {
+    /// `mode="low"`, JAX's default: one uniform value.
+    #[default]
+    Low,
+    /// `mode="high"`: two uniform values, so that rare events have the right probability.
+    High,
+}
+
+impl Resolution {
+    /// The resolution of that name.
+    pub fn from_name(function: &'static str, name: &str) -> Result<Self> {
+        match name {
+            "low" => Ok(Self::Low),
+            "high" => Ok(Self::High),
+            "highest" if function != "bernoulli" => Err(Error::Unsupported {
+                what: format!("{function} with mode=\"highest\""),
+                why: "the 64-bit fixed-point arithmetic behind it is not modelled",
+            }),
+            _ => {
+                let problem = format!("mode must be \"low\" or \"high\", got {name:?}");
+                Err(Error::Argument { function, problem })
+            }
+        }
+    }
+}
+
+/// Functions of `jax.random` that draw but are not answered here.
+pub const UNSUPPORTED: [&str; 24] = [
+    "ball",
+    "beta",
+    "binomial",
+    "chisquare",
+    "dirichlet",
+    "double_sided_maxwell",
+    "f",
+    "gamma",
+    "generalized_normal",
+    "geometric",
+    "loggamma",
+    "lognormal",
+    "maxwell",
+    "multinomial",
+    "multivariate_normal",
+    "orthogonal",
+    "pareto",
+    "poisson",
+    "rayleigh",
+    "stateful_rng",
+    "t",
+    "triangular",
+    "wald",
+    "weibull_min",
+];
+
+/// The error for a function in [`UNSUPPORTED`].
+pub fn unsupported(function: &str) -> Error {
+    Error::Unsupported {
+        what: format!("jax.random.{function}"),
+        why: "its result depends on rejection loops, linear algebra or library functions this room does not model",
+    }
+}
+
+/// The floating-point type of a draw: the default, or the one asked for as JAX canonicalizes it.
+fn real_type(function: &'static str, mode: Mode, dtype: Option<DType>) -> Result<DType> {
+    let dtype = dtype.map_or(DType::default_float(mode), |dtype| dtype.canonical(mode));
+    if dtype.kind() == Kind::Real {
+        Ok(dtype)
+    } else {
+        Err(Error::DrawType { function, expected: "floating-point numbers", got: dtype })
+    }
+}
+
+/// Runs an expression with `$float` standing for the [`Float`](super::float::Float) of a dtype that is known to be a
+/// floating-point type.
+macro_rules! with_float {
+    ($function:expr, $dtype:expr, $float:ident => $body:expr) => {
+        match $dtype {
+            DType::Float16 => {
+                type $float = Float16;
+                $body
+            }
+            DType::Bfloat16 => {
+                type $float = Bfloat16;
+                $body
+            }
+            DType::Float32 => {
+                type $float = f32;
+                $body
+            }
+            DType::Float64 => {
+                type $float = f64;
+                $body
+            }
+            got => Err(Error::DrawType { function: $function, expected: "floating-point numbers", got }),
+        }
+    };
+}
+use with_float;

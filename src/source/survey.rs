@@ -1,0 +1,61 @@
+//! A cheap look around: which Python files a project holds beyond those that a run was asked about.
+//!
+//! **Invariant:** at most [`SURVEY_LIMIT`] entries are looked at, in an order that does not depend on the file system, and
+//! nothing is read. What cannot be looked at is left out without a word, since nobody asked for it.
+
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+
+use super::discover::{DEFAULT_EXCLUDES, is_python};
+
+/// How many entries a survey looks at. Beyond them, files are unknown and imports of them stay unresolved.
+pub const SURVEY_LIMIT: usize = 100_000;
+
+/// Folders below each other that a survey enters.
+const DEPTH: usize = 24;
+
+/// The `.py` and `.pyi` files below `root`, sorted; ignore files and [`DEFAULT_EXCLUDES`] hold, links to folders are not
+/// followed.
+pub fn survey(root: &Path) -> Vec<PathBuf> {
+    let walk = WalkBuilder::new(root)
+        .hidden(true)
+        .require_git(false)
+        .follow_links(false)
+        .max_depth(Some(DEPTH))
+        .sort_by_file_name(std::ffi::OsStr::cmp)
+        .filter_entry(|entry| {
+            let name = entry.file_name().to_str();
+            entry.depth() == 0 || name.is_none_or(|name| !DEFAULT_EXCLUDES.contains(&name))
+        })
+        .build();
+    let mut files: Vec<PathBuf> = walk
+        .take(SURVEY_LIMIT)
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()) && is_python(entry.path()))
+        .map(ignore::DirEntry::into_path)
+        .collect();
+    files.sort();
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn lists_sources_and_leaves_out_what_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in ["b.py", "a/c.pyi", "a/d.txt", ".venv/e.py", ".hidden/f.py", "ignored.py", ".gitignore"] {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "ignored.py\n").unwrap();
+        }
+        let found: Vec<_> =
+            survey(folder.path()).iter().map(|path| path.strip_prefix(folder.path()).unwrap().to_owned()).collect();
+        assert_eq!(found, ["a/c.pyi", "b.py"].map(PathBuf::from));
+        assert_eq!(survey(&folder.path().join("nowhere")), [""; 0].map(PathBuf::from));
+    }
+}

@@ -1,0 +1,487 @@
+//! The shape of the source: which room imports from which, how modules open, how long files are.
+//!
+//! The law is the table of `docs/architecture.md`, read from there. A room is a folder of `src/`; its files are read as
+//! tokens, so that comments and strings count for nothing and grouped imports (`use crate::{a, b::c}`) count in full.
+//!
+//! **Invariant:** there is no second copy of the table: what the document says is what is enforced.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+/// The hard limit on the length of a file.
+const LONGEST: usize = 800;
+
+/// The only room that may name the parser's crates.
+const PARSER_ROOM: &str = "python";
+
+/// Stands in the table for every room of a lower layer, with all that is in it.
+const ALL_LOWER: &str = "all lower rooms";
+
+/// One row of the table.
+#[derive(Debug)]
+struct Room {
+    layer: u32,
+    /// Paths below `crate::` that its files may name, beside their own room's.
+    imports: Vec<Vec<String>>,
+}
+
+/// A source file.
+struct Source {
+    /// Relative to the repository, with `/`.
+    path: String,
+    text: String,
+    tokens: Vec<Token>,
+}
+
+/// A token, as far as imports are concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Token {
+    row: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Word(String),
+    /// `::`
+    Path,
+    Punct(char),
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rust_files(folder: &str) -> Vec<Source> {
+    let mut paths: Vec<PathBuf> = WalkDir::new(root().join(folder))
+        .into_iter()
+        .map(|entry| entry.expect("the source can be listed").into_path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "{folder} holds no Rust files");
+    paths
+        .into_iter()
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("the source can be read");
+            let relative = path.strip_prefix(root()).expect("the file is in the repository");
+            let path = relative.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
+            let tokens = tokens(&text);
+            Source { path, text, tokens }
+        })
+        .collect()
+}
+
+impl Source {
+    /// The module's path: `src/ir/lower/mod.rs` and `src/ir/lower.rs` are `ir::lower`, roots of crates are empty.
+    fn module(&self) -> Vec<&str> {
+        let inside = self.path.strip_prefix("src/").unwrap_or(&self.path);
+        let mut parts: Vec<&str> = inside.trim_end_matches(".rs").split('/').collect();
+        if parts.last() == Some(&"mod") || parts == ["lib"] || parts == ["main"] {
+            parts.pop();
+        }
+        parts
+    }
+
+    /// Whether the whole file is a test module by its name.
+    fn is_test(&self) -> bool {
+        self.path.ends_with("/tests.rs") || self.path.ends_with("_tests.rs") || self.path.contains("/tests/")
+    }
+}
+
+/// The tokens of Rust source; comments, strings, numbers and lifetimes leave none.
+fn tokens(text: &str) -> Vec<Token> {
+    let chars: Vec<char> = text.chars().collect();
+    let at = |index: usize| chars.get(index).copied().unwrap_or('\0');
+    let mut tokens = Vec::new();
+    let (mut index, mut row) = (0, 1);
+    while index < chars.len() {
+        let start = index;
+        let c = chars[index];
+        if c == '/' && at(index + 1) == '/' {
+            while index < chars.len() && chars[index] != '\n' {
+                index += 1;
+            }
+        } else if c == '/' && at(index + 1) == '*' {
+            let mut depth = 0;
+            loop {
+                match (at(index), at(index + 1)) {
+                    ('/', '*') => (depth, index) = (depth + 1, index + 2),
+                    ('*', '/') => (depth, index) = (depth - 1, index + 2),
+                    _ => index += 1,
+                }
+                if depth == 0 || index >= chars.len() {
+                    break;
+                }
+            }
+        } else if c == '"' {
+            index = end_of_string(&chars, index);
+        } else if c == '\'' {
+            // `'x'` and `'\n'` are characters, anything else is a lifetime.
+            index = match (at(index + 1), at(index + 2)) {
+                ('\\', _) => {
+                    (index + 3..chars.len()).find(|&end| chars[end] == '\'').map_or(chars.len(), |end| end + 1)
+                }
+                (_, '\'') => index + 3,
+                _ => index + 1,
+            };
+        } else if c.is_alphabetic() || c == '_' {
+            while at(index).is_alphanumeric() || at(index) == '_' {
+                index += 1;
+            }
+            let word: String = chars[start..index].iter().collect();
+            let hashes = chars[index..].iter().take_while(|&&c| c == '#').count();
+            if matches!(word.as_str(), "r" | "br" | "cr") && at(index + hashes) == '"' {
+                index = end_of_raw_string(&chars, index + hashes, hashes);
+            } else if !(matches!(word.as_str(), "b" | "c") && matches!(at(index), '"' | '\'')) {
+                tokens.push(Token { row, kind: Kind::Word(word) });
+            }
+        } else if c.is_numeric() {
+            while at(index).is_alphanumeric() || at(index) == '_' {
+                index += 1;
+            }
+        } else if c == ':' && at(index + 1) == ':' {
+            tokens.push(Token { row, kind: Kind::Path });
+            index += 2;
+        } else {
+            if !c.is_whitespace() {
+                tokens.push(Token { row, kind: Kind::Punct(c) });
+            }
+            index += 1;
+        }
+        row += chars[start..index.min(chars.len())].iter().filter(|&&c| c == '\n').count();
+    }
+    tokens
+}
+
+fn end_of_string(chars: &[char], open: usize) -> usize {
+    let mut index = open + 1;
+    while index < chars.len() && chars[index] != '"' {
+        index += if chars[index] == '\\' { 2 } else { 1 };
+    }
+    index + 1
+}
+
+fn end_of_raw_string(chars: &[char], open: usize, hashes: usize) -> usize {
+    let closes = |end: usize| chars[end] == '"' && (1..=hashes).all(|step| chars.get(end + step) == Some(&'#'));
+    (open + 1..chars.len()).find(|&end| closes(end)).map_or(chars.len(), |end| end + 1 + hashes)
+}
+
+fn word(tokens: &[Token], index: usize) -> Option<&str> {
+    match tokens.get(index).map(|token| &token.kind) {
+        Some(Kind::Word(word)) => Some(word),
+        _ => None,
+    }
+}
+
+fn is_punct(tokens: &[Token], index: usize, wanted: char) -> bool {
+    tokens.get(index).is_some_and(|token| token.kind == Kind::Punct(wanted))
+}
+
+/// Adds to `paths` what the use tree at `index` names below `prefix`, and returns the index after it.
+fn use_tree(tokens: &[Token], mut index: usize, prefix: &[String], paths: &mut Vec<Vec<String>>) -> usize {
+    let mut path = prefix.to_vec();
+    loop {
+        if let Some(part) = word(tokens, index) {
+            path.push(part.to_owned());
+            index += 1;
+        } else if is_punct(tokens, index, '{') {
+            index += 1;
+            while index < tokens.len() && !is_punct(tokens, index, '}') {
+                index = use_tree(tokens, index, &path, paths);
+                // `as other` and the comma.
+                while index < tokens.len() && !is_punct(tokens, index, ',') && !is_punct(tokens, index, '}') {
+                    index += 1;
+                }
+                if is_punct(tokens, index, ',') {
+                    index += 1;
+                }
+            }
+            return index + 1;
+        } else {
+            // `*`, or the angle bracket of a turbofish.
+            paths.push(path);
+            return index;
+        }
+        if tokens.get(index).is_none_or(|token| token.kind != Kind::Path) {
+            paths.push(path);
+            return index;
+        }
+        index += 1;
+    }
+}
+
+/// What a file names below `crate::`, with rows; a `super::` that leaves the file's room is a problem.
+fn references(source: &Source, problems: &mut Vec<String>) -> Vec<(usize, Vec<String>)> {
+    let tokens = &source.tokens;
+    let depth = source.module().len();
+    let mut found = Vec::new();
+    // For each open brace, whether it opens a module.
+    let mut braces: Vec<bool> = Vec::new();
+    let mut index = 0;
+    while index < tokens.len() {
+        let row = tokens[index].row;
+        let follows_path = index > 0 && tokens[index - 1].kind == Kind::Path;
+        match &tokens[index].kind {
+            Kind::Punct('{') => {
+                braces.push(index >= 2 && word(tokens, index - 2) == Some("mod"));
+            }
+            Kind::Punct('}') => {
+                braces.pop();
+            }
+            Kind::Word(name) if name == "crate" && tokens.get(index + 1).is_some_and(|t| t.kind == Kind::Path) => {
+                let mut paths = Vec::new();
+                use_tree(tokens, index + 2, &[], &mut paths);
+                found.extend(paths.into_iter().map(|path| (row, path)));
+            }
+            Kind::Word(name) if name == "super" && !follows_path => {
+                let mut climbs = 1;
+                while tokens.get(index + 1).is_some_and(|t| t.kind == Kind::Path)
+                    && word(tokens, index + 2) == Some("super")
+                {
+                    climbs += 1;
+                    index += 2;
+                }
+                let inner = braces.iter().filter(|&&opens_module| opens_module).count();
+                if climbs >= depth + inner {
+                    problems.push(format!("{}:{row}: `super` leaves the room; write `crate::…`", source.path));
+                }
+            }
+            _ => {}
+        }
+        index += 1;
+    }
+    found
+}
+
+/// The rows of the table under "Rooms and layers": | layer | room | subject | may import |.
+fn table() -> BTreeMap<String, Room> {
+    let document = fs::read_to_string(root().join("docs/architecture.md")).expect("docs/architecture.md exists");
+    let mut rooms = BTreeMap::new();
+    for line in document.lines() {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [layer, room, _, imports] = cells.as_slice() else { continue };
+        let Ok(layer) = layer.parse::<u32>() else { continue };
+        let imports = if *imports == ALL_LOWER {
+            vec![vec![ALL_LOWER.to_owned()]]
+        } else {
+            imports
+                .split(',')
+                .map(|path| path.trim().trim_matches('`'))
+                .filter(|path| !matches!(*path, "" | "–"))
+                .map(|path| path.split("::").map(str::to_owned).collect())
+                .collect()
+        };
+        let name = room.trim_matches('`').to_owned();
+        let before = rooms.insert(name, Room { layer, imports });
+        assert!(before.is_none(), "docs/architecture.md: {room} has two rows");
+    }
+    // All rooms that are lower, spelt out.
+    let layers: Vec<(String, u32)> = rooms.iter().map(|(name, room)| (name.clone(), room.layer)).collect();
+    for room in rooms.values_mut() {
+        if room.imports.iter().any(|path| path[0] == ALL_LOWER) {
+            let lower = layers.iter().filter(|(_, layer)| *layer < room.layer);
+            room.imports = lower.map(|(name, _)| vec![name.clone()]).collect();
+        }
+    }
+    rooms
+}
+
+#[track_caller]
+fn assert_none(problems: &[String]) {
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
+
+#[test]
+fn the_table_goes_downwards_and_knows_every_room() {
+    let table = table();
+    assert!(table.len() > 10, "docs/architecture.md: the table was not found");
+    let mut problems = Vec::new();
+    for (name, room) in &table {
+        for path in &room.imports {
+            match table.get(&path[0]) {
+                Some(imported) if imported.layer < room.layer => {}
+                Some(_) => problems.push(format!("docs/architecture.md: `{name}` imports `{}`, not below it", path[0])),
+                None => {
+                    problems.push(format!("docs/architecture.md: `{name}` imports `{}`, which is no room", path[0]));
+                }
+            }
+        }
+    }
+    let rooms: BTreeSet<String> =
+        rust_files("src").iter().filter_map(|source| source.module().first().map(|room| (*room).to_owned())).collect();
+    for room in rooms {
+        if !table.contains_key(&room) {
+            problems.push(format!("docs/architecture.md: the room `{room}` has no row"));
+        }
+    }
+    assert_none(&problems);
+}
+
+#[test]
+fn rooms_import_only_what_the_table_allows() {
+    let table = table();
+    let mut problems = Vec::new();
+    for source in rust_files("src") {
+        let named = references(&source, &mut problems);
+        let Some(own) = source.module().first().map(|room| (*room).to_owned()) else { continue };
+        let Some(room) = table.get(&own) else { continue };
+        for (row, path) in named {
+            if path.first() == Some(&own) {
+                continue;
+            }
+            if !room.imports.iter().any(|allowed| path.starts_with(allowed)) {
+                let path = path.join("::");
+                problems.push(format!("{}:{row}: `{own}` may not import `{path}`", source.path));
+            }
+        }
+    }
+    assert_none(&problems);
+}
+
+#[test]
+fn only_one_room_names_the_parser() {
+    let mut problems = Vec::new();
+    for source in rust_files("src") {
+        if source.module().first() == Some(&PARSER_ROOM) {
+            continue;
+        }
+        for token in &source.tokens {
+            if matches!(&token.kind, Kind::Word(name) if name.starts_with("ruff_")) {
+                problems.push(format!("{}:{}: names the parser; go through `python`", source.path, token.row));
+            }
+        }
+    }
+    assert_none(&problems);
+}
+
+#[test]
+fn every_module_opens_with_its_job_and_every_room_with_its_invariant() {
+    let mut problems = Vec::new();
+    for source in rust_files("src").into_iter().chain(rust_files("tests")).chain(rust_files("benches")) {
+        let header: Vec<&str> = source.text.lines().take_while(|line| line.starts_with("//!")).collect();
+        if header.is_empty() {
+            problems.push(format!("{}: does not open with `//!`", source.path));
+        } else if source.path.starts_with("src/")
+            && source.path.ends_with("/mod.rs")
+            && !header.iter().any(|line| line.contains("**Invariant:**"))
+        {
+            problems.push(format!("{}: its header states no **Invariant:**", source.path));
+        }
+    }
+    assert_none(&problems);
+}
+
+#[test]
+fn files_are_short() {
+    let problems: Vec<String> = rust_files("src")
+        .into_iter()
+        .chain(rust_files("tests"))
+        .chain(rust_files("benches"))
+        .filter_map(|source| {
+            let rows = source.text.lines().count();
+            (rows > LONGEST).then(|| format!("{}: {rows} lines, at most {LONGEST}", source.path))
+        })
+        .collect();
+    assert_none(&problems);
+}
+
+#[test]
+fn nothing_is_unfinished_and_nothing_unwraps() {
+    let mut problems = Vec::new();
+    for source in rust_files("src") {
+        let tokens = &source.tokens;
+        let tests = test_items(tokens);
+        for index in 0..tokens.len() {
+            let Some(name) = word(tokens, index) else { continue };
+            let is_macro = is_punct(tokens, index + 1, '!');
+            let is_method = index > 0 && is_punct(tokens, index - 1, '.');
+            let wrong = match name {
+                "todo" | "unimplemented" | "dbg" => is_macro,
+                "unwrap" => {
+                    is_method && !source.is_test() && !tests.iter().any(|(start, end)| (*start..*end).contains(&index))
+                }
+                _ => false,
+            };
+            if wrong {
+                problems.push(format!("{}:{}: `{name}`", source.path, tokens[index].row));
+            }
+        }
+        for (index, line) in source.text.lines().enumerate() {
+            if ["TODO", "FIXME", "XXX"].iter().any(|mark| line.contains(mark)) {
+                problems.push(format!("{}:{}: unfinished: {}", source.path, index + 1, line.trim()));
+            }
+        }
+    }
+    assert_none(&problems);
+}
+
+/// Ranges of tokens that `#[cfg(test)]` and `#[test]` items take.
+fn test_items(tokens: &[Token]) -> Vec<(usize, usize)> {
+    let mut items = Vec::new();
+    for index in 0..tokens.len() {
+        let cfg = word(tokens, index) == Some("cfg") && word(tokens, index + 2) == Some("test");
+        let test = word(tokens, index) == Some("test") && index > 0 && is_punct(tokens, index - 1, '[');
+        if !(cfg || test) {
+            continue;
+        }
+        let mut depth = 0;
+        for end in index..tokens.len() {
+            if is_punct(tokens, end, '{') {
+                depth += 1;
+            } else if is_punct(tokens, end, '}') {
+                depth -= 1;
+            }
+            // `mod tests;` has no body here.
+            if depth == 0 && (is_punct(tokens, end, '}') || is_punct(tokens, end, ';')) {
+                items.push((index, end));
+                break;
+            }
+        }
+    }
+    items
+}
+
+#[test]
+fn bounds_are_what_the_document_says() {
+    let document = fs::read_to_string(root().join("docs/architecture.md")).expect("docs/architecture.md exists");
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    let mut problems = Vec::new();
+    let mut checked = 0;
+    for line in document.lines() {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [_, value, constant, _] = cells.as_slice() else { continue };
+        let Some((file, name)) = constant.trim_matches('`').split_once("` `") else { continue };
+        checked += 1;
+        let text = fs::read_to_string(root().join(file)).unwrap_or_default();
+        let definition = text.lines().find_map(|line| line.split_once(&format!("const {name}: ")));
+        let actual = definition.and_then(|(_, rest)| rest.split_once('=')).map(|(_, actual)| digits(actual));
+        if actual.as_deref() != Some(digits(value).as_str()) {
+            problems.push(format!("docs/architecture.md: {name} is {actual:?} in {file}, not {value}"));
+        }
+    }
+    assert!(checked > 5, "docs/architecture.md: the table of bounds was not found");
+    assert_none(&problems);
+}
+
+#[test]
+fn tokens_see_through_comments_strings_and_groups() {
+    let text = r##"
+        // crate::comment
+        /* crate::block /* nested */ */
+        const A: &str = "crate::string \" still";
+        const B: &str = r#"crate::raw " "#;
+        const C: char = '"';
+        fn f<'a>(x: &'a crate::text::Span) -> char { '\'' }
+        use crate::{ir::{Op, self as other}, models::*, finding};
+        mod tests { use super::*; fn g() { let _ = crate::config::suggest; super::super::h(); } }
+    "##;
+    let source = Source { path: "src/rules/mod.rs".to_owned(), text: String::new(), tokens: tokens(text) };
+    let mut problems = Vec::new();
+    let paths: Vec<String> = references(&source, &mut problems).into_iter().map(|(_, path)| path.join("::")).collect();
+    assert_eq!(paths, ["text::Span", "ir::Op", "ir::self", "models", "finding", "config::suggest"]);
+    assert_eq!(problems, ["src/rules/mod.rs:9: `super` leaves the room; write `crate::…`"]);
+}

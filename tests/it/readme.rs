@@ -1,0 +1,167 @@
+//! The README: its example, its list of options and its list of rules are what keylint really says.
+//!
+//! A generated block stands between `<!-- generated: NAME -->` and `<!-- end -->`. `BLESS=1 cargo test` rewrites it.
+//!
+//! **Invariant:** every block of the README is generated here, and every generator has its block.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::Path;
+use std::{env, fs};
+
+use clap::CommandFactory;
+use keylint::cli::{self, Args, House, Status, World};
+use keylint::config::{Options, schema};
+use keylint::rules::{self, Status as RuleStatus};
+
+/// The arguments of the README's example.
+const EXAMPLE: [&str; 2] = ["check", "fixtures/projects/example"];
+
+/// Writes a block.
+type Generator = fn() -> String;
+
+const END: &str = "<!-- end -->\n";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The example's output, as on a terminal without colours.
+fn example() -> String {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut world = World {
+        cwd: root().to_owned(),
+        env: &|_| None,
+        stdout_is_terminal: false,
+        stderr_is_terminal: false,
+        stdin: &mut std::io::empty(),
+        stdout: &mut out,
+        stderr: &mut err,
+    };
+    // Paths given are relative to the current directory, which for a test is the package's root.
+    let arguments = std::iter::once("keylint").chain(EXAMPLE).map(OsString::from);
+    let status = cli::run(arguments, &House, &mut world);
+    assert_eq!(String::from_utf8_lossy(&err), "");
+    assert_eq!(status, Status::Findings, "the example holds two mistakes");
+    let out = String::from_utf8(out).expect("output is UTF-8");
+    format!("```console\n$ keylint {}\n{}\n```\n", EXAMPLE.join(" "), out.trim_end())
+}
+
+/// A table of the commands.
+fn commands() -> String {
+    let mut table = "| command | |\n|---|---|\n".to_owned();
+    for command in Args::command().get_subcommands() {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        writeln!(table, "| `keylint {}` | {about} |", command.get_name()).expect("a string can be written to");
+    }
+    table
+}
+
+/// A table of the options of `keylint check`.
+fn options() -> String {
+    let mut command = Args::command();
+    command.build();
+    let check = command.find_subcommand("check").expect("`check` is a command");
+    let mut table = "| option | |\n|---|---|\n".to_owned();
+    for argument in check.get_arguments().filter(|argument| argument.get_id() != "help") {
+        let Some(long) = argument.get_long() else { continue };
+        let mut name = format!("--{long}");
+        if let (true, Some(values)) = (argument.get_action().takes_values(), argument.get_value_names()) {
+            for value in values {
+                write!(name, " {value}").expect("a string can be written to");
+            }
+        }
+        if let Some(short) = argument.get_short() {
+            name = format!("-{short}`, `{name}");
+        }
+        let mut help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        let values: Vec<String> = argument
+            .get_possible_values()
+            .iter()
+            .filter(|_| argument.get_action().takes_values())
+            .map(|value| format!("`{}`", value.get_name()))
+            .collect();
+        if !values.is_empty() {
+            help = format!("{}: {}", help.trim_end_matches('.'), values.join(", "));
+        }
+        writeln!(table, "| `{}` | {} |", name.replace('|', "\\|"), help.replace('|', "\\|"))
+            .expect("a string can be written to");
+    }
+    table
+}
+
+/// A table of all rules.
+fn rule_table() -> String {
+    let mut table = "| code | name | level | reports |\n|---|---|---|---|\n".to_owned();
+    for rule in rules::all().iter().filter(|rule| rule.status != RuleStatus::Removed) {
+        let level = if rule.opt_in { format!("{}, opt-in", rule.level) } else { rule.level.to_string() };
+        writeln!(
+            table,
+            "| {} | [{}](rules/{}.md) | {level} | {} |",
+            rule.code,
+            rule.name,
+            rule.name,
+            rule.summary.replace('|', "\\|")
+        )
+        .expect("a string can be written to");
+    }
+    table
+}
+
+#[test]
+fn generated_blocks_are_up_to_date() {
+    let generators: [(&str, Generator); 4] =
+        [("example", example), ("commands", commands), ("options", options), ("rules", rule_table)];
+    let path = root().join("README.md");
+    let old = fs::read_to_string(&path).expect("README.md exists");
+    let mut new = String::new();
+    let mut rest = old.as_str();
+    let mut seen = BTreeSet::new();
+    while let Some((before, after)) = rest.split_once("<!-- generated: ") {
+        let (name, after) = after.split_once(" -->\n").expect("README.md: the marker of a block is closed");
+        let (_, after) = after.split_once(END).expect("README.md: a generated block has an end");
+        let (_, generate) =
+            generators.iter().find(|(known, _)| *known == name).expect("README.md: a block's name is known");
+        assert!(seen.insert(name), "README.md: the block `{name}` stands there twice");
+        write!(new, "{before}<!-- generated: {name} -->\n{}{END}", generate()).expect("a string can be written to");
+        rest = after;
+    }
+    new.push_str(rest);
+    assert_eq!(seen.len(), generators.len(), "README.md: blocks are missing");
+    if env::var_os("BLESS").is_some() {
+        return fs::write(&path, &new).expect("README.md can be written");
+    }
+    assert!(
+        new == old,
+        "README.md differs from what keylint says; BLESS=1 cargo test rewrites it. It should be:\n{new}"
+    );
+}
+
+#[test]
+fn links_lead_to_files() {
+    let text = fs::read_to_string(root().join("README.md")).expect("README.md exists");
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
+    for target in targets.filter(|target| !target.contains("://") && !target.starts_with('#')) {
+        let file = target.split('#').next().unwrap_or_default();
+        assert!(root().join(file).exists(), "README.md links to {target}, which does not exist");
+    }
+}
+
+#[test]
+fn configuration_examples_parse_and_every_option_is_listed() {
+    let page = fs::read_to_string(root().join("docs/configuration.md")).expect("docs/configuration.md exists");
+    let readme = fs::read_to_string(root().join("README.md")).expect("README.md exists");
+    for text in [&page, &readme] {
+        for block in text.split("```toml\n").skip(1).filter_map(|rest| rest.split_once("\n```")) {
+            let options: Options = toml::from_str(block.0).expect("an example of the configuration parses");
+            assert_ne!(options, Options::default(), "an example sets something");
+        }
+    }
+    let schema: serde_json::Value = serde_json::from_str(&schema()).expect("the schema is JSON");
+    let known: BTreeSet<&str> =
+        schema["properties"].as_object().expect("it has properties").keys().map(String::as_str).collect();
+    let listed: BTreeSet<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(option, _)| option).collect();
+    assert_eq!(listed, known, "docs/configuration.md lists the options");
+}
