@@ -12,7 +12,7 @@ impl fmt::Display for Module {
             if index > 0 {
                 f.write_char('\n')?;
             }
-            write!(f, "{function}")?;
+            write!(f, "{index} {function}")?;
         }
         Ok(())
     }
@@ -26,9 +26,12 @@ impl fmt::Display for Function {
             FunctionKind::Lambda => "lambda",
             FunctionKind::ClassBody => "class",
             FunctionKind::Generator => "generator",
+            FunctionKind::Comprehension => "comprehension",
         };
         let parameters: Vec<&str> = self.parameters.iter().map(|p| &*p.name).collect();
-        writeln!(f, "{kind} {}({}):", self.qualified, parameters.join(", "))?;
+        let marks = [(self.is_async, "async "), (self.is_generator, "yielding "), (self.elided, "elided ")];
+        let marks: String = marks.into_iter().filter_map(|(holds, mark)| holds.then_some(mark)).collect();
+        writeln!(f, "{marks}{kind} {}({}):", self.qualified, parameters.join(", "))?;
         self.write_block(f, &self.body, 1)
     }
 }
@@ -119,7 +122,8 @@ impl Function {
                 self.write_nested(f, "body", body, depth + 1)?;
                 for handler in handlers {
                     let name = handler.name.as_ref().map_or(String::new(), |v| format!(" as {}", self.variable(v)));
-                    self.write_nested(f, &format!("except{name}"), &handler.body, depth + 1)?;
+                    writeln!(f, "{:1$}except{2}{name}:", "", depth * 2 + 2, optional(handler.types))?;
+                    self.write_block(f, &handler.body, depth + 2)?;
                 }
                 self.write_nested(f, "else", orelse, depth + 1)?;
                 self.write_nested(f, "finally", finally, depth + 1)

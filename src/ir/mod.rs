@@ -6,31 +6,70 @@
 //! A [`Function`] owns an arena of [`Op`]s; the index of an operation in the arena names its result (a [`Temp`]) and its
 //! identity ([`Site`]), which inlining keeps. A [`Block`] lists operations in evaluation order. Executing an operation
 //! reads temps that were executed before it on every path, performs the effect that [`OpKind`] states, and binds its own
-//! temp. Structured operations hold blocks:
+//! temp; executed again (in a loop), it binds it anew. Structured operations hold blocks:
 //!
 //! * `If` runs one of its blocks; the value of a conditional expression goes through a synthetic local.
 //! * `Loop` runs `head`, then `body`, until `head` ends it; `Continue` goes to the next `head`, `Break` leaves without
-//!   `orelse`. A `for` loop's `head` is one `Next` on the iterator that `Iterate` made.
-//! * `Try` runs `body`; an operation that [may raise](OpKind::may_raise) can leave it with the state *before* that
-//!   operation; `finally` runs on every way out.
-//! * `Return`, `Raise`, `Break` and `Continue` end the block they stand in.
+//!   `orelse`. A `while` loop ends when `test`, an operation of `head`, is false. A `for` loop has no `test`; its `head` is
+//!   one `Next` on the iterator that `Iterate` made, and the loop ends when that has no more elements.
+//! * `Try` runs `body`, and `orelse` if `body` ran to its end. An exception in `body` (not in `orelse`) goes to the handlers
+//!   in order: a handler's block begins with the evaluation of `types`, up to and including that operation; if the exception
+//!   is not of these types the next handler is tried, and else `name` is bound, the rest of the block runs, and `name` is
+//!   unbound on every way out of it. `finally` runs on every way out of all of these, and a way out of its own replaces the
+//!   one that was under way. An operation that [may raise](OpKind::may_raise) leaves with the state *before* it.
+//! * `Enter` and `Leave` are the two calls of a `with`, whose body is a `Try` with a `Leave` in its `finally`. Where an
+//!   exception is under way, `Leave` is shown it and may swallow it: execution goes on after the `Try`.
+//! * `Return`, `Raise`, `Break` and `Continue` leave at once: what follows in their block is dead, but kept. `Raise` without
+//!   a value raises again what is being handled.
 //!
-//! Names are resolved to [`Variable`]s when the module is lowered: a slot of the running function, a slot of an enclosing one
-//! (read when the operation runs, as Python's cells are), or a global name. Whatever lowering does not model becomes
-//! [`OpKind::Unsupported`] with the variables that it may write: nothing is dropped.
+//! # Variables
 //!
-//! **Invariant:** operands precede the operation that reads them, every temp is bound once, and every slot index is below
-//! `Function::slots.len()`.
+//! Names are resolved to [`Variable`]s when the module is lowered. Running a function makes an *environment*, a row of slots
+//! whose parent is the environment that its [`OpKind::Function`] (or [`OpKind::Class`]) ran in. A variable is a slot of the
+//! running environment, a slot of an enclosing one (read when the operation runs, as Python's cells are), or a global name.
+//! Slots begin unbound, but for the parameters. The first [`Function::named`] slots are the variables of the scope; the ones
+//! after them are hidden: targets of comprehensions, type parameters, and temporaries, whose names look like `<if>`. In a
+//! class body, an unbound slot reads the global of its name; after the body has run, its bound named slots are the class's
+//! attributes. A class's environment takes part in counting outwards, though nothing nested can name its attributes.
+//!
+//! A list, set or dict comprehension runs in the frame it stands in, with hidden slots for its targets, unless a function
+//! within it captures them: then it is a [`FunctionKind::Comprehension`] that is called where it stands, so that every run has
+//! cells of its own. A generator expression always is a function. Either takes the outermost iterable as its one argument.
+//!
+//! # Calls
+//!
+//! Arguments are listed in the order in which Python evaluates them: those by position, then those by keyword. `*xs` is
+//! iterated by the call or display that spreads it; where Python would do that before it evaluates a later operand and it
+//! shows, lowering has put it into a list first. `**mapping` is read by the call or display.
+//!
+//! Calling a generator function makes an iterator that runs the body up to the next `Yield` each time it is asked. Calling an
+//! `async` function makes a coroutine that runs when `Await` waits for it. `async for`, `async with` and asynchronous
+//! comprehensions are lowered as if they were not: which protocol applies, the iterator and the manager tell. Formatting is
+//! a call of `format`, `repr`, `str` or `ascii`, and a zero-argument `super()` is given the first parameter.
+//!
+//! # What is not modelled
+//!
+//! Whatever lowering does not model becomes [`OpKind::Unsupported`] with the variables that it may write: nothing is dropped.
+//! Annotations and the bounds of type parameters are not executed. Private names (`self.__x`) are kept as written. An
+//! instance that lacks an attribute which a class pattern names raises, where Python goes on to the next case. What Python's
+//! compiler rejects though its grammar allows it (`break` outside of a loop) is unsupported, too.
+//!
+//! **Invariant:** operands precede the operation that reads them, every operation stands in one block once, every slot index
+//! is below `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. [`validate`] checks it.
 
 mod annotation;
 pub mod display;
 mod lower;
+mod op;
 mod scope;
+mod validate;
 
 use std::sync::Arc;
 
 pub use annotation::Annotation;
-pub use lower::lower;
+pub use lower::{EffectLookup, lower, lower_if};
+pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable};
+pub use validate::validate;
 
 use crate::text::{FileId, Span};
 
@@ -101,6 +140,9 @@ pub enum FunctionKind {
     ClassBody,
     /// A generator expression; its one parameter is the outermost iterable.
     Generator,
+    /// A list, set or dict comprehension with targets that a function within it captures; its one parameter is the
+    /// outermost iterable, its result what it builds.
+    Comprehension,
 }
 
 /// How a parameter takes its argument.
@@ -135,8 +177,9 @@ pub struct Parameter {
 
 /// A function, class body or module body.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the source, not a state")]
 pub struct Function {
-    /// The name (`<lambda>`, `<genexpr>`, `<module>` where there is none).
+    /// The name (`<lambda>`, `<genexpr>`, `<listcomp>`, `<module>` where there is none).
     pub name: Name,
     /// The qualified name within the module (`Model.step`, `train.<lambda>`).
     pub qualified: Name,
@@ -154,12 +197,16 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
     /// Names of the slots.
     pub slots: Vec<Name>,
+    /// How many of the slots are variables of the scope; the others are hidden.
+    pub named: u32,
     /// The arena.
     pub ops: Vec<Op>,
     /// The body.
     pub body: Block,
     /// Whether calling it makes a generator.
     pub is_generator: bool,
+    /// Whether calling it makes a coroutine (or an asynchronous generator).
+    pub is_async: bool,
     /// The annotated result.
     pub returns: Option<Annotation>,
     /// Comment on the `def` that declares what it does with its keys.
@@ -167,6 +214,8 @@ pub struct Function {
     /// Whether the body is only a docstring, `...`, `pass` or `raise NotImplementedError`: a stub says nothing of what
     /// the implementation does.
     pub is_stub: bool,
+    /// Whether the body was not lowered (see [`lower_if`]): nothing is known of it, not even whether it yields.
+    pub elided: bool,
 }
 
 /// A declared effect on a parameter: `# keylint: consumes(key)`.
@@ -215,312 +264,4 @@ pub struct Field {
     pub has_default: bool,
     /// Where it is declared.
     pub span: Span,
-}
-
-/// A resolved variable.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Variable {
-    /// A slot of the running function.
-    Local(u32),
-    /// A slot of the function this many environments out.
-    Outer(u32, u32),
-    /// A global (or builtin) name.
-    Global(Name),
-}
-
-/// A literal.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Constant {
-    /// `None`
-    None,
-    /// `...`
-    Ellipsis,
-    /// `True` or `False`
-    Bool(bool),
-    /// An integer that fits.
-    Int(i128),
-    /// An integer beyond 128 bits.
-    BigInt,
-    /// A float (or the real part of nothing: complex literals are opaque).
-    Float(f64),
-    /// A string.
-    Str(Name),
-    /// Bytes or a complex number: nothing keys depend on.
-    Other,
-}
-
-/// Unary, binary and comparison operators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Operator {
-    /// `+`
-    Add,
-    /// `-`
-    Sub,
-    /// `*`
-    Mul,
-    /// `@`
-    MatMul,
-    /// `/`
-    Div,
-    /// `//`
-    FloorDiv,
-    /// `%`
-    Mod,
-    /// `**`
-    Pow,
-    /// `<<`
-    Shl,
-    /// `>>`
-    Shr,
-    /// `|`
-    Or,
-    /// `^`
-    Xor,
-    /// `&`
-    And,
-    /// `~x`
-    Invert,
-    /// `not x`
-    Not,
-    /// `-x`
-    Neg,
-    /// `+x`
-    Pos,
-    /// `==`
-    Eq,
-    /// `!=`
-    Ne,
-    /// `<`
-    Lt,
-    /// `<=`
-    Le,
-    /// `>`
-    Gt,
-    /// `>=`
-    Ge,
-    /// `is`
-    Is,
-    /// `is not`
-    IsNot,
-    /// `in`
-    In,
-    /// `not in`
-    NotIn,
-    /// A `match` test for a class pattern: subject, class.
-    MatchClass,
-    /// A `match` test for a sequence of exactly, or at least, this many elements.
-    MatchSequence(u16, bool),
-    /// A `match` test for a mapping with the keys that follow the subject.
-    MatchMapping,
-}
-
-/// What a display or literal builds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Collection {
-    /// `(a, b)`
-    Tuple,
-    /// `[a, b]`
-    List,
-    /// `{a, b}`
-    Set,
-    /// `{a: b}`
-    Dict,
-    /// `a:b:c` in a subscript; three elements, `None` where absent.
-    Slice,
-    /// An f-string or template: its interpolated values.
-    Text,
-}
-
-/// One element of a display.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
-    /// A value.
-    Value(Temp),
-    /// `*iterable`
-    Spread(Temp),
-    /// `key: value`
-    Pair(Temp, Temp),
-    /// `**mapping`
-    SpreadMapping(Temp),
-}
-
-/// One argument of a call, in source order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Argument {
-    /// `f(x)`
-    Positional(Temp),
-    /// `f(*x)`
-    Spread(Temp),
-    /// `f(name=x)`
-    Keyword(Name, Temp),
-    /// `f(**x)`
-    SpreadMapping(Temp),
-}
-
-/// An exception handler.
-#[derive(Clone, Debug)]
-pub struct Handler {
-    /// Operations that evaluate the exception types, and their result.
-    pub types: Option<Temp>,
-    /// The variable that is bound.
-    pub name: Option<Variable>,
-    /// The handler's body, which begins with the evaluation of its types.
-    pub body: Block,
-}
-
-/// An operation.
-#[derive(Clone, Debug)]
-pub struct Op {
-    /// The source it stands for.
-    pub span: Span,
-    /// What it does.
-    pub kind: OpKind,
-}
-
-/// The closed set of operations.
-#[derive(Clone, Debug)]
-pub enum OpKind {
-    /// A literal.
-    Constant(Constant),
-    /// Reads a variable.
-    Load(Variable),
-    /// Writes a variable.
-    Store(Variable, Temp),
-    /// Unbinds a variable.
-    Delete(Variable),
-    /// `object.name`
-    Attribute(Temp, Name),
-    /// `object.name = value`
-    StoreAttribute(Temp, Name, Temp),
-    /// `del object.name`
-    DeleteAttribute(Temp, Name),
-    /// `object[index]`
-    Item(Temp, Temp),
-    /// `object[index] = value`
-    StoreItem(Temp, Temp, Temp),
-    /// `del object[index]`
-    DeleteItem(Temp, Temp),
-    /// A display, slice or f-string.
-    Build(Collection, Vec<Element>),
-    /// An operator; the flag marks the augmented form (`x += y`).
-    Operate(Operator, [Option<Temp>; 2], bool),
-    /// A call.
-    Call(Temp, Vec<Argument>),
-    /// Makes a function value; defaults are (parameter, temp).
-    Function(FunctionId, Vec<(u32, Temp)>),
-    /// Runs a class body with these bases and class keywords, and makes a class value.
-    Class(ClassId, Vec<Argument>),
-    /// `import a.b`: the module `a.b` (`whole`), or `a` after importing `a.b`.
-    Import {
-        /// The dotted path.
-        path: Name,
-        /// Whether the innermost module is the value (`import a.b as c`).
-        whole: bool,
-    },
-    /// `from ..module import name`
-    ImportFrom {
-        /// Number of leading dots.
-        level: u32,
-        /// The module, empty for `from . import x`.
-        module: Name,
-        /// The imported name, `*` for all.
-        name: Name,
-    },
-    /// Splits an iterable into this many values, with an optional starred one at an index.
-    Unpack {
-        /// What is unpacked.
-        value: Temp,
-        /// Number of targets, the starred one included.
-        count: u32,
-        /// Index of the starred target.
-        star: Option<u32>,
-    },
-    /// One value of an `Unpack`.
-    Project(Temp, u32),
-    /// `iter(x)`
-    Iterate(Temp),
-    /// The next element of an iterator; ends the enclosing loop when there is none.
-    Next(Temp),
-    /// Adds to the list, set or dict that a comprehension builds.
-    Append(Temp, Element),
-    /// A branch.
-    If {
-        /// The condition.
-        test: Temp,
-        /// Runs if it is true.
-        then: Block,
-        /// Runs if it is false.
-        orelse: Block,
-    },
-    /// A loop.
-    Loop {
-        /// Evaluated before each iteration.
-        head: Block,
-        /// The condition of a `while`; a `for` ends by its `Next`.
-        test: Option<Temp>,
-        /// The body.
-        body: Block,
-        /// Runs when the loop ends without `break`.
-        orelse: Block,
-    },
-    /// `try`
-    Try {
-        /// The guarded operations.
-        body: Block,
-        /// The handlers, in order.
-        handlers: Vec<Handler>,
-        /// Runs after `body` raised nothing.
-        orelse: Block,
-        /// Runs on every way out.
-        finally: Block,
-    },
-    /// Enters a context manager: the value bound by `as`.
-    Enter(Temp),
-    /// Leaves the context manager that this `Enter` entered.
-    Leave(Temp),
-    /// `return`
-    Return(Option<Temp>),
-    /// `raise`
-    Raise(Option<Temp>),
-    /// `break`
-    Break,
-    /// `continue`
-    Continue,
-    /// `yield` (or `yield from`): the value sent in.
-    Yield {
-        /// The value yielded, or the iterable of `yield from`.
-        value: Option<Temp>,
-        /// Whether it is `yield from`.
-        from: bool,
-    },
-    /// `await x`
-    Await(Temp),
-    /// States the type of a value: `x: Key = value`.
-    Annotate(Temp, Annotation),
-    /// Source that is not modelled, with the variables it may write.
-    Unsupported(Vec<Variable>),
-}
-
-impl OpKind {
-    /// Whether the operation can raise, so that a `try` may be left before it takes effect.
-    pub fn may_raise(&self) -> bool {
-        matches!(
-            self,
-            Self::Attribute(..)
-                | Self::Item(..)
-                | Self::StoreItem(..)
-                | Self::DeleteItem(..)
-                | Self::Operate(..)
-                | Self::Call(..)
-                | Self::Import { .. }
-                | Self::ImportFrom { .. }
-                | Self::Unpack { .. }
-                | Self::Iterate(..)
-                | Self::Next(..)
-                | Self::Enter(..)
-                | Self::Await(..)
-                | Self::Raise(..)
-                | Self::Unsupported(..)
-        )
-    }
 }

@@ -3,58 +3,97 @@
 //! **Invariant:** a name is bound by a scope if any statement of that scope (not of a nested one) can bind it, whether or not
 //! the statement is reached; `global` and `nonlocal` declarations win.
 
-use std::collections::BTreeSet;
+use rustc_hash::FxHashMap;
 
 use crate::python::ast::visitor::{self, Visitor};
 use crate::python::ast::{self, ExceptHandler, Expr, Pattern, Stmt};
 
 /// The names that one scope binds and declares.
 #[derive(Debug, Default)]
-pub(super) struct Bindings {
-    /// Names that the scope binds, in the order in which they first occur.
-    pub bound: Vec<String>,
+pub(super) struct Bindings<'a> {
+    /// Names that the scope binds, parameters first, then in the order in which they first occur.
+    pub bound: Vec<&'a str>,
+    /// The slot of each bound name.
+    pub slots: FxHashMap<&'a str, u32>,
     /// Names declared `global`.
-    pub globals: BTreeSet<String>,
-    /// Names declared `nonlocal`.
-    pub nonlocals: BTreeSet<String>,
-    seen: BTreeSet<String>,
+    pub globals: Vec<&'a str>,
+    nonlocals: Vec<&'a str>,
     /// Whether the scope holds a `yield` of its own.
     pub yields: bool,
 }
 
-impl Bindings {
-    /// The bindings of a list of statements.
-    pub fn of_body(body: &[Stmt]) -> Self {
-        let mut bindings = Self::default();
+impl<'a> Bindings<'a> {
+    /// A scope that binds just these names, each to the slot of its place.
+    pub fn of_names(names: Vec<&'a str>) -> Self {
+        let slots = (0u32..).zip(&names).map(|(slot, name)| (*name, slot)).collect();
+        Self { bound: names, slots, ..Self::default() }
+    }
+
+    /// The bindings of a list of statements, after parameters.
+    pub fn of_body(parameters: Vec<&'a str>, body: &'a [Stmt]) -> Self {
+        let mut bindings = Self::of_names(parameters);
         for stmt in body {
             bindings.visit_stmt(stmt);
         }
         bindings.settle()
     }
 
-    /// The bindings of an expression that is a scope of its own (a lambda's body, a generator's element).
-    pub fn of_expr<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> Self {
-        let mut bindings = Self::default();
-        for expr in exprs {
-            bindings.visit_expr(expr);
-        }
+    /// The bindings of an expression that is a scope of its own (a lambda's body), after parameters.
+    pub fn of_expr(parameters: Vec<&'a str>, expr: &'a Expr) -> Self {
+        let mut bindings = Self::of_names(parameters);
+        bindings.visit_expr(expr);
         bindings.settle()
     }
 
+    /// Adds what an expression within a comprehension binds in the scope around it.
+    pub fn walruses(&mut self, expr: &'a Expr) {
+        Walruses { bindings: self }.visit_expr(expr);
+    }
+
     fn settle(mut self) -> Self {
-        let (globals, nonlocals) = (&self.globals, &self.nonlocals);
-        self.bound.retain(|name| !globals.contains(name) && !nonlocals.contains(name));
+        if !self.globals.is_empty() || !self.nonlocals.is_empty() {
+            let (globals, nonlocals) = (&self.globals, &self.nonlocals);
+            self.bound.retain(|name| !globals.contains(name) && !nonlocals.contains(name));
+            self.slots = (0u32..).zip(&self.bound).map(|(slot, name)| (*name, slot)).collect();
+        }
         self
     }
 
-    fn bind(&mut self, name: &str) {
-        if self.seen.insert(name.to_owned()) {
-            self.bound.push(name.to_owned());
+    fn bind(&mut self, name: &'a str) {
+        let slot = u32::try_from(self.bound.len()).unwrap_or(u32::MAX);
+        if let std::collections::hash_map::Entry::Vacant(place) = self.slots.entry(name) {
+            place.insert(slot);
+            self.bound.push(name);
+        }
+    }
+
+    fn defaults(&mut self, parameters: &'a ast::Parameters) {
+        for parameter in parameters.iter_non_variadic_params() {
+            if let Some(default) = parameter.default() {
+                self.visit_expr(default);
+            }
+        }
+    }
+
+    /// A comprehension's targets are its own; only a walrus within it binds here.
+    fn comprehension(&mut self, parts: &[&'a Expr], generators: &'a [ast::Comprehension]) {
+        for part in parts {
+            self.walruses(part);
+        }
+        for (index, generator) in generators.iter().enumerate() {
+            if index == 0 {
+                self.visit_expr(&generator.iter);
+            } else {
+                self.walruses(&generator.iter);
+            }
+            for condition in &generator.ifs {
+                self.walruses(condition);
+            }
         }
     }
 }
 
-impl<'a> Visitor<'a> for Bindings {
+impl<'a> Visitor<'a> for Bindings<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::FunctionDef(def) => {
@@ -62,11 +101,7 @@ impl<'a> Visitor<'a> for Bindings {
                 for decorator in &def.decorator_list {
                     self.visit_expr(&decorator.expression);
                 }
-                for parameter in def.parameters.iter_non_variadic_params() {
-                    if let Some(default) = parameter.default() {
-                        self.visit_expr(default);
-                    }
-                }
+                self.defaults(&def.parameters);
             }
             Stmt::ClassDef(class) => {
                 self.bind(&class.name);
@@ -87,40 +122,46 @@ impl<'a> Visitor<'a> for Bindings {
             }
             Stmt::ImportFrom(import) => {
                 for alias in &import.names {
-                    self.bind(alias.asname.as_ref().unwrap_or(&alias.name));
+                    if alias.name.as_str() != "*" {
+                        self.bind(alias.asname.as_ref().unwrap_or(&alias.name));
+                    }
                 }
             }
-            Stmt::Global(global) => self.globals.extend(global.names.iter().map(|n| n.to_string())),
-            Stmt::Nonlocal(nonlocal) => self.nonlocals.extend(nonlocal.names.iter().map(|n| n.to_string())),
+            Stmt::Global(global) => self.globals.extend(global.names.iter().map(ast::Identifier::as_str)),
+            Stmt::Nonlocal(nonlocal) => self.nonlocals.extend(nonlocal.names.iter().map(ast::Identifier::as_str)),
             Stmt::AnnAssign(assign) => {
-                self.visit_expr(&assign.target);
+                // `(x): int` declares nothing; `x: int` makes `x` a local even without a value.
+                if assign.simple || assign.value.is_some() || !assign.target.is_name_expr() {
+                    self.visit_expr(&assign.target);
+                }
                 if let Some(value) = &assign.value {
                     self.visit_expr(value);
                 }
             }
+            Stmt::TypeAlias(alias) => self.visit_expr(&alias.name),
             _ => visitor::walk_stmt(self, stmt),
         }
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
-            Expr::Name(name) if !matches!(name.ctx, ast::ExprContext::Load) => self.bind(&name.id),
-            Expr::Lambda(lambda) => {
-                if let Some(parameters) = &lambda.parameters {
-                    for parameter in parameters.iter_non_variadic_params() {
-                        if let Some(default) = parameter.default() {
-                            self.visit_expr(default);
-                        }
-                    }
+            Expr::Name(name) => {
+                if !matches!(name.ctx, ast::ExprContext::Load) {
+                    self.bind(&name.id);
                 }
             }
-            Expr::ListComp(comp) => self.visit_comprehension_parts(&[&comp.elt], &comp.generators),
-            Expr::SetComp(comp) => self.visit_comprehension_parts(&[&comp.elt], &comp.generators),
-            Expr::Generator(comp) => self.visit_comprehension_parts(&[&comp.elt], &comp.generators),
+            Expr::Lambda(lambda) => {
+                if let Some(parameters) = &lambda.parameters {
+                    self.defaults(parameters);
+                }
+            }
+            Expr::ListComp(comp) => self.comprehension(&[&comp.elt], &comp.generators),
+            Expr::SetComp(comp) => self.comprehension(&[&comp.elt], &comp.generators),
+            Expr::Generator(comp) => self.comprehension(&[&comp.elt], &comp.generators),
             Expr::DictComp(comp) => {
                 let mut parts: Vec<&'a Expr> = comp.key.iter().map(|key| &**key).collect();
                 parts.push(&comp.value);
-                self.visit_comprehension_parts(&parts, &comp.generators);
+                self.comprehension(&parts, &comp.generators);
             }
             Expr::Yield(_) | Expr::YieldFrom(_) => {
                 self.yields = true;
@@ -161,51 +202,130 @@ impl<'a> Visitor<'a> for Bindings {
     }
 }
 
-impl Bindings {
-    /// A comprehension's targets are its own; only a walrus within it binds here.
-    fn visit_comprehension_parts<'a>(&mut self, parts: &[&'a Expr], generators: &'a [ast::Comprehension]) {
-        let mut walruses = Walruses { names: Vec::new(), yields: false };
-        for part in parts {
-            walruses.visit_expr(part);
-        }
-        for (index, generator) in generators.iter().enumerate() {
-            if index == 0 {
-                self.visit_expr(&generator.iter);
-            } else {
-                walruses.visit_expr(&generator.iter);
-            }
-            for condition in &generator.ifs {
-                walruses.visit_expr(condition);
-            }
-        }
-        self.yields |= walruses.yields;
-        for name in walruses.names {
-            self.bind(&name);
-        }
-    }
+/// Finds what the expressions within a comprehension bind in the scope around it: walruses, through any depth.
+struct Walruses<'b, 'a> {
+    bindings: &'b mut Bindings<'a>,
 }
 
-/// Names that walruses bind, through any depth of comprehensions.
-struct Walruses {
-    names: Vec<String>,
-    yields: bool,
-}
-
-impl<'a> Visitor<'a> for Walruses {
+impl<'a> Visitor<'a> for Walruses<'_, 'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Named(named) => {
                 if let Expr::Name(name) = &*named.target {
-                    self.names.push(name.id.to_string());
+                    self.bindings.bind(&name.id);
                 }
                 self.visit_expr(&named.value);
             }
-            Expr::Lambda(_) => {}
+            Expr::Lambda(lambda) => {
+                for parameter in lambda.parameters.iter().flat_map(|parameters| parameters.iter_non_variadic_params()) {
+                    if let Some(default) = parameter.default() {
+                        self.visit_expr(default);
+                    }
+                }
+            }
             Expr::Yield(_) | Expr::YieldFrom(_) => {
-                self.yields = true;
+                self.bindings.yields = true;
                 visitor::walk_expr(self, expr);
             }
             _ => visitor::walk_expr(self, expr),
         }
+    }
+}
+
+/// Whether an expression within a comprehension awaits, and whether a function within it may read the comprehension's targets
+/// after the comprehension has ended.
+#[derive(Debug)]
+pub(super) struct Captures<'n, 'a> {
+    targets: &'n [&'a str],
+    nested: bool,
+    /// Whether a lambda or a generator names a target.
+    pub captured: bool,
+    /// Whether something is awaited.
+    pub awaits: bool,
+}
+
+impl<'n, 'a> Captures<'n, 'a> {
+    /// Looks at all parts of a comprehension that are its own.
+    pub fn of(targets: &'n [&'a str], parts: &[&'a Expr], generators: &'a [ast::Comprehension]) -> Self {
+        let mut captures = Self { targets, nested: false, captured: false, awaits: false };
+        captures.parts(parts, generators);
+        captures
+    }
+
+    fn parts(&mut self, parts: &[&'a Expr], generators: &'a [ast::Comprehension]) {
+        for part in parts {
+            self.visit_expr(part);
+        }
+        for (index, generator) in generators.iter().enumerate() {
+            self.awaits |= generator.is_async && !self.nested;
+            self.visit_expr(&generator.target);
+            if index > 0 {
+                self.visit_expr(&generator.iter);
+            }
+            for condition in &generator.ifs {
+                self.visit_expr(condition);
+            }
+        }
+    }
+
+    fn within(&mut self, look: impl FnOnce(&mut Self)) {
+        let nested = std::mem::replace(&mut self.nested, true);
+        look(self);
+        self.nested = nested;
+    }
+}
+
+impl<'a> Visitor<'a> for Captures<'_, 'a> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Name(name) => self.captured |= self.nested && self.targets.contains(&name.id.as_str()),
+            Expr::Lambda(lambda) => {
+                for parameter in lambda.parameters.iter().flat_map(|parameters| parameters.iter_non_variadic_params()) {
+                    if let Some(default) = parameter.default() {
+                        self.visit_expr(default);
+                    }
+                }
+                self.within(|this| this.visit_expr(&lambda.body));
+            }
+            Expr::Generator(generator) => {
+                if let Some(first) = generator.generators.first() {
+                    self.visit_expr(&first.iter);
+                }
+                self.within(|this| this.parts(&[&generator.elt], &generator.generators));
+            }
+            Expr::Call(call) if drains(call) => {
+                // The generator has ended when the call has: it reads the targets while they are as they are now.
+                for argument in &call.arguments.args {
+                    match argument {
+                        Expr::Generator(generator) => {
+                            if let Some(first) = generator.generators.first() {
+                                self.visit_expr(&first.iter);
+                            }
+                            self.parts(&[&generator.elt], &generator.generators);
+                        }
+                        other => self.visit_expr(other),
+                    }
+                }
+                for keyword in &call.arguments.keywords {
+                    self.visit_expr(&keyword.value);
+                }
+            }
+            Expr::Await(_) => {
+                self.awaits |= !self.nested;
+                visitor::walk_expr(self, expr);
+            }
+            _ => visitor::walk_expr(self, expr),
+        }
+    }
+}
+
+/// Whether a call reads its iterable to the end and keeps nothing of it: `sum(…)`, `", ".join(…)`.
+fn drains(call: &ast::ExprCall) -> bool {
+    const DRAINS: [&str; 11] =
+        ["all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"];
+    match &*call.func {
+        Expr::Name(name) => DRAINS.contains(&name.id.as_str()),
+        Expr::Attribute(attribute) => attribute.attr.as_str() == "join" && attribute.value.is_string_literal_expr(),
+        _ => false,
     }
 }

@@ -8,6 +8,7 @@ mod cli;
 mod config;
 mod engine;
 mod front;
+mod ir;
 mod models;
 mod prng;
 mod readme;

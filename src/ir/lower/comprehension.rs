@@ -1,105 +1,172 @@
 //! Comprehensions and generator expressions.
 //!
 //! **Invariant:** a list, set or dict comprehension runs where it stands, with targets of its own; a generator expression is a
-//! generator function whose one parameter is its outermost iterable, evaluated where it stands.
+//! generator function. What is a function takes its outermost iterable, evaluated where it stands, as its one parameter.
 
-use rustc_hash::FxHashMap;
-
-use super::{Lowering, call};
-use crate::python::span_of;
-use crate::ir::scope::Bindings;
-use crate::ir::{Collection, Element, FunctionKind, Name, OpKind, Parameter, ParameterKind, Temp};
+use super::{Lowering, Opening, Overlay, call};
+use crate::ir::scope::{Bindings, Captures};
+use crate::ir::{Collection, Element, FunctionKind, OpKind, Parameter, ParameterKind, Temp};
 use crate::python::ast::{self, Comprehension, Expr};
+use crate::python::span_of;
 use crate::text::Span;
 
-impl Lowering<'_> {
-    /// A list, set or dict comprehension.
+/// The name of the parameter that takes the outermost iterable.
+const ITERABLE: &str = "<iterable>";
+
+/// Most `for` clauses of one comprehension, each of which nests the next.
+const MOST_CLAUSES: usize = 100;
+
+/// A comprehension or generator expression.
+struct Comprehended<'a> {
+    /// What is built; nothing, where values are yielded.
+    collection: Option<Collection>,
+    key: Option<&'a Expr>,
+    value: &'a Expr,
+    generators: &'a [Comprehension],
+    span: Span,
+}
+
+impl<'a> Lowering<'a> {
+    /// `[f(x) for x in xs]`, `{f(x) for x in xs}`
     pub(super) fn comprehension(
         &mut self,
         collection: Collection,
-        key: Option<&Expr>,
-        value: &Expr,
-        generators: &[Comprehension],
+        value: &'a Expr,
+        generators: &'a [Comprehension],
         span: Span,
     ) -> Temp {
-        let Some(first) = generators.first() else { return self.emit(span, OpKind::Unsupported(Vec::new())) };
-        let result = self.emit(span, OpKind::Build(collection, Vec::new()));
+        self.comprehended(&Comprehended { collection: Some(collection), key: None, value, generators, span })
+    }
+
+    /// `{k: v for k, v in xs}`
+    pub(super) fn dict_comprehension(&mut self, comp: &'a ast::ExprDictComp, span: Span) -> Temp {
+        self.comprehended(&Comprehended {
+            collection: Some(Collection::Dict),
+            key: comp.key.as_deref(),
+            value: &comp.value,
+            generators: &comp.generators,
+            span,
+        })
+    }
+
+    /// `(f(x) for x in xs)`
+    pub(super) fn generator(&mut self, generator: &'a ast::ExprGenerator, span: Span) -> Temp {
+        self.comprehended(&Comprehended {
+            collection: None,
+            key: None,
+            value: &generator.elt,
+            generators: &generator.generators,
+            span,
+        })
+    }
+
+    fn comprehended(&mut self, comp: &Comprehended<'a>) -> Temp {
+        let most = if self.is_deep() { 1 } else { MOST_CLAUSES };
+        let Some(first) = comp.generators.first().filter(|_| comp.generators.len() <= most) else {
+            let writes = self.walruses(comp);
+            return self.emit(comp.span, OpKind::Unsupported(writes));
+        };
+        let mut targets = Vec::new();
+        for generator in comp.generators {
+            names_of(&generator.target, &mut targets);
+        }
         // The outermost iterable is evaluated outside of the comprehension's scope.
         let outermost = self.expr(&first.iter);
-        self.overlay(generators);
-        self.generator_loops(outermost, generators, span, &mut |this| {
-            let element = match key {
-                Some(key) => {
-                    let key = this.expr(key);
-                    Element::Pair(key, this.expr(value))
-                }
-                None => Element::Value(this.expr(value)),
-            };
-            this.emit(span_of(value), OpKind::Append(result, element));
-        });
+        let parts: Vec<&'a Expr> = comp.key.into_iter().chain([comp.value]).collect();
+        let Captures { captured, awaits, .. } = Captures::of(&targets, &parts, comp.generators);
+        // A function that awaits is a coroutine, which is more than a scope.
+        if comp.collection.is_none() || (captured && !awaits) {
+            return self.as_function(comp, &targets, outermost, awaits);
+        }
+        let names = targets.into_iter().map(|target| (target, self.fresh_slot(target))).collect();
+        self.scope().overlays.push(Overlay { names, comprehension: true });
+        let result = self.run(comp, outermost);
         self.scope().overlays.pop();
         result
     }
 
-    /// `(f(x) for x in xs)`
-    pub(super) fn generator(&mut self, generator: &ast::ExprGenerator, span: Span) -> Temp {
-        let Some(first) = generator.generators.first() else {
-            return self.emit(span, OpKind::Unsupported(Vec::new()));
-        };
-        let outermost = self.expr(&first.iter);
-        let qualified = self.qualify("<genexpr>");
-        let parameter = self.name("<iterable>");
-        // A walrus within binds in the enclosing function, which has the name already; the targets are locals.
-        let mut targets = Vec::new();
-        for part in &generator.generators {
-            names_of(&part.target, &mut targets);
-        }
+    /// The variables that walruses within a comprehension write.
+    fn walruses(&mut self, comp: &Comprehended<'a>) -> Vec<crate::ir::Variable> {
         let mut bindings = Bindings::default();
-        bindings.bound = targets;
-        let id = self.open(FunctionKind::Generator, qualified, None, &bindings, std::slice::from_ref(&parameter));
-        let iterable = self.emit(span, OpKind::Load(crate::ir::Variable::Local(0)));
-        self.generator_loops(iterable, &generator.generators, span, &mut |this| {
-            let value = this.expr(&generator.elt);
-            this.emit(span_of(&*generator.elt), OpKind::Yield { value: Some(value), from: false });
-        });
+        for part in comp.key.into_iter().chain([comp.value]) {
+            bindings.walruses(part);
+        }
+        for generator in comp.generators {
+            bindings.walruses(&generator.iter);
+            generator.ifs.iter().for_each(|condition| bindings.walruses(condition));
+        }
+        bindings.bound.into_iter().map(|name| self.resolve(name)).collect()
+    }
+
+    /// Defines a function that runs the comprehension, and calls it.
+    fn as_function(&mut self, comp: &Comprehended<'a>, targets: &[&'a str], outermost: Temp, is_async: bool) -> Temp {
+        let span = comp.span;
+        let (kind, name) = match comp.collection {
+            None => (FunctionKind::Generator, "<genexpr>"),
+            Some(Collection::Set) => (FunctionKind::Comprehension, "<setcomp>"),
+            Some(Collection::Dict) => (FunctionKind::Comprehension, "<dictcomp>"),
+            Some(_) => (FunctionKind::Comprehension, "<listcomp>"),
+        };
+        // A walrus within binds in the enclosing function, which has the name already; the targets are locals.
+        let mut bindings = Bindings::of_names([&[ITERABLE], targets].concat());
+        bindings.yields = comp.collection.is_none();
+        let qualified = self.qualify(name);
+        let id = self.open(Opening { kind, qualified, class: None, receiver: false, bindings });
+        let iterable = self.load_slot(span, 0);
+        let result = self.run(comp, iterable);
+        if comp.collection.is_some() {
+            self.emit(span, OpKind::Return(Some(result)));
+        }
+        let name = self.name(name);
+        let parameter = Parameter {
+            name: self.name(ITERABLE),
+            kind: ParameterKind::PositionalOnly,
+            has_default: false,
+            annotation: None,
+            span,
+        };
         self.close(id, |function| {
-            function.name = Name::from("<genexpr>");
+            function.name = name;
             function.span = span;
             function.full = span;
-            function.is_generator = true;
-            function.parameters = vec![Parameter {
-                name: parameter,
-                kind: ParameterKind::PositionalOnly,
-                has_default: false,
-                annotation: None,
-                span,
-            }];
+            function.is_async = is_async;
+            function.parameters = vec![parameter];
         });
         let function = self.emit(span, OpKind::Function(id, Vec::new()));
-        self.emit(span, call(function, vec![outermost]))
+        self.emit(span, call(function, &[outermost]))
     }
 
-    /// Gives the targets of a comprehension slots of their own.
-    fn overlay(&mut self, generators: &[Comprehension]) {
-        let mut targets = Vec::new();
-        for generator in generators {
-            names_of(&generator.target, &mut targets);
-        }
-        let mut overlay: FxHashMap<Name, u32> = FxHashMap::default();
-        for target in targets {
-            let slot = self.fresh_slot(&target);
-            let name = self.name(&target);
-            overlay.insert(name, slot);
-        }
-        self.scope().overlays.push(overlay);
+    /// Runs the clauses in the innermost scope; what is built, if anything is.
+    fn run(&mut self, comp: &Comprehended<'a>, outermost: Temp) -> Temp {
+        let result = comp.collection.map(|collection| self.emit(comp.span, OpKind::Build(collection, Vec::new())));
+        self.clauses_of(outermost, comp.generators, comp.span, &|this| {
+            let element = match (comp.key, comp.value) {
+                (Some(key), value) => {
+                    let key = this.expr(key);
+                    Element::Pair(key, this.expr(value))
+                }
+                (None, value) if comp.collection == Some(Collection::Dict) => Element::SpreadMapping(this.expr(value)),
+                (None, Expr::Starred(starred)) => Element::Spread(this.expr(&starred.value)),
+                (None, value) => Element::Value(this.expr(value)),
+            };
+            let kind = match (result, element) {
+                (Some(result), element) => OpKind::Append(result, element),
+                (None, Element::Spread(value)) => OpKind::Yield { value: Some(value), from: true },
+                (None, Element::Value(value) | Element::Pair(_, value) | Element::SpreadMapping(value)) => {
+                    OpKind::Yield { value: Some(value), from: false }
+                }
+            };
+            this.emit(span_of(comp.value), kind);
+        });
+        result.unwrap_or(outermost)
     }
 
-    fn generator_loops(
+    fn clauses_of(
         &mut self,
         iterable: Temp,
-        generators: &[Comprehension],
+        generators: &'a [Comprehension],
         span: Span,
-        innermost: &mut dyn FnMut(&mut Self),
+        innermost: &dyn Fn(&mut Self),
     ) {
         let Some((generator, rest)) = generators.split_first() else { return };
         let iterator = self.emit(span_of(&generator.iter), OpKind::Iterate(iterable));
@@ -107,29 +174,28 @@ impl Lowering<'_> {
         let head = self.block(|this| element = this.emit(span_of(&generator.target), OpKind::Next(iterator)));
         let body = self.block(|this| {
             this.assign(&generator.target, element);
-            this.conditions(&generator.ifs, &mut |this| match rest.first() {
-                Some(next) => {
+            let conditions = &generator.ifs;
+            this.chain(span, conditions.len() + 1, &|this, index, more| {
+                if let Some(condition) = conditions.get(index) {
+                    let test = this.expr(condition);
+                    let then = this.block(more);
+                    this.emit(span_of(condition), OpKind::If { test, then, orelse: Vec::new() });
+                } else if let Some(next) = rest.first() {
                     let iterable = this.expr(&next.iter);
-                    this.generator_loops(iterable, rest, span, innermost);
+                    this.clauses_of(iterable, rest, span, innermost);
+                } else {
+                    innermost(this);
                 }
-                None => innermost(this),
             });
         });
         self.emit(span, OpKind::Loop { head, test: None, body, orelse: Vec::new() });
     }
-
-    fn conditions(&mut self, conditions: &[Expr], innermost: &mut dyn FnMut(&mut Self)) {
-        let Some((condition, rest)) = conditions.split_first() else { return innermost(self) };
-        let test = self.expr(condition);
-        let then = self.block(|this| this.conditions(rest, innermost));
-        self.emit(span_of(condition), OpKind::If { test, then, orelse: Vec::new() });
-    }
 }
 
-/// Names that a target binds.
-fn names_of(target: &Expr, names: &mut Vec<String>) {
+/// Names that a target binds, each once.
+fn names_of<'a>(target: &'a Expr, names: &mut Vec<&'a str>) {
     match target {
-        Expr::Name(name) => names.push(name.id.to_string()),
+        Expr::Name(name) if !names.contains(&name.id.as_str()) => names.push(&name.id),
         Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| names_of(element, names)),
         Expr::List(list) => list.elts.iter().for_each(|element| names_of(element, names)),
         Expr::Starred(starred) => names_of(&starred.value, names),

@@ -3,62 +3,72 @@
 //! **Invariant:** decorators are evaluated first, then defaults or bases, then the definition, then the decorators are
 //! called from the innermost outwards, then the name is bound.
 
-use super::{Lowering, call};
-use crate::python::span_of;
+use super::parameters::Signature;
+use super::{Lowering, Opening, call};
 use crate::ir::scope::Bindings;
-use crate::ir::{
-    Annotation, Class, ClassId, Field, FunctionKind, Name, OpKind, Parameter, ParameterKind, Temp, Variable,
-};
+use crate::ir::{Annotation, Class, ClassId, FunctionKind, Module, OpKind, Temp};
 use crate::python::ast::{self, Expr, Stmt};
+use crate::python::span_of;
 use crate::text::Span;
 
-impl Lowering<'_> {
+impl<'a> Lowering<'a> {
     /// `def f(…): …`
-    pub(super) fn function_def(&mut self, def: &ast::StmtFunctionDef) {
+    pub(super) fn function_def(&mut self, def: &'a ast::StmtFunctionDef) {
         let span = span_of(&def.name);
         let full = span_of(def);
-        let decorators: Vec<Temp> = def.decorator_list.iter().map(|d| self.expr(&d.expression)).collect();
-        let (parameters, defaults) = self.parameters(&def.parameters);
-        let names: Vec<Name> = parameters.iter().map(|p| p.name.clone()).collect();
-        let qualified = self.qualify(&def.name);
-        let class = self.enclosing_class();
-        let bindings = Bindings::of_body(&def.body);
-        let id = self.open(FunctionKind::Def, qualified, class, &bindings, &names);
-        self.body(&def.body);
+        let decorators = self.decorators(&def.decorator_list);
+        let mut signature = self.signature(&def.parameters);
+        let overlaid = self.type_parameters(def.type_params.as_deref());
+        let kept = (self.keep)(def);
+        let names = std::mem::take(&mut signature.names);
+        let bindings = if kept { Bindings::of_body(names, &def.body) } else { Bindings::of_names(names) };
+        let opening = Opening {
+            kind: FunctionKind::Def,
+            qualified: self.qualify(&def.name),
+            class: self.enclosing_class(),
+            receiver: signature.receiver(),
+            bindings,
+        };
+        let id = self.open(opening);
+        if kept {
+            self.body(&def.body);
+        }
         let name = self.name(&def.name);
-        let header = Span::new(
-            full.start,
-            def.body.first().map_or(full.end, |first| span_of(first).start.max(span.end)),
-        );
+        let header =
+            Span::new(full.start, def.body.first().map_or(full.end, |first| span_of(first).start.max(span.end)));
         let effects = (self.effects)(header);
         self.close(id, |function| {
             function.name = name;
             function.span = span;
             function.full = full;
-            function.parameters = parameters;
-            function.is_generator = bindings.yields;
+            function.parameters = signature.parameters;
+            function.is_async = def.is_async;
             function.returns = def.returns.as_deref().map(Annotation::of);
             function.effects = effects;
-            function.is_stub = is_stub(&def.body);
+            function.is_stub = kept && is_stub(&def.body);
+            function.elided = !kept;
         });
-        let mut value = self.emit(span, OpKind::Function(id, defaults));
-        for (decorator, node) in decorators.iter().zip(&def.decorator_list).rev() {
-            value = self.emit(span_of(&node.expression), call(*decorator, vec![value]));
+        if overlaid {
+            self.scope().overlays.pop();
         }
-        let variable = self.resolve(&def.name);
-        self.emit(span, OpKind::Store(variable, value));
+        let value = self.emit(span, OpKind::Function(id, signature.defaults));
+        self.define(&def.name, value, &decorators, &def.decorator_list);
     }
 
     /// `lambda …: …`
-    pub(super) fn lambda(&mut self, lambda: &ast::ExprLambda, span: Span) -> Temp {
-        let (parameters, defaults) = match &lambda.parameters {
-            Some(parameters) => self.parameters(parameters),
-            None => (Vec::new(), Vec::new()),
+    pub(super) fn lambda(&mut self, lambda: &'a ast::ExprLambda, span: Span) -> Temp {
+        let mut signature = match &lambda.parameters {
+            Some(parameters) => self.signature(parameters),
+            None => Signature::default(),
         };
-        let names: Vec<Name> = parameters.iter().map(|p| p.name.clone()).collect();
-        let qualified = self.qualify("<lambda>");
-        let bindings = Bindings::of_expr([&*lambda.body]);
-        let id = self.open(FunctionKind::Lambda, qualified, None, &bindings, &names);
+        let opening = Opening {
+            kind: FunctionKind::Lambda,
+            qualified: self.qualify("<lambda>"),
+            class: None,
+            receiver: signature.receiver(),
+            bindings: Bindings::of_expr(std::mem::take(&mut signature.names), &lambda.body),
+        };
+        let id = self.open(opening);
         let value = self.expr(&lambda.body);
         self.emit(span_of(&*lambda.body), OpKind::Return(Some(value)));
         let name = self.name("<lambda>");
@@ -66,30 +76,27 @@ impl Lowering<'_> {
             function.name = name;
             function.span = span;
             function.full = span;
-            function.parameters = parameters;
-            function.is_generator = bindings.yields;
+            function.parameters = signature.parameters;
         });
-        self.emit(span, OpKind::Function(id, defaults))
+        self.emit(span, OpKind::Function(id, signature.defaults))
     }
 
     /// `class C(…): …`
-    pub(super) fn class_def(&mut self, class: &ast::StmtClassDef) {
+    pub(super) fn class_def(&mut self, class: &'a ast::StmtClassDef) {
         let span = span_of(&class.name);
-        let decorators: Vec<Temp> = class.decorator_list.iter().map(|d| self.expr(&d.expression)).collect();
+        let decorators = self.decorators(&class.decorator_list);
+        let overlaid = self.type_parameters(class.type_params.as_deref());
         let arguments = class.arguments.as_ref().map(|arguments| self.arguments(arguments)).unwrap_or_default();
         let qualified = self.qualify(&class.name);
-        let class_id = ClassId(u32::try_from(self.classes.len()).unwrap_or(u32::MAX));
+        let class_id = ClassId(super::index(self.classes.len()));
         let name = self.name(&class.name);
         let fields = self.fields(&class.body);
-        self.classes.push(Class {
-            name: name.clone(),
-            qualified: qualified.clone(),
-            span,
-            body: crate::ir::Module::BODY,
-            fields,
-        });
-        let bindings = Bindings::of_body(&class.body);
-        let id = self.open(FunctionKind::ClassBody, qualified, Some(class_id), &bindings, &[]);
+        self.classes.push(Class { name: name.clone(), qualified: qualified.clone(), span, body: Module::BODY, fields });
+        let mut bindings = Bindings::of_body(Vec::new(), &class.body);
+        bindings.yields = false;
+        let opening =
+            Opening { kind: FunctionKind::ClassBody, qualified, class: Some(class_id), receiver: false, bindings };
+        let id = self.open(opening);
         self.body(&class.body);
         self.close(id, |function| {
             function.name = name;
@@ -97,100 +104,28 @@ impl Lowering<'_> {
             function.full = span_of(class);
         });
         self.classes[class_id.0 as usize].body = id;
-        let mut value = self.emit(span, OpKind::Class(class_id, arguments));
-        for (decorator, node) in decorators.iter().zip(&class.decorator_list).rev() {
-            value = self.emit(span_of(&node.expression), call(*decorator, vec![value]));
+        if overlaid {
+            self.scope().overlays.pop();
         }
-        let variable = self.resolve(&class.name);
-        self.emit(span, OpKind::Store(variable, value));
+        let value = self.emit(span, OpKind::Class(class_id, arguments));
+        self.define(&class.name, value, &decorators, &class.decorator_list);
     }
 
-    fn fields(&mut self, body: &[Stmt]) -> Vec<Field> {
-        let mut fields = Vec::new();
-        for stmt in body {
-            if let Stmt::AnnAssign(assign) = stmt
-                && let Expr::Name(name) = &*assign.target
-            {
-                fields.push(Field {
-                    name: self.name(&name.id),
-                    annotation: Annotation::of(&assign.annotation),
-                    has_default: assign.value.is_some(),
-                    span: span_of(assign),
-                });
-            }
+    fn decorators(&mut self, decorators: &'a [ast::Decorator]) -> Vec<Temp> {
+        decorators.iter().map(|decorator| self.expr(&decorator.expression)).collect()
+    }
+
+    /// Calls the decorators of a definition and binds its name.
+    fn define(&mut self, name: &'a ast::Identifier, mut value: Temp, decorators: &[Temp], nodes: &'a [ast::Decorator]) {
+        for (decorator, node) in decorators.iter().zip(nodes).rev() {
+            value = self.emit(span_of(&node.expression), call(*decorator, &[value]));
         }
-        fields
+        self.bind(name, value, span_of(name));
     }
 
     fn enclosing_class(&mut self) -> Option<ClassId> {
         let scope = self.scope();
         if scope.kind == FunctionKind::ClassBody { scope.class } else { None }
-    }
-
-    /// Parameters in slot order, and their defaults, evaluated where the function is defined.
-    fn parameters(&mut self, parameters: &ast::Parameters) -> (Vec<Parameter>, Vec<(u32, Temp)>) {
-        let mut lowered: Vec<Parameter> = Vec::new();
-        let mut defaults = Vec::new();
-        let groups = [
-            (ParameterKind::PositionalOnly, &parameters.posonlyargs),
-            (ParameterKind::Normal, &parameters.args),
-        ];
-        for (kind, group) in groups {
-            for parameter in group {
-                self.parameter(kind, parameter, &mut lowered, &mut defaults);
-            }
-        }
-        if let Some(variadic) = &parameters.vararg {
-            let parameter = self.plain_parameter(ParameterKind::Variadic, variadic);
-            lowered.push(parameter);
-        }
-        for parameter in &parameters.kwonlyargs {
-            self.parameter(ParameterKind::KeywordOnly, parameter, &mut lowered, &mut defaults);
-        }
-        if let Some(keywords) = &parameters.kwarg {
-            let parameter = self.plain_parameter(ParameterKind::Keywords, keywords);
-            lowered.push(parameter);
-        }
-        (lowered, defaults)
-    }
-
-    fn parameter(
-        &mut self,
-        kind: ParameterKind,
-        parameter: &ast::ParameterWithDefault,
-        lowered: &mut Vec<Parameter>,
-        defaults: &mut Vec<(u32, Temp)>,
-    ) {
-        let mut plain = self.plain_parameter(kind, &parameter.parameter);
-        if let Some(default) = parameter.default() {
-            plain.has_default = true;
-            let value = self.expr(default);
-            defaults.push((u32::try_from(lowered.len()).unwrap_or(u32::MAX), value));
-        }
-        lowered.push(plain);
-    }
-
-    fn plain_parameter(&mut self, kind: ParameterKind, parameter: &ast::Parameter) -> Parameter {
-        Parameter {
-            name: self.name(&parameter.name),
-            kind,
-            has_default: false,
-            annotation: parameter.annotation().map(Annotation::of),
-            span: span_of(&parameter.name),
-        }
-    }
-
-    /// The statements of a scope.
-    pub(super) fn body(&mut self, body: &[Stmt]) {
-        for stmt in body {
-            self.stmt(stmt);
-        }
-    }
-
-    /// Binds a name that a statement defines.
-    pub(super) fn bind(&mut self, name: &str, value: Temp, span: Span) {
-        let variable: Variable = self.resolve(name);
-        self.emit(span, OpKind::Store(variable, value));
     }
 }
 

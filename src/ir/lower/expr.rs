@@ -2,15 +2,16 @@
 //!
 //! **Invariant:** lowering an expression emits its operands before itself and returns the temp of its value.
 
-use super::{Lowering, binary, comparison, operate};
-use crate::python::span_of;
-use crate::ir::{Argument, Collection, Constant, Element, OpKind, Operator, Temp, Variable};
+use super::operator::{binary, comparison, operate, unary};
+use super::{Lowering, build, call};
+use crate::ir::{Argument, Collection, Constant, Element, OpKind, Temp};
 use crate::python::ast::{self, Expr};
+use crate::python::span_of;
 use crate::text::Span;
 
-impl Lowering<'_> {
+impl<'a> Lowering<'a> {
     /// Lowers an expression that is read.
-    pub(super) fn expr(&mut self, expr: &Expr) -> Temp {
+    pub(super) fn expr(&mut self, expr: &'a Expr) -> Temp {
         let span = span_of(expr);
         match expr {
             Expr::Name(name) => {
@@ -28,12 +29,11 @@ impl Lowering<'_> {
                 self.emit(span, OpKind::Item(object, index))
             }
             Expr::Slice(slice) => {
-                let parts = [&slice.lower, &slice.upper, &slice.step];
-                let values = parts.map(|part| match part {
+                let values = [&slice.lower, &slice.upper, &slice.step].map(|part| match part {
                     Some(part) => self.expr(part),
-                    None => self.none(span),
+                    None => self.constant(span, Constant::None),
                 });
-                self.emit(span, super::build(Collection::Slice, values.to_vec()))
+                self.emit(span, build(Collection::Slice, &values))
             }
             Expr::Call(call) => self.call(call, span),
             Expr::BinOp(binary_op) => {
@@ -41,21 +41,15 @@ impl Lowering<'_> {
                 let right = self.expr(&binary_op.right);
                 self.emit(span, operate(binary(binary_op.op), left, right))
             }
-            Expr::UnaryOp(unary) => {
+            Expr::UnaryOp(unary_op) => {
                 // `-1` is one literal to every reader of the IR.
-                if let (ast::UnaryOp::USub, Expr::NumberLiteral(number)) = (unary.op, &*unary.operand)
+                if let (ast::UnaryOp::USub, Expr::NumberLiteral(number)) = (unary_op.op, &*unary_op.operand)
                     && let Constant::Int(value) = number_constant(&number.value)
                 {
                     return self.constant(span, Constant::Int(-value));
                 }
-                let operand = self.expr(&unary.operand);
-                let operator = match unary.op {
-                    ast::UnaryOp::Invert => Operator::Invert,
-                    ast::UnaryOp::Not => Operator::Not,
-                    ast::UnaryOp::UAdd => Operator::Pos,
-                    ast::UnaryOp::USub => Operator::Neg,
-                };
-                self.emit(span, OpKind::Operate(operator, [Some(operand), None], false))
+                let operand = self.expr(&unary_op.operand);
+                self.emit(span, OpKind::Operate(unary(unary_op.op), [Some(operand), None], false))
             }
             Expr::Compare(compare) => self.compare(compare, span),
             Expr::BoolOp(bool_op) => self.bool_op(bool_op, span),
@@ -65,7 +59,7 @@ impl Lowering<'_> {
                 let then = self.store_into(slot, &conditional.body);
                 let orelse = self.store_into(slot, &conditional.orelse);
                 self.emit(span, OpKind::If { test, then, orelse });
-                self.emit(span, OpKind::Load(Variable::Local(slot)))
+                self.load_slot(span, slot)
             }
             Expr::Named(named) => {
                 let value = self.expr(&named.value);
@@ -76,25 +70,10 @@ impl Lowering<'_> {
             Expr::Tuple(tuple) => self.display(Collection::Tuple, &tuple.elts, span),
             Expr::List(list) => self.display(Collection::List, &list.elts, span),
             Expr::Set(set) => self.display(Collection::Set, &set.elts, span),
-            Expr::Dict(dict) => {
-                let elements = dict
-                    .items
-                    .iter()
-                    .map(|item| match &item.key {
-                        Some(key) => {
-                            let key = self.expr(key);
-                            Element::Pair(key, self.expr(&item.value))
-                        }
-                        None => Element::SpreadMapping(self.expr(&item.value)),
-                    })
-                    .collect();
-                self.emit(span, OpKind::Build(Collection::Dict, elements))
-            }
-            Expr::ListComp(comp) => self.comprehension(Collection::List, None, &comp.elt, &comp.generators, span),
-            Expr::SetComp(comp) => self.comprehension(Collection::Set, None, &comp.elt, &comp.generators, span),
-            Expr::DictComp(comp) => {
-                self.comprehension(Collection::Dict, comp.key.as_deref(), &comp.value, &comp.generators, span)
-            }
+            Expr::Dict(dict) => self.dict(dict, span),
+            Expr::ListComp(comp) => self.comprehension(Collection::List, &comp.elt, &comp.generators, span),
+            Expr::SetComp(comp) => self.comprehension(Collection::Set, &comp.elt, &comp.generators, span),
+            Expr::DictComp(comp) => self.dict_comprehension(comp, span),
             Expr::Generator(generator) => self.generator(generator, span),
             Expr::Await(awaited) => {
                 let value = self.expr(&awaited.value);
@@ -102,26 +81,14 @@ impl Lowering<'_> {
             }
             Expr::Yield(yielded) => {
                 let value = yielded.value.as_ref().map(|value| self.expr(value));
-                self.emit(span, OpKind::Yield { value, from: false })
+                self.suspend(value, false, span)
             }
             Expr::YieldFrom(yielded) => {
                 let value = self.expr(&yielded.value);
-                self.emit(span, OpKind::Yield { value: Some(value), from: true })
+                self.suspend(Some(value), true, span)
             }
-            Expr::FString(text) => {
-                let mut values = Vec::new();
-                for element in text.value.elements() {
-                    self.interpolation(element, &mut values);
-                }
-                self.emit(span, super::build(Collection::Text, values))
-            }
-            Expr::TString(text) => {
-                let mut values = Vec::new();
-                for element in text.value.elements() {
-                    self.interpolation(element, &mut values);
-                }
-                self.emit(span, super::build(Collection::Text, values))
-            }
+            Expr::FString(text) => self.f_string(text, span),
+            Expr::TString(text) => self.template(text, span),
             Expr::StringLiteral(text) => {
                 let text = self.name(text.value.to_str());
                 self.constant(span, Constant::Str(text))
@@ -140,114 +107,177 @@ impl Lowering<'_> {
         }
     }
 
-    fn interpolation(&mut self, element: &ast::InterpolatedStringElement, values: &mut Vec<Temp>) {
-        if let ast::InterpolatedStringElement::Interpolation(interpolation) = element {
-            values.push(self.expr(&interpolation.expression));
-            if let Some(spec) = &interpolation.format_spec {
-                for nested in &spec.elements {
-                    self.interpolation(nested, values);
-                }
-            }
-        }
+    /// `yield` means nothing outside of a function.
+    fn suspend(&mut self, value: Option<Temp>, from: bool, span: Span) -> Temp {
+        let kind = if self.scope().yields { OpKind::Yield { value, from } } else { OpKind::Unsupported(Vec::new()) };
+        self.emit(span, kind)
     }
 
-    fn display(&mut self, collection: Collection, elements: &[Expr], span: Span) -> Temp {
-        let elements = elements
-            .iter()
-            .map(|element| match element {
-                Expr::Starred(starred) => Element::Spread(self.expr(&starred.value)),
+    fn display(&mut self, collection: Collection, elements: &'a [Expr], span: Span) -> Temp {
+        let last = elements.iter().rposition(|element| !is_plain(element));
+        let mut lowered = Vec::with_capacity(elements.len());
+        for (index, element) in elements.iter().enumerate() {
+            lowered.push(match element {
+                Expr::Starred(starred) => {
+                    Element::Spread(self.spread(&starred.value, last.is_some_and(|last| index < last)))
+                }
                 other => Element::Value(self.expr(other)),
-            })
-            .collect();
-        self.emit(span, OpKind::Build(collection, elements))
+            });
+        }
+        self.emit(span, OpKind::Build(collection, lowered))
     }
 
-    /// Arguments in source order, which is Python's evaluation order.
-    pub(super) fn arguments(&mut self, arguments: &ast::Arguments) -> Vec<Argument> {
-        let mut lowered = Vec::with_capacity(arguments.args.len() + arguments.keywords.len());
-        for argument in arguments.iter_source_order() {
-            lowered.push(match argument {
-                ast::ArgOrKeyword::Arg(Expr::Starred(starred)) => Argument::Spread(self.expr(&starred.value)),
-                ast::ArgOrKeyword::Arg(value) => Argument::Positional(self.expr(value)),
-                ast::ArgOrKeyword::Keyword(keyword) => {
-                    let value = self.expr(&keyword.value);
-                    match &keyword.arg {
-                        Some(name) => Argument::Keyword(self.name(name), value),
-                        None => Argument::SpreadMapping(value),
-                    }
+    fn dict(&mut self, dict: &'a ast::ExprDict, span: Span) -> Temp {
+        let mut elements = Vec::with_capacity(dict.items.len());
+        for item in &dict.items {
+            elements.push(match &item.key {
+                Some(key) => {
+                    let key = self.expr(key);
+                    Element::Pair(key, self.expr(&item.value))
                 }
+                None => Element::SpreadMapping(self.expr(&item.value)),
+            });
+        }
+        self.emit(span, OpKind::Build(Collection::Dict, elements))
+    }
+
+    /// What is spread by a star. If something that shows comes after it, the elements are taken before that.
+    fn spread(&mut self, iterable: &'a Expr, early: bool) -> Temp {
+        let value = self.expr(iterable);
+        if early && !is_plain(iterable) {
+            let elements = vec![Element::Spread(value)];
+            return self.emit(span_of(iterable), OpKind::Build(Collection::List, elements));
+        }
+        value
+    }
+
+    /// Arguments in evaluation order: in `f(k=a, *b)`, `b` comes first.
+    pub(super) fn arguments(&mut self, arguments: &'a ast::Arguments) -> Vec<Argument> {
+        let (positional, keywords) = (&arguments.args, &arguments.keywords);
+        let mut lowered = Vec::with_capacity(positional.len() + keywords.len());
+        let last = if keywords.iter().all(|keyword| is_plain(&keyword.value)) {
+            positional.iter().rposition(|argument| !is_plain(argument)).unwrap_or(0)
+        } else {
+            positional.len()
+        };
+        for (index, argument) in positional.iter().enumerate() {
+            lowered.push(match argument {
+                Expr::Starred(starred) => {
+                    // A lone `*xs` is handed to the call as it is.
+                    let early = positional.len() > 1 && index < last;
+                    Argument::Spread(self.spread(&starred.value, early))
+                }
+                value => Argument::Positional(self.expr(value)),
+            });
+        }
+        for keyword in keywords {
+            let value = self.expr(&keyword.value);
+            lowered.push(match &keyword.arg {
+                Some(name) => Argument::Keyword(self.name(name), value),
+                None => Argument::SpreadMapping(value),
             });
         }
         lowered
     }
 
-    fn call(&mut self, call: &ast::ExprCall, span: Span) -> Temp {
+    fn call(&mut self, node: &'a ast::ExprCall, span: Span) -> Temp {
+        let callee = self.expr(&node.func);
         // `super()` reads the enclosing class and the first parameter, which the IR makes explicit.
-        if let Expr::Name(name) = &*call.func
+        if let Expr::Name(name) = &*node.func
             && name.id.as_str() == "super"
-            && call.arguments.args.is_empty()
+            && node.arguments.is_empty()
+            && self.scope().receiver
             && self.scope().class.is_some()
         {
-            let callee = self.expr(&call.func);
-            let receiver = self.emit(span, OpKind::Load(Variable::Local(0)));
-            return self.emit(span, super::call(callee, vec![receiver]));
+            let receiver = self.load_slot(span, 0);
+            return self.emit(span, call(callee, &[receiver]));
         }
-        let callee = self.expr(&call.func);
-        let arguments = self.arguments(&call.arguments);
+        let arguments = self.arguments(&node.arguments);
         self.emit(span, OpKind::Call(callee, arguments))
     }
 
     /// `a < b < c` evaluates `b` once and stops at the first false comparison.
-    fn compare(&mut self, compare: &ast::ExprCompare, span: Span) -> Temp {
+    fn compare(&mut self, compare: &'a ast::ExprCompare, span: Span) -> Temp {
+        let count = compare.ops.len().min(compare.comparators.len());
         let left = self.expr(&compare.left);
-        let pairs: Vec<(ast::CmpOp, &Expr)> = compare.ops.iter().copied().zip(compare.comparators.iter()).collect();
-        if let [(op, right)] = pairs.as_slice() {
-            let right = self.expr(right);
-            return self.emit(span, operate(comparison(*op), left, right));
+        let step = |this: &mut Self, index: usize, left: Temp| {
+            let right = this.expr(&compare.comparators[index]);
+            (this.emit(span, operate(comparison(compare.ops[index]), left, right)), right)
+        };
+        if count == 1 {
+            return step(self, 0, left).0;
         }
         let slot = self.fresh_slot("<compare>");
-        self.compare_chain(left, &pairs, slot, span);
-        self.emit(span, OpKind::Load(Variable::Local(slot)))
-    }
-
-    fn compare_chain(&mut self, left: Temp, pairs: &[(ast::CmpOp, &Expr)], slot: u32, span: Span) {
-        let Some(((op, right), rest)) = pairs.split_first() else { return };
-        let right = self.expr(right);
-        let value = self.emit(span, operate(comparison(*op), left, right));
-        self.emit(span, OpKind::Store(Variable::Local(slot), value));
-        if !rest.is_empty() {
-            let then = self.block(|this| this.compare_chain(right, rest, slot, span));
-            self.emit(span, OpKind::If { test: value, then, orelse: Vec::new() });
+        if count == 2 {
+            let (test, right) = step(self, 0, left);
+            self.store_slot(span, slot, test);
+            let then = self.block(|this| {
+                let value = step(this, 1, right).0;
+                this.store_slot(span, slot, value);
+            });
+            self.emit(span, OpKind::If { test, then, orelse: Vec::new() });
+            return self.load_slot(span, slot);
         }
+        let operand = self.fresh_slot("<operand>");
+        self.chain(span, count, &|this, index, more| {
+            let left = if index == 0 { left } else { this.load_slot(span, operand) };
+            let (test, right) = step(this, index, left);
+            this.store_slot(span, slot, test);
+            if index + 1 < count {
+                let then = this.block(|this| {
+                    this.store_slot(span, operand, right);
+                    more(this);
+                });
+                this.emit(span, OpKind::If { test, then, orelse: Vec::new() });
+            }
+        });
+        self.load_slot(span, slot)
     }
 
     /// `a and b` is `b if a else a`, with `a` evaluated once.
-    fn bool_op(&mut self, bool_op: &ast::ExprBoolOp, span: Span) -> Temp {
+    fn bool_op(&mut self, bool_op: &'a ast::ExprBoolOp, span: Span) -> Temp {
         let slot = self.fresh_slot("<bool>");
-        self.bool_chain(bool_op.op, &bool_op.values, slot, span);
-        self.emit(span, OpKind::Load(Variable::Local(slot)))
+        let values = &bool_op.values;
+        self.chain(span, values.len(), &|this, index, more| {
+            let value = this.expr(&values[index]);
+            this.store_slot(span_of(&values[index]), slot, value);
+            if index + 1 < values.len() {
+                let more = this.block(more);
+                let (then, orelse) = match bool_op.op {
+                    ast::BoolOp::And => (more, Vec::new()),
+                    ast::BoolOp::Or => (Vec::new(), more),
+                };
+                this.emit(span, OpKind::If { test: value, then, orelse });
+            }
+        });
+        self.load_slot(span, slot)
     }
 
-    fn bool_chain(&mut self, op: ast::BoolOp, values: &[Expr], slot: u32, span: Span) {
-        let Some((first, rest)) = values.split_first() else { return };
-        let value = self.expr(first);
-        self.emit(span_of(first), OpKind::Store(Variable::Local(slot), value));
-        if rest.is_empty() {
-            return;
-        }
-        let more = self.block(|this| this.bool_chain(op, rest, slot, span));
-        let (then, orelse) = match op {
-            ast::BoolOp::And => (more, Vec::new()),
-            ast::BoolOp::Or => (Vec::new(), more),
-        };
-        self.emit(span, OpKind::If { test: value, then, orelse });
-    }
-
-    fn store_into(&mut self, slot: u32, expr: &Expr) -> Vec<Temp> {
+    fn store_into(&mut self, slot: u32, expr: &'a Expr) -> Vec<Temp> {
         self.block(|this| {
             let value = this.expr(expr);
-            this.emit(span_of(expr), OpKind::Store(Variable::Local(slot), value));
+            this.store_slot(span_of(expr), slot, value);
         })
+    }
+}
+
+/// Whether evaluating an expression does nothing that another one could notice.
+fn is_plain(expr: &Expr) -> bool {
+    match expr {
+        Expr::Name(_)
+        | Expr::Lambda(_)
+        | Expr::StringLiteral(_)
+        | Expr::NumberLiteral(_)
+        | Expr::BooleanLiteral(_)
+        | Expr::NoneLiteral(_)
+        | Expr::EllipsisLiteral(_)
+        | Expr::BytesLiteral(_) => true,
+        Expr::Attribute(attribute) => is_plain(&attribute.value),
+        Expr::Subscript(subscript) => is_plain(&subscript.value) && is_plain(&subscript.slice),
+        Expr::Starred(starred) => is_plain(&starred.value),
+        Expr::Tuple(tuple) => tuple.elts.iter().all(is_plain),
+        Expr::List(list) => list.elts.iter().all(is_plain),
+        _ => false,
     }
 }
 

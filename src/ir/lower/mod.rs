@@ -1,22 +1,26 @@
 //! Lowering of one module: statements and expressions become operations, names become variables.
 //!
 //! **Invariant:** operations are emitted in Python's evaluation order; every construct either has its operations or an
-//! `Unsupported` that names what it writes.
+//! `Unsupported` that names what it writes. What is made depends on the module and on `keep` alone; functions and classes
+//! are numbered in the order in which they are defined.
 
+mod chain;
 mod comprehension;
 mod define;
 mod expr;
+mod operator;
+mod parameters;
 mod pattern;
 mod stmt;
 mod target;
+mod text;
 
 use rustc_hash::FxHashMap;
 
-
 use super::scope::Bindings;
 use super::{
-    Argument, Block, Class, Collection, Constant, DeclaredEffect, Element, Function, FunctionId, FunctionKind, Module,
-    Name, Op, OpKind, Operator, Temp, Variable,
+    Argument, Block, Class, ClassId, Collection, Constant, DeclaredEffect, Element, Function, FunctionId, FunctionKind,
+    Module, Name, Op, OpKind, Temp, Variable, validate,
 };
 use crate::python::{ast, span_of};
 use crate::text::{FileId, Span};
@@ -26,111 +30,166 @@ pub type EffectLookup<'a> = dyn Fn(Span) -> Vec<DeclaredEffect> + 'a;
 
 /// Lowers a parsed module.
 pub fn lower(file: FileId, module: &ast::ModModule, effects: &EffectLookup<'_>) -> Module {
+    lower_if(file, module, effects, &|_| true)
+}
+
+/// Lowers a parsed module, but of functions that are not to be kept only the signature.
+///
+/// Decorators and defaults of such a function are lowered, as they run where it is defined; its body is not, nor anything
+/// within it, and it is marked as [elided](Function::elided). Whoever decides must know that the body may write variables of
+/// the functions around it and globals.
+pub fn lower_if<'a>(
+    file: FileId,
+    module: &'a ast::ModModule,
+    effects: &'a EffectLookup<'a>,
+    keep: &'a dyn Fn(&ast::StmtFunctionDef) -> bool,
+) -> Module {
     let mut lowering = Lowering {
         names: FxHashMap::default(),
         functions: Vec::new(),
         classes: Vec::new(),
         scopes: Vec::new(),
+        temps: Vec::new(),
+        arenas: Vec::new(),
+        depth: 0,
         effects,
+        keep,
     };
     lowering.module(module);
-    Module { file, functions: lowering.functions.into_iter().flatten().collect(), classes: lowering.classes }
+    let functions = lowering.functions.into_iter().flatten().collect();
+    let module = Module { file, functions, classes: lowering.classes };
+    debug_assert_eq!(validate(&module), Vec::<String>::new(), "lowering keeps the guarantees of the IR");
+    module
 }
 
 /// State of the lowering of one module.
 struct Lowering<'a> {
-    names: FxHashMap<Box<str>, Name>,
+    names: FxHashMap<&'a str, Name>,
     /// A place is reserved before a function's body is lowered, so that ids follow source order.
     functions: Vec<Option<Function>>,
     classes: Vec<Class>,
     /// The scopes being lowered, innermost last.
-    scopes: Vec<Scope>,
+    scopes: Vec<Scope<'a>>,
+    /// The operations of all blocks being filled, innermost last.
+    temps: Vec<Temp>,
+    /// Arenas of functions that are done, for others to be filled in.
+    arenas: Vec<Vec<Op>>,
+    /// How many blocks are being filled.
+    depth: u32,
     effects: &'a EffectLookup<'a>,
+    keep: &'a dyn Fn(&ast::StmtFunctionDef) -> bool,
 }
 
 /// A function being lowered.
-struct Scope {
+struct Scope<'a> {
     id: FunctionId,
     kind: FunctionKind,
     qualified: Name,
-    class: Option<super::ClassId>,
+    class: Option<ClassId>,
+    /// Whether the first slot is a parameter that takes an argument by position.
+    receiver: bool,
+    yields: bool,
+    /// How many loops of this function the statement being lowered stands in.
+    loops: u32,
     slots: Vec<Name>,
+    named: u32,
     /// Slot of each bound name.
-    bound: FxHashMap<Name, u32>,
+    bound: FxHashMap<&'a str, u32>,
     /// Names declared `global`.
-    globals: Vec<Name>,
-    /// Targets of the comprehensions being lowered, innermost last.
-    overlays: Vec<FxHashMap<Name, u32>>,
+    globals: Vec<&'a str>,
+    /// Scopes within the function that have their variables in its frame, innermost last.
+    overlays: Vec<Overlay<'a>>,
     ops: Vec<Op>,
-    /// Blocks being filled, innermost last.
-    blocks: Vec<Block>,
+    /// Where the blocks of this function begin.
+    mark: usize,
 }
 
-impl Scope {
-    fn find(&self, name: &str) -> Option<u32> {
-        self.overlays.iter().rev().find_map(|overlay| overlay.get(name)).or_else(|| self.bound.get(name)).copied()
+/// Names that mean hidden slots while a part of the function is lowered.
+struct Overlay<'a> {
+    names: Vec<(&'a str, u32)>,
+    /// Whether it is a comprehension, which does not see the names of a class body; type parameters do.
+    comprehension: bool,
+}
+
+/// What a scope says of a name.
+enum Meaning {
+    Slot(u32),
+    Global,
+}
+
+impl Scope<'_> {
+    /// What the name means here, seen from the scope itself or from a nested one.
+    fn meaning(&self, name: &str, nested: bool) -> Option<Meaning> {
+        let mut hidden = nested;
+        for overlay in self.overlays.iter().rev() {
+            if let Some((_, slot)) = overlay.names.iter().find(|(target, _)| *target == name) {
+                return Some(Meaning::Slot(*slot));
+            }
+            hidden |= overlay.comprehension;
+        }
+        if hidden && self.kind == FunctionKind::ClassBody {
+            return None;
+        }
+        if self.globals.contains(&name) {
+            return Some(Meaning::Global);
+        }
+        self.bound.get(name).copied().map(Meaning::Slot)
     }
 }
 
-impl Lowering<'_> {
-    fn module(&mut self, module: &ast::ModModule) {
+/// What distinguishes a function that is opened.
+struct Opening<'a> {
+    kind: FunctionKind,
+    qualified: Name,
+    class: Option<ClassId>,
+    receiver: bool,
+    bindings: Bindings<'a>,
+}
+
+impl<'a> Lowering<'a> {
+    fn module(&mut self, module: &'a ast::ModModule) {
         let qualified = self.name("<module>");
-        let bindings = Bindings::default();
-        let id = self.open(FunctionKind::Module, qualified.clone(), None, &bindings, &[]);
+        let id = self.open(Opening {
+            kind: FunctionKind::Module,
+            qualified: qualified.clone(),
+            class: None,
+            receiver: false,
+            bindings: Bindings::default(),
+        });
         self.body(&module.body);
-        let span = Span::new(0, 0);
         self.close(id, |function| {
             function.name = qualified;
-            function.span = span;
             function.full = span_of(module);
         });
     }
 
     /// The shared copy of a name.
-    fn name(&mut self, text: &str) -> Name {
-        if let Some(name) = self.names.get(text) {
-            return name.clone();
-        }
-        let name = Name::from(text);
-        self.names.insert(text.into(), name.clone());
-        name
+    fn name(&mut self, text: &'a str) -> Name {
+        self.names.entry(text).or_insert_with(|| Name::from(text)).clone()
     }
 
-    /// Begins a function whose first slots are `parameters`.
-    fn open(
-        &mut self,
-        kind: FunctionKind,
-        qualified: Name,
-        class: Option<super::ClassId>,
-        bindings: &Bindings,
-        parameters: &[Name],
-    ) -> FunctionId {
-        let id = FunctionId(u32::try_from(self.functions.len()).unwrap_or(u32::MAX));
+    /// Begins a function whose first slots are what it binds.
+    fn open(&mut self, opening: Opening<'a>) -> FunctionId {
+        let id = FunctionId(index(self.functions.len()));
         self.functions.push(None);
-        let mut slots: Vec<Name> = parameters.to_vec();
-        let mut bound: FxHashMap<Name, u32> = FxHashMap::default();
-        for (index, name) in (0u32..).zip(parameters) {
-            bound.insert(name.clone(), index);
-        }
-        for text in &bindings.bound {
-            let name = self.name(text);
-            if !bound.contains_key(&name) {
-                bound.insert(name.clone(), u32::try_from(slots.len()).unwrap_or(u32::MAX));
-                slots.push(name);
-            }
-        }
-        let globals = bindings.globals.iter().map(|g| self.name(g)).collect();
+        let Bindings { bound, slots, globals, yields, .. } = opening.bindings;
+        let named = index(bound.len());
+        let names = bound.into_iter().map(|name| self.name(name)).collect();
         self.scopes.push(Scope {
             id,
-            kind,
-            qualified,
-            class,
-            slots,
-            bound,
+            kind: opening.kind,
+            qualified: opening.qualified,
+            class: opening.class,
+            receiver: opening.receiver,
+            yields,
+            loops: 0,
+            named,
+            slots: names,
+            bound: slots,
             globals,
             overlays: Vec::new(),
-            ops: Vec::new(),
-            blocks: vec![Vec::new()],
+            ops: self.arenas.pop().unwrap_or_default(),
+            mark: self.temps.len(),
         });
         id
     }
@@ -138,6 +197,8 @@ impl Lowering<'_> {
     /// Ends the innermost function and stores it in its place.
     fn close(&mut self, id: FunctionId, finish: impl FnOnce(&mut Function)) {
         let Some(mut scope) = self.scopes.pop() else { return };
+        let ops = scope.ops.drain(..).collect();
+        self.arenas.push(scope.ops);
         let mut function = Function {
             name: scope.qualified.clone(),
             qualified: scope.qualified,
@@ -148,12 +209,15 @@ impl Lowering<'_> {
             full: Span::default(),
             parameters: Vec::new(),
             slots: scope.slots,
-            ops: scope.ops,
-            body: scope.blocks.pop().unwrap_or_default(),
-            is_generator: false,
+            named: scope.named,
+            ops,
+            body: self.temps.split_off(scope.mark),
+            is_generator: scope.yields,
+            is_async: false,
             returns: None,
             effects: Vec::new(),
             is_stub: false,
+            elided: false,
         };
         finish(&mut function);
         if let Some(place) = self.functions.get_mut(id.0 as usize) {
@@ -161,132 +225,113 @@ impl Lowering<'_> {
         }
     }
 
-    fn scope(&mut self) -> &mut Scope {
+    fn scope(&mut self) -> &mut Scope<'a> {
         self.scopes.last_mut().expect("a scope is open while statements are lowered")
     }
 
     /// Adds an operation to the block being filled.
     fn emit(&mut self, span: Span, kind: OpKind) -> Temp {
         let scope = self.scope();
-        let temp = u32::try_from(scope.ops.len()).unwrap_or(u32::MAX);
+        let temp = index(scope.ops.len());
         scope.ops.push(Op { span, kind });
-        if let Some(block) = scope.blocks.last_mut() {
-            block.push(temp);
-        }
+        self.temps.push(temp);
         temp
     }
 
     /// Fills a new block.
     fn block(&mut self, fill: impl FnOnce(&mut Self)) -> Block {
-        self.scope().blocks.push(Vec::new());
+        let mark = self.temps.len();
+        self.depth += 1;
         fill(self);
-        self.scope().blocks.pop().unwrap_or_default()
+        self.depth -= 1;
+        if self.temps.len() == mark { Vec::new() } else { self.temps.split_off(mark) }
     }
 
-    /// A local that no name of the program can mean.
-    fn fresh_slot(&mut self, name: &str) -> u32 {
+    /// Fills the body of a loop, where `break` and `continue` have a meaning.
+    fn loop_body(&mut self, fill: impl FnOnce(&mut Self)) -> Block {
+        self.scope().loops += 1;
+        let body = self.block(fill);
+        self.scope().loops -= 1;
+        body
+    }
+
+    /// A slot that no name of the program means by itself.
+    fn fresh_slot(&mut self, name: &'a str) -> u32 {
         let name = self.name(name);
         let scope = self.scope();
-        let slot = u32::try_from(scope.slots.len()).unwrap_or(u32::MAX);
         scope.slots.push(name);
-        slot
+        index(scope.slots.len() - 1)
     }
 
     fn constant(&mut self, span: Span, constant: Constant) -> Temp {
         self.emit(span, OpKind::Constant(constant))
     }
 
-    fn none(&mut self, span: Span) -> Temp {
-        self.constant(span, Constant::None)
+    fn load_slot(&mut self, span: Span, slot: u32) -> Temp {
+        self.emit(span, OpKind::Load(Variable::Local(slot)))
+    }
+
+    fn store_slot(&mut self, span: Span, slot: u32, value: Temp) {
+        self.emit(span, OpKind::Store(Variable::Local(slot), value));
+    }
+
+    /// Something of the language itself that has a global name.
+    fn builtin(&mut self, span: Span, name: &'static str) -> Temp {
+        let name = self.name(name);
+        self.emit(span, OpKind::Load(Variable::Global(name)))
     }
 
     /// The variable that a name means in the innermost scope.
-    fn resolve(&mut self, text: &str) -> Variable {
-        let name = self.name(text);
-        let innermost = self.scopes.len().saturating_sub(1);
-        for (index, scope) in self.scopes.iter().enumerate().rev() {
-            let depth = u32::try_from(innermost - index).unwrap_or(u32::MAX);
-            if scope.kind == FunctionKind::Module {
-                break;
-            }
-            if depth == 0 && scope.globals.contains(&name) {
-                break;
-            }
-            // Names of a class body are seen by the body itself and by nothing nested in it.
-            if scope.kind == FunctionKind::ClassBody && depth > 0 {
-                continue;
-            }
-            if let Some(slot) = scope.find(&name) {
-                return if depth == 0 { Variable::Local(slot) } else { Variable::Outer(depth, slot) };
+    fn resolve(&mut self, name: &'a str) -> Variable {
+        for (depth, scope) in (0u32..).zip(self.scopes.iter().rev()) {
+            match scope.meaning(name, depth > 0) {
+                Some(Meaning::Slot(slot)) if depth == 0 => return Variable::Local(slot),
+                Some(Meaning::Slot(slot)) => return Variable::Outer(depth, slot),
+                Some(Meaning::Global) => break,
+                None => {}
             }
         }
-        // A comprehension at module level keeps its targets in slots of the module's own frame.
-        if let Some(scope) = self.scopes.first()
-            && let Some(slot) = scope.overlays.iter().rev().find_map(|overlay| overlay.get(&name)).copied()
-        {
-            let depth = u32::try_from(innermost).unwrap_or(u32::MAX);
-            return if depth == 0 { Variable::Local(slot) } else { Variable::Outer(depth, slot) };
+        Variable::Global(self.name(name))
+    }
+
+    /// Binds a name that a statement defines.
+    fn bind(&mut self, name: &'a str, value: Temp, span: Span) {
+        let variable = self.resolve(name);
+        self.emit(span, OpKind::Store(variable, value));
+    }
+
+    /// The statements of a scope.
+    fn body(&mut self, body: &'a [ast::Stmt]) {
+        for stmt in body {
+            self.stmt(stmt);
         }
-        Variable::Global(name)
     }
 
     /// The qualified name of something defined in the innermost scope.
-    fn qualify(&mut self, text: &str) -> Name {
+    fn qualify(&mut self, text: &'a str) -> Name {
         let scope = self.scope();
         if scope.kind == FunctionKind::Module {
             return self.name(text);
         }
-        let joined = format!("{}.{text}", scope.qualified);
-        self.name(&joined)
+        let mut qualified = String::with_capacity(scope.qualified.len() + 1 + text.len());
+        qualified.push_str(&scope.qualified);
+        qualified.push('.');
+        qualified.push_str(text);
+        Name::from(qualified)
     }
 }
 
-/// The operator of a binary expression.
-fn binary(op: ast::Operator) -> Operator {
-    match op {
-        ast::Operator::Add => Operator::Add,
-        ast::Operator::Sub => Operator::Sub,
-        ast::Operator::Mult => Operator::Mul,
-        ast::Operator::MatMult => Operator::MatMul,
-        ast::Operator::Div => Operator::Div,
-        ast::Operator::Mod => Operator::Mod,
-        ast::Operator::Pow => Operator::Pow,
-        ast::Operator::LShift => Operator::Shl,
-        ast::Operator::RShift => Operator::Shr,
-        ast::Operator::BitOr => Operator::Or,
-        ast::Operator::BitXor => Operator::Xor,
-        ast::Operator::BitAnd => Operator::And,
-        ast::Operator::FloorDiv => Operator::FloorDiv,
-    }
-}
-
-/// The operator of a comparison.
-fn comparison(op: ast::CmpOp) -> Operator {
-    match op {
-        ast::CmpOp::Eq => Operator::Eq,
-        ast::CmpOp::NotEq => Operator::Ne,
-        ast::CmpOp::Lt => Operator::Lt,
-        ast::CmpOp::LtE => Operator::Le,
-        ast::CmpOp::Gt => Operator::Gt,
-        ast::CmpOp::GtE => Operator::Ge,
-        ast::CmpOp::Is => Operator::Is,
-        ast::CmpOp::IsNot => Operator::IsNot,
-        ast::CmpOp::In => Operator::In,
-        ast::CmpOp::NotIn => Operator::NotIn,
-    }
-}
-
-/// An operation of two operands.
-fn operate(op: Operator, left: Temp, right: Temp) -> OpKind {
-    OpKind::Operate(op, [Some(left), Some(right)], false)
+/// A length as an index.
+fn index(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
 }
 
 /// A display of plain values.
-fn build(collection: Collection, values: Vec<Temp>) -> OpKind {
-    OpKind::Build(collection, values.into_iter().map(Element::Value).collect())
+fn build(collection: Collection, values: &[Temp]) -> OpKind {
+    OpKind::Build(collection, values.iter().copied().map(Element::Value).collect())
 }
 
 /// A call with positional arguments.
-fn call(callee: Temp, values: Vec<Temp>) -> OpKind {
-    OpKind::Call(callee, values.into_iter().map(Argument::Positional).collect())
+fn call(callee: Temp, values: &[Temp]) -> OpKind {
+    OpKind::Call(callee, values.iter().copied().map(Argument::Positional).collect())
 }

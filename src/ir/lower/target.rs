@@ -2,20 +2,17 @@
 //!
 //! **Invariant:** the value is evaluated before the target's own parts, and targets are written from left to right.
 
-use super::Lowering;
-use crate::python::span_of;
+use super::{Lowering, index};
 use crate::ir::{OpKind, Temp};
 use crate::python::ast::Expr;
+use crate::python::span_of;
 
-impl Lowering<'_> {
+impl<'a> Lowering<'a> {
     /// Writes `value` to `target`.
-    pub(super) fn assign(&mut self, target: &Expr, value: Temp) {
+    pub(super) fn assign(&mut self, target: &'a Expr, value: Temp) {
         let span = span_of(target);
         match target {
-            Expr::Name(name) => {
-                let variable = self.resolve(&name.id);
-                self.emit(span, OpKind::Store(variable, value));
-            }
+            Expr::Name(name) => self.bind(&name.id, value, span),
             Expr::Attribute(attribute) => {
                 let object = self.expr(&attribute.value);
                 let name = self.name(&attribute.attr);
@@ -29,26 +26,22 @@ impl Lowering<'_> {
             Expr::Tuple(tuple) => self.unpack(&tuple.elts, value, target),
             Expr::List(list) => self.unpack(&list.elts, value, target),
             Expr::Starred(starred) => self.assign(&starred.value, value),
-            _ => {
-                self.emit(span, OpKind::Unsupported(Vec::new()));
-            }
+            _ => self.no_target(target),
         }
     }
 
-    fn unpack(&mut self, targets: &[Expr], value: Temp, whole: &Expr) {
+    fn unpack(&mut self, targets: &'a [Expr], value: Temp, whole: &Expr) {
         let span = span_of(whole);
-        let star = targets.iter().position(|target| matches!(target, Expr::Starred(_)));
-        let count = u32::try_from(targets.len()).unwrap_or(u32::MAX);
-        let star = star.and_then(|index| u32::try_from(index).ok());
-        let unpacked = self.emit(span, OpKind::Unpack { value, count, star });
-        for (index, target) in (0u32..).zip(targets) {
-            let element = self.emit(span_of(target), OpKind::Project(unpacked, index));
+        let star = targets.iter().position(Expr::is_starred_expr).map(index);
+        let unpacked = self.emit(span, OpKind::Unpack { value, count: index(targets.len()), star });
+        for (place, target) in (0u32..).zip(targets) {
+            let element = self.emit(span_of(target), OpKind::Project(unpacked, place));
             self.assign(target, element);
         }
     }
 
     /// `del target`
-    pub(super) fn delete(&mut self, target: &Expr) {
+    pub(super) fn delete(&mut self, target: &'a Expr) {
         let span = span_of(target);
         match target {
             Expr::Name(name) => {
@@ -67,9 +60,13 @@ impl Lowering<'_> {
             }
             Expr::Tuple(tuple) => tuple.elts.iter().for_each(|element| self.delete(element)),
             Expr::List(list) => list.elts.iter().for_each(|element| self.delete(element)),
-            _ => {
-                self.emit(span, OpKind::Unsupported(Vec::new()));
-            }
+            _ => self.no_target(target),
         }
+    }
+
+    /// What stands where a target should, in recovered source, is evaluated.
+    pub(super) fn no_target(&mut self, target: &'a Expr) {
+        self.expr(target);
+        self.emit(span_of(target), OpKind::Unsupported(Vec::new()));
     }
 }

@@ -1,0 +1,335 @@
+//! Operations: what a function does, one small step at a time.
+//!
+//! **Invariant:** the set is closed; an interpreter that runs every kind runs every program.
+
+use super::{Annotation, Block, ClassId, FunctionId, Name, Temp};
+use crate::text::Span;
+
+/// A resolved variable.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Variable {
+    /// A slot of the running function.
+    Local(u32),
+    /// A slot of the function this many environments out.
+    Outer(u32, u32),
+    /// A global (or builtin) name.
+    Global(Name),
+}
+
+/// A literal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Constant {
+    /// `None`
+    None,
+    /// `...`
+    Ellipsis,
+    /// `True` or `False`
+    Bool(bool),
+    /// An integer that fits.
+    Int(i128),
+    /// An integer beyond 128 bits.
+    BigInt,
+    /// A float (or the real part of nothing: complex literals are opaque).
+    Float(f64),
+    /// A string.
+    Str(Name),
+    /// Bytes or a complex number: nothing keys depend on.
+    Other,
+}
+
+/// Unary, binary and comparison operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operator {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `@`
+    MatMul,
+    /// `/`
+    Div,
+    /// `//`
+    FloorDiv,
+    /// `%`
+    Mod,
+    /// `**`
+    Pow,
+    /// `<<`
+    Shl,
+    /// `>>`
+    Shr,
+    /// `|`
+    Or,
+    /// `^`
+    Xor,
+    /// `&`
+    And,
+    /// `~x`
+    Invert,
+    /// `not x`
+    Not,
+    /// `-x`
+    Neg,
+    /// `+x`
+    Pos,
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+    /// `is`
+    Is,
+    /// `is not`
+    IsNot,
+    /// `in`
+    In,
+    /// `not in`
+    NotIn,
+    /// A `match` test for a class pattern: whether the subject is an instance of the class.
+    MatchClass,
+    /// A `match` test for a sequence (no string) of exactly this many elements, or, with the flag, of at least so many.
+    MatchSequence(u16, bool),
+    /// A `match` test for a mapping that has all keys of the tuple that follows the subject.
+    MatchMapping,
+}
+
+/// What a display or literal builds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Collection {
+    /// `(a, b)`
+    Tuple,
+    /// `[a, b]`
+    List,
+    /// `{a, b}`
+    Set,
+    /// `{a: b}`
+    Dict,
+    /// `a:b:c` in a subscript; three elements, `None` where absent.
+    Slice,
+    /// An f-string: its literal pieces (constants) and its formatted values, to be joined. Of a template, the same without
+    /// the formatting.
+    Text,
+}
+
+/// One element of a display.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// A value.
+    Value(Temp),
+    /// `*iterable`
+    Spread(Temp),
+    /// `key: value`
+    Pair(Temp, Temp),
+    /// `**mapping`
+    SpreadMapping(Temp),
+}
+
+/// One argument of a call, in evaluation order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// `f(x)`
+    Positional(Temp),
+    /// `f(*x)`
+    Spread(Temp),
+    /// `f(name=x)`
+    Keyword(Name, Temp),
+    /// `f(**x)`
+    SpreadMapping(Temp),
+}
+
+/// An exception handler.
+#[derive(Clone, Debug)]
+pub struct Handler {
+    /// The exception types: an operation of `body`. Absent, everything is caught.
+    pub types: Option<Temp>,
+    /// The variable that holds the exception while the handler runs.
+    pub name: Option<Variable>,
+    /// The evaluation of the types, then the handler's body.
+    pub body: Block,
+}
+
+/// An operation.
+#[derive(Clone, Debug)]
+pub struct Op {
+    /// The source it stands for.
+    pub span: Span,
+    /// What it does.
+    pub kind: OpKind,
+}
+
+/// The closed set of operations.
+#[derive(Clone, Debug)]
+pub enum OpKind {
+    /// A literal.
+    Constant(Constant),
+    /// Reads a variable.
+    Load(Variable),
+    /// Writes a variable.
+    Store(Variable, Temp),
+    /// Unbinds a variable.
+    Delete(Variable),
+    /// `object.name`
+    Attribute(Temp, Name),
+    /// `object.name = value`
+    StoreAttribute(Temp, Name, Temp),
+    /// `del object.name`
+    DeleteAttribute(Temp, Name),
+    /// `object[index]`
+    Item(Temp, Temp),
+    /// `object[index] = value`
+    StoreItem(Temp, Temp, Temp),
+    /// `del object[index]`
+    DeleteItem(Temp, Temp),
+    /// A display, slice or f-string.
+    Build(Collection, Vec<Element>),
+    /// An operator; the flag marks the augmented form (`x += y`).
+    Operate(Operator, [Option<Temp>; 2], bool),
+    /// A call.
+    Call(Temp, Vec<Argument>),
+    /// Makes a function value; defaults are (parameter, temp).
+    Function(FunctionId, Vec<(u32, Temp)>),
+    /// Runs a class body with these bases and class keywords, and makes a class value.
+    Class(ClassId, Vec<Argument>),
+    /// `import a.b`: the module `a.b` (`whole`), or `a` after importing `a.b`.
+    Import {
+        /// The dotted path.
+        path: Name,
+        /// Whether the innermost module is the value (`import a.b as c`).
+        whole: bool,
+    },
+    /// `from ..module import name`
+    ImportFrom {
+        /// Number of leading dots.
+        level: u32,
+        /// The module, empty for `from . import x`.
+        module: Name,
+        /// The imported name, `*` for all.
+        name: Name,
+    },
+    /// Splits an iterable into this many values, with an optional starred one at an index.
+    Unpack {
+        /// What is unpacked.
+        value: Temp,
+        /// Number of targets, the starred one included.
+        count: u32,
+        /// Index of the starred target.
+        star: Option<u32>,
+    },
+    /// One value of an `Unpack`.
+    Project(Temp, u32),
+    /// `iter(x)`, in asynchronous loops `aiter(x)`
+    Iterate(Temp),
+    /// The next element of an iterator; ends the enclosing loop when there is none.
+    Next(Temp),
+    /// Adds to the list, set or dict that a comprehension builds.
+    Append(Temp, Element),
+    /// A branch.
+    If {
+        /// The condition.
+        test: Temp,
+        /// Runs if it is true.
+        then: Block,
+        /// Runs if it is false.
+        orelse: Block,
+    },
+    /// A loop.
+    Loop {
+        /// Evaluated before each iteration.
+        head: Block,
+        /// The condition of a `while`; a `for` ends by its `Next`.
+        test: Option<Temp>,
+        /// The body.
+        body: Block,
+        /// Runs when the loop ends without `break`.
+        orelse: Block,
+    },
+    /// `try`
+    Try {
+        /// The guarded operations.
+        body: Block,
+        /// The handlers, in order.
+        handlers: Vec<Handler>,
+        /// Runs after `body` raised nothing.
+        orelse: Block,
+        /// Runs on every way out.
+        finally: Block,
+    },
+    /// Enters a context manager: the value bound by `as`.
+    Enter(Temp),
+    /// Leaves the context manager that this `Enter` entered; shown an exception, it may swallow it.
+    Leave(Temp),
+    /// `return`
+    Return(Option<Temp>),
+    /// `raise`; without a value, what is being handled.
+    Raise(Option<Temp>),
+    /// `break`
+    Break,
+    /// `continue`
+    Continue,
+    /// `yield` (or `yield from`): the value sent in.
+    Yield {
+        /// The value yielded, or the iterable of `yield from`.
+        value: Option<Temp>,
+        /// Whether it is `yield from`.
+        from: bool,
+    },
+    /// `await x`
+    Await(Temp),
+    /// States the type of a value: `x: Key = value`.
+    Annotate(Temp, Annotation),
+    /// Source that is not modelled, with the variables it may write.
+    Unsupported(Vec<Variable>),
+}
+
+impl OpKind {
+    /// Whether the operation can raise by itself, so that a `try` may be left before it takes effect. The test of an `If`
+    /// or a `Loop` can: what it asks for the truth may refuse to tell.
+    pub fn may_raise(&self) -> bool {
+        match self {
+            Self::Constant(_)
+            | Self::Store(..)
+            | Self::Function(..)
+            | Self::Project(..)
+            | Self::Try { .. }
+            | Self::Return(_)
+            | Self::Break
+            | Self::Continue
+            | Self::Annotate(..) => false,
+            Self::Loop { test, .. } => test.is_some(),
+            Self::Load(_)
+            | Self::Delete(_)
+            | Self::Attribute(..)
+            | Self::StoreAttribute(..)
+            | Self::DeleteAttribute(..)
+            | Self::Item(..)
+            | Self::StoreItem(..)
+            | Self::DeleteItem(..)
+            | Self::Build(..)
+            | Self::Operate(..)
+            | Self::Call(..)
+            | Self::Class(..)
+            | Self::Import { .. }
+            | Self::ImportFrom { .. }
+            | Self::Unpack { .. }
+            | Self::Iterate(_)
+            | Self::Next(_)
+            | Self::Append(..)
+            | Self::If { .. }
+            | Self::Enter(_)
+            | Self::Leave(_)
+            | Self::Raise(_)
+            | Self::Yield { .. }
+            | Self::Await(_)
+            | Self::Unsupported(_) => true,
+        }
+    }
+}

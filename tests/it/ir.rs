@@ -1,0 +1,62 @@
+//! Lowering: what the IR of a program is, that it keeps its guarantees, and that running it does what Python does.
+//!
+//! **Invariant:** tests feed program text; the order in which Python evaluates comes from a recording of `CPython`
+//! (`fixtures/ir/order.py`).
+
+mod generated;
+mod machine;
+mod objects;
+mod shown;
+mod values;
+
+use keylint::ir::{Module, lower, validate};
+use keylint::python::{SourceKind, WORKER_STACK_BYTES, parse};
+use keylint::text::FileId;
+
+use machine::Machine;
+
+/// Lowers a text, broken or not.
+fn lowered(text: &str) -> Module {
+    let parsed = parse(text, SourceKind::Py);
+    let module = lower(FileId(0), &parsed.module, &|_| Vec::new());
+    assert_eq!(validate(&module), Vec::<String>::new(), "{text}");
+    module
+}
+
+/// Runs on a stack that is deep enough for whatever parses.
+fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new().stack_size(WORKER_STACK_BYTES).spawn_scoped(scope, work).unwrap();
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[derive(serde::Deserialize)]
+struct Row {
+    name: String,
+    source: String,
+    log: Vec<String>,
+}
+
+#[test]
+fn evaluation_order_is_that_of_python() {
+    let rows: Vec<Row> = serde_json::from_str(include_str!("../../fixtures/ir/order.json")).unwrap();
+    assert!(rows.len() >= 80);
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let parsed = parse(&row.source, SourceKind::Py);
+        assert!(parsed.problems.is_empty(), "{}: {:?}", row.name, parsed.problems);
+        let module = lowered(&row.source);
+        let log = Machine::new(&module).run_module();
+        if log != row.log {
+            wrong.push(format!(
+                "## {}\n{}python: {}\nir:     {}\n",
+                row.name,
+                row.source,
+                row.log.join(" "),
+                log.join(" ")
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
