@@ -4,6 +4,7 @@
 
 mod cli;
 mod config;
+mod eval;
 mod front;
 mod models;
 mod prng;

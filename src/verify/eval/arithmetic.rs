@@ -198,6 +198,9 @@ fn arrays<'a>(mode: Mode, operator: Binary, left: &Tensor, right: &Tensor, span:
         joined = joined.join(Operand::WeakReal);
     }
     if operator == Binary::Number(Operator::Pow) && right.array.rank() == 0 && Operand::of(right) == Operand::WeakInteger {
+        if right.array.integers().iter().any(|&exponent| exponent < 0) {
+            return Err(problem("integers cannot be raised to negative powers"));
+        }
         joined = Operand::of(left);
     }
     let dtype = joined.dtype(mode);
