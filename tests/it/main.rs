@@ -7,6 +7,7 @@ mod cases;
 mod cli;
 mod config;
 mod engine;
+mod eval;
 mod front;
 mod ir;
 mod models;
