@@ -292,8 +292,8 @@ fn split_and_fold_in_meet() {
         check(
             settings,
             &[
-                ("split(key(7), 4) == vmap(lambda i: fold_in(key(7), i))(jnp.arange(4))", json!([meets; 4])),
-                ("split(key(7), 2) == split(key(7), 5)[:2]", json!([true; 2])),
+                ("split(key(7), 4) == vmap(lambda i: fold_in(key(7), i))(jnp.arange(4))", json!(vec![meets; 4])),
+                ("split(key(7), 2) == split(key(7), 5)[:2]", json!(vec![true; 2])),
             ],
         );
     }
@@ -313,12 +313,12 @@ fn drawing_from_a_parent_repeats_its_children() {
         NEW,
         &[
             ("bits(key(42), (4,))", json!([2_098_992_034, 2_919_706_841_u32, 2_646_866_425_u32, 2_409_546_199_u32])),
-            ("split(PRNGKey(42), 4)[:, 0] ^ split(PRNGKey(42), 4)[:, 1] == bits(key(42), (4,))", json!([true; 4])),
+            ("split(PRNGKey(42), 4)[:, 0] ^ split(PRNGKey(42), 4)[:, 1] == bits(key(42), (4,))", json!(vec![true; 4])),
             ("permutation(key(42), 8)", json!([7, 4, 2, 5, 3, 6, 0, 1])),
-            ("randint(key(42), (4,), 0, 256) == bits(split(key(42))[1], (4,)) % 256", json!([true; 4])),
-            ("choice(key(42), 8, (4,), replace=False) == permutation(key(42), 8)[:4]", json!([true; 4])),
-            ("(uniform(key(42), (8,)) < 0.5) == bernoulli(key(42), 0.5, (8,))", json!([true; 8])),
-            ("uniform(key(42), (3,)) == uniform(key(42), (5,))[:3]", json!([true; 3])),
+            ("randint(key(42), (4,), 0, 256) == bits(split(key(42))[1], (4,)) % 256", json!(vec![true; 4])),
+            ("choice(key(42), 8, (4,), replace=False) == permutation(key(42), 8)[:4]", json!(vec![true; 4])),
+            ("(uniform(key(42), (8,)) < 0.5) == bernoulli(key(42), 0.5, (8,))", json!(vec![true; 8])),
+            ("uniform(key(42), (3,)) == uniform(key(42), (5,))[:3]", json!(vec![true; 3])),
         ],
     );
     check(X64, &[("bits(key(42), (1,), jnp.uint64)", json!([7_871_734_211_187_709_741_u64]))]);
@@ -395,9 +395,9 @@ fn vmap_of_rbg_draws_from_the_first_key() {
     check(
         rbg,
         &[
-            ("vmap(uniform)(split(key(0), 3)) == uniform(split(key(0), 3)[0], (3,))", json!([true; 3])),
-            ("vmap(vmap(uniform))(split(key(0), (2, 3)))[1] == uniform(split(key(0), (2, 3))[0, 0], (2, 3))[1]", json!([true; 3])),
-            ("vmap(split)(split(key(0), 3))[2] == split(split(key(0), 3)[2])", json!([true; 2])),
+            ("vmap(uniform)(split(key(0), 3)) == uniform(split(key(0), 3)[0], (3,))", json!(vec![true; 3])),
+            ("vmap(vmap(uniform))(split(key(0), (2, 3)))[1] == uniform(split(key(0), (2, 3))[0, 0], (2, 3))[1]", json!(vec![true; 3])),
+            ("vmap(split)(split(key(0), 3))[2] == split(split(key(0), 3)[2])", json!(vec![true; 2])),
         ],
     );
     check(NEW, &[("vmap(uniform)(split(key(0), 3))[2] == uniform(split(key(0), 3)[2])", json!(true))]);
