@@ -3,8 +3,8 @@
 //! **Invariant:** an annotation is evidence about a value, never executed.
 
 use super::Name;
-use crate::python::span_of;
 use crate::python::ast::{self, Expr};
+use crate::python::span_of;
 use crate::text::Span;
 
 /// An annotation expression.

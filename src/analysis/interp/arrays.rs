@@ -334,10 +334,7 @@ pub(super) fn slice_indices(lower: Option<i128>, upper: Option<i128>, step: i128
     let (mut index, stop) = if step > 0 {
         (lower.map_or(0, |b| clamp(b, 0, length)), upper.map_or(length, |b| clamp(b, 0, length)))
     } else {
-        (
-            lower.map_or(length - 1, |b| clamp(b, -1, length - 1)),
-            upper.map_or(-1, |b| clamp(b, -1, length - 1)),
-        )
+        (lower.map_or(length - 1, |b| clamp(b, -1, length - 1)), upper.map_or(-1, |b| clamp(b, -1, length - 1)))
     };
     let mut indices = Vec::new();
     while step != 0 && (if step > 0 { index < stop } else { index > stop }) && indices.len() < 64 {

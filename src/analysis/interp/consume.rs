@@ -290,16 +290,18 @@ impl<'p> Interp<'p> {
         let (target, guard) = (event.target, event.guard);
         for lane in self.lanes.clone().iter().rev() {
             // A view that the lanes share among them covers a range; a lane's own key mentions the lane.
-            let own = self
-                .terms
-                .mentions(target.term, &|term| lane.symbols.contains(&term) || term.0 >= lane.born.0 && self.is_symbol(term));
+            let own = self.terms.mentions(target.term, &|term| {
+                lane.symbols.contains(&term) || term.0 >= lane.born.0 && self.is_symbol(term)
+            });
             if own || matches!(target.extent, Extent::Range { .. } | Extent::Some) {
                 continue;
             }
             // The unmapped draw may happen in one lane only if the lanes decide it.
-            let decided = self.guards.support(guard).iter().any(|literal| {
-                self.terms.mentions(*literal, &|term| lane.symbols.contains(&term))
-            });
+            let decided = self
+                .guards
+                .support(guard)
+                .iter()
+                .any(|literal| self.terms.mentions(*literal, &|term| lane.symbols.contains(&term)));
             if decided {
                 continue;
             }

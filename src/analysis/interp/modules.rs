@@ -55,11 +55,8 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let place = self.place(frame, op.span);
         let file = self.module(frame.module).file;
-        let absolute: Name = if level == 0 {
-            module.clone()
-        } else {
-            self.program.resolver.absolute(file, level, module).into()
-        };
+        let absolute: Name =
+            if level == 0 { module.clone() } else { self.program.resolver.absolute(file, level, module).into() };
         let rooted: Name = self.program.models.rooted(&absolute, self.program.roots).into();
         if &**name == "*" {
             self.import_all(frame, level, module, &rooted);
@@ -115,13 +112,7 @@ impl<'p> Interp<'p> {
     }
 
     /// A name of a module of the program.
-    pub(super) fn module_member(
-        &mut self,
-        frame: &Frame<'p>,
-        index: ModuleIndex,
-        name: &Name,
-        place: Place,
-    ) -> Value {
+    pub(super) fn module_member(&mut self, frame: &Frame<'p>, index: ModuleIndex, name: &Name, place: Place) -> Value {
         self.ensure_module(index);
         if let Some(value) = self.modules.get(&index).and_then(|state| state.globals.get(name)).cloned() {
             let value = self.possible(&value);
@@ -230,12 +221,7 @@ impl<'p> Interp<'p> {
     }
 
     fn set_global(&mut self, module: ModuleIndex, name: &Name, value: &Value) {
-        let old = self
-            .modules
-            .get(&module)
-            .and_then(|state| state.globals.get(name))
-            .cloned()
-            .unwrap_or_default();
+        let old = self.modules.get(&module).and_then(|state| state.globals.get(name)).cloned().unwrap_or_default();
         let new = self.written(value, &old);
         self.modules.entry(module).or_default().globals.insert(name.clone(), new);
     }
@@ -257,8 +243,7 @@ impl<'p> Interp<'p> {
                             roots.push(path.split('.').next().unwrap_or_default().into());
                         }
                         if step == 0
-                            && let Some(file) =
-                                self.program.resolver.module(self.module(module).file, level, &path)
+                            && let Some(file) = self.program.resolver.module(self.module(module).file, level, &path)
                             && let Some(next) = self.program.of_file(file)
                         {
                             modules.push(next);

@@ -100,9 +100,7 @@ impl Interp<'_> {
                         Some(Fate::Unread(code.slots.get(*slot as usize)?.clone()))
                     }
                 }
-                OpKind::Store(Variable::Global(name), _) if &**name == "_" => {
-                    Some(Fate::Unread(name.clone()))
-                }
+                OpKind::Store(Variable::Global(name), _) if &**name == "_" => Some(Fate::Unread(name.clone())),
                 OpKind::Unpack { star: None, .. } => {
                     let mut used = BTreeSet::new();
                     let mut unread = Vec::new();
@@ -235,13 +233,7 @@ impl Interp<'_> {
     }
 
     fn stale_fact(&self, used: Use, name: String, code: &Function) -> StaleState {
-        StaleState {
-            used,
-            name,
-            stored_at: None,
-            confidence: Confidence::Medium,
-            function: code.qualified.to_string(),
-        }
+        StaleState { used, name, stored_at: None, confidence: Confidence::Medium, function: code.qualified.to_string() }
     }
 
     /// The class and name of an attribute of the instance that a method was called on.
@@ -264,9 +256,9 @@ impl Interp<'_> {
                     continue;
                 }
                 let lineage = self.lineage(class);
-                let stored = stores.iter().find(|store| {
-                    store.name == candidate.name && store.is_key && lineage.contains(&store.class)
-                });
+                let stored = stores
+                    .iter()
+                    .find(|store| store.name == candidate.name && store.is_key && lineage.contains(&store.class));
                 let Some(stored) = stored else { continue };
                 fact.stored_at = Some(stored.place);
             }
@@ -281,20 +273,16 @@ impl Interp<'_> {
 
 /// A use told where it happens.
 fn leaf_use(event: &Event) -> Use {
-    Use {
-        place: event.place,
-        leaf: event.place,
-        via: Vec::new(),
-        callee: event.callee.to_string(),
-        role: event.role,
-    }
+    Use { place: event.place, leaf: event.place, via: Vec::new(), callee: event.callee.to_string(), role: event.role }
 }
 
 /// Whether a parameter's name says that it is a key or a seed. Evidence only for a parameter that nothing reads.
 fn names_a_key(name: &str) -> bool {
     let name = name.trim_start_matches('_');
-    matches!(name, "key" | "rng" | "seed" | "prng" | "rng_key" | "prng_key" | "random_key" | "rngkey" | "keys" | "random_seed")
-        || name.ends_with("_rng")
+    matches!(
+        name,
+        "key" | "rng" | "seed" | "prng" | "rng_key" | "prng_key" | "random_key" | "rngkey" | "keys" | "random_seed"
+    ) || name.ends_with("_rng")
         || name.ends_with("_seed")
         || name.ends_with("_rng_key")
 }

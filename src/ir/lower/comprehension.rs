@@ -6,10 +6,10 @@
 use rustc_hash::FxHashMap;
 
 use super::{Lowering, call};
-use crate::python::span_of;
 use crate::ir::scope::Bindings;
 use crate::ir::{Collection, Element, FunctionKind, Name, OpKind, Parameter, ParameterKind, Temp};
 use crate::python::ast::{self, Comprehension, Expr};
+use crate::python::span_of;
 use crate::text::Span;
 
 impl Lowering<'_> {

@@ -4,12 +4,12 @@
 //! called from the innermost outwards, then the name is bound.
 
 use super::{Lowering, call};
-use crate::python::span_of;
 use crate::ir::scope::Bindings;
 use crate::ir::{
     Annotation, Class, ClassId, Field, FunctionKind, Name, OpKind, Parameter, ParameterKind, Temp, Variable,
 };
 use crate::python::ast::{self, Expr, Stmt};
+use crate::python::span_of;
 use crate::text::Span;
 
 impl Lowering<'_> {
@@ -26,10 +26,8 @@ impl Lowering<'_> {
         let id = self.open(FunctionKind::Def, qualified, class, &bindings, &names);
         self.body(&def.body);
         let name = self.name(&def.name);
-        let header = Span::new(
-            full.start,
-            def.body.first().map_or(full.end, |first| span_of(first).start.max(span.end)),
-        );
+        let header =
+            Span::new(full.start, def.body.first().map_or(full.end, |first| span_of(first).start.max(span.end)));
         let effects = (self.effects)(header);
         self.close(id, |function| {
             function.name = name;
@@ -131,10 +129,8 @@ impl Lowering<'_> {
     fn parameters(&mut self, parameters: &ast::Parameters) -> (Vec<Parameter>, Vec<(u32, Temp)>) {
         let mut lowered: Vec<Parameter> = Vec::new();
         let mut defaults = Vec::new();
-        let groups = [
-            (ParameterKind::PositionalOnly, &parameters.posonlyargs),
-            (ParameterKind::Normal, &parameters.args),
-        ];
+        let groups =
+            [(ParameterKind::PositionalOnly, &parameters.posonlyargs), (ParameterKind::Normal, &parameters.args)];
         for (kind, group) in groups {
             for parameter in group {
                 self.parameter(kind, parameter, &mut lowered, &mut defaults);

@@ -3,9 +3,9 @@
 //! **Invariant:** lowering an expression emits its operands before itself and returns the temp of its value.
 
 use super::{Lowering, binary, comparison, operate};
-use crate::python::span_of;
 use crate::ir::{Argument, Collection, Constant, Element, OpKind, Operator, Temp, Variable};
 use crate::python::ast::{self, Expr};
+use crate::python::span_of;
 use crate::text::Span;
 
 impl Lowering<'_> {

@@ -12,7 +12,6 @@ mod target;
 
 use rustc_hash::FxHashMap;
 
-
 use super::scope::Bindings;
 use super::{
     Argument, Block, Class, Collection, Constant, DeclaredEffect, Element, Function, FunctionId, FunctionKind, Module,

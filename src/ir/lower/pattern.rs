@@ -4,9 +4,9 @@
 //! falls to the next.
 
 use super::{Lowering, operate};
-use crate::python::span_of;
 use crate::ir::{Collection, Constant, Element, OpKind, Operator, Temp, Variable};
 use crate::python::ast::{self, Pattern, Singleton};
+use crate::python::span_of;
 
 impl Lowering<'_> {
     /// `match subject: …`

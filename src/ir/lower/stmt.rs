@@ -3,9 +3,9 @@
 //! **Invariant:** every statement leaves the block stack as it found it.
 
 use super::{Lowering, binary};
-use crate::python::span_of;
 use crate::ir::{Annotation, Block, Constant, Handler, OpKind, Temp};
 use crate::python::ast::{self, ExceptHandler, Expr, Stmt};
+use crate::python::span_of;
 
 impl Lowering<'_> {
     /// Lowers one statement.
@@ -83,8 +83,7 @@ impl Lowering<'_> {
                     let place = span_of(alias);
                     let name = self.name(&alias.name);
                     let level = import.level;
-                    let value =
-                        self.emit(place, OpKind::ImportFrom { level, module: module.clone(), name });
+                    let value = self.emit(place, OpKind::ImportFrom { level, module: module.clone(), name });
                     if alias.name.as_str() != "*" {
                         self.bind(alias.asname.as_ref().unwrap_or(&alias.name), value, place);
                     }

@@ -3,9 +3,9 @@
 //! **Invariant:** the value is evaluated before the target's own parts, and targets are written from left to right.
 
 use super::Lowering;
-use crate::python::span_of;
 use crate::ir::{OpKind, Temp};
 use crate::python::ast::Expr;
+use crate::python::span_of;
 
 impl Lowering<'_> {
     /// Writes `value` to `target`.
