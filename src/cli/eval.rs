@@ -34,14 +34,12 @@ pub(super) fn run(command: &Eval, world: &mut World<'_>) -> Result<Status, Failu
         let mut lines = BufReader::new(&mut *world.stdin);
         let mut line = Vec::new();
         while read_line(&mut lines, &mut line)? {
-            let answer = match std::str::from_utf8(&line) {
-                Ok(text) => (text, evaluate(settings, text)),
-                Err(_) => {
-                    let message = "the line is not UTF-8".to_owned();
-                    ("", Err(Problem { span: Span::default(), message }))
-                }
-            };
-            tell(answer.0, answer.1, format, world.stdout, world.stderr, &mut status)?;
+            let text = std::str::from_utf8(&line);
+            let answer = text.map_or_else(
+                |_| Err(Problem { span: Span::default(), message: "the line is not UTF-8".to_owned() }),
+                |text| evaluate(settings, text),
+            );
+            tell(text.unwrap_or_default(), answer, format, world.stdout, world.stderr, &mut status)?;
         }
     } else {
         for text in &command.expressions {
@@ -113,6 +111,10 @@ fn pointed(text: &str, problem: &Problem) -> String {
     if before >= first + shown.chars().count().min(WIDTH) || shown.is_empty() {
         carets.push('^');
     }
-    out.push_str(&format!("  {}\n  {}\n", shown.trim_end(), carets.trim_end()));
+    for line in [shown, carets] {
+        out.push_str("  ");
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
     out
 }

@@ -99,7 +99,8 @@ impl fmt::Display for Answer {
         match self {
             Self::Number(number) => f.write_str(&python(number, 0)),
             Self::Array(array) => {
-                let shape = if array.is_empty() { format!("shape={}, ", shape_text(array.shape())) } else { String::new() };
+                let shape =
+                    if array.is_empty() { format!("shape={}, ", shape_text(array.shape())) } else { String::new() };
                 let elements = if array.is_empty() { "[]".to_owned() } else { lines(array, "Array(".len()) };
                 write!(f, "Array({elements}, {shape}dtype={})", array.dtype())
             }

@@ -142,9 +142,7 @@ impl<'a> Arguments<'a> {
         match (self.optional("impl"), self.optional("dtype")) {
             (Some(_), Some((_, span))) => Err(Problem::new(span, "give either impl or dtype, not both")),
             (Some((value, span)), None) | (None, Some((value, span))) => match value {
-                Value::Str(name) => {
-                    Implementation::from_name(name).map(Some).map_err(|error| problem(span, &error))
-                }
+                Value::Str(name) => Implementation::from_name(name).map(Some).map_err(|error| problem(span, &error)),
                 Value::KeyDType(implementation) => Ok(Some(*implementation)),
                 _ => {
                     let found = value.description();
@@ -163,9 +161,8 @@ pub fn problem(span: Span, error: &Error) -> Problem {
 
 /// An integer that is the same in all lanes.
 pub fn integer(value: &Value<'_>, span: Span) -> Outcome<i128> {
-    let refused = |what: &str| {
-        Err(Problem::new(span, format!("expected an integer{what}, got {}", value.description())))
-    };
+    let refused =
+        |what: &str| Err(Problem::new(span, format!("expected an integer{what}, got {}", value.description())));
     match value {
         Value::Int(number) => Ok(*number),
         Value::Bool(flag) => Ok(i128::from(*flag)),

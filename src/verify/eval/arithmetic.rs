@@ -9,9 +9,7 @@
 
 #![expect(
     clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::float_cmp,
-    reason = "Python and JAX convert between numbers by rounding, and compare them as they are"
+    reason = "Python and JAX convert integers to floating-point numbers by rounding"
 )]
 
 use std::sync::Arc;
@@ -106,10 +104,9 @@ fn join_types(a: DType, b: DType) -> Operand {
     let wider = if a.width() >= b.width() { a } else { b };
     Operand::Strong(match (a.kind(), b.kind()) {
         (Bool, _) => b,
-        (_, Bool) => a,
         (Real, Real) if a.width() == b.width() && a != b => DType::Float32,
         (Real, Real) | (Signed, Signed) | (Unsigned, Unsigned) => wider,
-        (Real, _) => a,
+        (_, Bool) | (Real, _) => a,
         (_, Real) => b,
         (Signed, Unsigned) if a.width() > b.width() => a,
         (Unsigned, Signed) if b.width() > a.width() => b,
@@ -132,13 +129,7 @@ pub fn common_type(mode: Mode, tensors: &[Tensor]) -> Option<(DType, bool)> {
 }
 
 /// Applies a binary operator.
-pub fn binary<'a>(
-    mode: Mode,
-    operator: Binary,
-    left: &Value<'a>,
-    right: &Value<'a>,
-    span: Span,
-) -> Outcome<Value<'a>> {
+pub fn binary<'a>(mode: Mode, operator: Binary, left: &Value<'a>, right: &Value<'a>, span: Span) -> Outcome<Value<'a>> {
     let problem = |message: String| Problem::new(span, message);
     match (left, right) {
         (Value::Keys(left), Value::Keys(right)) => compare_keys(operator, left, right, span),
@@ -170,13 +161,10 @@ fn compare_keys<'a>(operator: Binary, left: &Keys, right: &Keys, span: Span) -> 
         let answers = left.equal(&right).map(|answers| answers.into_iter().map(|answer| answer == equal).collect());
         answers.map(|answers| Array::from_bools(shape, answers)).transpose()
     };
-    match compare(&shape).map_err(|error| problem(error.to_string()))? {
-        Some(array) => Ok(Value::array(array)),
-        None => {
-            let (left, right) = (left.implementation().key_dtype(), right.implementation().key_dtype());
-            Err(problem(format!("keys of dtype {left} and {right} cannot be compared")))
-        }
-    }
+    compare(&shape).map_err(|error| problem(error.to_string()))?.map(Value::array).ok_or_else(|| {
+        let (left, right) = (left.implementation().key_dtype(), right.implementation().key_dtype());
+        problem(format!("keys of dtype {left} and {right} cannot be compared"))
+    })
 }
 
 /// The shape two shapes broadcast to, if they do.
@@ -197,7 +185,10 @@ fn arrays<'a>(mode: Mode, operator: Binary, left: &Tensor, right: &Tensor, span:
     if operator == Binary::Number(Operator::Div) && joined.dtype(mode).kind() != Kind::Real {
         joined = joined.join(Operand::WeakReal);
     }
-    if operator == Binary::Number(Operator::Pow) && right.array.rank() == 0 && Operand::of(right) == Operand::WeakInteger {
+    if operator == Binary::Number(Operator::Pow)
+        && right.array.rank() == 0
+        && Operand::of(right) == Operand::WeakInteger
+    {
         if right.array.integers().iter().any(|&exponent| exponent < 0) {
             return Err(problem("integers cannot be raised to negative powers"));
         }
@@ -228,7 +219,7 @@ fn arrays<'a>(mode: Mode, operator: Binary, left: &Tensor, right: &Tensor, span:
                 pairs.map(|(a, b)| real(operator, a, b).ok_or_else(|| problem(UNSUPPORTED_REAL))).collect();
             let array = Array::from_reals(dtype, &shape, values?);
             if let Ok(array) = &array
-                && [&a, &b, array].into_iter().any(|array| has_subnormals(array))
+                && [&a, &b, array].into_iter().any(has_subnormals)
             {
                 return Err(problem("subnormal numbers are not supported: XLA flushes them on some machines"));
             }
@@ -357,7 +348,9 @@ fn python_numbers<'a>(operator: Binary, left: &Value<'a>, right: &Value<'a>, spa
     }
     let (Some(a), Some(b)) = (float(left), float(right)) else { return Err(unsupported()) };
     match operator {
-        Binary::Comparison(comparison) => compare(comparison, a.partial_cmp(&b)).map(Value::Bool).ok_or_else(unsupported),
+        Binary::Comparison(comparison) => {
+            compare(comparison, a.partial_cmp(&b)).map(Value::Bool).ok_or_else(unsupported)
+        }
         Binary::Number(Operator::Div) if b == 0.0 => Err(problem("division by zero")),
         Binary::Number(operator) => real(operator, a, b).map(Value::Float).ok_or_else(unsupported),
     }

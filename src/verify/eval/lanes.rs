@@ -23,7 +23,7 @@ use crate::text::Span;
 /// What one lane costs of the budget, whatever is in it.
 const LANE_COST: usize = 16;
 
-impl<'a> Value<'a> {
+impl Value<'_> {
     /// The outermost level at which the value differs from lane to lane.
     fn level(&self) -> Option<usize> {
         if let Self::Lanes(level, _) = self { Some(*level) } else { None }
@@ -108,7 +108,8 @@ impl<'a> Evaluator<'a> {
         function: &mut dyn FnMut(&mut Self, &[Value<'a>]) -> Outcome<Value<'a>>,
     ) -> Outcome<Value<'a>> {
         let is_here = |value: &&Value<'a>| value.level() == Some(level);
-        let count = values.iter().find(is_here).map_or(0, |value| value.levels().first().map_or(0, |(_, count)| *count));
+        let count =
+            values.iter().find(is_here).map_or(0, |value| value.levels().first().map_or(0, |(_, count)| *count));
         let mut lanes = Vec::with_capacity(count);
         for lane in 0..count {
             self.spend(span, LANE_COST)?;
@@ -293,8 +294,7 @@ impl Mapping {
         };
         let named = isize::try_from(axis).ok().and_then(|axis| axis_of("vmap", axis, shape.len()).ok());
         let Some(axis) = named else {
-            let message =
-                format!("vmap cannot map axis {axis} of this argument: its shape is {}", shape_text(shape));
+            let message = format!("vmap cannot map axis {axis} of this argument: its shape is {}", shape_text(shape));
             return Err(Problem::new(span, message));
         };
         let found = shape[axis];
@@ -391,22 +391,18 @@ fn stack<'a>(mode: Mode, lanes: &[Value<'a>], count: usize, axis: i128, span: Sp
         })
         .collect();
     let lanes = lanes.get(..count).unwrap_or_default();
-    match first {
-        Value::Keys(keys) => {
-            let words = lanes.iter().flat_map(|lane| if let Value::Keys(keys) = lane { keys.words() } else { &[] });
-            let joined = Keys::new(keys.implementation(), &[&[count], shape].concat(), words.copied().collect());
-            joined.and_then(|keys| keys.gather(&full, &positions)).map(Value::keys).map_err(failed)
-        }
-        _ => {
-            let first = tensor(mode, first, span)?;
-            let tensors: Vec<Tensor> = lanes.iter().map(|lane| tensor(mode, lane, span)).collect::<Outcome<_>>()?;
-            let arrays: Vec<&Array> = tensors.iter().map(|tensor| &*tensor.array).collect();
-            concatenate(&arrays, first.array.dtype(), &[&[count], shape].concat())
-                .and_then(|array| array.gather(&full, &positions))
-                .map(|array| Value::Array(Tensor { array: Arc::new(array), weak: first.weak }))
-                .map_err(failed)
-        }
+    if let Value::Keys(keys) = first {
+        let words = lanes.iter().flat_map(|lane| if let Value::Keys(keys) = lane { keys.words() } else { &[] });
+        let joined = Keys::new(keys.implementation(), &[&[count], shape].concat(), words.copied().collect());
+        return joined.and_then(|keys| keys.gather(&full, &positions)).map(Value::keys).map_err(failed);
     }
+    let first = tensor(mode, first, span)?;
+    let tensors: Vec<Tensor> = lanes.iter().map(|lane| tensor(mode, lane, span)).collect::<Outcome<_>>()?;
+    let arrays: Vec<&Array> = tensors.iter().map(|tensor| &*tensor.array).collect();
+    concatenate(&arrays, first.array.dtype(), &[&[count], shape].concat())
+        .and_then(|array| array.gather(&full, &positions))
+        .map(|array| Value::Array(Tensor { array: Arc::new(array), weak: first.weak }))
+        .map_err(failed)
 }
 
 /// Whether a sequence or a value in it differs from lane to lane.

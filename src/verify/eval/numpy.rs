@@ -70,10 +70,13 @@ static FUNCTIONS: [Builtin; 5] = [
 ];
 
 /// `jnp.uint32(x)` and its like.
-pub static CONVERSION: Builtin =
-    Builtin { name: "a dtype", positional: &["x"], keywords: &[], required: 1, run: |_, arguments| {
-        Err(Problem::new(arguments.span, "a dtype is called by its name"))
-    } };
+pub static CONVERSION: Builtin = Builtin {
+    name: "a dtype",
+    positional: &["x"],
+    keywords: &[],
+    required: 1,
+    run: |_, arguments| Err(Problem::new(arguments.span, "a dtype is called by its name")),
+};
 
 /// What a name of `jax.numpy` means.
 pub fn lookup<'a>(name: &str) -> Option<Value<'a>> {
@@ -218,9 +221,10 @@ fn arange<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outco
             Value::Float(float) => {
                 let whole = Array::real(DType::Float64, *float).integers().first().copied();
                 let is_exact = float.fract() == 0.0 && float.abs() <= f64::from(1 << 24);
-                whole.filter(|_| is_exact).map(Some).ok_or_else(|| {
-                    Problem::new(span, "arange of numbers that are not whole is not supported")
-                })
+                whole
+                    .filter(|_| is_exact)
+                    .map(Some)
+                    .ok_or_else(|| Problem::new(span, "arange of numbers that are not whole is not supported"))
             }
             value => arguments::integer(value, span).map(Some),
         }
@@ -245,12 +249,7 @@ fn arange<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outco
 }
 
 /// An attribute of a value.
-pub fn attribute<'a>(
-    evaluator: &mut Evaluator<'a>,
-    value: Value<'a>,
-    name: &str,
-    span: Span,
-) -> Outcome<Value<'a>> {
+pub fn attribute<'a>(evaluator: &mut Evaluator<'a>, value: Value<'a>, name: &str, span: Span) -> Outcome<Value<'a>> {
     let unknown = |value: &Value<'a>| {
         Err(Problem::new(span, format!("{} has no attribute `{name}` that is supported", value.description())))
     };
@@ -327,14 +326,15 @@ pub fn call_method<'a>(
             let shape = reshaped(own, shape, shape_span)?;
             let size: usize = own.iter().product();
             let positions: Vec<usize> = (0..size).collect();
-            evaluator.lift(span, &[receiver.clone()], &|values| rearranged(&values[0], &shape, &positions, span))
+            evaluator
+                .lift(span, std::slice::from_ref(receiver), &|values| rearranged(&values[0], &shape, &positions, span))
         }
         Method::Astype => {
             let arguments = Arguments::bind(&ASTYPE, arguments, span)?;
             let (dtype, dtype_span) = arguments.required(0)?;
             let dtype = arguments::dtype(dtype, dtype_span)?.canonical(evaluator.settings.mode);
             let mode = evaluator.settings.mode;
-            evaluator.lift(span, &[receiver.clone()], &|values| {
+            evaluator.lift(span, std::slice::from_ref(receiver), &|values| {
                 convert(&tensor(mode, &values[0], span)?.array, dtype, span).map(Value::array)
             })
         }
@@ -346,14 +346,15 @@ fn reshaped(own: &[usize], wanted: &Value<'_>, span: Span) -> Outcome<Vec<usize>
     let size: usize = own.iter().product();
     let single = [wanted.clone()];
     let entries = if let Value::Sequence(_, items) = wanted { items } else { &single[..] };
-    let lengths: Vec<i128> =
-        entries.iter().map(|entry| arguments::integer(entry, span)).collect::<Outcome<_>>()?;
+    let lengths: Vec<i128> = entries.iter().map(|entry| arguments::integer(entry, span)).collect::<Outcome<_>>()?;
     let known: usize = lengths.iter().filter_map(|&length| usize::try_from(length).ok()).product();
     let fill = size.checked_div(known).unwrap_or(0);
     let length = |&length: &i128| if length == -1 { Some(fill) } else { usize::try_from(length).ok() };
     let shape: Option<Vec<usize>> = lengths.iter().map(length).collect();
     let is_open = lengths.iter().filter(|&&length| length == -1).count();
     shape
-        .filter(|shape| is_open <= 1 && shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length)) == Some(size))
+        .filter(|shape| {
+            is_open <= 1 && shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length)) == Some(size)
+        })
         .ok_or_else(|| Problem::new(span, format!("cannot reshape an array of {size} elements into this shape")))
 }

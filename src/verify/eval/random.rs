@@ -11,6 +11,7 @@ use super::value::Value;
 use super::walk::{Builtin, Evaluator};
 use super::{Outcome, Problem, Settings};
 use crate::prng::array::{Array, size_of};
+use crate::prng::derive;
 use crate::prng::dtype::{DType, Kind};
 use crate::prng::error::{Error, Result};
 use crate::prng::implementation::Implementation;
@@ -18,7 +19,6 @@ use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 use crate::prng::sample::select::{Categorical, Choice};
 use crate::prng::sample::{self, UNSUPPORTED, bits, integer, real, select};
-use crate::prng::derive;
 use crate::text::Span;
 
 /// The function of that name; a problem where JAX has it and the reference PRNG has not.
@@ -229,7 +229,7 @@ fn keywise<'a>(
 ) -> Outcome<Value<'a>> {
     let (keys, span) = arguments.required(0)?;
     let settings = evaluator.settings;
-    evaluator.lift(arguments.span, &[keys.clone()], &|values| {
+    evaluator.lift(arguments.span, std::slice::from_ref(keys), &|values| {
         let (keys, is_typed) = keys_of(settings, &values[0], span)?;
         function(keys, is_typed).map_err(|error| problem(span, &error))
     })
@@ -239,7 +239,7 @@ fn seeded<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>, is_typed
     let (seed, span) = arguments.required(0)?;
     let mode = evaluator.settings.mode;
     let implementation = arguments.implementation()?.unwrap_or(evaluator.settings.implementation);
-    evaluator.lift(arguments.span, &[seed.clone()], &|values| {
+    evaluator.lift(arguments.span, std::slice::from_ref(seed), &|values| {
         let keys = match &values[0] {
             Value::Int(seed) => derive::key(mode, implementation, *seed),
             Value::Bool(seed) => derive::key(mode, implementation, i128::from(*seed)),
@@ -257,7 +257,7 @@ fn seeded<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>, is_typed
 fn wrap_key_data<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (data, span) = arguments.required(0)?;
     let implementation = arguments.implementation()?.unwrap_or(evaluator.settings.implementation);
-    evaluator.lift(arguments.span, &[data.clone()], &|values| match &values[0] {
+    evaluator.lift(arguments.span, std::slice::from_ref(data), &|values| match &values[0] {
         Value::Array(tensor) => {
             Keys::wrap(implementation, &tensor.array).map(Value::keys).map_err(|error| problem(span, &error))
         }
@@ -481,10 +481,7 @@ fn plain<'a>(
 fn uniform<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (shape, dtype) = (arguments.shape()?, arguments.dtype()?);
     let mode = evaluator.settings.mode;
-    let values = vec![
-        arguments.value_or("minval", Value::Float(0.0)),
-        arguments.value_or("maxval", Value::Float(1.0)),
-    ];
+    let values = vec![arguments.value_or("minval", Value::Float(0.0)), arguments.value_or("maxval", Value::Float(1.0))];
     let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
     with_key(evaluator, arguments, &parameters, &|keys, bounds| {
         real::uniform(mode, keys, &shape, dtype, &bounds[0], &bounds[1]).map(Value::array)

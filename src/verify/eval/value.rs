@@ -101,7 +101,7 @@ pub struct Vmap<'a> {
     pub size: Option<usize>,
 }
 
-impl<'a> Value<'a> {
+impl Value<'_> {
     /// An array whose type is its own.
     pub fn array(array: Array) -> Self {
         Self::Array(Tensor { array: Arc::new(array), weak: false })

@@ -263,9 +263,8 @@ impl<'a> Evaluator<'a> {
                 self.evaluate(lambda.body, &scope)
             }
             Value::Partial(partial) => {
-                let is_given = |name: &Option<Arc<str>>| {
-                    name.is_some() && arguments.iter().any(|argument| argument.name == *name)
-                };
+                let is_given =
+                    |name: &Option<Arc<str>>| name.is_some() && arguments.iter().any(|argument| argument.name == *name);
                 let mut all: Vec<Argument<'a>> =
                     partial.arguments.iter().filter(|argument| !is_given(&argument.name)).cloned().collect();
                 all.append(&mut arguments);
@@ -292,12 +291,7 @@ impl<'a> Evaluator<'a> {
 fn is_function(value: &Value<'_>) -> bool {
     matches!(
         value,
-        Value::Builtin(_)
-            | Value::DType(_)
-            | Value::Method(..)
-            | Value::Lambda(_)
-            | Value::Partial(_)
-            | Value::Vmap(_)
+        Value::Builtin(_) | Value::DType(_) | Value::Method(..) | Value::Lambda(_) | Value::Partial(_) | Value::Vmap(_)
     )
 }
 
