@@ -64,6 +64,11 @@ impl<'p> Interp<'p> {
     ) {
         let containers = matches!(role, Role::Library | Role::Protocol | Role::Unresolved) && depth > 0;
         match val {
+            Val::Key(Key { term, .. }) | Val::Term(term) if self.lane_keys.contains_key(term) => {
+                for target in self.lane_keys.get(term).cloned().unwrap_or_default() {
+                    self.log_event(frame, target, role, callee, written, place);
+                }
+            }
             Val::Key(key) => {
                 let target = self.target(key.term, key.derivation);
                 self.log_event(frame, target, role, callee, written, place);
@@ -293,6 +298,12 @@ impl<'p> Interp<'p> {
             let own = self
                 .terms
                 .mentions(target.term, &|term| lane.symbols.contains(&term) || term.0 >= lane.born.0 && self.is_symbol(term));
+            // The keys of an array that the lanes share out are logged one by one.
+            if lane.symbols.iter().any(|symbol| {
+                self.lane_keys.get(symbol).is_some_and(|targets| targets.iter().any(|other| other.term == target.term))
+            }) {
+                continue;
+            }
             // A whole array handed to one lane is what the call was given.
             let whole = target.term == target.family && !matches!(target.extent, Extent::Single);
             if own || whole {

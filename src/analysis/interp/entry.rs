@@ -111,6 +111,7 @@ impl<'p> Interp<'p> {
             iteration: None,
             lanes: Vec::new(),
             lane_extents: FxHashMap::default(),
+            lane_keys: FxHashMap::default(),
             abstract_depth: 0,
             catching: Rc::new(RefCell::new(Vec::new())),
             stack: Vec::new(),

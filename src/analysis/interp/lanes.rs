@@ -10,7 +10,7 @@ use std::rc::Rc;
 use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::{Array, Elements, ObjectId, Order, Val, Value};
+use crate::analysis::domain::value::{Array, Elements, Key, ObjectId, Order, Val, Value};
 use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Entry, Item, Kind};
 use crate::finding::Place;
@@ -219,6 +219,14 @@ impl<'p> Interp<'p> {
             let term = self.term_of(&of);
             lane.unmapped.push(term);
             return of;
+        }
+        if let Elements::Listed(_) | Elements::Joined(_) = &array.elements
+            && array.dims.as_ref().is_none_or(|dims| dims.len() == 1)
+        {
+            let targets = self.targets_of(&array.clone());
+            self.lane_keys.insert(index, targets);
+            let key = Key { term: index, kind: array.kind, derivation: array.derivation };
+            return if self.is_evident(array) { Value::of(Val::Key(key)) } else { Value::term(index) };
         }
         let element = self.array_element(array, index);
         if let Some(Val::Array(inner)) = element.single()

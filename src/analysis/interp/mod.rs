@@ -50,7 +50,7 @@ use super::domain::guard::{Guard, Guards};
 use super::domain::term::{Symbol, Term, TermId, Terms};
 use super::domain::value::{EnvironmentId, ModuleIndex, ObjectId, Val, Value};
 use super::heap::{ClassInfo, Environment, Object, Shared};
-use super::log::{Activation, Derivation, Event, Iteration, Meeting};
+use super::log::{Activation, Derivation, Event, Iteration, Meeting, Target};
 use super::program::Program;
 
 pub use entry::analyse;
@@ -153,6 +153,8 @@ struct Interp<'p> {
     lanes: Vec<Lane>,
     /// Extent that a lane's index stands for.
     lane_extents: FxHashMap<TermId, Extent>,
+    /// Keys that a lane's own key stands for, where they are no range of one family.
+    lane_keys: FxHashMap<TermId, Vec<Target>>,
     /// How many transforms that only trace are around.
     abstract_depth: u32,
     catching: Rc<std::cell::RefCell<Vec<Catching>>>,
