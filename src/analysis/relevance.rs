@@ -185,7 +185,10 @@ fn close(
                         own.names.iter().chain(&own.members).any(|name| names[*other].contains(name))
                     })
                 };
-                if nested && number != 0 || here || there() {
+                // What a class stores is judged with what its methods consume.
+                let constructor = matches!(&*function.name, "__init__" | "__post_init__")
+                    && function.class.is_some_and(|class| names[index].contains(&module.class(class).name));
+                if nested && number != 0 || constructor || here || there() {
                     relevant[index][number] = true;
                     publish(&mut names, index, function);
                     changed = true;
@@ -299,10 +302,9 @@ fn mentions_of(function: &crate::ir::Function, aliases: &FxHashMap<Name, String>
                 let Some(OpKind::Attribute(_, method)) = function.ops.get(*callee as usize).map(|op| &op.kind) else {
                     continue;
                 };
-                let Some(keywords) = cx.vocabulary.protocols.get(&**method) else { continue };
-                mentions.speaks |= arguments.iter().any(
-                    |argument| matches!(argument, Argument::Keyword(name, _) if keywords.contains(&**name)),
-                );
+                if !mentions.speaks {
+                    mentions.speaks = may_follow_protocol(method, arguments, aliases, cx);
+                }
             }
             OpKind::Import { path, .. } => {
                 let path: Name = cx.models.rooted(path, cx.roots).into();
@@ -327,6 +329,28 @@ fn mentions_of(function: &crate::ir::Function, aliases: &FxHashMap<Name, String>
     mentions
 }
 
+/// Whether a method call may be one that a protocol of a library in use takes to handle keys.
+fn may_follow_protocol(
+    method: &str,
+    arguments: &[Argument],
+    aliases: &FxHashMap<Name, String>,
+    cx: &Context<'_>,
+) -> bool {
+    let positional = arguments.iter().filter(|argument| matches!(argument, Argument::Positional(_))).count();
+    cx.models.protocols(method).iter().any(|protocol| {
+        let named = arguments
+            .iter()
+            .any(|argument| matches!(argument, Argument::Keyword(name, _) if protocol.key.names.iter().any(|k| **k == **name)));
+        let placed = protocol.key.position.is_some_and(|position| position < positional)
+            && positional >= protocol.min_positional
+            && protocol.max_positional.is_none_or(|most| positional <= most);
+        (named || placed)
+            && aliases
+                .values()
+                .any(|path| protocol.libraries.iter().any(|library| path.split('.').next() == Some(library.as_str())))
+    })
+}
+
 /// Whether an annotation may name a key.
 fn names_a_key(annotation: &Annotation, aliases: &FxHashMap<Name, String>, cx: &Context<'_>) -> bool {
     match annotation {
@@ -349,8 +373,6 @@ fn names_a_key(annotation: &Annotation, aliases: &FxHashMap<Name, String>, cx: &
 struct Vocabulary {
     /// Packages whose members make, take or hand out keys.
     packages: FxHashSet<String>,
-    /// Keywords by which protocols take keys, by method.
-    protocols: FxHashMap<String, FxHashSet<String>>,
 }
 
 impl Vocabulary {
@@ -364,11 +386,7 @@ impl Vocabulary {
                 packages.insert(package.to_owned());
             }
         }
-        let mut protocols: FxHashMap<String, FxHashSet<String>> = FxHashMap::default();
-        for protocol in models.all_protocols() {
-            protocols.entry(protocol.method.clone()).or_default().extend(protocol.key.names.iter().cloned());
-        }
-        Self { packages, protocols }
+        Self { packages }
     }
 
     /// Whether a path makes, takes or hands out keys, or is one that a rule about names is after.

@@ -18,7 +18,6 @@ mod load;
 mod memory;
 mod outcome;
 mod project;
-mod reconcile;
 mod run;
 mod settle;
 mod table;

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::contain::contained;
 use super::load::{Loaded, Want, library_words, load};
 use super::project::{Project, group};
-use super::reconcile::reconcile;
+use crate::analysis::facts::reconcile;
 use super::settle::{Settled, settle, unreadable};
 use super::{Job, Outcome, Progress, Reported};
 use crate::analysis::Program;

@@ -301,6 +301,9 @@ impl Terms {
             (Operator::Gt, [a, b]) => self.operate(Operator::Lt, &[*b, *a]),
             (Operator::Ge, [a, b]) => self.negated(Operator::Lt, *a, *b),
             (Operator::Le, [a, b]) => self.negated(Operator::Lt, *b, *a),
+            (Operator::MatchClass, [a, b]) if matches!(self.get(*a), Term::None) && self.is_value_type(*b) => {
+                self.intern(Term::Bool(false))
+            }
             (Operator::Eq | Operator::Is, [a, b]) => {
                 if a == b {
                     return self.intern(Term::Bool(true));
@@ -391,6 +394,21 @@ impl Terms {
         pairs
     }
 
+    /// Whether a class is one of Python's own types of values, of which `None` is no instance.
+    fn is_value_type(&self, class: TermId) -> bool {
+        match self.get(class) {
+            Term::Apply(name, parts) if parts.is_empty() => VALUE_TYPES.contains(&&**name),
+            Term::Apply(name, parts) if &**name == "<tuple>" => parts.iter().all(|part| self.is_value_type(*part)),
+            _ => false,
+        }
+    }
+
+    /// Whether nothing is an instance of both classes: only known of Python's own types of values.
+    fn are_unrelated_types(&self, a: TermId, b: TermId) -> bool {
+        let plain = |class: TermId| matches!(self.get(class), Term::Apply(_, parts) if parts.is_empty());
+        a != b && plain(a) && plain(b) && self.is_value_type(a) && self.is_value_type(b)
+    }
+
     /// What the literal states.
     pub(super) fn claim(&self, id: TermId) -> Claim {
         match self.get(id) {
@@ -421,7 +439,9 @@ impl Terms {
                 Some(true) => Some((true, false)),
                 None => None,
             },
-            (Claim::Equals(x, c), Claim::Instance(y, _)) if x == y && matches!(self.get(*c), Term::None) => {
+            (Claim::Equals(x, c), Claim::Instance(y, class))
+                if x == y && matches!(self.get(*c), Term::None) && self.is_value_type(*class) =>
+            {
                 Some((true, true))
             }
             (Claim::Equals(x, c), Claim::Below(y, bound)) if x == y => {
@@ -434,11 +454,26 @@ impl Terms {
             (Claim::Below(x, low), Claim::Below(y, high)) if x == y && low <= high => Some((true, false)),
             (Claim::Above(x, high), Claim::Above(y, low)) if x == y && high >= low => Some((true, false)),
             (Claim::Below(x, upper), Claim::Above(y, lower)) if x == y && *lower >= upper - 1 => Some((true, true)),
-            (Claim::Instance(x, c), Claim::Instance(y, d)) if x == y && c != d => Some((true, true)),
+            (Claim::Instance(x, c), Claim::Instance(y, d)) if x == y && self.are_unrelated_types(*c, *d) => {
+                Some((true, true))
+            }
             _ => None,
         }
     }
 }
+
+/// Types of which no two share an instance (`bool`, a kind of `int`, is left out).
+const VALUE_TYPES: &[&str] = &[
+    "builtins.bytes",
+    "builtins.dict",
+    "builtins.float",
+    "builtins.frozenset",
+    "builtins.int",
+    "builtins.list",
+    "builtins.set",
+    "builtins.str",
+    "builtins.tuple",
+];
 
 /// What a literal says of its subject.
 #[derive(Clone, Copy)]

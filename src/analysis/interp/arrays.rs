@@ -39,10 +39,13 @@ impl Interp<'_> {
                 };
                 if order != Order::Known {
                     let place = self.terms.fresh(Symbol::Opaque, "<some element>", None);
-                    return if inner.is_empty() {
-                        self.member(family, place, array)
-                    } else {
-                        self.row(array, family, place, &inner)
+                    if inner.is_empty() {
+                        return self.member(family, place, array);
+                    }
+                    let row = self.row(array, family, place, &inner);
+                    return match row.single() {
+                        Some(Val::Array(row)) => self.subset(&row.clone()),
+                        _ => row,
                     };
                 }
                 let index = self.in_range(index, dims.as_deref());

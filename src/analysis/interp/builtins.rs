@@ -234,7 +234,13 @@ impl<'p> Interp<'p> {
                 let iterable = args.positional.get(1).map(|arg| arg.value.clone()).unwrap_or_default();
                 self.selected(frame, op, &first.unwrap_or_default(), &iterable, place)
             }
-            BuiltinOp::Print | BuiltinOp::Repr | BuiltinOp::Str | BuiltinOp::Hasattr | BuiltinOp::Callable => {
+            BuiltinOp::Print
+            | BuiltinOp::Repr
+            | BuiltinOp::Str
+            | BuiltinOp::Hasattr
+            | BuiltinOp::Callable
+            | BuiltinOp::Type
+            | BuiltinOp::Issubclass => {
                 let parts: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();
                 let parts: Vec<_> = parts.iter().map(|part| self.term_of(part)).collect();
                 Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))

@@ -70,7 +70,9 @@ impl Interp<'_> {
         if !self.feasible(both) {
             return None;
         }
-        if self.needs_exception(both) {
+        if self.needs_exception(both, "<call raises>") {
+            confidence = Confidence::Low;
+        } else if self.needs_exception(both, "<raises>") {
             confidence = confidence.min(Confidence::Medium);
         }
         Some(confidence)
@@ -83,6 +85,8 @@ impl Interp<'_> {
                 Some(Confidence::Low)
             }
             (Role::Fold, _) | (_, Role::Fold) => None,
+            // A stream made from a seed only folds the key with that seed: a draw from that key is no draw of the stream's.
+            _ if self.is_seeded_stream(a) != self.is_seeded_stream(b) => Some(Confidence::Low),
             (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
             (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
             (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
@@ -90,15 +94,21 @@ impl Interp<'_> {
         }
     }
 
+    /// Whether an event is the making of a stream from a number.
+    fn is_seeded_stream(&self, event: &Event) -> bool {
+        event.role == Role::Library
+            && self.derivation(event.target.derivation).is_some_and(|derivation| derivation.place == event.place)
+    }
+
     pub(super) fn derivation(&self, id: u32) -> Option<&crate::analysis::log::Derivation> {
         self.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)
     }
 
-    /// Whether every path of a guard goes through an exception edge.
-    fn needs_exception(&mut self, guard: Guard) -> bool {
+    /// Whether every path of a guard goes through an exception edge of this kind.
+    fn needs_exception(&mut self, guard: Guard, kind: &str) -> bool {
         let terms = &self.terms;
         let is_edge = |literal: TermId| {
-            terms.symbol(literal).is_some_and(|info| info.symbol == Symbol::Path && &*info.text == "<raises>")
+            terms.symbol(literal).is_some_and(|info| info.symbol == Symbol::Path && *info.text == *kind)
         };
         let without = self.guards.assume(guard, &|literal| is_edge(literal).then_some(false));
         !self.feasible(without)

@@ -10,12 +10,12 @@ use crate::analysis::domain::extent::disjoint;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{
-    Broadcast, BroadcastKind, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind, Exhausted,
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind, Exhausted,
     Facts, KeyKind, Origin, Role, Use,
 };
 use crate::analysis::log::{Activation, Event, Iteration, Meeting};
 use crate::finding::{Confidence, Place};
-use crate::ir::{FunctionKind, OpKind, Variable};
+use crate::ir::{FunctionKind, OpKind, Temp, Variable};
 use crate::text::{FileId, Span};
 
 use super::{Escape, Interp};
@@ -152,7 +152,7 @@ impl Interp<'_> {
             },
             // A closure that runs later, and the function that made it.
             None => {
-                let escapes = |chain: &Chain| self.escaped.get(&chain[0].0.id).copied();
+                let escapes = |chain: &Chain| self.escaped.get(&chain[0].0.id).map(|(escape, _)| *escape);
                 let least = match (escapes(&a), escapes(&b)) {
                     (Some(_), Some(_)) | (None, Some(Escape::Passed)) | (Some(Escape::Passed), None) => Confidence::Low,
                     _ => Confidence::Medium,
@@ -204,7 +204,7 @@ impl Interp<'_> {
         if kind == CollisionKind::SplitTwice
             && matches!(self.terms.get(first.target.term), Term::Attribute(..))
             && first.activation.id != second.activation.id
-            && self.owner_is_symbol(first.target.term)
+            && self.owner_is_plain(first.target.term)
         {
             placed.confidence = Confidence::Low;
         }
@@ -283,9 +283,13 @@ impl Interp<'_> {
         }
     }
 
-    fn owner_is_symbol(&self, term: TermId) -> bool {
+    /// Whether an attribute belongs to something from outside that is no instance of a class in sight: a state handed around.
+    fn owner_is_plain(&self, term: TermId) -> bool {
         match self.terms.get(term) {
-            Term::Attribute(owner, ..) => self.terms.symbol(*owner).is_some(),
+            Term::Attribute(owner, ..) => {
+                self.terms.symbol(*owner).is_some()
+                    && !self.objects.iter().any(|object| object.symbol == *owner && object.class.is_some())
+            }
             _ => false,
         }
     }
@@ -300,8 +304,19 @@ impl Interp<'_> {
     /// Whether a key was made only because none was given: `if key is None: key = PRNGKey(0)`.
     fn is_fallback(&self, event: &Event) -> bool {
         let Some(derivation) = self.derivation(event.target.derivation) else { return false };
-        self.guards.support(derivation.guard).iter().any(|literal| match self.terms.get(*literal) {
-            Term::Operate(crate::ir::Operator::Is, parts) => matches!(self.terms.get(parts[1]), Term::None),
+        let code = self.module(derivation.activation.module).function(derivation.activation.function);
+        let made = |temp: &Temp| {
+            let op = &code.ops[*temp as usize];
+            op.span == derivation.place.span && matches!(op.kind, OpKind::Call(..))
+        };
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::If { test, then, orelse } => {
+                let asks = matches!(
+                    code.ops[*test as usize].kind,
+                    OpKind::Operate(crate::ir::Operator::Is | crate::ir::Operator::IsNot, ..)
+                );
+                asks && then.iter().chain(orelse).any(made)
+            }
             _ => false,
         })
     }
@@ -407,7 +422,8 @@ impl Interp<'_> {
                     .events
                     .iter()
                     .filter(|event| {
-                        event.target.term == used.key.term && matches!(event.role, Role::Sample | Role::Split)
+                        event.target.term == used.key.term
+                            && matches!(event.role, Role::Sample | Role::Split | Role::Fold)
                     })
                     .map(|event| event.guard)
                     .collect();
@@ -418,7 +434,10 @@ impl Interp<'_> {
                 if !proven {
                     continue;
                 }
-                confidence = Confidence::Medium;
+                let unconditional = used.guard.is_true()
+                    && self.log.events.iter().any(|event| event.target.term == used.key.term && event.guard.is_true());
+                confidence =
+                    if unconditional || used.op == BufferOp::Number { Confidence::Medium } else { Confidence::Low };
             }
             if !self.is_own(&used.activation) {
                 continue;
@@ -451,15 +470,15 @@ impl Interp<'_> {
             }
             let chain = Self::chain(&event);
             let (root, place) = &chain[0];
-            let kind = match self.escaped.get(&root.id) {
-                Some(Escape::Transformed) => CaptureKind::Transformed,
-                Some(Escape::Stored) => CaptureKind::Stored,
-                Some(Escape::Passed) | None => continue,
+            let (kind, born) = match self.escaped.get(&root.id) {
+                Some((Escape::Transformed, born)) => (CaptureKind::Transformed, *born),
+                Some((Escape::Stored, born)) => (CaptureKind::Stored, *born),
+                Some((Escape::Passed, _)) | None => continue,
             };
             let inside = self
                 .derivation(event.target.derivation)
                 .is_some_and(|derivation| Self::outermost(&derivation.activation) == root.id);
-            let own = inside || self.is_given_to(root, event.target.term);
+            let own = inside || self.root_of(event.target.term) >= born;
             if own || event.lanes > 0 || self.stores_outside(root) || !seen.insert(*place) {
                 continue;
             }
@@ -474,6 +493,45 @@ impl Interp<'_> {
                 name: event.written.as_ref().map_or_else(|| self.describe(event.target.term), ToString::to_string),
                 confidence: Confidence::Medium,
                 function: self.qualified(root),
+            });
+        }
+    }
+
+    /// Keys that are defaults of parameters: bound once, when the function is defined.
+    pub(super) fn conclude_defaults(&mut self, facts: &mut Facts, id: crate::ir::FunctionId) {
+        let Some(closure) = self.made.get(&(self.home, id)).cloned() else { return };
+        let code = self.module(self.home).function(id);
+        let environment = self.log.entered.clone();
+        for (slot, default) in closure.defaults.iter() {
+            if !default.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_))) {
+                continue;
+            }
+            let Some((given, parameter)) = environment
+                .as_ref()
+                .and_then(|given| given.get(*slot as usize).cloned())
+                .zip(code.parameters.get(*slot as usize))
+            else {
+                continue;
+            };
+            let given = self.term_of(&given);
+            let event = self.log.events.iter().find(|event| {
+                event.target.term == given && matches!(event.role, Role::Sample | Role::Split)
+            });
+            let Some(event) = event.cloned() else { continue };
+            let chain = Self::chain(&event);
+            let file = self.module(self.home).file;
+            facts.captured.push(CapturedUse {
+                kind: CaptureKind::Default,
+                callee: code.name.to_string(),
+                defined_at: Place { file, span: code.span },
+                used: Self::use_at(&event, &chain, 0),
+                origin: default.alternatives().iter().find_map(|alternative| match &alternative.val {
+                    Val::Key(key) => self.origin(key.term, key.derivation),
+                    _ => None,
+                }),
+                name: parameter.name.to_string(),
+                confidence: Confidence::Medium,
+                function: code.qualified.to_string(),
             });
         }
     }
@@ -497,22 +555,6 @@ impl Interp<'_> {
             current = caller;
         }
         current.id
-    }
-
-    /// Whether a term comes from a parameter of this activation, or from something that a call in it returned.
-    fn is_given_to(&self, activation: &Activation, term: TermId) -> bool {
-        let code = self.module(activation.module).function(activation.function);
-        let root = self.root_of(term);
-        match self.terms.symbol(root) {
-            Some(info) => match info.place {
-                Some((file, start, end)) => {
-                    FileId(file) == self.module(activation.module).file
-                        && code.full.covers(Span::new(start, end))
-                }
-                None => true,
-            },
-            None => !matches!(self.terms.get(root), Term::Seed(_)),
-        }
     }
 
     /// Consumed keys that are returned or stored.

@@ -293,7 +293,9 @@ impl<'p> Interp<'p> {
             let own = self
                 .terms
                 .mentions(target.term, &|term| lane.symbols.contains(&term) || term.0 >= lane.born.0 && self.is_symbol(term));
-            if own || matches!(target.extent, Extent::Range { .. } | Extent::Some) {
+            // A whole array handed to one lane is what the call was given.
+            let whole = target.term == target.family && !matches!(target.extent, Extent::Single);
+            if own || whole {
                 continue;
             }
             // The unmapped draw may happen in one lane only if the lanes decide it.

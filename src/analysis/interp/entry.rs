@@ -53,13 +53,17 @@ pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
         run.run_idle();
         stores.extend(run.log.stores.iter().cloned());
         stale.extend(run.stale_candidates(id));
-        facts.absorb(run.conclude());
+        let mut found = run.conclude();
+        run.conclude_defaults(&mut found, id);
+        facts.absorb(found);
         base.terms = std::mem::take(&mut run.terms);
         base.guards = std::mem::take(&mut run.guards);
         base.terms.truncate(marks.0);
         base.guards.truncate(marks.1);
     }
-    facts.stale.extend(base.stale_of(stale, &stores));
+    let mut stale = base.stale_of(stale, &stores);
+    facts.captured.extend(base.captured_globals(&mut stale));
+    facts.stale.extend(stale);
     facts.settle();
     facts
 }
@@ -148,6 +152,7 @@ impl<'p> Interp<'p> {
         let class = self.class_of(code);
         let closure = self.made.get(&(self.home, id)).cloned();
         let slots = self.symbolic_parameters(self.home, code, class);
+        self.log.entered = Some(slots.clone());
         let environment = self.new_environment(slots, closure.as_ref().and_then(|closure| closure.environment));
         self.activations += 1;
         let activation = Rc::new(Activation {
@@ -229,6 +234,7 @@ impl<'p> Interp<'p> {
         }
         self.pc = guard;
         self.alive = guard;
+        let born = self.terms.fresh(Symbol::Opaque, "<entry>", None);
         let slots = self.symbolic_parameters(closure.module, code, None);
         let environment = self.new_environment(slots, closure.environment);
         self.activations += 1;
@@ -241,7 +247,7 @@ impl<'p> Interp<'p> {
             environment,
             root: true,
         });
-        self.escaped.insert(self.activations, escape);
+        self.escaped.insert(self.activations, (escape, born));
         let fuel = self.fuel.max(FUEL / 4);
         self.fuel = fuel;
         self.run_frame(closure.module, closure.function, environment, closure.class, activation);

@@ -46,7 +46,7 @@ impl<'p> Interp<'p> {
                 Value::unbound()
             }
             OpKind::Attribute(object, name) => {
-                self.exception_edge(frame, false);
+                self.exception_edge(frame);
                 let object = frame.temps[*object as usize].clone();
                 self.attribute(frame, &object, name, op)
             }
@@ -62,7 +62,7 @@ impl<'p> Interp<'p> {
                 Value::unbound()
             }
             OpKind::Item(object, index) => {
-                self.exception_edge(frame, false);
+                self.exception_edge(frame);
                 let (value, place) = (frame.temps[*object as usize].clone(), *index);
                 let index = frame.temps[place as usize].clone();
                 self.item(frame, &value, &index, op, *object)
@@ -79,11 +79,11 @@ impl<'p> Interp<'p> {
             }
             OpKind::Build(collection, elements) => self.build(frame, *collection, elements, op),
             OpKind::Operate(operator, operands, augmented) => {
-                self.exception_edge(frame, false);
+                self.exception_edge(frame);
                 self.operate(frame, *operator, *operands, *augmented, op)
             }
             OpKind::Call(callee, arguments) => {
-                self.exception_edge(frame, true);
+                self.exception_edge(frame);
                 self.call_op(frame, *callee, arguments, op)
             }
             OpKind::Function(function, defaults) => self.make_function(frame, *function, defaults, op),
@@ -91,7 +91,7 @@ impl<'p> Interp<'p> {
             OpKind::Import { path, whole } => self.import(frame, path, *whole, op),
             OpKind::ImportFrom { level, module, name } => self.import_from(frame, *level, module, name, op),
             OpKind::Unpack { value, count, star } => {
-                self.exception_edge(frame, false);
+                self.exception_edge(frame);
                 let source = frame.temps[*value as usize].clone();
                 self.unpack(frame, &source, *count, *star, op, *value)
             }
@@ -115,7 +115,9 @@ impl<'p> Interp<'p> {
                 Value::unbound()
             }
             OpKind::If { test, then, orelse } => {
+                let written = Self::written_text(frame, *test);
                 let test = frame.temps[*test as usize].clone();
+                self.note_truth(frame, &test, written, op);
                 let holds = self.truth(&test);
                 self.branch(frame, holds, then, orelse);
                 Value::unbound()
@@ -278,11 +280,10 @@ impl<'p> Interp<'p> {
     }
 
     /// An operation that may raise leaves an enclosing `try` with the state before it.
-    fn exception_edge(&mut self, frame: &Frame<'p>, call: bool) {
+    fn exception_edge(&mut self, frame: &Frame<'p>) {
         let catching = self.catching.clone();
         let mut catching = catching.borrow_mut();
         let Some(innermost) = catching.last_mut() else { return };
-        let _ = call;
         if innermost.depth != frame.activation.depth || innermost.seen == self.mutations {
             return;
         }
@@ -302,7 +303,16 @@ impl<'p> Interp<'p> {
         let catching = self.catching.clone();
         let mut catching = catching.borrow_mut();
         match catching.last_mut() {
-            Some(innermost) => innermost.raised = self.guards.or(innermost.raised, self.pc),
+            Some(innermost) => {
+                let mut paths = self.pc;
+                if (innermost.depth as usize) + 1 < self.stack.len() {
+                    // Raised within a callee: as unsure as any exception of a call.
+                    let literal = self.terms.fresh(Symbol::Path, "<call raises>", None);
+                    let raises = self.guards.literal(literal);
+                    paths = self.guards.and(paths, raises);
+                }
+                innermost.raised = self.guards.or(innermost.raised, paths);
+            }
             None => self.alive = self.guards.without(self.alive, self.pc),
         }
         self.pc = Guard::FALSE;

@@ -68,6 +68,7 @@ impl<'p> Interp<'p> {
             Val::Object(object) => self.object_item(frame, *object, index, place),
             Val::Term(term) => {
                 let parts = self.index_parts(frame, index);
+                self.note_shape_slice(frame, *term, &parts, place, written);
                 match parts.as_slice() {
                     [Index::At(number)] => {
                         let epoch = self.epoch_of(*term);
@@ -91,12 +92,6 @@ impl<'p> Interp<'p> {
                         let mut one = array.clone();
                         one.dims = Some(vec![None].into());
                         let value = self.array_slice(&Rc::new(one), *bounds);
-                        if let Some(Val::Array(slice)) = value.single() {
-                            let mut slice = (**slice).clone();
-                            // How many axes there are besides the sliced one is not known.
-                            slice.dims = slice.dims.filter(|_| false);
-                            return self.slice_of_unknown(slice, value.clone());
-                        }
                         value
                     }
                     [Index::NewAxis] => Value::term(*term),
@@ -112,9 +107,22 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// A slice of something that may be an array of keys: keeps its view, and its first length only.
-    fn slice_of_unknown(&mut self, _slice: Array, value: Value) -> Value {
-        value
+    /// `key.shape[:-1]` drops the words of a raw key, and a batch axis of typed ones.
+    fn note_shape_slice(
+        &mut self,
+        frame: &Frame<'p>,
+        term: TermId,
+        parts: &[Index],
+        place: crate::finding::Place,
+        written: Option<&str>,
+    ) {
+        if let [Index::Slice([None, Some(upper), None])] = parts
+            && self.terms.as_int(*upper) == Some(-1)
+            && let Term::Attribute(of, name, _) = self.terms.get(term).clone()
+            && &*name == "shape"
+        {
+            self.log_shape_use(frame, BufferOp::ShapeLogic, of, place, format!("{}[:-1]", written.unwrap_or("….shape")));
+        }
     }
 
     fn sequence_item(&mut self, parts: &Rc<[Value]>, index: &Value, place: crate::finding::Place) -> Value {

@@ -224,8 +224,11 @@ impl<'p> Interp<'p> {
         if let Some(Val::Array(inner)) = element.single()
             && let Elements::View { start, .. } = &inner.elements
         {
-            let extent = self.extent_of_view(&array.clone());
-            self.lane_extents.insert(*start, extent);
+            let start = *start;
+            if self.terms.mentions(start, &|term| term == index) {
+                let extent = self.extent_of_view(&array.clone());
+                self.lane_extents.insert(start, extent);
+            }
         }
         element
     }

@@ -283,7 +283,22 @@ impl<'p> Interp<'p> {
                 }
                 self.opaque(format!("{path}(…)"), Some(place))
             }
-            Construct::Record { .. } => self.opaque(format!("{path}(…)"), Some(place)),
+            Construct::Record { frozen } => self.record_decorator(path, *frozen, args, place),
+        }
+    }
+
+    /// `@dataclass` and kin: the class is a record from here on; with options only, a decorator.
+    fn record_decorator(&mut self, path: &Name, frozen: bool, args: &Args, place: Place) -> Value {
+        let frozen = frozen || args.keyword("frozen").is_some_and(|arg| self.is_true(&arg.value.clone()));
+        match args.positional.first().and_then(|arg| arg.value.single()).cloned() {
+            Some(Val::Class(class)) => {
+                let info = &mut self.classes[class.0 as usize];
+                info.record = true;
+                info.frozen |= frozen;
+                Value::of(Val::Class(class))
+            }
+            None if args.positional.is_empty() => Value::of(Val::Library(path.clone())),
+            _ => self.opaque(format!("{path}(…)"), Some(place)),
         }
     }
 

@@ -72,6 +72,18 @@ impl<'p> Interp<'p> {
             }
             Val::Tuple(_) if &**name == "_replace" => self.opaque("<replaced>", Some(place)),
             Val::Wrapped(_) => match &**name {
+                // The rules of a custom derivative replay what its function draws.
+                "defvjp" | "defjvp" | "defjvps" | "def_vmap" => {
+                    for value in args.values().cloned().collect::<Vec<_>>() {
+                        for alternative in value.alternatives() {
+                            if let Val::Function(closure) = &alternative.val {
+                                self.replays.insert((closure.module, closure.function));
+                                self.idle.remove(&closure.identity);
+                            }
+                        }
+                    }
+                    self.none()
+                }
                 "lower" | "trace" | "eval_shape" => {
                     self.abstract_depth += 1;
                     self.call_value(frame, &receiver, args, Some(place));
@@ -163,7 +175,8 @@ impl<'p> Interp<'p> {
                     .iter()
                     .find_map(|name| args.keyword(name))
                     .or_else(|| protocol.key.position.and_then(|position| args.positional.get(position)));
-                let named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
+                let named = protocol.key.names.iter().any(|name| args.keyword(name).is_some())
+                    || self.is_of_library(val, &protocol.libraries);
                 match (protocol.effect, key) {
                     (ProtocolEffect::Supply, _) => return self.supplied_key(place),
                     (_, Some(key)) if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) => {
@@ -192,6 +205,29 @@ impl<'p> Interp<'p> {
                 let receiver = (receiver, name.clone());
                 self.unresolved(frame, &args, place, Some(&receiver), written, Some(val))
             }
+        }
+    }
+
+    /// Whether an object was made by one of these libraries, or is an instance of a class based on theirs.
+    fn is_of_library(&self, val: &Val, libraries: &[String]) -> bool {
+        let of = |path: &str| {
+            let root = path.split('.').next().unwrap_or_default();
+            libraries.iter().any(|library| library == root)
+        };
+        match val {
+            Val::Object(id) => self.objects[id.0 as usize].class.is_some_and(|class| {
+                self.lineage(class).iter().any(|class| {
+                    self.classes[class.0 as usize]
+                        .bases
+                        .iter()
+                        .any(|base| matches!(base.single(), Some(Val::Library(path)) if of(path)))
+                })
+            }),
+            Val::Term(term) => match self.terms.get(*term) {
+                Term::Apply(path, _) => of(path),
+                _ => self.terms.symbol(*term).is_some_and(|info| info.text.contains('.') && of(&info.text)),
+            },
+            _ => false,
         }
     }
 

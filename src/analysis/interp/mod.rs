@@ -164,8 +164,8 @@ struct Interp<'p> {
     made: Rc<FxHashMap<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
     replays: FxHashSet<(ModuleIndex, FunctionId)>,
-    /// Activations of closures that run on their own: by number, with how they left.
-    escaped: BTreeMap<u32, Escape>,
+    /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
+    escaped: BTreeMap<u32, (Escape, TermId)>,
 }
 
 /// How a closure left the function that made it.
@@ -213,6 +213,8 @@ struct Log {
     scalar_keys: FxHashSet<TermId>,
     /// Terms that an annotation declares to be keys.
     declared: FxHashSet<TermId>,
+    /// What the entry's parameters were given.
+    entered: Option<Vec<Value>>,
 }
 
 impl<'p> Interp<'p> {

@@ -37,7 +37,9 @@ impl<'p> Interp<'p> {
 
     /// The module of the program that an absolute path means, unless a model claims the path.
     pub(super) fn project_module(&self, from: ModuleIndex, path: &str) -> Option<ModuleIndex> {
-        if self.program.models.mentions(path, self.program.roots) {
+        // What the array library does is modelled; of other libraries the source, where it is there, says more than a default.
+        let modelled = path == "jax" || path.starts_with("jax.") || self.is_modelled(path);
+        if modelled && self.program.models.mentions(path, self.program.roots) {
             return None;
         }
         let file = self.program.resolver.module(self.module(from).file, 0, path)?;
@@ -66,7 +68,10 @@ impl<'p> Interp<'p> {
             return Value::unbound();
         }
         let joined: Name = format!("{rooted}.{name}").into();
-        if self.program.models.mentions(&rooted, self.program.roots) && (level == 0 || self.is_modelled(&joined)) {
+        let array_library = &*rooted == "jax" || rooted.starts_with("jax.");
+        if self.program.models.mentions(&rooted, self.program.roots)
+            && (self.is_modelled(&joined) || array_library && level == 0)
+        {
             self.note_reference(frame, &joined, ReferenceKind::Import, place);
             return Value::of(Val::Library(joined));
         }

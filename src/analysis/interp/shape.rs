@@ -146,8 +146,18 @@ impl<'p> Interp<'p> {
 
     /// An array function given no key that is known: its result depends on its arguments.
     fn shape_of_unknown(&mut self, op: ShapeOp, input: &Value, path: &Name, args: &Args, place: Place) -> Value {
-        let same = matches!(op, ShapeOp::Squeeze | ShapeOp::ExpandDims | ShapeOp::Atleast | ShapeOp::Reshape | ShapeOp::Ravel);
-        let _ = same;
+        if matches!(op, ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile)
+            && let Some(Val::Term(term)) = input.single()
+            && self.may_be_key(*term)
+        {
+            // Copies of whatever it is: should it be a key, the copies are one key.
+            return Value::of(Val::Array(Rc::new(Array {
+                kind: KeyKind::Unknown,
+                derivation: 0,
+                dims: None,
+                elements: Elements::Copies(Rc::new(input.clone())),
+            })));
+        }
         let mut parts: Vec<TermId> = vec![self.term_of(input)];
         for arg in args.positional.iter().skip(1) {
             parts.push(self.term_of(&arg.value));
@@ -207,6 +217,19 @@ impl<'p> Interp<'p> {
         let raw = key.kind == KeyKind::Raw;
         if raw && op == ShapeOp::Ravel && matches!(val, Val::Key(_)) {
             return Value::of(val.clone());
+        }
+        if raw
+            && op == ShapeOp::Reshape
+            && last == Some(-1)
+            && dims.is_some_and(|dims| dims.len() > 1)
+            && matches!(val, Val::Array(_))
+        {
+            // `(n, 2)` words reshaped to `(m, -1)`: right for raw keys only.
+            self.buffer_use(frame, BufferOp::ShapeLogic, key, place, text.to_owned(), false);
+            return match val {
+                Val::Array(array) => self.reordered(&array.clone()),
+                _ => Value::of(val.clone()),
+            };
         }
         let all_known = dims.is_some_and(|dims| dims.iter().all(|dim| self.terms.as_int(*dim).is_some()));
         let mixes = raw
@@ -368,6 +391,20 @@ impl<'p> Interp<'p> {
             .filter_map(|part| part.single().cloned())
             .filter_map(|val| self.evident_key(&val))
             .collect();
+        if keys.is_empty()
+            && let [first, rest @ ..] = parts.as_slice()
+            && !rest.is_empty()
+            && let Some(Val::Term(term)) = first.single()
+            && self.may_be_key(*term)
+            && rest.iter().all(|part| part == first)
+        {
+            return Value::of(Val::Array(Rc::new(Array {
+                kind: KeyKind::Unknown,
+                derivation: 0,
+                dims: None,
+                elements: Elements::Copies(Rc::new(first.clone())),
+            })));
+        }
         if keys.is_empty() || keys.len() != parts.len() {
             let term: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
             return Value::term(self.terms.intern(Term::Apply(path.clone(), term.into())));

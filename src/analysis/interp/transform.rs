@@ -124,7 +124,7 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn is_true(&mut self, value: &Value) -> bool {
+    pub(super) fn is_true(&mut self, value: &Value) -> bool {
         self.truth(value).is_true()
     }
 

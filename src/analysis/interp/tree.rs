@@ -56,7 +56,16 @@ impl<'p> Interp<'p> {
         depth: u32,
         each: &mut dyn FnMut(&mut Self, &mut Frame<'p>, &[Value], bool) -> Value,
     ) -> Value {
-        let Some(first) = trees.first().and_then(Value::single).cloned() else {
+        let first = match trees {
+            [only] if only.alternatives().len() > 1 => {
+                let only = self.possible(only);
+                return self.on_alternatives(&only, |this, val| {
+                    this.map_leaves(frame, &[Value::of(val.clone())], depth, each)
+                });
+            }
+            _ => trees.first().and_then(Value::single).cloned(),
+        };
+        let Some(first) = first else {
             return each(self, frame, trees, true);
         };
         let Some(depth) = depth.checked_sub(1) else { return each(self, frame, trees, true) };

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::facts::{Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
+use crate::analysis::domain::value::Val;
+use crate::analysis::facts::{CaptureKind, CapturedUse, Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
 use crate::analysis::log::{Activation, Event};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Argument, Element, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Temp, Variable};
@@ -15,7 +15,7 @@ use crate::models::Effect;
 use crate::text::FileId;
 
 use super::notes::LoggedStore;
-use super::{Interp, Log};
+use super::Interp;
 
 /// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
 pub(super) struct StaleCandidate {
@@ -156,6 +156,16 @@ impl Interp<'_> {
             .any(|op| matches!(&op.kind, OpKind::Load(Variable::Outer(_, read)) if *read == slot))
     }
 
+    /// Whether a function reads what it was given for a parameter, before it writes something else there.
+    fn is_heeded(&self, module: usize, code: &Function, slot: u32) -> bool {
+        let first = code.ops.iter().find_map(|op| match &op.kind {
+            OpKind::Load(Variable::Local(read)) if *read == slot => Some(true),
+            OpKind::Store(Variable::Local(written), _) if *written == slot => Some(false),
+            _ => None,
+        });
+        first.unwrap_or_else(|| self.is_read(module, code, slot))
+    }
+
     /// A function that takes a key or seed that it never reads, and draws from a constant one.
     fn conclude_ignored(&mut self, facts: &mut Facts, file: FileId) {
         let mut seen = BTreeSet::new();
@@ -176,9 +186,15 @@ impl Interp<'_> {
             let ignored = (0u32..).zip(&code.parameters).find(|(slot, parameter)| {
                 names_a_key(&parameter.name)
                     && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords)
-                    && !self.is_read(activation.module, code, *slot)
+                    && !self.is_heeded(activation.module, code, *slot)
             });
             let Some((_, parameter)) = ignored else { continue };
+            let heeds_another = (0u32..).zip(&code.parameters).any(|(slot, parameter)| {
+                names_a_key(&parameter.name) && self.is_heeded(activation.module, code, slot)
+            });
+            if heeds_another {
+                continue;
+            }
             if !seen.insert(derivation.place) {
                 continue;
             }
@@ -244,6 +260,39 @@ impl Interp<'_> {
         }
     }
 
+    /// Whether the module binds this function under a transform.
+    fn is_transformed(&self, name: &str) -> bool {
+        self.modules
+            .get(&self.home)
+            .and_then(|state| state.globals.get(name))
+            .is_some_and(|value| matches!(value.single(), Some(Val::Wrapped(_))))
+    }
+
+    /// Globals whose key a transformed function captures.
+    pub(super) fn captured_globals(&self, stale: &mut Vec<StaleState>) -> Vec<CapturedUse> {
+        let file = self.module(self.home).file;
+        let (captured, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(stale).into_iter().partition(|fact| self.is_transformed(&fact.function));
+        *stale = rest;
+        captured
+            .into_iter()
+            .filter_map(|fact| {
+                let module = self.module(self.home);
+                let code = module.functions.iter().find(|code| *code.qualified == *fact.function)?;
+                Some(CapturedUse {
+                    kind: CaptureKind::Transformed,
+                    callee: code.name.to_string(),
+                    defined_at: Place { file, span: code.span },
+                    used: fact.used,
+                    origin: None,
+                    name: fact.name,
+                    confidence: Confidence::Medium,
+                    function: fact.function,
+                })
+            })
+            .collect()
+    }
+
     /// The class and name of an attribute of the instance that a method was called on.
     fn attribute_of_self(&self, term: TermId) -> Option<(crate::analysis::domain::value::ClassHandle, Name)> {
         let Term::Attribute(owner, name, 0) = self.terms.get(term) else { return None };
@@ -264,17 +313,21 @@ impl Interp<'_> {
                     continue;
                 }
                 let lineage = self.lineage(class);
-                let stored = stores.iter().find(|store| {
-                    store.name == candidate.name && store.is_key && lineage.contains(&store.class)
-                });
-                let Some(stored) = stored else { continue };
+                let mut own = stores
+                    .iter()
+                    .filter(|store| store.name == candidate.name && lineage.contains(&store.class))
+                    .peekable();
+                let Some(stored) = own.peek().copied() else { continue };
+                // Where another method replaces the key, this one may rely on it.
+                if own.any(|store| !matches!(&*store.function, "__init__" | "__post_init__")) {
+                    continue;
+                }
                 fact.stored_at = Some(stored.place);
             }
             if seen.insert(fact.used.place) {
                 facts.push(fact);
             }
         }
-        let _: Option<(&Log, &Value, &Val)> = None;
         facts
     }
 }
