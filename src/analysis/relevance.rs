@@ -50,7 +50,6 @@ const NAMES_OF_RULES: &[&str] = &[
     "KeyArray",
     "PRNGKey",
     "PRNGKeyArray",
-    "_src",
     "default_prng_impl",
     "prng",
     "rbg_key",
@@ -60,6 +59,9 @@ const NAMES_OF_RULES: &[&str] = &[
     "threefry_2x32",
     "unsafe_rbg_key",
 ];
+
+/// The private module behind `jax.random`.
+const PRIVATE_RANDOM: &str = "jax._src.random";
 
 impl Relevance {
     /// Whether a function is worth interpreting.
@@ -278,16 +280,11 @@ fn mentions_of(function: &crate::ir::Function, aliases: &FxHashMap<Name, String>
                     mentions.speaks |= cx.vocabulary.speaks_of(path, cx);
                 }
             }
-            OpKind::Attribute(object, name) => {
+            OpKind::Attribute(_, name) => {
                 mentions.attributes.insert(name.clone());
                 if let Some((path, _)) = chain_of(function, temp, aliases) {
                     mentions.members.insert(name.clone());
                     mentions.speaks |= cx.vocabulary.speaks_of(&path, cx);
-                } else if matches!(&**name, "_impl" | "_rules") {
-                    mentions.speaks |= matches!(
-                        function.ops.get(*object as usize).map(|op| &op.kind),
-                        Some(OpKind::Attribute(_, outer)) if &**outer == "dtype"
-                    );
                 }
             }
             OpKind::Call(callee, arguments) => {
@@ -320,6 +317,8 @@ fn mentions_of(function: &crate::ir::Function, aliases: &FxHashMap<Name, String>
             _ => {}
         }
     }
+    // Private parts of a key's dtype, which may come by way of a variable or a caller.
+    mentions.speaks |= ["_impl", "_rules"].iter().any(|name| mentions.attributes.contains(*name));
     mentions.speaks |= function
         .parameters
         .iter()
@@ -394,7 +393,11 @@ impl Vocabulary {
         if !cx.models.mentions(path, cx.roots) {
             return false;
         }
-        if self.packages.contains(path) || path.starts_with("jax.") && path.split('.').any(|s| NAMES_OF_RULES.contains(&s)) {
+        let is_private = path.strip_prefix(PRIVATE_RANDOM).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        if self.packages.contains(path) || is_private {
+            return true;
+        }
+        if path.starts_with("jax.") && path.split('.').any(|segment| NAMES_OF_RULES.contains(&segment)) {
             return true;
         }
         match cx.models.class(path).map(|class| &class.construct) {

@@ -409,7 +409,8 @@ impl Terms {
         a != b && plain(a) && plain(b) && self.is_value_type(a) && self.is_value_type(b)
     }
 
-    fn claim(&self, id: TermId) -> Claim {
+    /// What the literal states.
+    pub(super) fn claim(&self, id: TermId) -> Claim {
         match self.get(id) {
             Term::Operate(Operator::Is | Operator::Eq, parts) if self.is_constant(parts[1]) => {
                 Claim::Equals(parts[0], parts[1])
@@ -422,6 +423,11 @@ impl Terms {
             Term::Operate(Operator::MatchClass, parts) => Claim::Instance(parts[0], parts[1]),
             _ => Claim::True(id),
         }
+    }
+
+    /// Whether two claims cannot hold with these polarities together.
+    pub(super) fn conflict(&self, a: &Claim, a_polarity: bool, b: &Claim, b_polarity: bool) -> bool {
+        self.excludes(a, b) == Some((a_polarity, b_polarity)) || self.excludes(b, a) == Some((b_polarity, a_polarity))
     }
 
     /// Polarities under which the first claim excludes the second.
@@ -470,7 +476,8 @@ const VALUE_TYPES: &[&str] = &[
 ];
 
 /// What a literal says of its subject.
-enum Claim {
+#[derive(Clone, Copy)]
+pub(super) enum Claim {
     /// The subject equals (or is) a constant.
     Equals(TermId, TermId),
     /// The subject is below an integer.

@@ -257,7 +257,7 @@ impl<'p> Interp<'p> {
             return *known;
         }
         let Self { terms, guards, .. } = self;
-        let answer = guards.feasible(guard, &|support| terms.exclusions(support));
+        let answer = guards.feasible(guard, terms);
         self.feasible.insert(guard, answer);
         answer
     }
