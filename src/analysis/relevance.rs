@@ -103,8 +103,7 @@ impl Relevance {
                     let targets: [Option<(u32, String)>; 2] = match &op.kind {
                         OpKind::Import { path, .. } => [Some((0, path.to_string())), None],
                         OpKind::ImportFrom { level, module, name } => {
-                            let inner =
-                                if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
+                            let inner = if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
                             [Some((*level, module.to_string())), Some((*level, inner))]
                         }
                         _ => continue,
@@ -137,20 +136,18 @@ impl Relevance {
 
 /// Roots of the absolute imports of a module.
 fn roots_of(functions: &[Mentions]) -> Vec<Name> {
-    let mut roots: Vec<Name> =
-        functions.iter().flat_map(|m| &m.imports).map(|path| path.split('.').next().unwrap_or_default().into()).collect();
+    let mut roots: Vec<Name> = functions
+        .iter()
+        .flat_map(|m| &m.imports)
+        .map(|path| path.split('.').next().unwrap_or_default().into())
+        .collect();
     roots.sort_unstable();
     roots.dedup();
     roots
 }
 
 /// Spreads relevance from functions to those that call them by name, to a fixed point.
-fn close(
-    modules: &[&Module],
-    mentions: &[Vec<Mentions>],
-    imported: &[Vec<ModuleIndex>],
-    relevant: &mut [Vec<bool>],
-) {
+fn close(modules: &[&Module], mentions: &[Vec<Mentions>], imported: &[Vec<ModuleIndex>], relevant: &mut [Vec<bool>]) {
     let mut names: Vec<FxHashSet<Name>> = vec![FxHashSet::default(); modules.len()];
     let publish = |names: &mut Vec<FxHashSet<Name>>, index: usize, function: &crate::ir::Function| {
         names[index].insert(function.name.clone());
@@ -183,9 +180,9 @@ fn close(
                 let own = &mentions[index][number];
                 let here = own.names.iter().chain(&own.attributes).any(|name| names[index].contains(name));
                 let there = || {
-                    imported[index].iter().any(|other| {
-                        own.names.iter().chain(&own.members).any(|name| names[*other].contains(name))
-                    })
+                    imported[index]
+                        .iter()
+                        .any(|other| own.names.iter().chain(&own.members).any(|name| names[*other].contains(name)))
                 };
                 // What a class stores is judged with what its methods consume.
                 let constructor = matches!(&*function.name, "__init__" | "__post_init__")

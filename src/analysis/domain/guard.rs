@@ -43,7 +43,8 @@ const MEMO: usize = 1 << 11;
 
 /// Where the answer to a question is kept.
 fn slot_of([test, then, orelse]: [Guard; 3]) -> usize {
-    let mixed = test.0.wrapping_mul(0x9e37_79b1) ^ then.0.wrapping_mul(0x85eb_ca77) ^ orelse.0.wrapping_mul(0xc2b2_ae3d);
+    let mixed =
+        test.0.wrapping_mul(0x9e37_79b1) ^ then.0.wrapping_mul(0x85eb_ca77) ^ orelse.0.wrapping_mul(0xc2b2_ae3d);
     (mixed >> 16) as usize % MEMO
 }
 

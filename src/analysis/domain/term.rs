@@ -242,12 +242,7 @@ impl Terms {
                 return true;
             }
             match self.get(term) {
-                Term::Symbol(_)
-                | Term::None
-                | Term::Bool(_)
-                | Term::Int(_)
-                | Term::Float(_)
-                | Term::Text(_) => {}
+                Term::Symbol(_) | Term::None | Term::Bool(_) | Term::Int(_) | Term::Float(_) | Term::Text(_) => {}
                 Term::Offset(a, _)
                 | Term::Seed(a)
                 | Term::Children(a)
@@ -355,7 +350,9 @@ impl Terms {
             (Operator::FloorDiv, [a, b]) if *b != 0 => floor_div(*a, *b)?,
             (Operator::Mod, [a, b]) if *b != 0 => a.checked_sub(floor_div(*a, *b)?.checked_mul(*b)?)?,
             (Operator::Pow, [a, b]) => a.checked_pow(u32::try_from(*b).ok()?)?,
-            (Operator::Shl, [a, b]) if (0..100).contains(b) => a.checked_mul(1i128.checked_shl(u32::try_from(*b).ok()?)?)?,
+            (Operator::Shl, [a, b]) if (0..100).contains(b) => {
+                a.checked_mul(1i128.checked_shl(u32::try_from(*b).ok()?)?)?
+            }
             (Operator::Shr, [a, b]) if (0..127).contains(b) => a >> b,
             (Operator::And, [a, b]) => a & b,
             (Operator::Or, [a, b]) => a | b,

@@ -103,10 +103,7 @@ impl<'p> Interp<'p> {
                 if let Some(crate::models::Construct::Stream { .. }) =
                     self.program.models.class(&path).map(|class| &class.construct)
                 {
-                    return Value::of(Val::UnknownMethod(std::rc::Rc::new((
-                        Value::of(Val::Object(id)),
-                        name.clone(),
-                    ))));
+                    return Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(Val::Object(id)), name.clone()))));
                 }
             }
             _ => {
@@ -137,9 +134,7 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Value {
         match value.single() {
-            Some(Val::Function(_)) => {
-                Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
-            }
+            Some(Val::Function(_)) => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
             Some(Val::Partial(partial)) => match partial.keywords.first() {
                 // Descriptors are kept as a function with a mark.
                 Some((mark, _)) if &**mark == "<property>" => {
@@ -147,15 +142,12 @@ impl<'p> Interp<'p> {
                     self.call_value(frame, &partial.function.clone(), args, Some(place))
                 }
                 Some((mark, _)) if &**mark == "<static>" => partial.function.clone(),
-                Some((mark, _)) if &**mark == "<class>" => Value::of(Val::Method(std::rc::Rc::new((
-                    Value::of(Val::Class(class)),
-                    partial.function.clone(),
-                )))),
+                Some((mark, _)) if &**mark == "<class>" => {
+                    Value::of(Val::Method(std::rc::Rc::new((Value::of(Val::Class(class)), partial.function.clone()))))
+                }
                 _ => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
             },
-            Some(Val::Wrapped(_)) => {
-                Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
-            }
+            Some(Val::Wrapped(_)) => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
             _ => value.clone(),
         }
     }
@@ -264,7 +256,9 @@ impl<'p> Interp<'p> {
         for alternative in value.alternatives() {
             match &alternative.val {
                 Val::Object(id) => self.havoc_object(*id),
-                Val::Term(term) if matches!(self.terms.get(*term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) => {
+                Val::Term(term)
+                    if matches!(self.terms.get(*term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) =>
+                {
                     let id = self.shadow_of(*term);
                     self.havoc_object(id);
                 }

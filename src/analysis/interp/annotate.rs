@@ -61,14 +61,11 @@ impl<'p> Interp<'p> {
         let Some(evidence) = self.evidence_of(module, annotation) else { return value.clone() };
         self.log.declared.insert(term);
         match evidence.rank {
-            Some(0) => {
-                Value::of(Val::Key(Key { term, kind: evidence.kind, derivation: 0 }))
-            }
+            Some(0) => Value::of(Val::Key(Key { term, kind: evidence.kind, derivation: 0 })),
             Some(rank) => {
                 let start = self.terms.int(0);
                 let dims: Vec<Option<TermId>> = (0..rank).map(|_| None).collect();
-                let elements =
-                    Elements::View { family: term, start, step: 1, to_end: true, order: Order::Known };
+                let elements = Elements::View { family: term, start, step: 1, to_end: true, order: Order::Known };
                 Value::of(Val::Array(Rc::new(Array {
                     kind: evidence.kind,
                     derivation: 0,

@@ -176,7 +176,8 @@ impl Interp<'_> {
             return self.subset(array);
         }
         let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
-        let inner: Vec<Option<TermId>> = array.dims.as_ref().map_or_else(Vec::new, |dims| dims.iter().skip(1).copied().collect());
+        let inner: Vec<Option<TermId>> =
+            array.dims.as_ref().map_or_else(Vec::new, |dims| dims.iter().skip(1).copied().collect());
         let from_end = |this: &mut Self, bound: TermId| match (this.terms.as_int(bound), length) {
             (Some(number), Some(length)) if number < 0 => Some(this.terms.offset(length, number)),
             (Some(number), None) if number < 0 => None,
@@ -337,10 +338,7 @@ pub(super) fn slice_indices(lower: Option<i128>, upper: Option<i128>, step: i128
     let (mut index, stop) = if step > 0 {
         (lower.map_or(0, |b| clamp(b, 0, length)), upper.map_or(length, |b| clamp(b, 0, length)))
     } else {
-        (
-            lower.map_or(length - 1, |b| clamp(b, -1, length - 1)),
-            upper.map_or(-1, |b| clamp(b, -1, length - 1)),
-        )
+        (lower.map_or(length - 1, |b| clamp(b, -1, length - 1)), upper.map_or(-1, |b| clamp(b, -1, length - 1)))
     };
     let mut indices = Vec::new();
     while step != 0 && (if step > 0 { index < stop } else { index > stop }) && indices.len() < 64 {

@@ -122,9 +122,7 @@ impl<'p> Interp<'p> {
                 }
                 _ => self.opaque("<islice>", Some(place)),
             },
-            BuiltinOp::Dict | BuiltinOp::OrderedDict | BuiltinOp::Defaultdict => {
-                self.dict_of(frame, op, &args, place)
-            }
+            BuiltinOp::Dict | BuiltinOp::OrderedDict | BuiltinOp::Defaultdict => self.dict_of(frame, op, &args, place),
             BuiltinOp::Partial | BuiltinOp::PartialMethod => {
                 let Some(function) = first else { return self.opaque("<partial>", Some(place)) };
                 let positional = args.positional.iter().skip(1).map(|arg| arg.value.clone()).collect();
@@ -161,8 +159,14 @@ impl<'p> Interp<'p> {
                 self.none()
             }
             BuiltinOp::Isinstance => {
-                let parts: Vec<_> =
-                    args.positional.iter().map(|arg| arg.value.clone()).collect::<Vec<_>>().iter().map(|v| self.term_of(v)).collect();
+                let parts: Vec<_> = args
+                    .positional
+                    .iter()
+                    .map(|arg| arg.value.clone())
+                    .collect::<Vec<_>>()
+                    .iter()
+                    .map(|v| self.term_of(v))
+                    .collect();
                 match parts.as_slice() {
                     [value, class] => Value::term(self.terms.operate(Operator::MatchClass, &[*value, *class])),
                     _ => self.opaque("<isinstance>", Some(place)),

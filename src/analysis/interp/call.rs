@@ -212,10 +212,8 @@ impl<'p> Interp<'p> {
         }
         // Functions of a module or class body are analysed on their own; the others when nothing has run them.
         let code = self.module(frame.module).function(function);
-        let nested = !matches!(
-            frame.code.kind,
-            crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody
-        ) || code.kind == crate::ir::FunctionKind::Lambda;
+        let nested = !matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody)
+            || code.kind == crate::ir::FunctionKind::Lambda;
         if nested && code.kind != crate::ir::FunctionKind::Generator {
             let place = self.place(frame, op.span);
             let guard = self.pc;
@@ -250,12 +248,8 @@ impl<'p> Interp<'p> {
         let slots = self.bind(code, closure, args, Some(place));
         let environment = self.new_environment(slots, closure.environment);
         if code.is_generator {
-            let suspended = Suspended {
-                module: closure.module,
-                function: closure.function,
-                environment,
-                class: closure.class,
-            };
+            let suspended =
+                Suspended { module: closure.module, function: closure.function, environment, class: closure.class };
             return self.new_iterator(Source::Generator(Box::new(suspended)), Some(place));
         }
         let (value, _) =
@@ -368,7 +362,12 @@ impl<'p> Interp<'p> {
         (result, frame.yields)
     }
 
-    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Vec<(Guard, Value)> {
+    pub(super) fn run_generator(
+        &mut self,
+        frame: &mut Frame<'p>,
+        suspended: &Suspended,
+        place: Place,
+    ) -> Vec<(Guard, Value)> {
         let iteration = self.iteration.clone();
         let depth = std::mem::replace(&mut self.loop_depth, 0);
         let before = self.pc;

@@ -10,8 +10,8 @@ use crate::analysis::domain::extent::disjoint;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{
-    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind, Exhausted,
-    Facts, KeyKind, Origin, Role, Use,
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind,
+    Exhausted, Facts, KeyKind, Origin, Role, Use,
 };
 use crate::analysis::log::{Activation, Event, Iteration, Meeting};
 use crate::finding::{Confidence, Place};
@@ -97,7 +97,11 @@ impl Interp<'_> {
         Use {
             place: chain[depth].1,
             leaf: event.place,
-            via: if depth < last { chain[depth + 1..last].iter().map(|(_, place)| *place).collect() } else { Vec::new() },
+            via: if depth < last {
+                chain[depth + 1..last].iter().map(|(_, place)| *place).collect()
+            } else {
+                Vec::new()
+            },
             callee: event.callee.to_string(),
             role: event.role,
         }
@@ -216,18 +220,13 @@ impl Interp<'_> {
             _ => None,
         };
         let derived_at = derived_at.filter(|_| {
-            matches!(
-                kind,
-                CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild
-            )
+            matches!(kind, CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild)
         });
         let harmless = match kind {
             CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
             CollisionKind::SeededTwice => self.is_fallback(&first) || self.is_fallback(&second),
             // One permutation for inputs and labels.
-            CollisionKind::Sampled => {
-                first.callee == second.callee && &*first.callee == "jax.random.permutation"
-            }
+            CollisionKind::Sampled => first.callee == second.callee && &*first.callee == "jax.random.permutation",
             _ => false,
         };
         let collision = Collision {
@@ -254,7 +253,10 @@ impl Interp<'_> {
             || self.log.declared.contains(&event.target.term)
             || self.log.scalar_keys.contains(&event.target.term)
             || matches!(self.terms.get(self.root_of(event.target.term)), Term::Seed(_))
-            || matches!(self.terms.get(event.target.term), Term::Child(..) | Term::Fold(..) | Term::Children(_) | Term::Clone(..))
+            || matches!(
+                self.terms.get(event.target.term),
+                Term::Child(..) | Term::Fold(..) | Term::Children(_) | Term::Clone(..)
+            )
     }
 
     fn kind_of(&self, first: &Event, second: &Event, iterated: bool) -> CollisionKind {
@@ -514,9 +516,11 @@ impl Interp<'_> {
                 continue;
             };
             let given = self.term_of(&given);
-            let event = self.log.events.iter().find(|event| {
-                event.target.term == given && matches!(event.role, Role::Sample | Role::Split)
-            });
+            let event = self
+                .log
+                .events
+                .iter()
+                .find(|event| event.target.term == given && matches!(event.role, Role::Sample | Role::Split));
             let Some(event) = event.cloned() else { continue };
             let chain = Self::chain(&event);
             let file = self.module(self.home).file;

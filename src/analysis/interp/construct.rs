@@ -116,9 +116,7 @@ impl<'p> Interp<'p> {
 
     /// What a class or its bases bind a name to.
     pub(super) fn class_attribute(&self, class: ClassHandle, name: &Name) -> Option<Value> {
-        self.lineage(class)
-            .into_iter()
-            .find_map(|class| self.classes[class.0 as usize].attributes.get(name).cloned())
+        self.lineage(class).into_iter().find_map(|class| self.classes[class.0 as usize].attributes.get(name).cloned())
     }
 
     /// The same, beginning after a class: what `super()` sees.
@@ -220,11 +218,7 @@ impl<'p> Interp<'p> {
         let (module, annotation) = self.lineage(class).into_iter().find_map(|class| {
             let info = &self.classes[class.0 as usize];
             let class = self.program.module(info.module).class(info.class);
-            class
-                .fields
-                .iter()
-                .find(|field| field.name == *name)
-                .map(|field| (info.module, field.annotation.clone()))
+            class.fields.iter().find(|field| field.name == *name).map(|field| (info.module, field.annotation.clone()))
         })?;
         let value = Value::term(term);
         Some(self.annotated_in(module, &value, &annotation))

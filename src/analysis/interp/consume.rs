@@ -295,9 +295,9 @@ impl<'p> Interp<'p> {
         let (target, guard) = (event.target, event.guard);
         for lane in self.lanes.clone().iter().rev() {
             // A view that the lanes share among them covers a range; a lane's own key mentions the lane.
-            let own = self
-                .terms
-                .mentions(target.term, &|term| lane.symbols.contains(&term) || term.0 >= lane.born.0 && self.is_symbol(term));
+            let own = self.terms.mentions(target.term, &|term| {
+                lane.symbols.contains(&term) || term.0 >= lane.born.0 && self.is_symbol(term)
+            });
             // The keys of an array that the lanes share out are logged one by one.
             if lane.symbols.iter().any(|symbol| {
                 self.lane_keys.get(symbol).is_some_and(|targets| targets.iter().any(|other| other.term == target.term))
@@ -310,9 +310,11 @@ impl<'p> Interp<'p> {
                 continue;
             }
             // The unmapped draw may happen in one lane only if the lanes decide it.
-            let decided = self.guards.support(guard).iter().any(|literal| {
-                self.terms.mentions(*literal, &|term| lane.symbols.contains(&term))
-            });
+            let decided = self
+                .guards
+                .support(guard)
+                .iter()
+                .any(|literal| self.terms.mentions(*literal, &|term| lane.symbols.contains(&term)));
             if decided {
                 continue;
             }

@@ -42,7 +42,14 @@ impl<'p> Interp<'p> {
     }
 
     /// `key(seed)` or `PRNGKey(seed)`.
-    pub(super) fn seed(&mut self, frame: &mut Frame<'p>, seed: Option<&Arg>, kind: SeedKind, callee: &Name, place: Place) -> Value {
+    pub(super) fn seed(
+        &mut self,
+        frame: &mut Frame<'p>,
+        seed: Option<&Arg>,
+        kind: SeedKind,
+        callee: &Name,
+        place: Place,
+    ) -> Value {
         let kind = match kind {
             SeedKind::Typed => KeyKind::Typed,
             SeedKind::Raw => KeyKind::Raw,

@@ -318,14 +318,7 @@ impl<'p> Interp<'p> {
         self.pc = Guard::FALSE;
     }
 
-    fn run_try(
-        &mut self,
-        frame: &mut Frame<'p>,
-        body: &Block,
-        handlers: &[Handler],
-        orelse: &Block,
-        finally: &Block,
-    ) {
+    fn run_try(&mut self, frame: &mut Frame<'p>, body: &Block, handlers: &[Handler], orelse: &Block, finally: &Block) {
         let outer_left = std::mem::replace(&mut frame.left, Guard::FALSE);
         let alive = self.alive;
         let raised = if handlers.is_empty() && finally.is_empty() {

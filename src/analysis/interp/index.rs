@@ -121,7 +121,13 @@ impl<'p> Interp<'p> {
             && let Term::Attribute(of, name, _) = self.terms.get(term).clone()
             && &*name == "shape"
         {
-            self.log_shape_use(frame, BufferOp::ShapeLogic, of, place, format!("{}[:-1]", written.unwrap_or("….shape")));
+            self.log_shape_use(
+                frame,
+                BufferOp::ShapeLogic,
+                of,
+                place,
+                format!("{}[:-1]", written.unwrap_or("….shape")),
+            );
         }
     }
 
@@ -186,7 +192,9 @@ impl<'p> Interp<'p> {
                 Term::Apply(name, _) if &**name == "<ellipsis>" => vec![Index::Ellipsis],
                 // Arrays select several; a number selects one.
                 Term::Apply(name, _)
-                    if name.starts_with("jax.numpy.a") || name.starts_with("numpy.a") || &**name == "jax.numpy.nonzero" =>
+                    if name.starts_with("jax.numpy.a")
+                        || name.starts_with("numpy.a")
+                        || &**name == "jax.numpy.nonzero" =>
                 {
                     vec![Index::Gather]
                 }
@@ -247,11 +255,7 @@ impl<'p> Interp<'p> {
                         dims.insert(0, Some(one));
                         dims.into()
                     });
-                    if sliced {
-                        value
-                    } else {
-                        Value::of(Val::Array(Rc::new(Array { dims, ..(*current).clone() })))
-                    }
+                    if sliced { value } else { Value::of(Val::Array(Rc::new(Array { dims, ..(*current).clone() }))) }
                 }
                 Index::Ellipsis => value,
                 _ if sliced => {
@@ -645,8 +649,7 @@ impl<'p> Interp<'p> {
                 Value::term(self.terms.intern(Term::Item(*term, number, 0)))
             } else if let (Val::Term(term), true, true) = (val, index == star, after == 0) {
                 let start = self.terms.int(number);
-                let elements =
-                    Elements::View { family: *term, start, step: 1, to_end: true, order: Order::Known };
+                let elements = Elements::View { family: *term, start, step: 1, to_end: true, order: Order::Known };
                 Value::of(Val::Array(Rc::new(Array {
                     kind: KeyKind::Unknown,
                     derivation: 0,

@@ -33,10 +33,7 @@ impl<'p> Interp<'p> {
             Val::Object(object) => match &self.objects[object.0 as usize].kind {
                 Kind::List { items, unknown: false } | Kind::Set(items) => Source::Items(items.clone()),
                 Kind::Dict { entries, unknown: false } => Source::Items(
-                    entries
-                        .iter()
-                        .map(|entry| Item { guard: entry.guard, value: entry.key_value.clone() })
-                        .collect(),
+                    entries.iter().map(|entry| Item { guard: entry.guard, value: entry.key_value.clone() }).collect(),
                 ),
                 Kind::Iterator(..) => return value,
                 Kind::Stream(path) => {
@@ -320,10 +317,7 @@ impl<'p> Interp<'p> {
                 match self.objects[object.0 as usize].kind.clone() {
                     Kind::List { items, unknown: false } | Kind::Set(items) => Some(items),
                     Kind::Dict { entries, unknown: false } => Some(
-                        entries
-                            .into_iter()
-                            .map(|entry| Item { guard: entry.guard, value: entry.key_value })
-                            .collect(),
+                        entries.into_iter().map(|entry| Item { guard: entry.guard, value: entry.key_value }).collect(),
                     ),
                     Kind::Iterator(..) => {
                         let length = self.known_length(&value)?;

@@ -175,8 +175,7 @@ impl<'p> Interp<'p> {
                     && *number != 0
                 {
                     let number = self.terms.int(*number);
-                    let lane_of =
-                        self.terms.intern(Term::Apply("<lane of>".into(), Box::new([term, number, symbol])));
+                    let lane_of = self.terms.intern(Term::Apply("<lane of>".into(), Box::new([term, number, symbol])));
                     return Value::term(lane_of);
                 }
                 let whole = Extent::whole(&mut self.terms, None);
@@ -303,8 +302,7 @@ impl<'p> Interp<'p> {
         let value = value.clone();
         self.on_alternatives(&value, |this, val| match val {
             Val::Tuple(parts) => {
-                let parts: Vec<Value> =
-                    parts.clone().iter().map(|part| this.stacked(part, symbols, length)).collect();
+                let parts: Vec<Value> = parts.clone().iter().map(|part| this.stacked(part, symbols, length)).collect();
                 Value::of(Val::Tuple(parts.into()))
             }
             Val::Key(key) => {
@@ -338,8 +336,7 @@ impl<'p> Interp<'p> {
                 Value::of(Val::Array(Rc::new(Array { dims, elements, ..(*array).clone() })))
             }
             Val::Term(term)
-                if !this.terms.is_constant(*term)
-                    && this.terms.mentions(*term, &|part| symbols.contains(&part)) =>
+                if !this.terms.is_constant(*term) && this.terms.mentions(*term, &|part| symbols.contains(&part)) =>
             {
                 Value::term(this.terms.intern(Term::Apply("<stacked>".into(), Box::new([*term]))))
             }
@@ -361,8 +358,7 @@ impl<'p> Interp<'p> {
                 let count = parts.len();
                 let columns: Vec<Value> = (0..count)
                     .map(|index| {
-                        let column: Vec<Value> =
-                            outputs.iter().map(|output| self.part(output, index, place)).collect();
+                        let column: Vec<Value> = outputs.iter().map(|output| self.part(output, index, place)).collect();
                         self.joined(&column, place)
                     })
                     .collect();

@@ -256,7 +256,13 @@ impl<'p> Interp<'p> {
                             .collect();
                     }
                     crate::models::ParamKind::Positional if param.name == bare => {
-                        return args.positional.get(position).or_else(|| args.keyword(bare)).cloned().into_iter().collect();
+                        return args
+                            .positional
+                            .get(position)
+                            .or_else(|| args.keyword(bare))
+                            .cloned()
+                            .into_iter()
+                            .collect();
                     }
                     _ => {}
                 }

@@ -139,9 +139,10 @@ impl<'p> Interp<'p> {
                 self.pc = Guard::FALSE;
             }
             self.block(frame, body);
-            let continued = frame.loops.last_mut().map_or(Guard::FALSE, |state| {
-                std::mem::replace(&mut state.continues, Guard::FALSE)
-            });
+            let continued = frame
+                .loops
+                .last_mut()
+                .map_or(Guard::FALSE, |state| std::mem::replace(&mut state.continues, Guard::FALSE));
             self.pc = self.guards.or(self.pc, continued);
             self.pc = self.guards.or(self.pc, continues);
         }

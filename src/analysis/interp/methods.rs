@@ -179,7 +179,9 @@ impl<'p> Interp<'p> {
                     || self.is_of_library(val, &protocol.libraries);
                 match (protocol.effect, key) {
                     (ProtocolEffect::Supply, _) => return self.supplied_key(place),
-                    (_, Some(key)) if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) => {
+                    (_, Some(key))
+                        if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) =>
+                    {
                         if named {
                             self.take_for_keys(&key.value.clone(), 3);
                         }
@@ -304,7 +306,9 @@ impl<'p> Interp<'p> {
                 self.none()
             }
             ("insert" | "appendleft", _) => {
-                let at = if &**name == "appendleft" { Some(0) } else {
+                let at = if &**name == "appendleft" {
+                    Some(0)
+                } else {
                     let index = args.positional.first().map(|arg| arg.value.clone()).unwrap_or_default();
                     let index = self.term_of(&index);
                     self.terms.as_int(index).and_then(|index| usize::try_from(index).ok())
@@ -401,8 +405,8 @@ impl<'p> Interp<'p> {
         match (&**name, key) {
             ("get", Some(key)) => {
                 let key = self.term_of(&key);
-                let absent = !unknown
-                    && !entries.iter().any(|entry| entry.key == key || !self.terms.is_constant(entry.key));
+                let absent =
+                    !unknown && !entries.iter().any(|entry| entry.key == key || !self.terms.is_constant(entry.key));
                 if absent {
                     return match args.positional.get(1) {
                         Some(default) => default.value.clone(),
@@ -470,7 +474,12 @@ impl<'p> Interp<'p> {
                 }
                 for (name, arg) in &args.keywords {
                     let key = self.terms.intern(Term::Text(name.clone()));
-                    added.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
+                    added.push(Entry {
+                        key,
+                        key_value: Value::term(key),
+                        guard: Guard::TRUE,
+                        value: arg.value.clone(),
+                    });
                 }
                 if more {
                     self.havoc(&Value::of(Val::Object(id)));

@@ -57,11 +57,8 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let place = self.place(frame, op.span);
         let file = self.module(frame.module).file;
-        let absolute: Name = if level == 0 {
-            module.clone()
-        } else {
-            self.program.resolver.absolute(file, level, module).into()
-        };
+        let absolute: Name =
+            if level == 0 { module.clone() } else { self.program.resolver.absolute(file, level, module).into() };
         let rooted: Name = self.program.models.rooted(&absolute, self.program.roots).into();
         if &**name == "*" {
             self.import_all(frame, level, module, &rooted);
@@ -120,13 +117,7 @@ impl<'p> Interp<'p> {
     }
 
     /// A name of a module of the program.
-    pub(super) fn module_member(
-        &mut self,
-        frame: &Frame<'p>,
-        index: ModuleIndex,
-        name: &Name,
-        place: Place,
-    ) -> Value {
+    pub(super) fn module_member(&mut self, frame: &Frame<'p>, index: ModuleIndex, name: &Name, place: Place) -> Value {
         self.ensure_module(index);
         if let Some(value) = self.modules.get(&index).and_then(|state| state.globals.get(name)).cloned() {
             let value = self.possible(&value);
@@ -235,12 +226,7 @@ impl<'p> Interp<'p> {
     }
 
     fn set_global(&mut self, module: ModuleIndex, name: &Name, value: &Value) {
-        let old = self
-            .modules
-            .get(&module)
-            .and_then(|state| state.globals.get(name))
-            .cloned()
-            .unwrap_or_default();
+        let old = self.modules.get(&module).and_then(|state| state.globals.get(name)).cloned().unwrap_or_default();
         let new = self.written(value, &old);
         Rc::make_mut(&mut self.modules.entry(module).or_default().globals).insert(name.clone(), new);
     }

@@ -198,9 +198,7 @@ impl<'p> Interp<'p> {
                         Kind::Dict { entries, .. } => {
                             entries.iter().map(|entry| (entry.guard, entry.value.clone())).collect()
                         }
-                        Kind::List { items, .. } => {
-                            items.iter().map(|item| (item.guard, item.value.clone())).collect()
-                        }
+                        Kind::List { items, .. } => items.iter().map(|item| (item.guard, item.value.clone())).collect(),
                         _ => continue,
                     };
                     for (there, value) in held {

@@ -171,7 +171,9 @@ impl<'p> Interp<'p> {
                 }
             }
             // A key that only an annotation or a parameter vouches for may be `None`.
-            Val::Key(key) if matches!(self.terms.get(key.term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) => {
+            Val::Key(key)
+                if matches!(self.terms.get(key.term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) =>
+            {
                 let none = self.terms.intern(Term::None);
                 self.terms.operate(operator, &[key.term, none])
             }
@@ -190,7 +192,13 @@ impl<'p> Interp<'p> {
         {
             let found = entries.iter().any(|entry| entry.key == needle && entry.guard.is_true());
             let maybe = entries.iter().any(|entry| entry.key == needle || !self.terms.is_constant(entry.key));
-            return if found { Some(true) } else if maybe { None } else { Some(false) };
+            return if found {
+                Some(true)
+            } else if maybe {
+                None
+            } else {
+                Some(false)
+            };
         }
         let items = self.items_of(frame, right)?;
         let terms: Vec<_> = items.iter().map(|item| self.term_of(&item.value)).collect();
@@ -253,7 +261,8 @@ impl<'p> Interp<'p> {
                                 dims: Some(vec![Some(term)].into()),
                                 elements: Elements::Copies(std::rc::Rc::new(only.value.clone())),
                             };
-                            let is_key = only.value.single().cloned().is_some_and(|val| self.evident_key(&val).is_some());
+                            let is_key =
+                                only.value.single().cloned().is_some_and(|val| self.evident_key(&val).is_some());
                             is_key.then(|| Value::of(Val::Array(std::rc::Rc::new(array))))
                         }
                         _ => None,

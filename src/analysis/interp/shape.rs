@@ -42,7 +42,9 @@ impl<'p> Interp<'p> {
             ShapeOp::Hstack | ShapeOp::Concatenate | ShapeOp::Dstack | ShapeOp::ColumnStack => {
                 return self.concatenate(frame, op, &inputs, path, place);
             }
-            ShapeOp::Where | ShapeOp::Select => return self.select(frame, &inputs, get("condition"), path, args, place),
+            ShapeOp::Where | ShapeOp::Select => {
+                return self.select(frame, &inputs, get("condition"), path, args, place);
+            }
             _ => {}
         }
         let Some(input) = inputs.first().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
@@ -316,7 +318,10 @@ impl<'p> Interp<'p> {
         text: &str,
     ) -> Value {
         let scalar = matches!(val, Val::Key(_));
-        if key.kind == KeyKind::Raw && (op == ShapeOp::Repeat && scalar && axis.is_none() || op == ShapeOp::Tile && scalar && dims.is_some_and(|dims| dims.len() == 1)) {
+        if key.kind == KeyKind::Raw
+            && (op == ShapeOp::Repeat && scalar && axis.is_none()
+                || op == ShapeOp::Tile && scalar && dims.is_some_and(|dims| dims.len() == 1))
+        {
             self.buffer_use(frame, BufferOp::Reshape, key, place, text.to_owned(), false);
             return self.opaque("<repeated words>", Some(place));
         }
@@ -378,7 +383,9 @@ impl<'p> Interp<'p> {
         } else {
             match input.single() {
                 // `jnp.array(key)` is the key.
-                Some(Val::Key(_) | Val::Array(_) | Val::Term(_) | Val::Words(..)) if op == ShapeOp::Array => return input,
+                Some(Val::Key(_) | Val::Array(_) | Val::Term(_) | Val::Words(..)) if op == ShapeOp::Array => {
+                    return input;
+                }
                 Some(Val::Array(_)) => return input,
                 _ => match self.items_of(frame, &input) {
                     Some(items) => items.into_iter().map(|item: Item| item.value).collect(),
@@ -386,11 +393,8 @@ impl<'p> Interp<'p> {
                 },
             }
         };
-        let keys: Vec<Key> = parts
-            .iter()
-            .filter_map(|part| part.single().cloned())
-            .filter_map(|val| self.evident_key(&val))
-            .collect();
+        let keys: Vec<Key> =
+            parts.iter().filter_map(|part| part.single().cloned()).filter_map(|val| self.evident_key(&val)).collect();
         if keys.is_empty()
             && let [first, rest @ ..] = parts.as_slice()
             && !rest.is_empty()
@@ -411,7 +415,14 @@ impl<'p> Interp<'p> {
         }
         let raw = keys[0].kind == KeyKind::Raw;
         if raw && axis.is_some_and(|axis| axis != 0) && matches!(parts[0].single(), Some(Val::Key(_))) {
-            self.buffer_use(frame, BufferOp::Transpose, keys[0], place, format!("{}(…, axis=…)", short_name(path)), false);
+            self.buffer_use(
+                frame,
+                BufferOp::Transpose,
+                keys[0],
+                place,
+                format!("{}(…, axis=…)", short_name(path)),
+                false,
+            );
             return self.opaque("<mixed words>", Some(place));
         }
         if parts.len() > 1 && keys.iter().all(|key| key.term == keys[0].term) {
@@ -427,7 +438,14 @@ impl<'p> Interp<'p> {
         self.listed(parts, keys[0].kind)
     }
 
-    fn concatenate(&mut self, frame: &mut Frame<'p>, op: ShapeOp, inputs: &[Value], path: &Name, place: Place) -> Value {
+    fn concatenate(
+        &mut self,
+        frame: &mut Frame<'p>,
+        op: ShapeOp,
+        inputs: &[Value],
+        path: &Name,
+        place: Place,
+    ) -> Value {
         let parts: Vec<Value> = match inputs {
             [only] => match self.items_of(frame, only) {
                 Some(items) => items.into_iter().map(|item| item.value).collect(),
@@ -477,7 +495,14 @@ impl<'p> Interp<'p> {
             value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_) | Val::Array(_)))
         });
         if !keyed {
-            let parts: Vec<TermId> = args.positional.iter().map(|arg| arg.value.clone()).collect::<Vec<_>>().iter().map(|v| self.term_of(v)).collect();
+            let parts: Vec<TermId> = args
+                .positional
+                .iter()
+                .map(|arg| arg.value.clone())
+                .collect::<Vec<_>>()
+                .iter()
+                .map(|v| self.term_of(v))
+                .collect();
             return Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())));
         }
         let _ = frame;

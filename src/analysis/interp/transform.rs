@@ -184,7 +184,9 @@ impl<'p> Interp<'p> {
             let mut unpacked = Vec::new();
             for operand in &operands {
                 match self.items_of(frame, &operand.value) {
-                    Some(items) => unpacked.extend(items.into_iter().map(|item| Arg { value: item.value, written: None })),
+                    Some(items) => {
+                        unpacked.extend(items.into_iter().map(|item| Arg { value: item.value, written: None }))
+                    }
                     None => unpacked.push(operand.clone()),
                 }
             }
@@ -218,7 +220,9 @@ impl<'p> Interp<'p> {
                 let over: Vec<Value> = transform
                     .over
                     .iter()
-                    .flat_map(|name| args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>())
+                    .flat_map(|name| {
+                        args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>()
+                    })
                     .collect();
                 self.run_map(frame, &function, &over, place)
             }
@@ -271,7 +275,9 @@ impl<'p> Interp<'p> {
                 let trees: Vec<Value> = transform
                     .over
                     .iter()
-                    .flat_map(|name| args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>())
+                    .flat_map(|name| {
+                        args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>()
+                    })
                     .collect();
                 self.run_tree_map(frame, &function, &trees, transform.leading, place)
             }

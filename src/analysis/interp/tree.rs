@@ -229,11 +229,9 @@ impl<'p> Interp<'p> {
             }
             TreeOp::Transpose | TreeOp::Combine => tree,
             TreeOp::Partition => Value::of(Val::Tuple([tree.clone(), tree].into())),
-            TreeOp::Unflatten
-            | TreeOp::Structure
-            | TreeOp::LeavesWithPath
-            | TreeOp::FlattenWithPath
-            | TreeOp::All => self.opaque("<tree>", Some(place)),
+            TreeOp::Unflatten | TreeOp::Structure | TreeOp::LeavesWithPath | TreeOp::FlattenWithPath | TreeOp::All => {
+                self.opaque("<tree>", Some(place))
+            }
         }
     }
 }
