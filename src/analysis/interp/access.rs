@@ -179,13 +179,10 @@ impl<'p> Interp<'p> {
                     self.pc = before;
                     continue;
                 }
-                let old = match self.objects[id.0 as usize].attributes.get(name) {
-                    Some(old) => old.clone(),
-                    None => {
-                        let object = &self.objects[id.0 as usize];
-                        let (symbol, epoch) = (object.symbol, object.epoch);
-                        Value::term(self.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
-                    }
+                let old = if let Some(old) = self.objects[id.0 as usize].attributes.get(name) { old.clone() } else {
+                    let object = &self.objects[id.0 as usize];
+                    let (symbol, epoch) = (object.symbol, object.epoch);
+                    Value::term(self.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
                 };
                 let new = self.written(value, &old);
                 self.objects[id.0 as usize].attributes.insert(name.clone(), new);

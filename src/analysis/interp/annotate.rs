@@ -48,13 +48,10 @@ impl<'p> Interp<'p> {
         if let Some(class) = self.annotated_class(module, annotation)
             && matches!(self.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..))
         {
-            let object = match self.shadows.get(&term) {
-                Some(object) => *object,
-                None => {
-                    let object = self.allocate_with(Kind::Instance, term, Some(class), true);
-                    self.shadows.insert(term, object);
-                    object
-                }
+            let object = if let Some(object) = self.shadows.get(&term) { *object } else {
+                let object = self.allocate_with(Kind::Instance, term, Some(class), true);
+                self.shadows.insert(term, object);
+                object
             };
             return Value::of(Val::Object(object));
         }

@@ -66,12 +66,9 @@ impl<'p> Interp<'p> {
                 (Some(value), None) => self.new_iterator(Source::Repeat(value), Some(place)),
                 _ => self.opaque("<repeat>", Some(place)),
             },
-            BuiltinOp::Cycle => match first.and_then(|value| self.items_of(frame, &value)) {
-                Some(items) => self.new_iterator(Source::Cycle(items), Some(place)),
-                None => {
-                    let term = self.terms.fresh(Symbol::Opaque, "<cycle>", Some(place));
-                    self.new_iterator(Source::Opaque(term), Some(place))
-                }
+            BuiltinOp::Cycle => if let Some(items) = first.and_then(|value| self.items_of(frame, &value)) { self.new_iterator(Source::Cycle(items), Some(place)) } else {
+                let term = self.terms.fresh(Symbol::Opaque, "<cycle>", Some(place));
+                self.new_iterator(Source::Opaque(term), Some(place))
             },
             BuiltinOp::Iter => self.iterator_of(frame, &first.unwrap_or_default(), Some(place)),
             BuiltinOp::Next => self.next_builtin(frame, first, place),

@@ -499,17 +499,14 @@ impl<'p> Interp<'p> {
             None => self.none(),
         };
         if from {
-            match self.items_of(frame, &value) {
-                Some(items) => {
-                    for item in items {
-                        let guard = self.guards.and(self.pc, item.guard);
-                        frame.yields.push((guard, item.value));
-                    }
+            if let Some(items) = self.items_of(frame, &value) {
+                for item in items {
+                    let guard = self.guards.and(self.pc, item.guard);
+                    frame.yields.push((guard, item.value));
                 }
-                None => {
-                    let element = self.opaque("<yielded>", Some(self.place(frame, op.span)));
-                    frame.yields.push((self.pc, element));
-                }
+            } else {
+                let element = self.opaque("<yielded>", Some(self.place(frame, op.span)));
+                frame.yields.push((self.pc, element));
             }
         } else {
             frame.yields.push((self.pc, value));

@@ -91,8 +91,8 @@ impl<'p> Interp<'p> {
                         };
                         let mut one = array.clone();
                         one.dims = Some(vec![None].into());
-                        let value = self.array_slice(&Rc::new(one), *bounds);
-                        value
+                        
+                        self.array_slice(&Rc::new(one), *bounds)
                     }
                     [Index::NewAxis] => Value::term(*term),
                     _ => {
@@ -132,32 +132,29 @@ impl<'p> Interp<'p> {
     }
 
     fn sequence_item(&mut self, parts: &Rc<[Value]>, index: &Value, place: crate::finding::Place) -> Value {
-        match index.single() {
-            Some(Val::Slice(bounds)) => {
-                let bounds = bounds.clone();
-                match self.known_bounds(&bounds) {
-                    Some((lower, upper, step)) => {
-                        let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
-                        let chosen: Vec<Value> = slice_indices(lower, upper, step, length)
-                            .into_iter()
-                            .filter_map(|index| parts.get(index).cloned())
-                            .collect();
-                        Value::of(Val::Tuple(chosen.into()))
-                    }
-                    None => self.opaque("<slice>", Some(place)),
+        if let Some(Val::Slice(bounds)) = index.single() {
+            let bounds = bounds.clone();
+            match self.known_bounds(&bounds) {
+                Some((lower, upper, step)) => {
+                    let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
+                    let chosen: Vec<Value> = slice_indices(lower, upper, step, length)
+                        .into_iter()
+                        .filter_map(|index| parts.get(index).cloned())
+                        .collect();
+                    Value::of(Val::Tuple(chosen.into()))
                 }
+                None => self.opaque("<slice>", Some(place)),
             }
-            _ => {
-                let term = self.term_of(index);
-                match self.terms.as_int(term) {
-                    Some(number) => {
-                        let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
-                        let number = if number < 0 { number + length } else { number };
-                        let part = usize::try_from(number).ok().and_then(|number| parts.get(number));
-                        part.cloned().unwrap_or_else(|| self.opaque("<item>", Some(place)))
-                    }
-                    None => self.opaque("<item>", Some(place)),
+        } else {
+            let term = self.term_of(index);
+            match self.terms.as_int(term) {
+                Some(number) => {
+                    let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
+                    let number = if number < 0 { number + length } else { number };
+                    let part = usize::try_from(number).ok().and_then(|number| parts.get(number));
+                    part.cloned().unwrap_or_else(|| self.opaque("<item>", Some(place)))
                 }
+                None => self.opaque("<item>", Some(place)),
             }
         }
     }
@@ -234,11 +231,8 @@ impl<'p> Interp<'p> {
             return self.opaque("<words>", Some(place));
         }
         let mut value = Value::of(Val::Array(array.clone()));
-        match parts.as_slice() {
-            [Index::Slice([None, None, None]), Index::At(column)] => {
-                return self.column_of(array, 1, *column);
-            }
-            _ => {}
+        if let [Index::Slice([None, None, None]), Index::At(column)] = parts.as_slice() {
+            return self.column_of(array, 1, *column);
         }
         // Indices apply to successive axes: after a number the next axis is the first one.
         let mut sliced = false;
@@ -308,13 +302,10 @@ impl<'p> Interp<'p> {
             }
             _ => None,
         };
-        match word {
-            Some(word) => Value::of(Val::Words(key, Some(word))),
-            None => {
-                let words = self.terms.intern(Term::Words(key.term, None));
-                let number = self.term_of(index);
-                Value::term(self.terms.intern(Term::Item(words, number, 0)))
-            }
+        if let Some(word) = word { Value::of(Val::Words(key, Some(word))) } else {
+            let words = self.terms.intern(Term::Words(key.term, None));
+            let number = self.term_of(index);
+            Value::term(self.terms.intern(Term::Item(words, number, 0)))
         }
     }
 
@@ -420,18 +411,12 @@ impl<'p> Interp<'p> {
     /// An item of a mapping, by the term of its key.
     pub(super) fn item_by_term(&mut self, mapping: &Value, key: TermId) -> Value {
         let mapping = mapping.clone();
-        self.on_alternatives(&mapping, |this, val| match val {
-            Val::Object(object) => match this.objects[object.0 as usize].kind.clone() {
-                Kind::Dict { entries, unknown } => this.dict_item(*object, &entries, unknown, key),
-                _ => {
-                    let symbol = this.term_of_val(val);
-                    Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
-                }
-            },
-            _ => {
-                let symbol = this.term_of_val(val);
-                Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
-            }
+        self.on_alternatives(&mapping, |this, val| if let Val::Object(object) = val { if let Kind::Dict { entries, unknown } = this.objects[object.0 as usize].kind.clone() { this.dict_item(*object, &entries, unknown, key) } else {
+            let symbol = this.term_of_val(val);
+            Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
+        } } else {
+            let symbol = this.term_of_val(val);
+            Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
         })
     }
 
@@ -483,16 +468,13 @@ impl<'p> Interp<'p> {
                     .map(|number| if number < 0 { number + length } else { number })
                     .and_then(|number| usize::try_from(number).ok())
                     .filter(|place| *place < items.len() && !*unknown);
-                match place {
-                    Some(place) => {
-                        let old = items[place].value.clone();
-                        items[place].value = self.written(value, &old);
-                    }
-                    None => {
-                        // Which element changed is not known.
-                        *unknown = true;
-                        self.objects[id.0 as usize].epoch += 1;
-                    }
+                if let Some(place) = place {
+                    let old = items[place].value.clone();
+                    items[place].value = self.written(value, &old);
+                } else {
+                    // Which element changed is not known.
+                    *unknown = true;
+                    self.objects[id.0 as usize].epoch += 1;
                 }
             }
             _ => self.objects[id.0 as usize].epoch += 1,

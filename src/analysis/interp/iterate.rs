@@ -125,15 +125,12 @@ impl<'p> Interp<'p> {
             None => self.terms.fresh(Symbol::Opaque, "<position>", Some(place)),
         };
         match source {
-            Source::Items(items) => match position {
-                Some(position) => match items.get(position as usize) {
-                    Some(item) => Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() },
-                    None => Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() },
-                },
-                None => {
-                    let value = self.opaque("<element>", Some(place));
-                    always(value)
-                }
+            Source::Items(items) => if let Some(position) = position { match items.get(position as usize) {
+                Some(item) => Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() },
+                None => Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() },
+            } } else {
+                let value = self.opaque("<element>", Some(place));
+                always(value)
             },
             Source::Opaque(term) => {
                 let has = self.has_element(*term, index);
@@ -146,15 +143,12 @@ impl<'p> Interp<'p> {
                     return always(value);
                 };
                 let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
-                let has = match length {
-                    Some(length) => {
-                        let within = self.terms.operate(Operator::Lt, &[index, length]);
-                        self.truth_of_term(within)
-                    }
-                    None => {
-                        let whole = self.term_of(value);
-                        self.has_element(whole, index)
-                    }
+                let has = if let Some(length) = length {
+                    let within = self.terms.operate(Operator::Lt, &[index, length]);
+                    self.truth_of_term(within)
+                } else {
+                    let whole = self.term_of(value);
+                    self.has_element(whole, index)
                 };
                 let element = self.array_element(&array, index);
                 Step { has, present: Guard::TRUE, value: element }

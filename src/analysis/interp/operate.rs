@@ -47,15 +47,12 @@ impl<'p> Interp<'p> {
             }
         }
         let Some(right) = right else {
-            return match operator {
-                Operator::Not => {
-                    let holds = self.truth(&left);
-                    self.boolean(holds, Operator::Not, &left)
-                }
-                _ => {
-                    let term = self.term_of(&left);
-                    Value::term(self.terms.operate(operator, &[term]))
-                }
+            return if operator == Operator::Not {
+                let holds = self.truth(&left);
+                self.boolean(holds, Operator::Not, &left)
+            } else {
+                let term = self.term_of(&left);
+                Value::term(self.terms.operate(operator, &[term]))
             };
         };
         if let Some(value) = self.sequence_operation(frame, operator, &left, &right, augmented, op) {
@@ -119,14 +116,11 @@ impl<'p> Interp<'p> {
             let value = if operator == Operator::Not { holds.is_false() } else { holds.is_true() };
             return Value::term(self.terms.intern(Term::Bool(value)));
         }
-        let term = match of.single() {
-            Some(Val::Term(term)) => *term,
-            _ => {
-                // The truth of several alternatives, as a choice between constants.
-                let (yes, no) = (self.terms.intern(Term::Bool(true)), self.terms.intern(Term::Bool(false)));
-                let others = self.guards.not(holds);
-                self.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)])))
-            }
+        let term = if let Some(Val::Term(term)) = of.single() { *term } else {
+            // The truth of several alternatives, as a choice between constants.
+            let (yes, no) = (self.terms.intern(Term::Bool(true)), self.terms.intern(Term::Bool(false)));
+            let others = self.guards.not(holds);
+            self.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)])))
         };
         Value::term(self.terms.operate(operator, &[term]))
     }

@@ -72,21 +72,18 @@ impl<'p> Interp<'p> {
                 | ShapeOp::Rollaxis
                 | ShapeOp::Rot90
                 | ShapeOp::Fliplr => this.transpose(frame, val, key, place, &text),
-                ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => match val {
-                    Val::Array(array) => {
-                        // Along the first axis a flip reorders keys; over all axes of a raw array it mixes words.
-                        if array.kind == KeyKind::Raw && axis.is_none() && op != ShapeOp::Flipud {
-                            this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
-                        }
-                        this.reordered(&array.clone())
+                ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => if let Val::Array(array) = val {
+                    // Along the first axis a flip reorders keys; over all axes of a raw array it mixes words.
+                    if array.kind == KeyKind::Raw && axis.is_none() && op != ShapeOp::Flipud {
+                        this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
                     }
-                    _ => {
-                        if key.kind == KeyKind::Raw {
-                            this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
-                            return this.opaque("<mixed words>", Some(place));
-                        }
-                        Value::of(val.clone())
+                    this.reordered(&array.clone())
+                } else {
+                    if key.kind == KeyKind::Raw {
+                        this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
+                        return this.opaque("<mixed words>", Some(place));
                     }
+                    Value::of(val.clone())
                 },
                 ShapeOp::Squeeze => match val {
                     Val::Array(array) if array.dims.as_ref().is_some_and(|dims| dims.len() == 1) => {
@@ -456,12 +453,9 @@ impl<'p> Interp<'p> {
         let mut kinds = Vec::new();
         for part in &parts {
             let Some(val) = part.single().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
-            match self.evident_key(&val) {
-                Some(key) => kinds.push((key, matches!(val, Val::Key(_)))),
-                None => {
-                    let terms: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
-                    return Value::term(self.terms.intern(Term::Apply(path.clone(), terms.into())));
-                }
+            if let Some(key) = self.evident_key(&val) { kinds.push((key, matches!(val, Val::Key(_)))) } else {
+                let terms: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+                return Value::term(self.terms.intern(Term::Apply(path.clone(), terms.into())));
             }
         }
         let Some((first, scalar)) = kinds.first().copied() else {
@@ -517,23 +511,20 @@ impl<'p> Interp<'p> {
     /// `zeros_like(key)`: a key made of nothing.
     pub(super) fn fabricate(&mut self, frame: &mut Frame<'p>, value: &Value, path: &Name, place: Place) -> Value {
         let value = self.possible(value);
-        self.on_alternatives(&value, |this, val| match this.evident_key(val) {
-            Some(key) => {
-                this.buffer_use(frame, BufferOp::Fabricate, key, place, short_name(path), false);
-                let zero = this.terms.int(0);
-                let zeros = path.ends_with("zeros_like") || path.ends_with("empty_like");
-                let term = if zeros {
-                    this.terms.intern(Term::Seed(zero))
-                } else {
-                    this.terms.fresh(Symbol::Opaque, "<fabricated key>", Some(place))
-                };
-                let derivation = this.derived(frame, place, path, term, None, false);
-                Value::of(Val::Key(Key { term, kind: key.kind, derivation }))
-            }
-            None => {
-                let term = this.term_of_val(val);
-                Value::term(this.terms.intern(Term::Apply(path.clone(), Box::new([term]))))
-            }
+        self.on_alternatives(&value, |this, val| if let Some(key) = this.evident_key(val) {
+            this.buffer_use(frame, BufferOp::Fabricate, key, place, short_name(path), false);
+            let zero = this.terms.int(0);
+            let zeros = path.ends_with("zeros_like") || path.ends_with("empty_like");
+            let term = if zeros {
+                this.terms.intern(Term::Seed(zero))
+            } else {
+                this.terms.fresh(Symbol::Opaque, "<fabricated key>", Some(place))
+            };
+            let derivation = this.derived(frame, place, path, term, None, false);
+            Value::of(Val::Key(Key { term, kind: key.kind, derivation }))
+        } else {
+            let term = this.term_of_val(val);
+            Value::term(this.terms.intern(Term::Apply(path.clone(), Box::new([term]))))
         })
     }
 

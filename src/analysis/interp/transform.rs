@@ -185,7 +185,7 @@ impl<'p> Interp<'p> {
             for operand in &operands {
                 match self.items_of(frame, &operand.value) {
                     Some(items) => {
-                        unpacked.extend(items.into_iter().map(|item| Arg { value: item.value, written: None }))
+                        unpacked.extend(items.into_iter().map(|item| Arg { value: item.value, written: None }));
                     }
                     None => unpacked.push(operand.clone()),
                 }
