@@ -96,7 +96,7 @@ pub enum Term {
 /// The arena of terms.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
-    terms: Vec<Term>,
+    arena: Vec<Term>,
     interned: FxHashMap<Term, TermId>,
     symbols: Vec<SymbolInfo>,
 }
@@ -107,12 +107,12 @@ const DEPTH: usize = 64;
 impl Terms {
     /// How far the arena is filled.
     pub fn mark(&self) -> (usize, usize) {
-        (self.terms.len(), self.symbols.len())
+        (self.arena.len(), self.symbols.len())
     }
 
     /// Forgets the terms made since a mark: their handles must be gone.
     pub fn truncate(&mut self, mark: (usize, usize)) {
-        for term in self.terms.drain(mark.0..) {
+        for term in self.arena.drain(mark.0..) {
             self.interned.remove(&term);
         }
         self.symbols.truncate(mark.1);
@@ -123,15 +123,15 @@ impl Terms {
         if let Some(id) = self.interned.get(&term) {
             return *id;
         }
-        let id = TermId(u32::try_from(self.terms.len()).unwrap_or(u32::MAX));
-        self.terms.push(term.clone());
+        let id = TermId(u32::try_from(self.arena.len()).unwrap_or(u32::MAX));
+        self.arena.push(term.clone());
         self.interned.insert(term, id);
         id
     }
 
     /// The term behind a handle.
     pub fn get(&self, id: TermId) -> &Term {
-        &self.terms[id.0 as usize]
+        &self.arena[id.0 as usize]
     }
 
     /// A symbol that is equal to nothing before it.
@@ -428,6 +428,7 @@ impl Terms {
     }
 
     /// Polarities under which the first claim excludes the second.
+    #[expect(clippy::many_single_char_names, reason = "a claim is about `x` or `y` and constants `c` or `d`")]
     fn excludes(&self, a: &Claim, b: &Claim) -> Option<(bool, bool)> {
         match (a, b) {
             (Claim::Equals(x, c), Claim::Equals(y, d)) if x == y && c != d => Some((true, true)),

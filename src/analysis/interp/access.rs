@@ -51,7 +51,7 @@ impl<'p> Interp<'p> {
                 }
                 Value::of(Val::Library(rooted))
             }
-            Val::Module(module) => self.module_member(frame, *module, name, place),
+            Val::Module(module) => self.module_member(*module, name, place),
             Val::Object(object) => self.object_attribute(frame, *object, name, place),
             Val::Class(class) => match self.class_attribute(*class, name) {
                 Some(value) => value,
@@ -134,7 +134,9 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Value {
         match value.single() {
-            Some(Val::Function(_)) => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
+            Some(Val::Function(_) | Val::Wrapped(_)) => {
+                Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
+            }
             Some(Val::Partial(partial)) => match partial.keywords.first() {
                 // Descriptors are kept as a function with a mark.
                 Some((mark, _)) if &**mark == "<property>" => {
@@ -147,7 +149,6 @@ impl<'p> Interp<'p> {
                 }
                 _ => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
             },
-            Some(Val::Wrapped(_)) => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
             _ => value.clone(),
         }
     }
@@ -179,7 +180,9 @@ impl<'p> Interp<'p> {
                     self.pc = before;
                     continue;
                 }
-                let old = if let Some(old) = self.objects[id.0 as usize].attributes.get(name) { old.clone() } else {
+                let old = if let Some(old) = self.objects[id.0 as usize].attributes.get(name) {
+                    old.clone()
+                } else {
                     let object = &self.objects[id.0 as usize];
                     let (symbol, epoch) = (object.symbol, object.epoch);
                     Value::term(self.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
@@ -273,8 +276,7 @@ impl<'p> Interp<'p> {
         let object = &mut self.objects[id.0 as usize];
         object.epoch += 1;
         match &mut object.kind {
-            Kind::List { unknown, .. } => *unknown = true,
-            Kind::Dict { unknown, .. } => *unknown = true,
+            Kind::List { unknown, .. } | Kind::Dict { unknown, .. } => *unknown = true,
             Kind::Iterator(_, position) => *position = None,
             Kind::Set(_) | Kind::Stream(_) => {}
             Kind::Instance => {

@@ -48,7 +48,9 @@ impl<'p> Interp<'p> {
         if let Some(class) = self.annotated_class(module, annotation)
             && matches!(self.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..))
         {
-            let object = if let Some(object) = self.shadows.get(&term) { *object } else {
+            let object = if let Some(object) = self.shadows.get(&term) {
+                *object
+            } else {
                 let object = self.allocate_with(Kind::Instance, term, Some(class), true);
                 self.shadows.insert(term, object);
                 object
@@ -107,8 +109,7 @@ impl<'p> Interp<'p> {
         let first = path.first()?;
         let root = match self.modules.get(&module).and_then(|state| state.globals.get(first)).and_then(Value::single) {
             Some(Val::Library(library)) => library.to_string(),
-            Some(_) => return None,
-            None => return None,
+            _ => return None,
         };
         let mut joined = root;
         for name in &path[1..] {

@@ -42,7 +42,7 @@ impl Interp<'_> {
                     if inner.is_empty() {
                         return self.member(family, place, array);
                     }
-                    let row = self.row(array, family, place, &inner);
+                    let row = Self::row(array, family, place, &inner);
                     return match row.single() {
                         Some(Val::Array(row)) => self.subset(&row.clone()),
                         _ => row,
@@ -54,7 +54,7 @@ impl Interp<'_> {
                     let Some(length) = length else {
                         let row = self.terms.intern(Term::Item(family, index, 0));
                         let zero = self.zero();
-                        return self.row(array, row, zero, &inner);
+                        return Self::row(array, row, zero, &inner);
                     };
                     flat = self.terms.operate(Operator::Mul, &[flat, *length]);
                 }
@@ -114,7 +114,7 @@ impl Interp<'_> {
         Value::of(Val::Key(Key { term, kind: array.kind, derivation: array.derivation }))
     }
 
-    fn row(&mut self, array: &Array, family: TermId, start: TermId, inner: &[Option<TermId>]) -> Value {
+    fn row(array: &Array, family: TermId, start: TermId, inner: &[Option<TermId>]) -> Value {
         Value::of(Val::Array(Rc::new(Array {
             dims: Some(inner.into()),
             elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
@@ -169,7 +169,7 @@ impl Interp<'_> {
                 return Value::of(Val::Array(array.clone()));
             }
             if stride == -1 {
-                return self.reordered(array);
+                return Self::reordered(array);
             }
         }
         if order != Order::Known || stride < 0 {
@@ -266,7 +266,7 @@ impl Interp<'_> {
     }
 
     /// The same keys in an order that is not known.
-    pub(super) fn reordered(&mut self, array: &Rc<Array>) -> Value {
+    pub(super) fn reordered(array: &Rc<Array>) -> Value {
         let mut copy = (**array).clone();
         if let Elements::View { order, .. } = &mut copy.elements
             && *order == Order::Known

@@ -195,7 +195,6 @@ impl<'p> Interp<'p> {
         frame: &mut Frame<'p>,
         function: FunctionId,
         defaults: &[(u32, Temp)],
-        op: &'p Op,
     ) -> Value {
         let defaults = defaults.iter().map(|(index, temp)| (*index, frame.temps[*temp as usize].clone())).collect();
         self.closures += 1;
@@ -215,9 +214,8 @@ impl<'p> Interp<'p> {
         let nested = !matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody)
             || code.kind == crate::ir::FunctionKind::Lambda;
         if nested && code.kind != crate::ir::FunctionKind::Generator {
-            let place = self.place(frame, op.span);
             let guard = self.pc;
-            let idle = Idle { closure: closure.clone(), place, guard, transformed: false, stored: false };
+            let idle = Idle { closure: closure.clone(), guard, transformed: false, stored: false };
             self.idle.insert(self.closures, idle);
         }
         Value::of(Val::Function(closure))
@@ -313,7 +311,6 @@ impl<'p> Interp<'p> {
         let code = self.module(module).function(function);
         let mut frame = Frame {
             module,
-            function,
             code,
             environment,
             class,

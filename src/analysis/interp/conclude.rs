@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::analysis::domain::extent::disjoint;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{
@@ -76,7 +75,7 @@ impl Interp<'_> {
         let mut all = Vec::new();
         let mut current = event.iteration.clone();
         while let Some(iteration) = current {
-            current = iteration.outer.clone();
+            current.clone_from(&iteration.outer);
             all.push(iteration);
         }
         all
@@ -119,7 +118,7 @@ impl Interp<'_> {
         while depth < a.len() && depth < b.len() {
             let (x, y) = (&a[depth].0, &b[depth].0);
             if x.id == y.id {
-                if depth > 0 && !x.root && !self.sees_itself(x, first, second) {
+                if depth > 0 && !x.root && !self.sees_itself(x, second) {
                     if direct {
                         caller = depth - 1;
                     }
@@ -174,7 +173,7 @@ impl Interp<'_> {
 
     /// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they
     /// are of two of its parameters, which are equal for this caller only.
-    fn sees_itself(&self, activation: &Activation, first: &Event, second: &Event) -> bool {
+    fn sees_itself(&self, activation: &Activation, event: &Event) -> bool {
         let module = self.module(activation.module);
         let code = module.function(activation.function);
         if super::entry::is_entry(module, code) {
@@ -183,12 +182,11 @@ impl Interp<'_> {
         let environment = &self.environments[activation.environment.0 as usize];
         let holding = environment.slots.iter().take(code.parameters.len()).filter(|slot| {
             slot.alternatives().iter().any(|alternative| match &alternative.val {
-                Val::Key(key) => key.term == second.target.term,
-                Val::Term(term) => *term == second.target.term,
+                Val::Key(key) => key.term == event.target.term,
+                Val::Term(term) => *term == event.target.term,
                 _ => false,
             })
         });
-        let _ = first;
         holding.count() < 2
     }
 
@@ -597,6 +595,5 @@ impl Interp<'_> {
                 function: self.qualified(&exit.activation),
             });
         }
-        let _ = disjoint;
     }
 }

@@ -119,13 +119,6 @@ impl<'p> Interp<'p> {
         self.lineage(class).into_iter().find_map(|class| self.classes[class.0 as usize].attributes.get(name).cloned())
     }
 
-    /// The same, beginning after a class: what `super()` sees.
-    pub(super) fn inherited_attribute(&self, after: ClassHandle, of: ClassHandle, name: &Name) -> Option<Value> {
-        let lineage = self.lineage(of);
-        let from = lineage.iter().position(|class| *class == after).map_or(0, |position| position + 1);
-        lineage[from..].iter().find_map(|class| self.classes[class.0 as usize].attributes.get(name).cloned())
-    }
-
     /// A method of an instance, bound.
     pub(super) fn instance_method(&mut self, val: &Val, name: &Name) -> Option<Value> {
         let Val::Object(id) = val else { return None };

@@ -73,14 +73,13 @@ impl<'p> Interp<'p> {
                 let target = self.target(key.term, key.derivation);
                 self.log_event(frame, target, role, callee, written, place);
             }
-            Val::Term(term)
-                if self.may_be_key(*term) => {
-                    if matches!(role, Role::Sample | Role::Split | Role::Library) {
-                        self.log.scalar_keys.insert(*term);
-                    }
-                    let target = self.target(*term, 0);
-                    self.log_event(frame, target, role, callee, written, place);
+            Val::Term(term) if self.may_be_key(*term) => {
+                if matches!(role, Role::Sample | Role::Split | Role::Library) {
+                    self.log.scalar_keys.insert(*term);
                 }
+                let target = self.target(*term, 0);
+                self.log_event(frame, target, role, callee, written, place);
+            }
             Val::Array(array) => {
                 for target in self.targets_of(&array.clone()) {
                     self.log_event(frame, target, role, callee, written, place);

@@ -32,6 +32,7 @@ impl<'p> Interp<'p> {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn run_op(&mut self, frame: &mut Frame<'p>, temp: Temp, op: &'p Op) -> Value {
         match &op.kind {
             OpKind::Constant(constant) => self.constant(constant),
@@ -86,7 +87,7 @@ impl<'p> Interp<'p> {
                 self.exception_edge(frame);
                 self.call_op(frame, *callee, arguments, op)
             }
-            OpKind::Function(function, defaults) => self.make_function(frame, *function, defaults, op),
+            OpKind::Function(function, defaults) => self.make_function(frame, *function, defaults),
             OpKind::Class(class, arguments) => self.make_class(frame, *class, arguments, temp, op),
             OpKind::Import { path, whole } => self.import(frame, path, *whole, op),
             OpKind::ImportFrom { level, module, name } => self.import_from(frame, *level, module, name, op),
@@ -213,7 +214,7 @@ impl<'p> Interp<'p> {
                 let name = name.clone();
                 return self.load_global(frame, &name, op);
             }
-            let text = self.variable_text(frame, variable);
+            let text = Self::variable_text(frame, variable);
             return self.opaque(text, Some(self.place(frame, op.span)));
         }
         self.possible(&value)

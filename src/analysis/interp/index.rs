@@ -67,7 +67,7 @@ impl<'p> Interp<'p> {
             }
             Val::Object(object) => self.object_item(frame, *object, index, place),
             Val::Term(term) => {
-                let parts = self.index_parts(frame, index);
+                let parts = self.index_parts(index);
                 self.note_shape_slice(frame, *term, &parts, place, written);
                 match parts.as_slice() {
                     [Index::At(number)] => {
@@ -91,7 +91,7 @@ impl<'p> Interp<'p> {
                         };
                         let mut one = array.clone();
                         one.dims = Some(vec![None].into());
-                        
+
                         self.array_slice(&Rc::new(one), *bounds)
                     }
                     [Index::NewAxis] => Value::term(*term),
@@ -172,9 +172,9 @@ impl<'p> Interp<'p> {
         Some((known[0], known[1], known[2].unwrap_or(1)))
     }
 
-    fn index_parts(&mut self, frame: &mut Frame<'p>, index: &Value) -> Vec<Index> {
+    fn index_parts(&mut self, index: &Value) -> Vec<Index> {
         match index.single().cloned() {
-            Some(Val::Tuple(parts)) => parts.iter().flat_map(|part| self.index_parts(frame, part)).collect(),
+            Some(Val::Tuple(parts)) => parts.iter().flat_map(|part| self.index_parts(part)).collect(),
             Some(Val::Slice(bounds)) => {
                 let mut terms = [None; 3];
                 for (place, bound) in terms.iter_mut().zip(bounds.iter()) {
@@ -184,8 +184,7 @@ impl<'p> Interp<'p> {
                 vec![Index::Slice(terms)]
             }
             Some(Val::Term(term)) => match self.terms.get(term) {
-                Term::None => vec![Index::NewAxis],
-                Term::Bool(_) => vec![Index::NewAxis],
+                Term::None | Term::Bool(_) => vec![Index::NewAxis],
                 Term::Apply(name, _) if &**name == "<ellipsis>" => vec![Index::Ellipsis],
                 // Arrays select several; a number selects one.
                 Term::Apply(name, _)
@@ -218,7 +217,7 @@ impl<'p> Interp<'p> {
         written: Option<&str>,
     ) -> Value {
         let place = self.place(frame, op.span);
-        let parts = self.index_parts(frame, index);
+        let parts = self.index_parts(index);
         let reached = parts.iter().filter(|part| !matches!(part, Index::NewAxis | Index::Ellipsis)).count();
         let ellipsis = parts.iter().any(|part| matches!(part, Index::Ellipsis));
         let last_at = matches!(parts.last(), Some(Index::At(_)));
@@ -237,10 +236,7 @@ impl<'p> Interp<'p> {
         // Indices apply to successive axes: after a number the next axis is the first one.
         let mut sliced = false;
         for part in &parts {
-            let current = match value.single().cloned() {
-                Some(Val::Array(current)) => current,
-                _ => break,
-            };
+            let Some(Val::Array(current)) = value.single().cloned() else { break };
             value = match part {
                 Index::NewAxis => {
                     let one = self.terms.int(1);
@@ -272,7 +268,7 @@ impl<'p> Interp<'p> {
     /// `key[…]` on one key.
     fn key_item(&mut self, frame: &mut Frame<'p>, key: Key, index: &Value, op: &'p Op, written: Option<&str>) -> Value {
         let place = self.place(frame, op.span);
-        let parts = self.index_parts(frame, index);
+        let parts = self.index_parts(index);
         let reaching = parts.iter().any(|part| !matches!(part, Index::NewAxis | Index::Ellipsis));
         if !reaching {
             let axes = parts.iter().filter(|part| matches!(part, Index::NewAxis)).count();
@@ -302,7 +298,9 @@ impl<'p> Interp<'p> {
             }
             _ => None,
         };
-        if let Some(word) = word { Value::of(Val::Words(key, Some(word))) } else {
+        if let Some(word) = word {
+            Value::of(Val::Words(key, Some(word)))
+        } else {
             let words = self.terms.intern(Term::Words(key.term, None));
             let number = self.term_of(index);
             Value::term(self.terms.intern(Term::Item(words, number, 0)))
@@ -411,12 +409,18 @@ impl<'p> Interp<'p> {
     /// An item of a mapping, by the term of its key.
     pub(super) fn item_by_term(&mut self, mapping: &Value, key: TermId) -> Value {
         let mapping = mapping.clone();
-        self.on_alternatives(&mapping, |this, val| if let Val::Object(object) = val { if let Kind::Dict { entries, unknown } = this.objects[object.0 as usize].kind.clone() { this.dict_item(*object, &entries, unknown, key) } else {
-            let symbol = this.term_of_val(val);
-            Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
-        } } else {
-            let symbol = this.term_of_val(val);
-            Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
+        self.on_alternatives(&mapping, |this, val| {
+            if let Val::Object(object) = val {
+                if let Kind::Dict { entries, unknown } = this.objects[object.0 as usize].kind.clone() {
+                    this.dict_item(*object, &entries, unknown, key)
+                } else {
+                    let symbol = this.term_of_val(val);
+                    Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
+                }
+            } else {
+                let symbol = this.term_of_val(val);
+                Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
+            }
         })
     }
 

@@ -125,13 +125,17 @@ impl<'p> Interp<'p> {
             None => self.terms.fresh(Symbol::Opaque, "<position>", Some(place)),
         };
         match source {
-            Source::Items(items) => if let Some(position) = position { match items.get(position as usize) {
-                Some(item) => Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() },
-                None => Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() },
-            } } else {
-                let value = self.opaque("<element>", Some(place));
-                always(value)
-            },
+            Source::Items(items) => {
+                if let Some(position) = position {
+                    match items.get(position as usize) {
+                        Some(item) => Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() },
+                        None => Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() },
+                    }
+                } else {
+                    let value = self.opaque("<element>", Some(place));
+                    always(value)
+                }
+            }
             Source::Opaque(term) => {
                 let has = self.has_element(*term, index);
                 let item = self.terms.intern(Term::Item(*term, index, 0));
@@ -273,10 +277,8 @@ impl<'p> Interp<'p> {
             && let Kind::Iterator(_, position) = &mut self.objects[object.0 as usize].kind
         {
             // Asked on some paths only: from here on nobody knows where it stands.
-            let known = position.take();
-            let value = self.next_step(frame, iterator, span).value;
-            let _ = known;
-            return value;
+            *position = None;
+            return self.next_step(frame, iterator, span).value;
         }
         self.mutations += 1;
         self.next_step(frame, iterator, span).value

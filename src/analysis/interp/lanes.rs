@@ -8,7 +8,6 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::extent::Extent;
-use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, ObjectId, Order, Val, Value};
 use crate::analysis::facts::{BufferOp, KeyKind};
@@ -46,14 +45,8 @@ impl<'p> Interp<'p> {
             None => Axis::Mapped(0),
         };
         let born = self.terms.fresh(Symbol::Lane, "<lane>", Some(place));
-        let mut lane = Lane {
-            symbols: vec![born],
-            place,
-            activation: frame.activation.clone(),
-            born,
-            unmapped: Vec::new(),
-            derivations: 0,
-        };
+        let mut lane =
+            Lane { symbols: vec![born], place, activation: frame.activation.clone(), born, unmapped: Vec::new() };
         let mut mapped = Args { spread: Vec::new(), mappings: Vec::new(), ..Args::default() };
         let mut length = None;
         for (index, arg) in args.positional.iter().enumerate() {
@@ -61,7 +54,7 @@ impl<'p> Interp<'p> {
                 Axis::Parts(parts) => parts.get(index).cloned().unwrap_or(Axis::Unknown),
                 other => other.clone(),
             };
-            length = length.or_else(|| self.lane_length(&arg.value));
+            length = length.or_else(|| Self::lane_length(&arg.value));
             let value = self.lane_value(frame, &arg.value, &axis, &mut lane, place);
             mapped.positional.push(Arg { value, written: arg.written.clone() });
         }
@@ -69,10 +62,7 @@ impl<'p> Interp<'p> {
             let value = self.lane_value(frame, &arg.value, &Axis::Mapped(0), &mut lane, place);
             mapped.keywords.push((name.clone(), Arg { value, written: arg.written.clone() }));
         }
-        for value in args.spread.iter().chain(&args.mappings) {
-            let _ = value;
-            mapped.spread.push(Value::term(born));
-        }
+        mapped.spread = args.spread.iter().chain(&args.mappings).map(|_| Value::term(born)).collect();
         let symbols = lane.symbols.clone();
         self.lanes.push(lane);
         let result = self.call_value(frame, function, mapped, Some(place));
@@ -104,7 +94,7 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn lane_length(&mut self, value: &Value) -> Option<TermId> {
+    fn lane_length(value: &Value) -> Option<TermId> {
         match value.single()? {
             Val::Array(array) => array.dims.as_ref()?.first().copied()?,
             _ => None,
@@ -374,10 +364,7 @@ impl<'p> Interp<'p> {
                 })))
             }
             Some(Val::Term(term)) if matches!(self.terms.get(*term), Term::None) => first.clone(),
-            _ => {
-                let _ = Guard::TRUE;
-                self.opaque("<outputs>", Some(place))
-            }
+            _ => self.opaque("<outputs>", Some(place)),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{ProtocolEffect, Yield};
 
-use super::bind::{Arg, Args};
+use super::bind::Args;
 use super::{Frame, Interp};
 
 impl<'p> Interp<'p> {
@@ -97,7 +97,7 @@ impl<'p> Interp<'p> {
                 // `keys.at[i].set(key)`: the index is gone; some keys are others now.
                 let (inner, attribute) = (**outer).clone();
                 if &*attribute.to_string() == "at" {
-                    return self.updated_at(frame, &inner, name, &args, place);
+                    return self.updated_at(frame, &inner, name, place);
                 }
                 // `property.setter`
                 self.opaque(name.clone(), Some(place))
@@ -128,7 +128,7 @@ impl<'p> Interp<'p> {
     }
 
     /// `x.at[i].set(…)` and kin.
-    fn updated_at(&mut self, frame: &mut Frame<'p>, value: &Value, name: &Name, args: &Args, place: Place) -> Value {
+    fn updated_at(&mut self, frame: &mut Frame<'p>, value: &Value, name: &Name, place: Place) -> Value {
         let value = value.clone();
         self.on_alternatives(&value, |this, val| match val {
             Val::Key(key) if key.kind != KeyKind::Unknown => {
@@ -137,10 +137,7 @@ impl<'p> Interp<'p> {
                 let edited = this.terms.intern(Term::Apply("<edited key>".into(), Box::new([key.term])));
                 Value::of(Val::Key(crate::analysis::domain::value::Key { term: edited, derivation: 0, ..key }))
             }
-            Val::Array(array) => {
-                let _ = args;
-                this.subset(&array.clone())
-            }
+            Val::Array(array) => this.subset(&array.clone()),
             _ => this.opaque(format!("at.{name}"), Some(place)),
         })
     }
@@ -279,6 +276,7 @@ impl<'p> Interp<'p> {
         })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "the parts of one call")]
     fn list_method(
         &mut self,
         frame: &mut Frame<'p>,
@@ -392,6 +390,7 @@ impl<'p> Interp<'p> {
         if keys { self.supplied_key(place) } else { self.opaque("<element>", Some(place)) }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn dict_method(
         &mut self,
         id: ObjectId,
@@ -546,10 +545,5 @@ impl<'p> Interp<'p> {
             }
             Value::of(val.clone())
         })
-    }
-
-    /// Notes an argument that a call of a key's method consumed.
-    pub(super) fn plain(value: Value) -> Arg {
-        Arg { value, written: None }
     }
 }

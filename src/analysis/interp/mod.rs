@@ -8,6 +8,11 @@
 //! **Invariant:** `pc` implies `alive`; every loop here is bounded by copies, depth or fuel, and what a bound cuts off makes no
 //! fact.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments of calls are handed on by value: whoever runs a call may take them apart"
+)]
+
 mod access;
 mod annotate;
 mod arrays;
@@ -75,7 +80,6 @@ struct ModuleState {
 /// One activation that is running.
 struct Frame<'p> {
     module: ModuleIndex,
-    function: FunctionId,
     code: &'p Function,
     environment: EnvironmentId,
     /// The class whose body defines the function.
@@ -117,8 +121,6 @@ struct Lane {
     born: TermId,
     /// Terms handed to every lane.
     unmapped: Vec<TermId>,
-    /// Number of lanes that differ in their data only.
-    derivations: u32,
 }
 
 /// The interpreter's state.
@@ -185,7 +187,6 @@ enum Escape {
 #[derive(Clone)]
 struct Idle {
     closure: Rc<super::domain::value::Closure>,
-    place: Place,
     guard: Guard,
     /// Whether a transform wraps it.
     transformed: bool,

@@ -116,7 +116,9 @@ impl<'p> Interp<'p> {
             let value = if operator == Operator::Not { holds.is_false() } else { holds.is_true() };
             return Value::term(self.terms.intern(Term::Bool(value)));
         }
-        let term = if let Some(Val::Term(term)) = of.single() { *term } else {
+        let term = if let Some(Val::Term(term)) = of.single() {
+            *term
+        } else {
             // The truth of several alternatives, as a choice between constants.
             let (yes, no) = (self.terms.intern(Term::Bool(true)), self.terms.intern(Term::Bool(false)));
             let others = self.guards.not(holds);

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
+use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
 use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Item, Kind};
 use crate::finding::Place;
@@ -18,6 +18,7 @@ use super::library::short_name;
 use super::{Frame, Interp};
 
 impl<'p> Interp<'p> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     #[expect(clippy::too_many_arguments, reason = "the parts of one call")]
     pub(super) fn shape_op(
         &mut self,
@@ -43,14 +44,14 @@ impl<'p> Interp<'p> {
                 return self.concatenate(frame, op, &inputs, path, place);
             }
             ShapeOp::Where | ShapeOp::Select => {
-                return self.select(frame, &inputs, get("condition"), path, args, place);
+                return self.select(&inputs, get("condition"), path, args, place);
             }
             _ => {}
         }
         let Some(input) = inputs.first().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
         let keyed = input.alternatives().iter().any(|alternative| self.evident_key(&alternative.val.clone()).is_some());
         if !keyed {
-            return self.shape_of_unknown(op, &input, path, args, place);
+            return self.shape_of_unknown(op, &input, path, args);
         }
         let input = self.possible(&input);
         let numbers = |this: &mut Self, name: &str| -> Option<i128> {
@@ -72,19 +73,21 @@ impl<'p> Interp<'p> {
                 | ShapeOp::Rollaxis
                 | ShapeOp::Rot90
                 | ShapeOp::Fliplr => this.transpose(frame, val, key, place, &text),
-                ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => if let Val::Array(array) = val {
-                    // Along the first axis a flip reorders keys; over all axes of a raw array it mixes words.
-                    if array.kind == KeyKind::Raw && axis.is_none() && op != ShapeOp::Flipud {
-                        this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
+                ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => {
+                    if let Val::Array(array) = val {
+                        // Along the first axis a flip reorders keys; over all axes of a raw array it mixes words.
+                        if array.kind == KeyKind::Raw && axis.is_none() && op != ShapeOp::Flipud {
+                            this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
+                        }
+                        Self::reordered(&array.clone())
+                    } else {
+                        if key.kind == KeyKind::Raw {
+                            this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
+                            return this.opaque("<mixed words>", Some(place));
+                        }
+                        Value::of(val.clone())
                     }
-                    this.reordered(&array.clone())
-                } else {
-                    if key.kind == KeyKind::Raw {
-                        this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
-                        return this.opaque("<mixed words>", Some(place));
-                    }
-                    Value::of(val.clone())
-                },
+                }
                 ShapeOp::Squeeze => match val {
                     Val::Array(array) if array.dims.as_ref().is_some_and(|dims| dims.len() == 1) => {
                         let one = array.dims.as_ref().and_then(|dims| dims[0]);
@@ -144,7 +147,7 @@ impl<'p> Interp<'p> {
     }
 
     /// An array function given no key that is known: its result depends on its arguments.
-    fn shape_of_unknown(&mut self, op: ShapeOp, input: &Value, path: &Name, args: &Args, place: Place) -> Value {
+    fn shape_of_unknown(&mut self, op: ShapeOp, input: &Value, path: &Name, args: &Args) -> Value {
         if matches!(op, ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile)
             && let Some(Val::Term(term)) = input.single()
             && self.may_be_key(*term)
@@ -165,7 +168,6 @@ impl<'p> Interp<'p> {
             parts.push(self.terms.intern(Term::Text(name.clone())));
             parts.push(self.term_of(&arg.value));
         }
-        let _ = place;
         Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
     }
 
@@ -226,7 +228,7 @@ impl<'p> Interp<'p> {
             // `(n, 2)` words reshaped to `(m, -1)`: right for raw keys only.
             self.buffer_use(frame, BufferOp::ShapeLogic, key, place, text.to_owned(), false);
             return match val {
-                Val::Array(array) => self.reordered(&array.clone()),
+                Val::Array(array) => Self::reordered(&array.clone()),
                 _ => Value::of(val.clone()),
             };
         }
@@ -296,7 +298,7 @@ impl<'p> Interp<'p> {
             return self.opaque("<mixed words>", Some(place));
         }
         match val {
-            Val::Array(array) => self.reordered(&array.clone()),
+            Val::Array(array) => Self::reordered(&array.clone()),
             _ => Value::of(val.clone()),
         }
     }
@@ -325,18 +327,11 @@ impl<'p> Interp<'p> {
         let derivation = self.derived(frame, place, &text.into(), key.term, None, false);
         let one = match val {
             Val::Key(key) => Some(Value::of(Val::Key(*key))),
-            Val::Array(array) => {
-                let zero = self.terms.int(0);
-                match &array.elements {
-                    Elements::Listed(parts) if parts.len() == 1 => parts.first().cloned(),
-                    Elements::Copies(of) => Some((**of).clone()),
-                    _ if op == ShapeOp::BroadcastTo => None,
-                    _ => {
-                        let _ = zero;
-                        None
-                    }
-                }
-            }
+            Val::Array(array) => match &array.elements {
+                Elements::Listed(parts) if parts.len() == 1 => parts.first().cloned(),
+                Elements::Copies(of) => Some((**of).clone()),
+                _ => None,
+            },
             _ => None,
         };
         match one {
@@ -453,7 +448,9 @@ impl<'p> Interp<'p> {
         let mut kinds = Vec::new();
         for part in &parts {
             let Some(val) = part.single().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
-            if let Some(key) = self.evident_key(&val) { kinds.push((key, matches!(val, Val::Key(_)))) } else {
+            if let Some(key) = self.evident_key(&val) {
+                kinds.push((key, matches!(val, Val::Key(_))));
+            } else {
                 let terms: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
                 return Value::term(self.terms.intern(Term::Apply(path.clone(), terms.into())));
             }
@@ -461,11 +458,10 @@ impl<'p> Interp<'p> {
         let Some((first, scalar)) = kinds.first().copied() else {
             return self.opaque(format!("{path}(…)"), Some(place));
         };
-        if scalar && first.kind == KeyKind::Raw || op != ShapeOp::Concatenate && first.kind == KeyKind::Raw {
+        if first.kind == KeyKind::Raw && (scalar || op != ShapeOp::Concatenate) {
             self.buffer_use(frame, BufferOp::Reshape, first, place, short_name(path), false);
             return self.opaque("<mixed words>", Some(place));
         }
-        let _ = Order::Known;
         Value::of(Val::Array(Rc::new(Array {
             kind: first.kind,
             derivation: 0,
@@ -475,15 +471,7 @@ impl<'p> Interp<'p> {
     }
 
     /// `where(condition, a, b)`: one of the two, by the condition.
-    fn select(
-        &mut self,
-        frame: &mut Frame<'p>,
-        inputs: &[Value],
-        condition: Option<Value>,
-        path: &Name,
-        args: &Args,
-        place: Place,
-    ) -> Value {
+    fn select(&mut self, inputs: &[Value], condition: Option<Value>, path: &Name, args: &Args, place: Place) -> Value {
         let [a, b] = inputs else { return self.opaque(format!("{path}(…)"), Some(place)) };
         let keyed = [a, b].iter().any(|value| {
             value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_) | Val::Array(_)))
@@ -499,7 +487,6 @@ impl<'p> Interp<'p> {
                 .collect();
             return Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())));
         }
-        let _ = frame;
         let test = match condition {
             Some(condition) => self.term_of(&condition),
             None => self.terms.fresh(Symbol::Opaque, "<condition>", Some(place)),
@@ -511,20 +498,22 @@ impl<'p> Interp<'p> {
     /// `zeros_like(key)`: a key made of nothing.
     pub(super) fn fabricate(&mut self, frame: &mut Frame<'p>, value: &Value, path: &Name, place: Place) -> Value {
         let value = self.possible(value);
-        self.on_alternatives(&value, |this, val| if let Some(key) = this.evident_key(val) {
-            this.buffer_use(frame, BufferOp::Fabricate, key, place, short_name(path), false);
-            let zero = this.terms.int(0);
-            let zeros = path.ends_with("zeros_like") || path.ends_with("empty_like");
-            let term = if zeros {
-                this.terms.intern(Term::Seed(zero))
+        self.on_alternatives(&value, |this, val| {
+            if let Some(key) = this.evident_key(val) {
+                this.buffer_use(frame, BufferOp::Fabricate, key, place, short_name(path), false);
+                let zero = this.terms.int(0);
+                let zeros = path.ends_with("zeros_like") || path.ends_with("empty_like");
+                let term = if zeros {
+                    this.terms.intern(Term::Seed(zero))
+                } else {
+                    this.terms.fresh(Symbol::Opaque, "<fabricated key>", Some(place))
+                };
+                let derivation = this.derived(frame, place, path, term, None, false);
+                Value::of(Val::Key(Key { term, kind: key.kind, derivation }))
             } else {
-                this.terms.fresh(Symbol::Opaque, "<fabricated key>", Some(place))
-            };
-            let derivation = this.derived(frame, place, path, term, None, false);
-            Value::of(Val::Key(Key { term, kind: key.kind, derivation }))
-        } else {
-            let term = this.term_of_val(val);
-            Value::term(this.terms.intern(Term::Apply(path.clone(), Box::new([term]))))
+                let term = this.term_of_val(val);
+                Value::term(this.terms.intern(Term::Apply(path.clone(), Box::new([term]))))
+            }
         })
     }
 

@@ -234,21 +234,21 @@ impl Interp<'_> {
                 if self.log.stores.iter().any(|store| store.name == name) {
                     continue;
                 }
-                let fact = self.stale_fact(used, format!("self.{name}"), code);
+                let fact = Self::stale_fact(used, format!("self.{name}"), code);
                 candidates.push(StaleCandidate { class: Some(class), name, fact });
             } else if let Some((name, _, _)) =
                 self.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
                 && !self.log.global_stores.contains(name)
             {
                 let name = name.clone();
-                let fact = self.stale_fact(used, name.to_string(), code);
+                let fact = Self::stale_fact(used, name.to_string(), code);
                 candidates.push(StaleCandidate { class: None, name, fact });
             }
         }
         candidates
     }
 
-    fn stale_fact(&self, used: Use, name: String, code: &Function) -> StaleState {
+    fn stale_fact(used: Use, name: String, code: &Function) -> StaleState {
         StaleState { used, name, stored_at: None, confidence: Confidence::Medium, function: code.qualified.to_string() }
     }
 
