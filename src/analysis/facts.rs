@@ -75,7 +75,9 @@ impl Facts {
         let spans: Vec<Place> = self.references.iter().map(|r| r.place).collect();
         self.references.retain(|r| {
             !spans.iter().any(|other| {
-                other.file == r.place.file && other.span.start == r.place.span.start && other.span.end > r.place.span.end
+                other.file == r.place.file
+                    && other.span.start == r.place.span.start
+                    && other.span.end > r.place.span.end
             })
         });
         self.exhausted.sort_by_key(|e| e.place);

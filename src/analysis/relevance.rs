@@ -50,7 +50,6 @@ const NAMES_OF_RULES: &[&str] = &[
     "KeyArray",
     "PRNGKey",
     "PRNGKeyArray",
-    "_src",
     "default_prng_impl",
     "prng",
     "rbg_key",
@@ -60,6 +59,9 @@ const NAMES_OF_RULES: &[&str] = &[
     "threefry_2x32",
     "unsafe_rbg_key",
 ];
+
+/// The private module behind `jax.random`.
+const PRIVATE_RANDOM: &str = "jax._src.random";
 
 impl Relevance {
     /// Whether a function is worth interpreting.
@@ -101,8 +103,7 @@ impl Relevance {
                     let targets: [Option<(u32, String)>; 2] = match &op.kind {
                         OpKind::Import { path, .. } => [Some((0, path.to_string())), None],
                         OpKind::ImportFrom { level, module, name } => {
-                            let inner =
-                                if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
+                            let inner = if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
                             [Some((*level, module.to_string())), Some((*level, inner))]
                         }
                         _ => continue,
@@ -135,20 +136,18 @@ impl Relevance {
 
 /// Roots of the absolute imports of a module.
 fn roots_of(functions: &[Mentions]) -> Vec<Name> {
-    let mut roots: Vec<Name> =
-        functions.iter().flat_map(|m| &m.imports).map(|path| path.split('.').next().unwrap_or_default().into()).collect();
+    let mut roots: Vec<Name> = functions
+        .iter()
+        .flat_map(|m| &m.imports)
+        .map(|path| path.split('.').next().unwrap_or_default().into())
+        .collect();
     roots.sort_unstable();
     roots.dedup();
     roots
 }
 
 /// Spreads relevance from functions to those that call them by name, to a fixed point.
-fn close(
-    modules: &[&Module],
-    mentions: &[Vec<Mentions>],
-    imported: &[Vec<ModuleIndex>],
-    relevant: &mut [Vec<bool>],
-) {
+fn close(modules: &[&Module], mentions: &[Vec<Mentions>], imported: &[Vec<ModuleIndex>], relevant: &mut [Vec<bool>]) {
     let mut names: Vec<FxHashSet<Name>> = vec![FxHashSet::default(); modules.len()];
     let publish = |names: &mut Vec<FxHashSet<Name>>, index: usize, function: &crate::ir::Function| {
         names[index].insert(function.name.clone());
@@ -181,9 +180,9 @@ fn close(
                 let own = &mentions[index][number];
                 let here = own.names.iter().chain(&own.attributes).any(|name| names[index].contains(name));
                 let there = || {
-                    imported[index].iter().any(|other| {
-                        own.names.iter().chain(&own.members).any(|name| names[*other].contains(name))
-                    })
+                    imported[index]
+                        .iter()
+                        .any(|other| own.names.iter().chain(&own.members).any(|name| names[*other].contains(name)))
                 };
                 // What a class stores is judged with what its methods consume.
                 let constructor = matches!(&*function.name, "__init__" | "__post_init__")
@@ -278,16 +277,11 @@ fn mentions_of(function: &crate::ir::Function, aliases: &FxHashMap<Name, String>
                     mentions.speaks |= cx.vocabulary.speaks_of(path, cx);
                 }
             }
-            OpKind::Attribute(object, name) => {
+            OpKind::Attribute(_, name) => {
                 mentions.attributes.insert(name.clone());
                 if let Some((path, _)) = chain_of(function, temp, aliases) {
                     mentions.members.insert(name.clone());
                     mentions.speaks |= cx.vocabulary.speaks_of(&path, cx);
-                } else if matches!(&**name, "_impl" | "_rules") {
-                    mentions.speaks |= matches!(
-                        function.ops.get(*object as usize).map(|op| &op.kind),
-                        Some(OpKind::Attribute(_, outer)) if &**outer == "dtype"
-                    );
                 }
             }
             OpKind::Call(callee, arguments) => {
@@ -320,6 +314,8 @@ fn mentions_of(function: &crate::ir::Function, aliases: &FxHashMap<Name, String>
             _ => {}
         }
     }
+    // Private parts of a key's dtype, which may come by way of a variable or a caller.
+    mentions.speaks |= ["_impl", "_rules"].iter().any(|name| mentions.attributes.contains(*name));
     mentions.speaks |= function
         .parameters
         .iter()
@@ -394,7 +390,11 @@ impl Vocabulary {
         if !cx.models.mentions(path, cx.roots) {
             return false;
         }
-        if self.packages.contains(path) || path.starts_with("jax.") && path.split('.').any(|s| NAMES_OF_RULES.contains(&s)) {
+        let is_private = path.strip_prefix(PRIVATE_RANDOM).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        if self.packages.contains(path) || is_private {
+            return true;
+        }
+        if path.starts_with("jax.") && path.split('.').any(|segment| NAMES_OF_RULES.contains(&segment)) {
             return true;
         }
         match cx.models.class(path).map(|class| &class.construct) {

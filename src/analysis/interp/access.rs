@@ -51,7 +51,7 @@ impl<'p> Interp<'p> {
                 }
                 Value::of(Val::Library(rooted))
             }
-            Val::Module(module) => self.module_member(frame, *module, name, place),
+            Val::Module(module) => self.module_member(*module, name, place),
             Val::Object(object) => self.object_attribute(frame, *object, name, place),
             Val::Class(class) => match self.class_attribute(*class, name) {
                 Some(value) => value,
@@ -103,10 +103,7 @@ impl<'p> Interp<'p> {
                 if let Some(crate::models::Construct::Stream { .. }) =
                     self.program.models.class(&path).map(|class| &class.construct)
                 {
-                    return Value::of(Val::UnknownMethod(std::rc::Rc::new((
-                        Value::of(Val::Object(id)),
-                        name.clone(),
-                    ))));
+                    return Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(Val::Object(id)), name.clone()))));
                 }
             }
             _ => {
@@ -137,7 +134,7 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Value {
         match value.single() {
-            Some(Val::Function(_)) => {
+            Some(Val::Function(_) | Val::Wrapped(_)) => {
                 Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
             }
             Some(Val::Partial(partial)) => match partial.keywords.first() {
@@ -147,15 +144,11 @@ impl<'p> Interp<'p> {
                     self.call_value(frame, &partial.function.clone(), args, Some(place))
                 }
                 Some((mark, _)) if &**mark == "<static>" => partial.function.clone(),
-                Some((mark, _)) if &**mark == "<class>" => Value::of(Val::Method(std::rc::Rc::new((
-                    Value::of(Val::Class(class)),
-                    partial.function.clone(),
-                )))),
+                Some((mark, _)) if &**mark == "<class>" => {
+                    Value::of(Val::Method(std::rc::Rc::new((Value::of(Val::Class(class)), partial.function.clone()))))
+                }
                 _ => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
             },
-            Some(Val::Wrapped(_)) => {
-                Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
-            }
             _ => value.clone(),
         }
     }
@@ -187,13 +180,12 @@ impl<'p> Interp<'p> {
                     self.pc = before;
                     continue;
                 }
-                let old = match self.objects[id.0 as usize].attributes.get(name) {
-                    Some(old) => old.clone(),
-                    None => {
-                        let object = &self.objects[id.0 as usize];
-                        let (symbol, epoch) = (object.symbol, object.epoch);
-                        Value::term(self.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
-                    }
+                let old = if let Some(old) = self.objects[id.0 as usize].attributes.get(name) {
+                    old.clone()
+                } else {
+                    let object = &self.objects[id.0 as usize];
+                    let (symbol, epoch) = (object.symbol, object.epoch);
+                    Value::term(self.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
                 };
                 let new = self.written(value, &old);
                 self.objects[id.0 as usize].attributes.insert(name.clone(), new);
@@ -264,7 +256,9 @@ impl<'p> Interp<'p> {
         for alternative in value.alternatives() {
             match &alternative.val {
                 Val::Object(id) => self.havoc_object(*id),
-                Val::Term(term) if matches!(self.terms.get(*term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) => {
+                Val::Term(term)
+                    if matches!(self.terms.get(*term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) =>
+                {
                     let id = self.shadow_of(*term);
                     self.havoc_object(id);
                 }
@@ -282,8 +276,7 @@ impl<'p> Interp<'p> {
         let object = &mut self.objects[id.0 as usize];
         object.epoch += 1;
         match &mut object.kind {
-            Kind::List { unknown, .. } => *unknown = true,
-            Kind::Dict { unknown, .. } => *unknown = true,
+            Kind::List { unknown, .. } | Kind::Dict { unknown, .. } => *unknown = true,
             Kind::Iterator(_, position) => *position = None,
             Kind::Set(_) | Kind::Stream(_) => {}
             Kind::Instance => {

@@ -42,7 +42,7 @@ impl Interp<'_> {
                     if inner.is_empty() {
                         return self.member(family, place, array);
                     }
-                    let row = self.row(array, family, place, &inner);
+                    let row = Self::row(array, family, place, &inner);
                     return match row.single() {
                         Some(Val::Array(row)) => self.subset(&row.clone()),
                         _ => row,
@@ -54,7 +54,7 @@ impl Interp<'_> {
                     let Some(length) = length else {
                         let row = self.terms.intern(Term::Item(family, index, 0));
                         let zero = self.zero();
-                        return self.row(array, row, zero, &inner);
+                        return Self::row(array, row, zero, &inner);
                     };
                     flat = self.terms.operate(Operator::Mul, &[flat, *length]);
                 }
@@ -114,7 +114,7 @@ impl Interp<'_> {
         Value::of(Val::Key(Key { term, kind: array.kind, derivation: array.derivation }))
     }
 
-    fn row(&mut self, array: &Array, family: TermId, start: TermId, inner: &[Option<TermId>]) -> Value {
+    fn row(array: &Array, family: TermId, start: TermId, inner: &[Option<TermId>]) -> Value {
         Value::of(Val::Array(Rc::new(Array {
             dims: Some(inner.into()),
             elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
@@ -169,14 +169,15 @@ impl Interp<'_> {
                 return Value::of(Val::Array(array.clone()));
             }
             if stride == -1 {
-                return self.reordered(array);
+                return Self::reordered(array);
             }
         }
         if order != Order::Known || stride < 0 {
             return self.subset(array);
         }
         let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
-        let inner: Vec<Option<TermId>> = array.dims.as_ref().map_or_else(Vec::new, |dims| dims.iter().skip(1).copied().collect());
+        let inner: Vec<Option<TermId>> =
+            array.dims.as_ref().map_or_else(Vec::new, |dims| dims.iter().skip(1).copied().collect());
         let from_end = |this: &mut Self, bound: TermId| match (this.terms.as_int(bound), length) {
             (Some(number), Some(length)) if number < 0 => Some(this.terms.offset(length, number)),
             (Some(number), None) if number < 0 => None,
@@ -265,7 +266,7 @@ impl Interp<'_> {
     }
 
     /// The same keys in an order that is not known.
-    pub(super) fn reordered(&mut self, array: &Rc<Array>) -> Value {
+    pub(super) fn reordered(array: &Rc<Array>) -> Value {
         let mut copy = (**array).clone();
         if let Elements::View { order, .. } = &mut copy.elements
             && *order == Order::Known
@@ -337,10 +338,7 @@ pub(super) fn slice_indices(lower: Option<i128>, upper: Option<i128>, step: i128
     let (mut index, stop) = if step > 0 {
         (lower.map_or(0, |b| clamp(b, 0, length)), upper.map_or(length, |b| clamp(b, 0, length)))
     } else {
-        (
-            lower.map_or(length - 1, |b| clamp(b, -1, length - 1)),
-            upper.map_or(-1, |b| clamp(b, -1, length - 1)),
-        )
+        (lower.map_or(length - 1, |b| clamp(b, -1, length - 1)), upper.map_or(-1, |b| clamp(b, -1, length - 1)))
     };
     let mut indices = Vec::new();
     while step != 0 && (if step > 0 { index < stop } else { index > stop }) && indices.len() < 64 {

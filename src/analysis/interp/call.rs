@@ -195,7 +195,6 @@ impl<'p> Interp<'p> {
         frame: &mut Frame<'p>,
         function: FunctionId,
         defaults: &[(u32, Temp)],
-        op: &'p Op,
     ) -> Value {
         let defaults = defaults.iter().map(|(index, temp)| (*index, frame.temps[*temp as usize].clone())).collect();
         self.closures += 1;
@@ -212,14 +211,11 @@ impl<'p> Interp<'p> {
         }
         // Functions of a module or class body are analysed on their own; the others when nothing has run them.
         let code = self.module(frame.module).function(function);
-        let nested = !matches!(
-            frame.code.kind,
-            crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody
-        ) || code.kind == crate::ir::FunctionKind::Lambda;
+        let nested = !matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody)
+            || code.kind == crate::ir::FunctionKind::Lambda;
         if nested && code.kind != crate::ir::FunctionKind::Generator {
-            let place = self.place(frame, op.span);
             let guard = self.pc;
-            let idle = Idle { closure: closure.clone(), place, guard, transformed: false, stored: false };
+            let idle = Idle { closure: closure.clone(), guard, transformed: false, stored: false };
             self.idle.insert(self.closures, idle);
         }
         Value::of(Val::Function(closure))
@@ -250,12 +246,8 @@ impl<'p> Interp<'p> {
         let slots = self.bind(code, closure, args, Some(place));
         let environment = self.new_environment(slots, closure.environment);
         if code.is_generator {
-            let suspended = Suspended {
-                module: closure.module,
-                function: closure.function,
-                environment,
-                class: closure.class,
-            };
+            let suspended =
+                Suspended { module: closure.module, function: closure.function, environment, class: closure.class };
             return self.new_iterator(Source::Generator(Box::new(suspended)), Some(place));
         }
         let (value, _) =
@@ -319,7 +311,6 @@ impl<'p> Interp<'p> {
         let code = self.module(module).function(function);
         let mut frame = Frame {
             module,
-            function,
             code,
             environment,
             class,
@@ -368,7 +359,12 @@ impl<'p> Interp<'p> {
         (result, frame.yields)
     }
 
-    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Vec<(Guard, Value)> {
+    pub(super) fn run_generator(
+        &mut self,
+        frame: &mut Frame<'p>,
+        suspended: &Suspended,
+        place: Place,
+    ) -> Vec<(Guard, Value)> {
         let iteration = self.iteration.clone();
         let depth = std::mem::replace(&mut self.loop_depth, 0);
         let before = self.pc;

@@ -6,12 +6,11 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::analysis::domain::extent::disjoint;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{
-    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind, Exhausted,
-    Facts, KeyKind, Origin, Role, Use,
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind,
+    Exhausted, Facts, KeyKind, Origin, Role, Use,
 };
 use crate::analysis::log::{Activation, Event, Iteration, Meeting};
 use crate::finding::{Confidence, Place};
@@ -76,7 +75,7 @@ impl Interp<'_> {
         let mut all = Vec::new();
         let mut current = event.iteration.clone();
         while let Some(iteration) = current {
-            current = iteration.outer.clone();
+            current.clone_from(&iteration.outer);
             all.push(iteration);
         }
         all
@@ -97,7 +96,11 @@ impl Interp<'_> {
         Use {
             place: chain[depth].1,
             leaf: event.place,
-            via: if depth < last { chain[depth + 1..last].iter().map(|(_, place)| *place).collect() } else { Vec::new() },
+            via: if depth < last {
+                chain[depth + 1..last].iter().map(|(_, place)| *place).collect()
+            } else {
+                Vec::new()
+            },
             callee: event.callee.to_string(),
             role: event.role,
         }
@@ -115,7 +118,7 @@ impl Interp<'_> {
         while depth < a.len() && depth < b.len() {
             let (x, y) = (&a[depth].0, &b[depth].0);
             if x.id == y.id {
-                if depth > 0 && !x.root && !self.sees_itself(x, first, second) {
+                if depth > 0 && !x.root && !self.sees_itself(x, second) {
                     if direct {
                         caller = depth - 1;
                     }
@@ -170,7 +173,7 @@ impl Interp<'_> {
 
     /// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they
     /// are of two of its parameters, which are equal for this caller only.
-    fn sees_itself(&self, activation: &Activation, first: &Event, second: &Event) -> bool {
+    fn sees_itself(&self, activation: &Activation, event: &Event) -> bool {
         let module = self.module(activation.module);
         let code = module.function(activation.function);
         if super::entry::is_entry(module, code) {
@@ -179,12 +182,11 @@ impl Interp<'_> {
         let environment = &self.environments[activation.environment.0 as usize];
         let holding = environment.slots.iter().take(code.parameters.len()).filter(|slot| {
             slot.alternatives().iter().any(|alternative| match &alternative.val {
-                Val::Key(key) => key.term == second.target.term,
-                Val::Term(term) => *term == second.target.term,
+                Val::Key(key) => key.term == event.target.term,
+                Val::Term(term) => *term == event.target.term,
                 _ => false,
             })
         });
-        let _ = first;
         holding.count() < 2
     }
 
@@ -216,18 +218,13 @@ impl Interp<'_> {
             _ => None,
         };
         let derived_at = derived_at.filter(|_| {
-            matches!(
-                kind,
-                CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild
-            )
+            matches!(kind, CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild)
         });
         let harmless = match kind {
             CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
             CollisionKind::SeededTwice => self.is_fallback(&first) || self.is_fallback(&second),
             // One permutation for inputs and labels.
-            CollisionKind::Sampled => {
-                first.callee == second.callee && &*first.callee == "jax.random.permutation"
-            }
+            CollisionKind::Sampled => first.callee == second.callee && &*first.callee == "jax.random.permutation",
             _ => false,
         };
         let collision = Collision {
@@ -254,7 +251,10 @@ impl Interp<'_> {
             || self.log.declared.contains(&event.target.term)
             || self.log.scalar_keys.contains(&event.target.term)
             || matches!(self.terms.get(self.root_of(event.target.term)), Term::Seed(_))
-            || matches!(self.terms.get(event.target.term), Term::Child(..) | Term::Fold(..) | Term::Children(_) | Term::Clone(..))
+            || matches!(
+                self.terms.get(event.target.term),
+                Term::Child(..) | Term::Fold(..) | Term::Children(_) | Term::Clone(..)
+            )
     }
 
     fn kind_of(&self, first: &Event, second: &Event, iterated: bool) -> CollisionKind {
@@ -514,9 +514,11 @@ impl Interp<'_> {
                 continue;
             };
             let given = self.term_of(&given);
-            let event = self.log.events.iter().find(|event| {
-                event.target.term == given && matches!(event.role, Role::Sample | Role::Split)
-            });
+            let event = self
+                .log
+                .events
+                .iter()
+                .find(|event| event.target.term == given && matches!(event.role, Role::Sample | Role::Split));
             let Some(event) = event.cloned() else { continue };
             let chain = Self::chain(&event);
             let file = self.module(self.home).file;
@@ -593,6 +595,5 @@ impl Interp<'_> {
                 function: self.qualified(&exit.activation),
             });
         }
-        let _ = disjoint;
     }
 }

@@ -35,14 +35,19 @@ impl<'p> Interp<'p> {
             term,
             number,
             by_default,
-            iteration: self.iteration.clone(),
-            guard: self.pc,
         });
         u32::try_from(self.log.derivations.len()).unwrap_or(u32::MAX)
     }
 
     /// `key(seed)` or `PRNGKey(seed)`.
-    pub(super) fn seed(&mut self, frame: &mut Frame<'p>, seed: Option<&Arg>, kind: SeedKind, callee: &Name, place: Place) -> Value {
+    pub(super) fn seed(
+        &mut self,
+        frame: &mut Frame<'p>,
+        seed: Option<&Arg>,
+        kind: SeedKind,
+        callee: &Name,
+        place: Place,
+    ) -> Value {
         let kind = match kind {
             SeedKind::Typed => KeyKind::Typed,
             SeedKind::Raw => KeyKind::Raw,
@@ -106,8 +111,8 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Value {
         let dims = self.split_dims(num);
-        let number = match dims.as_deref() {
-            Some([Some(only)]) => Some(*only),
+        let number = match dims.as_slice() {
+            [Some(only)] => Some(*only),
             _ => None,
         };
         self.consume(frame, key, Role::Split, callee, place);
@@ -126,18 +131,18 @@ impl<'p> Interp<'p> {
             Value::of(Val::Array(Rc::new(Array {
                 kind: parent.kind,
                 derivation,
-                dims: dims.clone().map(Into::into),
+                dims: Some(dims.clone().into()),
                 elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
             })))
         })
     }
 
-    fn split_dims(&mut self, num: Option<&Arg>) -> Option<Vec<Option<TermId>>> {
-        let Some(num) = num else { return Some(vec![Some(self.terms.int(2))]) };
+    fn split_dims(&mut self, num: Option<&Arg>) -> Vec<Option<TermId>> {
+        let Some(num) = num else { return vec![Some(self.terms.int(2))] };
         match num.value.single().cloned() {
-            Some(Val::Tuple(parts)) => Some(parts.iter().map(|part| Some(self.term_of(part))).collect()),
-            Some(Val::Term(term)) => Some(vec![Some(term)]),
-            _ => Some(vec![None]),
+            Some(Val::Tuple(parts)) => parts.iter().map(|part| Some(self.term_of(part))).collect(),
+            Some(Val::Term(term)) => vec![Some(term)],
+            _ => vec![None],
         }
     }
 

@@ -111,6 +111,7 @@ impl<'p> Interp<'p> {
             iteration: None,
             lanes: Vec::new(),
             lane_extents: FxHashMap::default(),
+            lane_keys: FxHashMap::default(),
             abstract_depth: 0,
             catching: Rc::new(RefCell::new(Vec::new())),
             stack: Vec::new(),
@@ -214,8 +215,7 @@ impl<'p> Interp<'p> {
     /// Runs the closures that nothing has run.
     fn run_idle(&mut self) {
         for _ in 0..CLOSURES {
-            let Some((identity, idle)) = self.idle.pop_first() else { break };
-            let _ = identity;
+            let Some((_, idle)) = self.idle.pop_first() else { break };
             let closure = idle.closure.clone();
             let escape = match (idle.stored, idle.transformed) {
                 (true, true) => Escape::Transformed,
@@ -284,7 +284,6 @@ impl<'p> Interp<'p> {
     fn bare_frame(&self, id: FunctionId, code: &'p Function) -> Frame<'p> {
         Frame {
             module: self.home,
-            function: id,
             code,
             environment: crate::analysis::domain::value::EnvironmentId(0),
             class: None,

@@ -32,6 +32,7 @@ impl<'p> Interp<'p> {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn run_op(&mut self, frame: &mut Frame<'p>, temp: Temp, op: &'p Op) -> Value {
         match &op.kind {
             OpKind::Constant(constant) => self.constant(constant),
@@ -86,7 +87,7 @@ impl<'p> Interp<'p> {
                 self.exception_edge(frame);
                 self.call_op(frame, *callee, arguments, op)
             }
-            OpKind::Function(function, defaults) => self.make_function(frame, *function, defaults, op),
+            OpKind::Function(function, defaults) => self.make_function(frame, *function, defaults),
             OpKind::Class(class, arguments) => self.make_class(frame, *class, arguments, temp, op),
             OpKind::Import { path, whole } => self.import(frame, path, *whole, op),
             OpKind::ImportFrom { level, module, name } => self.import_from(frame, *level, module, name, op),
@@ -213,7 +214,7 @@ impl<'p> Interp<'p> {
                 let name = name.clone();
                 return self.load_global(frame, &name, op);
             }
-            let text = self.variable_text(frame, variable);
+            let text = Self::variable_text(frame, variable);
             return self.opaque(text, Some(self.place(frame, op.span)));
         }
         self.possible(&value)
@@ -318,14 +319,7 @@ impl<'p> Interp<'p> {
         self.pc = Guard::FALSE;
     }
 
-    fn run_try(
-        &mut self,
-        frame: &mut Frame<'p>,
-        body: &Block,
-        handlers: &[Handler],
-        orelse: &Block,
-        finally: &Block,
-    ) {
+    fn run_try(&mut self, frame: &mut Frame<'p>, body: &Block, handlers: &[Handler], orelse: &Block, finally: &Block) {
         let outer_left = std::mem::replace(&mut frame.left, Guard::FALSE);
         let alive = self.alive;
         let raised = if handlers.is_empty() && finally.is_empty() {
@@ -506,17 +500,14 @@ impl<'p> Interp<'p> {
             None => self.none(),
         };
         if from {
-            match self.items_of(frame, &value) {
-                Some(items) => {
-                    for item in items {
-                        let guard = self.guards.and(self.pc, item.guard);
-                        frame.yields.push((guard, item.value));
-                    }
+            if let Some(items) = self.items_of(frame, &value) {
+                for item in items {
+                    let guard = self.guards.and(self.pc, item.guard);
+                    frame.yields.push((guard, item.value));
                 }
-                None => {
-                    let element = self.opaque("<yielded>", Some(self.place(frame, op.span)));
-                    frame.yields.push((self.pc, element));
-                }
+            } else {
+                let element = self.opaque("<yielded>", Some(self.place(frame, op.span)));
+                frame.yields.push((self.pc, element));
             }
         } else {
             frame.yields.push((self.pc, value));

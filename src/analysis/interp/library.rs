@@ -23,7 +23,7 @@ impl<'p> Interp<'p> {
         written: Option<Name>,
     ) -> Value {
         let models = self.program.models;
-        self.mark_called(frame, place, path);
+        self.mark_called(frame, place);
         if let Some(class) = models.class(path) {
             return self.construct_library(frame, path, &class.construct.clone(), &args, place);
         }
@@ -92,7 +92,7 @@ impl<'p> Interp<'p> {
                 self.opaque(format!("{path}(…)"), Some(place))
             }
             Effect::Forward { of } => match args.of(callable, of) {
-                Some(of) => self.forwarded(&of.value.clone()),
+                Some(of) => of.value.clone(),
                 None => self.opaque(format!("{path}(…)"), Some(place)),
             },
             Effect::Pure { numeric } => self.pure(frame, *numeric, path, &args, place),
@@ -111,7 +111,7 @@ impl<'p> Interp<'p> {
             }
             Effect::ShapeOf { query, of } => {
                 let value = args.of(callable, of).map(|of| of.value.clone()).unwrap_or_default();
-                self.shape_of(&value, *query, path)
+                self.shape_of(&value, *query)
             }
             Effect::Supply { many: false } => self.supplied_key(place),
             Effect::Supply { many: true } => self.supplied_keys(place),
@@ -125,7 +125,7 @@ impl<'p> Interp<'p> {
                     function: Some(Value::unbound()),
                 })))
             }
-            Effect::Builtin(op) => self.builtin(frame, *op, callable, path, args, place),
+            Effect::Builtin(op) => self.builtin(frame, *op, path, args, place),
         }
     }
 
@@ -155,11 +155,6 @@ impl<'p> Interp<'p> {
             parts.push(self.term_of(&arg.value));
         }
         Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
-    }
-
-    /// The same keys behind another object: copies of containers are new objects with the same contents.
-    pub(super) fn forwarded(&mut self, value: &Value) -> Value {
-        value.clone()
     }
 
     fn key_data(&mut self, value: &Value, place: Place) -> Value {
@@ -216,7 +211,7 @@ impl<'p> Interp<'p> {
         found
     }
 
-    fn shape_of(&mut self, value: &Value, query: ShapeQuery, path: &Name) -> Value {
+    fn shape_of(&mut self, value: &Value, query: ShapeQuery) -> Value {
         let name = match query {
             ShapeQuery::Shape => "shape",
             ShapeQuery::Ndim => "ndim",
@@ -224,7 +219,6 @@ impl<'p> Interp<'p> {
             ShapeQuery::Dtype => "dtype",
         };
         let of = self.term_of(value);
-        let _ = path;
         Value::term(self.terms.intern(Term::Attribute(of, name.into(), 0)))
     }
 
@@ -256,7 +250,13 @@ impl<'p> Interp<'p> {
                             .collect();
                     }
                     crate::models::ParamKind::Positional if param.name == bare => {
-                        return args.positional.get(position).or_else(|| args.keyword(bare)).cloned().into_iter().collect();
+                        return args
+                            .positional
+                            .get(position)
+                            .or_else(|| args.keyword(bare))
+                            .cloned()
+                            .into_iter()
+                            .collect();
                     }
                     _ => {}
                 }
@@ -343,8 +343,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Notes that a reference is a call.
-    fn mark_called(&mut self, frame: &Frame<'p>, place: Place, path: &Name) {
-        let _ = path;
+    fn mark_called(&mut self, frame: &Frame<'p>, place: Place) {
         let file = self.module(frame.module).file;
         let callee = self
             .log

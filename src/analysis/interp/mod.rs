@@ -8,6 +8,11 @@
 //! **Invariant:** `pc` implies `alive`; every loop here is bounded by copies, depth or fuel, and what a bound cuts off makes no
 //! fact.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments of calls are handed on by value: whoever runs a call may take them apart"
+)]
+
 mod access;
 mod annotate;
 mod arrays;
@@ -50,7 +55,7 @@ use super::domain::guard::{Guard, Guards};
 use super::domain::term::{Symbol, Term, TermId, Terms};
 use super::domain::value::{EnvironmentId, ModuleIndex, ObjectId, Val, Value};
 use super::heap::{ClassInfo, Environment, Object, Shared};
-use super::log::{Activation, Derivation, Event, Iteration, Meeting};
+use super::log::{Activation, Derivation, Event, Iteration, Meeting, Target};
 use super::program::Program;
 
 pub use entry::analyse;
@@ -75,7 +80,6 @@ struct ModuleState {
 /// One activation that is running.
 struct Frame<'p> {
     module: ModuleIndex,
-    function: FunctionId,
     code: &'p Function,
     environment: EnvironmentId,
     /// The class whose body defines the function.
@@ -117,8 +121,6 @@ struct Lane {
     born: TermId,
     /// Terms handed to every lane.
     unmapped: Vec<TermId>,
-    /// Number of lanes that differ in their data only.
-    derivations: u32,
 }
 
 /// The interpreter's state.
@@ -153,6 +155,8 @@ struct Interp<'p> {
     lanes: Vec<Lane>,
     /// Extent that a lane's index stands for.
     lane_extents: FxHashMap<TermId, Extent>,
+    /// Keys that a lane's own key stands for, where they are no range of one family.
+    lane_keys: FxHashMap<TermId, Vec<Target>>,
     /// How many transforms that only trace are around.
     abstract_depth: u32,
     catching: Rc<std::cell::RefCell<Vec<Catching>>>,
@@ -183,7 +187,6 @@ enum Escape {
 #[derive(Clone)]
 struct Idle {
     closure: Rc<super::domain::value::Closure>,
-    place: Place,
     guard: Guard,
     /// Whether a transform wraps it.
     transformed: bool,
@@ -255,7 +258,7 @@ impl<'p> Interp<'p> {
             return *known;
         }
         let Self { terms, guards, .. } = self;
-        let answer = guards.feasible(guard, &|support| terms.exclusions(support));
+        let answer = guards.feasible(guard, terms);
         self.feasible.insert(guard, answer);
         answer
     }
@@ -360,11 +363,7 @@ impl<'p> Interp<'p> {
             Val::Object(object) => {
                 let object = &self.objects[object.0 as usize];
                 let (symbol, epoch) = (object.symbol, object.epoch);
-                if epoch == 0 {
-                    symbol
-                } else {
-                    self.terms.intern(Term::Attribute(symbol, "<contents>".into(), epoch))
-                }
+                if epoch == 0 { symbol } else { self.terms.intern(Term::Attribute(symbol, "<contents>".into(), epoch)) }
             }
             Val::Library(path) => self.terms.intern(Term::Apply(path.clone(), Box::new([]))),
             Val::Array(array) => match &array.elements {

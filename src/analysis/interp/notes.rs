@@ -77,8 +77,6 @@ pub(super) struct LoggedStore {
     pub name: Name,
     /// Where.
     pub place: Place,
-    /// Whether what is stored is known to be a key.
-    pub is_key: bool,
     /// Name of the function that stores.
     pub function: Name,
 }
@@ -198,9 +196,7 @@ impl<'p> Interp<'p> {
                         Kind::Dict { entries, .. } => {
                             entries.iter().map(|entry| (entry.guard, entry.value.clone())).collect()
                         }
-                        Kind::List { items, .. } => {
-                            items.iter().map(|item| (item.guard, item.value.clone())).collect()
-                        }
+                        Kind::List { items, .. } => items.iter().map(|item| (item.guard, item.value.clone())).collect(),
                         _ => continue,
                     };
                     for (there, value) in held {
@@ -271,13 +267,7 @@ impl<'p> Interp<'p> {
             Val::Term(term) => self.log.declared.contains(term) || self.log.scalar_keys.contains(term),
             _ => false,
         });
-        self.log.stores.push(LoggedStore {
-            class,
-            name: name.clone(),
-            place,
-            is_key,
-            function: frame.code.name.clone(),
-        });
+        self.log.stores.push(LoggedStore { class, name: name.clone(), place, function: frame.code.name.clone() });
         if frame.activation.root && is_key {
             let written: Name = format!("self.{name}").into();
             self.note_exit(frame, value, CarryKind::Stored, place, Some(&written), 1);

@@ -47,15 +47,12 @@ impl<'p> Interp<'p> {
             }
         }
         let Some(right) = right else {
-            return match operator {
-                Operator::Not => {
-                    let holds = self.truth(&left);
-                    self.boolean(holds, Operator::Not, &left)
-                }
-                _ => {
-                    let term = self.term_of(&left);
-                    Value::term(self.terms.operate(operator, &[term]))
-                }
+            return if operator == Operator::Not {
+                let holds = self.truth(&left);
+                self.boolean(holds, Operator::Not, &left)
+            } else {
+                let term = self.term_of(&left);
+                Value::term(self.terms.operate(operator, &[term]))
             };
         };
         if let Some(value) = self.sequence_operation(frame, operator, &left, &right, augmented, op) {
@@ -119,14 +116,13 @@ impl<'p> Interp<'p> {
             let value = if operator == Operator::Not { holds.is_false() } else { holds.is_true() };
             return Value::term(self.terms.intern(Term::Bool(value)));
         }
-        let term = match of.single() {
-            Some(Val::Term(term)) => *term,
-            _ => {
-                // The truth of several alternatives, as a choice between constants.
-                let (yes, no) = (self.terms.intern(Term::Bool(true)), self.terms.intern(Term::Bool(false)));
-                let others = self.guards.not(holds);
-                self.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)])))
-            }
+        let term = if let Some(Val::Term(term)) = of.single() {
+            *term
+        } else {
+            // The truth of several alternatives, as a choice between constants.
+            let (yes, no) = (self.terms.intern(Term::Bool(true)), self.terms.intern(Term::Bool(false)));
+            let others = self.guards.not(holds);
+            self.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)])))
         };
         Value::term(self.terms.operate(operator, &[term]))
     }
@@ -171,7 +167,9 @@ impl<'p> Interp<'p> {
                 }
             }
             // A key that only an annotation or a parameter vouches for may be `None`.
-            Val::Key(key) if matches!(self.terms.get(key.term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) => {
+            Val::Key(key)
+                if matches!(self.terms.get(key.term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) =>
+            {
                 let none = self.terms.intern(Term::None);
                 self.terms.operate(operator, &[key.term, none])
             }
@@ -190,7 +188,13 @@ impl<'p> Interp<'p> {
         {
             let found = entries.iter().any(|entry| entry.key == needle && entry.guard.is_true());
             let maybe = entries.iter().any(|entry| entry.key == needle || !self.terms.is_constant(entry.key));
-            return if found { Some(true) } else if maybe { None } else { Some(false) };
+            return if found {
+                Some(true)
+            } else if maybe {
+                None
+            } else {
+                Some(false)
+            };
         }
         let items = self.items_of(frame, right)?;
         let terms: Vec<_> = items.iter().map(|item| self.term_of(&item.value)).collect();
@@ -253,7 +257,8 @@ impl<'p> Interp<'p> {
                                 dims: Some(vec![Some(term)].into()),
                                 elements: Elements::Copies(std::rc::Rc::new(only.value.clone())),
                             };
-                            let is_key = only.value.single().cloned().is_some_and(|val| self.evident_key(&val).is_some());
+                            let is_key =
+                                only.value.single().cloned().is_some_and(|val| self.evident_key(&val).is_some());
                             is_key.then(|| Value::of(Val::Array(std::rc::Rc::new(array))))
                         }
                         _ => None,

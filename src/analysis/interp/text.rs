@@ -37,11 +37,9 @@ impl<'p> Interp<'p> {
         }
     }
 
-    pub(super) fn variable_text(&self, frame: &Frame<'p>, variable: &Variable) -> Name {
+    pub(super) fn variable_text(frame: &Frame<'p>, variable: &Variable) -> Name {
         match variable {
-            Variable::Local(slot) => {
-                frame.code.slots.get(*slot as usize).cloned().unwrap_or_else(|| "<local>".into())
-            }
+            Variable::Local(slot) => frame.code.slots.get(*slot as usize).cloned().unwrap_or_else(|| "<local>".into()),
             Variable::Outer(..) => "<captured>".into(),
             Variable::Global(name) => name.clone(),
         }

@@ -115,10 +115,8 @@ impl<'p> Interp<'p> {
                 self.opaque("<abstract>", Some(place))
             }
             _ => {
-                let given = args.clone();
                 let value = self.call_value(frame, &function, args, Some(place));
                 let aux = option(transform.aux.as_deref()).is_some_and(|flag| self.is_true(&flag));
-                let _ = given;
                 self.transform_result(transform.result, value, aux, place)
             }
         }
@@ -164,6 +162,7 @@ impl<'p> Interp<'p> {
     }
 
     /// A transform that runs its body when it is called itself.
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn run_transform(
         &mut self,
         frame: &mut Frame<'p>,
@@ -184,7 +183,9 @@ impl<'p> Interp<'p> {
             let mut unpacked = Vec::new();
             for operand in &operands {
                 match self.items_of(frame, &operand.value) {
-                    Some(items) => unpacked.extend(items.into_iter().map(|item| Arg { value: item.value, written: None })),
+                    Some(items) => {
+                        unpacked.extend(items.into_iter().map(|item| Arg { value: item.value, written: None }));
+                    }
                     None => unpacked.push(operand.clone()),
                 }
             }
@@ -218,7 +219,9 @@ impl<'p> Interp<'p> {
                 let over: Vec<Value> = transform
                     .over
                     .iter()
-                    .flat_map(|name| args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>())
+                    .flat_map(|name| {
+                        args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>()
+                    })
                     .collect();
                 self.run_map(frame, &function, &over, place)
             }
@@ -271,7 +274,9 @@ impl<'p> Interp<'p> {
                 let trees: Vec<Value> = transform
                     .over
                     .iter()
-                    .flat_map(|name| args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>())
+                    .flat_map(|name| {
+                        args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>()
+                    })
                     .collect();
                 self.run_tree_map(frame, &function, &trees, transform.leading, place)
             }
@@ -320,7 +325,7 @@ impl<'p> Interp<'p> {
             if self.pc.is_false() {
                 break;
             }
-            self.begin_copy(frame, instance, copy, place, outer.clone());
+            self.begin_copy(instance, copy, place, outer.clone());
             body(self, frame, copy);
         }
         self.end_loop(outer);

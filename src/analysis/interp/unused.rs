@@ -14,8 +14,8 @@ use crate::ir::{Argument, Element, Function, FunctionId, FunctionKind, Name, OpK
 use crate::models::Effect;
 use crate::text::FileId;
 
-use super::notes::LoggedStore;
 use super::Interp;
+use super::notes::LoggedStore;
 
 /// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
 pub(super) struct StaleCandidate {
@@ -100,9 +100,7 @@ impl Interp<'_> {
                         Some(Fate::Unread(code.slots.get(*slot as usize)?.clone()))
                     }
                 }
-                OpKind::Store(Variable::Global(name), _) if &**name == "_" => {
-                    Some(Fate::Unread(name.clone()))
-                }
+                OpKind::Store(Variable::Global(name), _) if &**name == "_" => Some(Fate::Unread(name.clone())),
                 OpKind::Unpack { star: None, .. } => {
                     let mut used = BTreeSet::new();
                     let mut unread = Vec::new();
@@ -189,9 +187,9 @@ impl Interp<'_> {
                     && !self.is_heeded(activation.module, code, *slot)
             });
             let Some((_, parameter)) = ignored else { continue };
-            let heeds_another = (0u32..).zip(&code.parameters).any(|(slot, parameter)| {
-                names_a_key(&parameter.name) && self.is_heeded(activation.module, code, slot)
-            });
+            let heeds_another = (0u32..)
+                .zip(&code.parameters)
+                .any(|(slot, parameter)| names_a_key(&parameter.name) && self.is_heeded(activation.module, code, slot));
             if heeds_another {
                 continue;
             }
@@ -236,28 +234,22 @@ impl Interp<'_> {
                 if self.log.stores.iter().any(|store| store.name == name) {
                     continue;
                 }
-                let fact = self.stale_fact(used, format!("self.{name}"), code);
+                let fact = Self::stale_fact(used, format!("self.{name}"), code);
                 candidates.push(StaleCandidate { class: Some(class), name, fact });
             } else if let Some((name, _, _)) =
                 self.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
                 && !self.log.global_stores.contains(name)
             {
                 let name = name.clone();
-                let fact = self.stale_fact(used, name.to_string(), code);
+                let fact = Self::stale_fact(used, name.to_string(), code);
                 candidates.push(StaleCandidate { class: None, name, fact });
             }
         }
         candidates
     }
 
-    fn stale_fact(&self, used: Use, name: String, code: &Function) -> StaleState {
-        StaleState {
-            used,
-            name,
-            stored_at: None,
-            confidence: Confidence::Medium,
-            function: code.qualified.to_string(),
-        }
+    fn stale_fact(used: Use, name: String, code: &Function) -> StaleState {
+        StaleState { used, name, stored_at: None, confidence: Confidence::Medium, function: code.qualified.to_string() }
     }
 
     /// Whether the module binds this function under a transform.
@@ -334,20 +326,16 @@ impl Interp<'_> {
 
 /// A use told where it happens.
 fn leaf_use(event: &Event) -> Use {
-    Use {
-        place: event.place,
-        leaf: event.place,
-        via: Vec::new(),
-        callee: event.callee.to_string(),
-        role: event.role,
-    }
+    Use { place: event.place, leaf: event.place, via: Vec::new(), callee: event.callee.to_string(), role: event.role }
 }
 
 /// Whether a parameter's name says that it is a key or a seed. Evidence only for a parameter that nothing reads.
 fn names_a_key(name: &str) -> bool {
     let name = name.trim_start_matches('_');
-    matches!(name, "key" | "rng" | "seed" | "prng" | "rng_key" | "prng_key" | "random_key" | "rngkey" | "keys" | "random_seed")
-        || name.ends_with("_rng")
+    matches!(
+        name,
+        "key" | "rng" | "seed" | "prng" | "rng_key" | "prng_key" | "random_key" | "rngkey" | "keys" | "random_seed"
+    ) || name.ends_with("_rng")
         || name.ends_with("_seed")
         || name.ends_with("_rng_key")
 }

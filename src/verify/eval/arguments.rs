@@ -13,7 +13,7 @@ use crate::prng::implementation::Implementation;
 use crate::prng::sample::Resolution;
 use crate::text::Span;
 
-/// The most elements of one draw.
+/// The most elements of one array.
 const LARGEST: usize = 1 << 24;
 
 /// The arguments of one call of a library function, by parameter.
@@ -191,9 +191,15 @@ pub fn shape(value: &Value<'_>, span: Span) -> Outcome<Vec<usize>> {
         }
         single => vec![length(single, span)?],
     };
-    match size_of(&lengths) {
-        Ok(size) if size <= LARGEST => Ok(lengths),
-        _ => Err(problem(span, &Error::TooLarge { shape: lengths, limit: LARGEST })),
+    elements(&lengths, span)?;
+    Ok(lengths)
+}
+
+/// How many elements an array of a shape has, if they are not too many.
+pub fn elements(shape: &[usize], span: Span) -> Outcome<usize> {
+    match size_of(shape) {
+        Ok(size) if size <= LARGEST => Ok(size),
+        _ => Err(problem(span, &Error::TooLarge { shape: shape.to_vec(), limit: LARGEST })),
     }
 }
 

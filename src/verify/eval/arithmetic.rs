@@ -14,6 +14,7 @@
 
 use std::sync::Arc;
 
+use super::arguments::elements;
 use super::value::{Tensor, Value};
 use super::{Outcome, Problem};
 use crate::prng::array::Array;
@@ -156,6 +157,7 @@ fn compare_keys<'a>(operator: Binary, left: &Keys, right: &Keys, span: Span) -> 
         }
     };
     let shape = joint_shape(left.shape(), right.shape());
+    elements(&shape, span)?;
     let compare = |shape: &[usize]| -> Result<Option<Array>> {
         let (left, right) = (left.broadcast_to("equal", shape)?, right.broadcast_to("equal", shape)?);
         let answers = left.equal(&right).map(|answers| answers.into_iter().map(|answer| answer == equal).collect());
@@ -196,6 +198,7 @@ fn arrays<'a>(mode: Mode, operator: Binary, left: &Tensor, right: &Tensor, span:
     }
     let dtype = joined.dtype(mode);
     let shape = joint_shape(left.array.shape(), right.array.shape());
+    elements(&shape, span)?;
     let spread = |tensor: &Tensor| tensor.array.cast(dtype).broadcast_to("broadcasting", &shape);
     let operands = spread(left).and_then(|left| Ok((left, spread(right)?)));
     let (a, b) = operands.map_err(|error| Problem::new(span, error.to_string()))?;

@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use super::arguments::elements;
 use super::arithmetic::tensor;
 use super::numpy::concatenate;
 use super::value::{Argument, Sequence, Tensor, Value, Vmap};
@@ -382,7 +383,7 @@ fn stack<'a>(mode: Mode, lanes: &[Value<'a>], count: usize, axis: i128, span: Sp
     let inner: usize = shape.iter().skip(axis).product();
     let mut full = shape.to_vec();
     full.insert(axis, count);
-    let total = size_of(&full).map_err(failed)?;
+    let total = elements(&full, span)?;
     // Lane after lane, as the elements are first put together, to the order in which the lanes are interleaved.
     let positions: Vec<usize> = (0..total)
         .map(|index| {

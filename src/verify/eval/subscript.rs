@@ -3,9 +3,9 @@
 //! **Invariant:** an index out of bounds selects the nearest element, as JAX clamps it, so that `split(key, 3)[3]` is the
 //! last key once more; a typed key has no elements, a raw key has its words.
 
+use super::arguments::elements;
 use super::value::Value;
 use super::{Outcome, Problem};
-use crate::prng::array::size_of;
 use crate::prng::dtype::Kind;
 use crate::prng::error::{Error, shape_text};
 use crate::text::Span;
@@ -38,7 +38,7 @@ pub fn subscript<'a>(value: &Value<'a>, indices: &[Index<'a>], span: Span) -> Ou
     let selections = selections(shape, indices, span)?;
     let strides: Vec<usize> = (0..shape.len()).map(|axis| shape[axis + 1..].iter().product()).collect();
     let result: Vec<usize> = selections.iter().flat_map(|(_, selection)| selection.shape.iter().copied()).collect();
-    size_of(&result).map_err(failed)?;
+    elements(&result, span)?;
     let mut positions = vec![0];
     for (axis, selection) in &selections {
         let stride = axis.map_or(0, |axis| strides[axis]);

@@ -388,19 +388,17 @@ fn resolve<'a>(path: &[&str], span: Span) -> Outcome<Value<'a>> {
         let name = path.join(".");
         Problem::new(span, format!("unknown name `{name}`"))
     };
-    let root_free = match path {
-        ["jax" | "olympus", rest @ ..] if !rest.is_empty() => rest,
-        _ => path,
-    };
-    match root_free {
-        ["random" | "jr", name] => random::lookup(name, span)?.map(Value::Builtin).ok_or_else(unknown),
-        ["jnp" | "numpy", name] => numpy::lookup(name).ok_or_else(unknown),
-        ["functools", "partial"] | ["partial"] => Ok(Value::Builtin(&PARTIAL)),
-        ["vmap"] => Ok(Value::Builtin(&VMAP)),
+    match path {
+        ["random" | "jr", name] | ["jax" | "olympus", "random", name] => {
+            random::lookup(name, span)?.map(Value::Builtin).ok_or_else(unknown)
+        }
+        ["jnp", name] | ["jax" | "olympus", "numpy", name] => numpy::lookup(name).ok_or_else(unknown),
+        ["vmap"] | ["jax" | "olympus", "vmap"] => Ok(Value::Builtin(&VMAP)),
+        ["partial"] | ["functools", "partial"] => Ok(Value::Builtin(&PARTIAL)),
         ["int"] => Ok(Value::DType(DType::Int64)),
         ["float"] => Ok(Value::DType(DType::Float64)),
         ["bool"] => Ok(Value::DType(DType::Bool)),
-        [name] if path.len() == 1 => random::lookup(name, span)?.map(Value::Builtin).ok_or_else(unknown),
+        [name] => random::lookup(name, span)?.map(Value::Builtin).ok_or_else(unknown),
         _ => Err(unknown()),
     }
 }
