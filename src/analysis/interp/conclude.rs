@@ -72,13 +72,7 @@ impl Interp<'_> {
     }
 
     fn iterations(event: &Event) -> Vec<Rc<Iteration>> {
-        let mut all = Vec::new();
-        let mut current = event.iteration.clone();
-        while let Some(iteration) = current {
-            current.clone_from(&iteration.outer);
-            all.push(iteration);
-        }
-        all
+        std::iter::successors(event.iteration.clone(), |iteration| iteration.outer.clone()).collect()
     }
 
     /// The loop of which the two events happened in different iterations: the outermost.
