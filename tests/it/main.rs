@@ -17,3 +17,4 @@ mod readme;
 mod report;
 mod rule_docs;
 mod rules;
+mod structures;
