@@ -10,6 +10,7 @@ mod engine;
 mod eval;
 mod front;
 mod ir;
+mod jax_truth;
 mod models;
 mod prng;
 mod readme;
