@@ -50,8 +50,8 @@ impl Facts {
 
     /// Sorts everything by place and keeps one fact of each kind for one place.
     pub(crate) fn settle(&mut self) {
-        // The most certain collision of a place comes first and stays.
-        self.collisions.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.place));
+        // The most certain collision of a place comes first and stays; of equals, the one that happens first.
+        self.collisions.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence)));
         self.collisions.dedup_by_key(|c| c.second.place);
         self.indirect.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.leaf));
         self.indirect.dedup_by_key(|c| c.second.place);
