@@ -548,10 +548,10 @@ fn one_error_of_many_sets_the_status() {
     assert!(run.err.starts_with("error: unknown name `oops`\n  oops\n  ^^^^\n"), "{}", run.err);
 }
 
-/// Every console block of the page is what the command prints.
+/// Every evaluation in a console block of the page and of the README is what the command prints.
 #[test]
-fn the_page_shows_real_output() {
-    let page = include_str!("../../docs/eval.md");
+fn the_documents_show_real_output() {
+    let page = [include_str!("../../docs/eval.md"), include_str!("../../README.md")].concat();
     let mut commands = 0;
     for block in page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()) {
         for step in block.split("$ keylint eval ").skip(1) {

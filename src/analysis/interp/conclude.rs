@@ -10,7 +10,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind,
-    Exhausted, Facts, KeyKind, Origin, Role, Use,
+    Exhausted, Facts, KeyFact, KeyKind, Origin, Role, Use,
 };
 use crate::analysis::log::{Activation, Event, Iteration, Meeting};
 use crate::finding::{Confidence, Place};
@@ -49,6 +49,7 @@ impl Interp<'_> {
                 }
             }
         }
+        self.conclude_keys(&mut facts, file);
         self.conclude_broadcasts(&mut facts, file);
         self.conclude_buffers(&mut facts, file);
         self.conclude_captures(&mut facts, file);
@@ -354,6 +355,29 @@ impl Interp<'_> {
                 self.root_of(*parent)
             }
             _ => term,
+        }
+    }
+
+    /// What is believed of every key, place by place.
+    fn conclude_keys(&self, facts: &mut Facts, file: FileId) {
+        for derivation in self.log.derivations.iter().filter(|derivation| derivation.place.file == file) {
+            let text = format!("`{}` makes {}", derivation.callee, self.describe(derivation.term));
+            facts.keys.push(KeyFact { place: derivation.place, text });
+        }
+        for event in self.log.events.iter().filter(|event| event.place.file == file) {
+            let what = match event.role {
+                Role::Sample => "draws from",
+                Role::Split => "splits (and so consumes)",
+                Role::Fold => "derives from (and does not consume)",
+                Role::Library | Role::Protocol => "is modelled to consume",
+                Role::Unresolved => "is not resolved and may consume",
+            };
+            let key = self.describe(event.target.term);
+            let written = match &event.written {
+                Some(written) if **written != *key => format!(", written `{written}`"),
+                _ => String::new(),
+            };
+            facts.keys.push(KeyFact { place: event.place, text: format!("`{}` {what} {key}{written}", event.callee) });
         }
     }
 

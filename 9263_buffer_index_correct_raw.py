@@ -1,0 +1,8 @@
+"""Two keys from one."""
+
+from jax import random
+
+key = random.PRNGKey(999)
+key, new_key = random.split(key)
+print(random.normal(new_key))
+print(random.normal(key))
