@@ -11,6 +11,7 @@ mod eval;
 mod front;
 mod ir;
 mod jax_truth;
+mod jep;
 mod models;
 mod prng;
 mod readme;
