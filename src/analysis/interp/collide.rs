@@ -8,6 +8,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::facts::Role;
 use crate::analysis::log::{Event, Meeting};
 use crate::finding::Confidence;
+use crate::models::Construct;
 
 use super::Interp;
 
@@ -80,13 +81,13 @@ impl Interp<'_> {
 
     fn role_confidence(&self, a: &Event, b: &Event) -> Option<Confidence> {
         match (a.role, b.role) {
-            (Role::Fold, Role::Fold) => None,
             (Role::Fold, Role::Sample | Role::Library) | (Role::Sample | Role::Library, Role::Fold) => {
                 Some(Confidence::Low)
             }
             (Role::Fold, _) | (_, Role::Fold) => None,
-            // A stream made from a seed only folds the key with that seed: a draw from that key is no draw of the stream's.
-            _ if self.is_seeded_stream(a) != self.is_seeded_stream(b) => Some(Confidence::Low),
+            // A stream may only fold its key: a draw from that key is then no draw of the stream's.
+            (Role::Sample, _) if self.is_stream(b) => Some(Confidence::Low),
+            (_, Role::Sample) if self.is_stream(a) => Some(Confidence::Low),
             (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
             (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
             (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
@@ -94,10 +95,14 @@ impl Interp<'_> {
         }
     }
 
-    /// Whether an event is the making of a stream from a number.
-    fn is_seeded_stream(&self, event: &Event) -> bool {
+    /// Whether an event is the making of a stream of keys.
+    fn is_stream(&self, event: &Event) -> bool {
         event.role == Role::Library
-            && self.derivation(event.target.derivation).is_some_and(|derivation| derivation.place == event.place)
+            && self
+                .program
+                .models
+                .class(&event.callee)
+                .is_some_and(|class| matches!(class.construct, Construct::Stream { .. }))
     }
 
     pub(super) fn derivation(&self, id: u32) -> Option<&crate::analysis::log::Derivation> {
