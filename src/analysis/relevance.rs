@@ -77,9 +77,8 @@ impl Relevance {
             table.imported = homes;
         }
         let mut graph = Graph::new(&project, &tables);
-        for index in 0..modules.len() {
-            Reader { project: &project, index, table: &tables[index], vocabulary: &mut vocabulary, graph: &mut graph }
-                .read_module();
+        for (index, table) in tables.iter().enumerate() {
+            Reader { project: &project, index, table, vocabulary: &mut vocabulary, graph: &mut graph }.read_module();
         }
         let speech = graph.close(modules);
         let roots = tables
