@@ -77,9 +77,8 @@ impl Relevance {
             table.imported = homes;
         }
         let mut graph = Graph::new(&project, &tables);
-        for index in 0..modules.len() {
-            Reader { project: &project, index, table: &tables[index], vocabulary: &mut vocabulary, graph: &mut graph }
-                .read_module();
+        for (index, table) in tables.iter().enumerate() {
+            Reader { project: &project, index, table, vocabulary: &mut vocabulary, graph: &mut graph }.read_module();
         }
         let speech = graph.close(modules);
         let roots = tables
@@ -168,6 +167,8 @@ fn is_array_library(path: &str) -> bool {
 struct Table {
     /// Library paths, by import, and by assignment of a name imported so.
     aliases: FxHashMap<Name, PathId>,
+    /// What each import leads to, by function and operation.
+    targets: FxHashMap<(usize, Temp), Vec<Target>>,
     /// What the program's imports bind globally.
     bindings: FxHashMap<Name, Vec<Target>>,
     /// Modules of which every name is imported.
@@ -198,17 +199,17 @@ impl Table {
                 }
                 _ => {}
             }
-            for op in &function.ops {
+            for (temp, op) in (0u32..).zip(&function.ops) {
                 match &op.kind {
                     OpKind::Import { path, .. } | OpKind::ImportFrom { level: 0, module: path, .. } => {
                         let rooted = project.models.rooted(path, project.roots);
                         table.roots.push(rooted.split('.').next().unwrap_or_default().into());
-                        table.add_targets(project.targets(index, &op.kind));
+                        table.add_targets((number, temp), project.targets(index, &op.kind));
                     }
-                    OpKind::ImportFrom { .. } => table.add_targets(project.targets(index, &op.kind)),
-                    OpKind::Store(variable, value) => {
-                        table.bind(project, index, function, variable, *value, vocabulary)
+                    OpKind::ImportFrom { .. } => {
+                        table.add_targets((number, temp), project.targets(index, &op.kind));
                     }
+                    OpKind::Store(variable, value) => table.bind(number, function, variable, *value, vocabulary),
                     _ => {}
                 }
             }
@@ -220,30 +221,31 @@ impl Table {
         table
     }
 
-    fn add_targets(&mut self, targets: Vec<Target>) {
-        for target in targets {
+    fn add_targets(&mut self, op: (usize, Temp), targets: Vec<Target>) {
+        for target in &targets {
             match target {
-                Target::Module(module) | Target::Member(module, _) => self.imported.push(module),
+                Target::Module(module) | Target::Member(module, _) => self.imported.push(*module),
                 Target::Everything(module) => {
-                    self.imported.push(module);
-                    self.stars.push(module);
+                    self.imported.push(*module);
+                    self.stars.push(*module);
                 }
             }
+        }
+        if !targets.is_empty() {
+            self.targets.insert(op, targets);
         }
     }
 
     fn bind(
         &mut self,
-        project: &Project<'_>,
-        index: ModuleIndex,
+        number: usize,
         function: &Function,
         variable: &Variable,
         value: Temp,
         vocabulary: &mut Vocabulary<'_>,
     ) {
         let Some(name) = name_of(function, variable) else { return };
-        let kind = &function.ops[value as usize].kind;
-        let path = match kind {
+        let path = match &function.ops[value as usize].kind {
             OpKind::Import { path, whole: true } => Some(vocabulary.path(path)),
             OpKind::Import { path, whole: false } => Some(vocabulary.path(path.split('.').next().unwrap_or_default())),
             OpKind::ImportFrom { level: 0, module, name } => Some(vocabulary.path(&format!("{module}.{name}"))),
@@ -253,12 +255,10 @@ impl Table {
         if let Some(path) = path {
             self.aliases.insert(name.clone(), path);
         }
-        if matches!(variable, Variable::Global(_)) && matches!(kind, OpKind::Import { .. } | OpKind::ImportFrom { .. })
+        if matches!(variable, Variable::Global(_))
+            && let Some(targets) = self.targets.get(&(number, value))
         {
-            let targets = project.targets(index, kind);
-            if !targets.is_empty() {
-                self.bindings.entry(name.clone()).or_default().extend(targets);
-            }
+            self.bindings.entry(name.clone()).or_default().extend(targets.iter().cloned());
         }
     }
 
@@ -534,11 +534,12 @@ impl Reader<'_, '_, '_> {
                 _ => {}
             }
             if number != 0 && matches!(op.kind, OpKind::Import { .. } | OpKind::ImportFrom { .. }) {
-                for target in self.project.targets(self.index, &op.kind) {
+                let temp_of = Temp::try_from(temp).unwrap_or(Temp::MAX);
+                for target in self.table.targets.get(&(number, temp_of)).into_iter().flatten() {
                     match target {
-                        Target::Module(found) => modules[temp] = Some(found),
+                        Target::Module(found) => modules[temp] = Some(*found),
                         Target::Member(other, name) => {
-                            asked.insert(self.graph.name(other, &name));
+                            asked.insert(self.graph.name(*other, name));
                         }
                         Target::Everything(_) => {}
                     }

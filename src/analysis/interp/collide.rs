@@ -19,9 +19,11 @@ impl Interp<'_> {
     /// Compares an event with the earlier ones of its family.
     pub(super) fn check_collisions(&mut self, index: usize) {
         let family = self.log.events[index].target.family;
-        let Some(earlier) = self.log.by_family.get(&family).cloned() else { return };
         let mut best: Option<Meeting> = None;
-        for first in earlier.into_iter().take(COMPARED) {
+        for position in 0..COMPARED {
+            let Some(first) = self.log.by_family.get(&family).and_then(|earlier| earlier.get(position)).copied() else {
+                break;
+            };
             let Some(confidence) = self.meet(first, index) else { continue };
             if best.as_ref().is_none_or(|best| best.confidence < confidence) {
                 best = Some(Meeting { first, second: index, confidence });
@@ -50,8 +52,8 @@ impl Interp<'_> {
 
     /// How certain it is that two events share a key, if it is at all.
     fn meet(&mut self, first: usize, second: usize) -> Option<Confidence> {
-        let (a, b) = (self.log.events[first].clone(), self.log.events[second].clone());
-        let mut confidence = self.role_confidence(&a, &b)?;
+        let (a, b) = (&self.log.events[first], &self.log.events[second]);
+        let mut confidence = self.role_confidence(a, b)?;
         if !must_overlap(&self.terms, a.target.extent, b.target.extent) {
             return None;
         }
@@ -67,7 +69,8 @@ impl Interp<'_> {
                 confidence = confidence.min(Confidence::Medium);
             }
         }
-        let both = self.guards.and(a.guard, b.guard);
+        let (a, b) = (a.guard, b.guard);
+        let both = self.guards.and(a, b);
         if !self.feasible(both) {
             return None;
         }

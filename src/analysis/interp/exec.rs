@@ -29,6 +29,9 @@ impl<'p> Interp<'p> {
             self.here = self.place(frame, op.span);
             let value = self.run_op(frame, *temp, op);
             frame.temps[*temp as usize] = value;
+            if self.guards.exhausted() && self.exhausted.is_none() {
+                self.exhausted = Some((self.place(frame, op.span), "paths"));
+            }
         }
     }
 
