@@ -69,14 +69,16 @@ impl Interp<'_> {
                 confidence = confidence.min(Confidence::Medium);
             }
         }
+        // A draw that stands in the `try` itself did happen; one within a call that may have raised perhaps did not.
+        let own = raised_in(a.activation.id);
         let (a, b) = (a.guard, b.guard);
         let both = self.guards.and(a, b);
         if !self.feasible(both) {
             return None;
         }
-        if self.needs_exception(both, "<call raises>") {
+        if self.needs_exception(both, Some(&own)) {
             confidence = Confidence::Low;
-        } else if self.needs_exception(both, "<raises>") {
+        } else if self.needs_exception(both, None) {
             confidence = confidence.min(Confidence::Medium);
         }
         Some(confidence)
@@ -112,13 +114,23 @@ impl Interp<'_> {
         self.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)
     }
 
-    /// Whether every path of a guard goes through an exception edge of this kind.
-    fn needs_exception(&mut self, guard: Guard, kind: &str) -> bool {
+    /// Whether every path of a guard goes through an exception edge, those of this name excepted.
+    fn needs_exception(&mut self, guard: Guard, except: Option<&str>) -> bool {
         let terms = &self.terms;
         let is_edge = |literal: TermId| {
-            terms.symbol(literal).is_some_and(|info| info.symbol == Symbol::Path && *info.text == *kind)
+            terms.symbol(literal).is_some_and(|info| {
+                info.symbol == Symbol::Path && info.text.starts_with(RAISES) && Some(&*info.text) != except
+            })
         };
         let without = self.guards.assume(guard, &|literal| is_edge(literal).then_some(false));
         !self.feasible(without)
     }
+}
+
+/// How the names of exception edges begin.
+pub(super) const RAISES: &str = "<raises";
+
+/// The name of the exception edges of one activation.
+pub(super) fn raised_in(activation: u32) -> String {
+    format!("{RAISES} in {activation}>")
 }
