@@ -15,7 +15,7 @@ use keylint::engine::{Checked, check_text};
 use serde::Deserialize;
 
 /// Misuses that are not reported, and why.
-const MISSED: [(&str, &str); 1] = [(
+pub const MISSED: [(&str, &str); 1] = [(
     "fold_in_then_parent",
     "sampling a key of which `fold_in` was taken is a habit of whole code bases; it is reported with low confidence",
 )];
@@ -25,10 +25,11 @@ const REQUIRED: usize = 92;
 
 /// One program, as far as it is read here.
 #[derive(Deserialize)]
-struct Program {
+pub struct Program {
     id: String,
     source: String,
-    misuse: bool,
+    /// Whether it misuses a key.
+    pub misuse: bool,
     /// Rows of the first and the second consumption.
     lines: Vec<[usize; 2]>,
     /// Other pairs that tell of the same mistake.
@@ -42,7 +43,8 @@ impl Program {
     }
 }
 
-fn programs() -> Vec<Program> {
+/// All programs.
+pub fn programs() -> Vec<Program> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/jax/reuse_programs.json");
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }

@@ -18,7 +18,18 @@ use super::{Frame, Interp};
 /// Modulus of seeds while 64-bit integers are off, as is JAX's default.
 const SEED_MODULUS: i128 = 1 << 32;
 
+/// Stands for a seed with the implementation it is given to, where that is not the default.
+pub(super) const SEEDED: &str = "<seeded>";
+
 impl<'p> Interp<'p> {
+    fn is_default_implementation(&self, term: TermId) -> bool {
+        match self.terms.get(term) {
+            Term::None => true,
+            Term::Text(name) => &**name == "threefry2x32",
+            _ => false,
+        }
+    }
+
     pub(super) fn derived(
         &mut self,
         frame: &Frame<'p>,
@@ -44,6 +55,7 @@ impl<'p> Interp<'p> {
         &mut self,
         frame: &mut Frame<'p>,
         seed: Option<&Arg>,
+        implementation: Option<&Value>,
         kind: SeedKind,
         callee: &Name,
         place: Place,
@@ -58,6 +70,8 @@ impl<'p> Interp<'p> {
             return Value::of(Val::Key(Key { term, kind, derivation }));
         };
         let value = seed.value.clone();
+        let implementation =
+            implementation.map(|value| self.term_of(value)).filter(|term| !self.is_default_implementation(*term));
         self.on_alternatives(&value, |this, val| {
             if let Val::Words(key, word) = val {
                 // `PRNGKey(key[1])`: 32 bits of another key as a seed; for a fresh key the very same one.
@@ -80,6 +94,11 @@ impl<'p> Interp<'p> {
                 Some(value) => (this.terms.int(value), false),
                 None => (number, false),
             };
+            // One seed makes different keys under different implementations.
+            let number = match implementation {
+                Some(implementation) => this.terms.intern(Term::Apply(SEEDED.into(), [number, implementation].into())),
+                None => number,
+            };
             let term = this.terms.intern(Term::Seed(number));
             let derivation = this.derived(frame, place, callee, term, None, by_default);
             Value::of(Val::Key(Key { term, kind, derivation }))
@@ -89,6 +108,10 @@ impl<'p> Interp<'p> {
     /// The key made from a word of a fresh key: word 1 of `PRNGKey(s)` is `s`, word 0 is 0 (threefry, 64-bit integers off).
     fn reseeded(&mut self, key: Key, word: Option<u8>, data: TermId) -> TermId {
         let number = match (self.terms.get(key.term).clone(), word) {
+            // Other implementations lay their words out in other ways.
+            (Term::Seed(number), _) if matches!(self.terms.get(number), Term::Apply(name, _) if &**name == SEEDED) => {
+                data
+            }
             (Term::Seed(number), Some(1)) => number,
             (Term::Seed(_), Some(0)) => self.terms.int(0),
             _ => data,

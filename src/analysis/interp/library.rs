@@ -44,7 +44,10 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let unbound = Arg::default();
         match &callable.effect {
-            Effect::Seed { seed, kind } => self.seed(frame, args.of(callable, seed), *kind, path, place),
+            Effect::Seed { seed, kind } => {
+                let implementation = args.of(callable, "impl").map(|arg| arg.value.clone());
+                self.seed(frame, args.of(callable, seed), implementation.as_ref(), *kind, path, place)
+            }
             Effect::Split { key, num } => {
                 let num = num.as_deref().and_then(|num| args.of(callable, num));
                 let key = args.of(callable, key).unwrap_or(&unbound);
@@ -308,7 +311,7 @@ impl<'p> Interp<'p> {
         if let Some(Val::Term(term)) = value.single()
             && self.terms.as_int(*term).is_some()
         {
-            let key = self.seed(frame, Some(arg), crate::models::SeedKind::Typed, path, place);
+            let key = self.seed(frame, Some(arg), None, crate::models::SeedKind::Typed, path, place);
             let arg = Arg { value: key, written: None };
             return self.consume(frame, &arg, Role::Library, path, place);
         }

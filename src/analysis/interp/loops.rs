@@ -72,7 +72,6 @@ impl<'p> Interp<'p> {
         op: &'p Op,
     ) {
         let place = self.place(frame, op.span);
-        let (instance, outer) = self.begin_loop();
         let left = std::mem::replace(&mut frame.left, Guard::FALSE);
         frame.loops.push(LoopState { breaks: Guard::FALSE, continues: Guard::FALSE });
         let iterator = match (test, head.last().map(|temp| (temp, &Self::op(frame, *temp).kind))) {
@@ -83,7 +82,9 @@ impl<'p> Interp<'p> {
             let value = frame.temps[iterator as usize].clone();
             self.known_length(&value)
         });
+        // The loops around this one count, not this one.
         let copies = self.copies(known);
+        let (instance, outer) = self.begin_loop();
         let mut exit = Guard::FALSE;
         let mut endless = false;
         for copy in 0..=copies {

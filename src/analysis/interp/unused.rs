@@ -15,6 +15,7 @@ use crate::models::Effect;
 use crate::text::FileId;
 
 use super::Interp;
+use super::derive::SEEDED;
 use super::notes::LoggedStore;
 
 /// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
@@ -173,7 +174,11 @@ impl Interp<'_> {
             }
             let Some(derivation) = self.derivation(event.target.derivation).cloned() else { continue };
             let Term::Seed(seed) = *self.terms.get(event.target.term) else { continue };
-            if self.terms.as_int(seed).is_none() || derivation.place.file != file {
+            let number = match self.terms.get(seed) {
+                Term::Apply(name, parts) if &**name == SEEDED => parts[0],
+                _ => seed,
+            };
+            if self.terms.as_int(number).is_none() || derivation.place.file != file {
                 continue;
             }
             let activation = &derivation.activation;
