@@ -95,6 +95,10 @@ impl<'p> Interp<'p> {
                 return value;
             }
         }
+        if &**name == "__dict__" {
+            self.havoc_object(id);
+            return self.opaque("__dict__", Some(place));
+        }
         let object = &self.objects[id.0 as usize];
         match &object.kind {
             Kind::Instance => {}
@@ -273,7 +277,10 @@ impl<'p> Interp<'p> {
 
     fn havoc_object(&mut self, id: ObjectId) {
         self.mutations += 1;
+        // A name of its own from here on: copies of one object share what it held, not what becomes of them.
+        let changed = self.terms.fresh(Symbol::Opaque, "<changed>", None);
         let object = &mut self.objects[id.0 as usize];
+        let symbol = object.symbol;
         object.epoch += 1;
         match &mut object.kind {
             Kind::List { unknown, .. } | Kind::Dict { unknown, .. } => *unknown = true,
@@ -286,6 +293,10 @@ impl<'p> Interp<'p> {
                     object.epoch -= 1;
                 } else {
                     object.attributes.clear();
+                    // What stands for something from outside keeps its name: its epoch tells the contents apart.
+                    if self.shadows.get(&symbol) != Some(&id) {
+                        object.symbol = changed;
+                    }
                 }
             }
         }

@@ -153,7 +153,7 @@ impl<'p> Interp<'p> {
                     _ => self.opaque("<attribute>", Some(place)),
                 }
             }
-            BuiltinOp::Setattr => {
+            BuiltinOp::Setattr | BuiltinOp::Vars | BuiltinOp::Delattr => {
                 if let Some(object) = first {
                     self.havoc(&object);
                 }

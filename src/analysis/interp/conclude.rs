@@ -205,6 +205,14 @@ impl Interp<'_> {
         {
             placed.confidence = Confidence::Low;
         }
+        // A pure function of an attribute's key, asked for two things: a path at two times.
+        if kind == CollisionKind::SplitTwice
+            && first.place == second.place
+            && matches!(self.terms.get(first.target.term), Term::Attribute(..))
+            && self.module(second.activation.module).function(second.activation.function).parameters.len() > 1
+        {
+            placed.confidence = Confidence::Low;
+        }
         let (x, y) = (self.derivation(first.target.derivation), self.derivation(second.target.derivation));
         let derived_at = match (x, y) {
             (Some(x), Some(y)) if x.place != y.place || first.target.derivation != second.target.derivation => {
@@ -399,6 +407,10 @@ impl Interp<'_> {
             let depth = (mapper + 1).min(chain.len() - 1);
             let used = Self::use_at(&event, &chain, depth);
             if used.place.file != file || !seen.insert((used.place, broadcast.mapped_at)) {
+                continue;
+            }
+            // A key made because none was given serves until one is.
+            if self.is_fallback(&event) {
                 continue;
             }
             let copied = self

@@ -39,7 +39,7 @@ pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
     let mut stale = Vec::new();
     for (number, function) in (0u32..).zip(&module.functions) {
         let id = FunctionId(number);
-        if !is_entry(module, function) || !program.relevance.of(index, id) {
+        if !is_entry(module, function) || !program.relevance.is_entry(index, id) {
             continue;
         }
         // Terms and guards are lent to the entry and taken back without what it added.

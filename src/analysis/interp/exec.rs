@@ -29,6 +29,9 @@ impl<'p> Interp<'p> {
             self.here = self.place(frame, op.span);
             let value = self.run_op(frame, *temp, op);
             frame.temps[*temp as usize] = value;
+            if self.guards.exhausted() && self.exhausted.is_none() {
+                self.exhausted = Some((self.place(frame, op.span), "paths"));
+            }
         }
     }
 
@@ -291,7 +294,8 @@ impl<'p> Interp<'p> {
         if self.guards.support(innermost.raised).len() > EXCEPTION_EDGES {
             return;
         }
-        let literal = self.terms.fresh(Symbol::Path, "<raises>", None);
+        let text = super::collide::raised_in(frame.activation.id);
+        let literal = self.terms.fresh(Symbol::Path, text, None);
         let raises = self.guards.literal(literal);
         let paths = self.guards.and(self.pc, raises);
         innermost.raised = self.guards.or(innermost.raised, paths);
@@ -308,7 +312,7 @@ impl<'p> Interp<'p> {
                 let mut paths = self.pc;
                 if (innermost.depth as usize) + 1 < self.stack.len() {
                     // Raised within a callee: as unsure as any exception of a call.
-                    let literal = self.terms.fresh(Symbol::Path, "<call raises>", None);
+                    let literal = self.terms.fresh(Symbol::Path, super::collide::RAISES, None);
                     let raises = self.guards.literal(literal);
                     paths = self.guards.and(paths, raises);
                 }
