@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The time after which a run counts as hanging.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -56,7 +56,6 @@ fn check(folder: &Path) -> Run {
         }
         thread::sleep(Duration::from_millis(10));
     };
-    eprintln!("{:?}", start.elapsed());
     let text = |path| String::from_utf8(fs::read(path).unwrap()).unwrap();
     let run = Run { status: status.code().expect("no signal ends a run"), out: text(out), err: text(err) };
     assert!(!run.shows("KEY005") && !run.err.contains("panicked"), "an internal error\n{}\n{}", run.out, run.err);
@@ -148,14 +147,15 @@ fn deep_nesting_within_the_limit_is_analysed() {
 fn large_files_are_checked() {
     let line = "    values = [value * 2.0 + 1.0 for value in values if value is not None]  # nothing to see here\n";
     let mut inside = format!("{REUSE}\ndef work(values):\n");
-    let mut literal = String::from("table = [\n");
+    // More operations than one body may have: what follows such a table is not run, what stands before it is.
+    let mut literal = format!("{REUSE}table = [\n");
     while inside.len() < 10_000_000 {
         inside.push_str(line);
     }
     while literal.len() < 10_000_000 {
         literal.push_str("    [0.25, -1.5, 3, 'some text', None, True],\n");
     }
-    writeln!(literal, "]\n{REUSE}").unwrap();
+    literal.push_str("]\n");
     let comment = format!("# {}\n{REUSE}", "x".repeat(10_000_000));
     for program in [inside, literal, comment] {
         let run = check_text(&program);
@@ -231,7 +231,7 @@ fn a_folder_named_as_a_file_is_walked() {
 #[test]
 fn long_loops_cost_no_more_than_short_ones() {
     let mut programs = Vec::new();
-    for length in ["10**9", "10**30", "10**10**10", "n", "-1", "1 << 90"] {
+    for length in ["10**9", "10**30", "10**10**10", "n", "1 << 90"] {
         programs.push(format!(
             "from jax import random\ndef f(key, n):\n    keys = [key] * ({length})\n    \
              for i in range({length}):\n        for j in range({length}):\n            random.normal(key)\n    \
