@@ -8,3 +8,6 @@ pub mod extent;
 pub mod guard;
 pub mod term;
 pub mod value;
+
+#[cfg(test)]
+mod tests;

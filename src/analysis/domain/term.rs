@@ -163,18 +163,25 @@ impl Terms {
         }
     }
 
-    /// `term + offset`
+    /// `term + offset`; a sum that is too large stays a sum.
     pub fn offset(&mut self, id: TermId, offset: i128) -> TermId {
         if offset == 0 {
             return id;
         }
-        match self.get(id).clone() {
-            Term::Int(value) => self.int(value.wrapping_add(offset)),
-            Term::Offset(base, old) => match old.wrapping_add(offset) {
-                0 => base,
-                new => self.intern(Term::Offset(base, new)),
+        let sum = match self.get(id) {
+            Term::Int(value) => value.checked_add(offset).map(Term::Int),
+            Term::Offset(base, old) => match old.checked_add(offset) {
+                Some(0) => return *base,
+                new => new.map(|new| Term::Offset(*base, new)),
             },
-            _ => self.intern(Term::Offset(id, offset)),
+            _ => Some(Term::Offset(id, offset)),
+        };
+        match sum {
+            Some(sum) => self.intern(sum),
+            None => {
+                let offset = self.int(offset);
+                self.intern(Term::Operate(Operator::Add, Box::new([id, offset])))
+            }
         }
     }
 
@@ -186,7 +193,7 @@ impl Terms {
             _ => (Some(id), 0),
         };
         let ((base_a, offset_a), (base_b, offset_b)) = (split(a), split(b));
-        (base_a == base_b).then(|| offset_a.wrapping_sub(offset_b))
+        if base_a == base_b { offset_a.checked_sub(offset_b) } else { None }
     }
 
     /// Whether the two can never be equal. `false` means "not known".
@@ -270,11 +277,13 @@ impl Terms {
                 if let Some(value) = self.as_int(*a) {
                     return self.offset(*b, value);
                 }
-                let (a, b) = if a <= b { (*a, *b) } else { (*b, *a) };
+                // Numbers commute, texts do not.
+                let is_text = |id: TermId| matches!(self.get(id), Term::Text(_));
+                let (a, b) = if a <= b || is_text(*a) || is_text(*b) { (*a, *b) } else { (*b, *a) };
                 self.intern(Term::Operate(operator, Box::new([a, b])))
             }
-            (Operator::Sub, [a, b]) => match self.as_int(*b) {
-                Some(value) => self.offset(*a, -value),
+            (Operator::Sub, [a, b]) => match self.as_int(*b).and_then(i128::checked_neg) {
+                Some(value) => self.offset(*a, value),
                 None => self.intern(Term::Operate(operator, Box::new([*a, *b]))),
             },
             (Operator::Mul, [a, b]) => match (self.as_int(*a), self.as_int(*b)) {
@@ -287,7 +296,8 @@ impl Terms {
             },
             (Operator::Pos, [a]) => *a,
             (Operator::Not, [a]) => match self.get(*a).clone() {
-                Term::Operate(Operator::Not, inner) => inner[0],
+                // `not not 5` is `True`: only of a truth value it is the value itself.
+                Term::Operate(Operator::Not, inner) if self.is_truth(inner[0]) => inner[0],
                 _ => self.intern(Term::Operate(operator, Box::new([*a]))),
             },
             (Operator::Ne, [a, b]) => self.negated(Operator::Eq, *a, *b),
@@ -317,6 +327,18 @@ impl Terms {
     fn negated(&mut self, operator: Operator, a: TermId, b: TermId) -> TermId {
         let positive = self.operate(operator, &[a, b]);
         self.operate(Operator::Not, &[positive])
+    }
+
+    /// Whether a term is `True` or `False`, whichever it is. What compares arrays is an array, and `not` of it raises.
+    fn is_truth(&self, id: TermId) -> bool {
+        matches!(
+            self.get(id),
+            Term::Bool(_)
+                | Term::Operate(
+                    Operator::Not | Operator::Eq | Operator::Lt | Operator::Is | Operator::In | Operator::MatchClass,
+                    _
+                )
+        )
     }
 
     /// Whether a term is a literal.
@@ -427,11 +449,24 @@ impl Terms {
         self.excludes(a, b) == Some((a_polarity, b_polarity)) || self.excludes(b, a) == Some((b_polarity, a_polarity))
     }
 
+    /// Whether two literals differ in value: `1`, `1.0` and `True` are equal.
+    fn are_unequal(&self, a: TermId, b: TermId) -> bool {
+        match (self.get(a), self.get(b)) {
+            (Term::Float(a), Term::Float(b)) => f64::from_bits(*a) != f64::from_bits(*b),
+            // Which integer a float is equal to is not asked.
+            (Term::Float(_), Term::Bool(_) | Term::Int(_)) | (Term::Bool(_) | Term::Int(_), Term::Float(_)) => false,
+            _ => match (self.as_int(a), self.as_int(b)) {
+                (Some(a), Some(b)) => a != b,
+                _ => a != b,
+            },
+        }
+    }
+
     /// Polarities under which the first claim excludes the second.
     #[expect(clippy::many_single_char_names, reason = "a claim is about `x` or `y` and constants `c` or `d`")]
     fn excludes(&self, a: &Claim, b: &Claim) -> Option<(bool, bool)> {
         match (a, b) {
-            (Claim::Equals(x, c), Claim::Equals(y, d)) if x == y && c != d => Some((true, true)),
+            (Claim::Equals(x, c), Claim::Equals(y, d)) if x == y && self.are_unequal(*c, *d) => Some((true, true)),
             (Claim::Equals(x, c), Claim::True(y)) if x == y => match self.truth(*c) {
                 Some(false) => Some((true, true)),
                 Some(true) => Some((true, false)),
@@ -451,7 +486,9 @@ impl Terms {
             // `x < 3` excludes `not x < 5`.
             (Claim::Below(x, low), Claim::Below(y, high)) if x == y && low <= high => Some((true, false)),
             (Claim::Above(x, high), Claim::Above(y, low)) if x == y && high >= low => Some((true, false)),
-            (Claim::Below(x, upper), Claim::Above(y, lower)) if x == y && *lower >= upper - 1 => Some((true, true)),
+            (Claim::Below(x, upper), Claim::Above(y, lower)) if x == y && *lower >= upper.saturating_sub(1) => {
+                Some((true, true))
+            }
             (Claim::Instance(x, c), Claim::Instance(y, d)) if x == y && self.are_unrelated_types(*c, *d) => {
                 Some((true, true))
             }
