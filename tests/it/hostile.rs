@@ -244,6 +244,36 @@ fn long_loops_cost_no_more_than_short_ones() {
     }
 }
 
+/// Numbers at the edge of what any machine word holds, wherever a number can stand.
+const LARGE_NUMBERS: &str = r#"from jax import random
+def f(key, x, n):
+    least = -2**126 * 2
+    most = 2**126 - 1 + 2**126
+    keys = random.split(key, most)
+    a = random.normal(keys[least]), random.normal(keys[most]), random.normal(keys[x - least]), random.normal(keys[x + most + most])
+    b = random.normal(keys[least::-1]), random.normal(keys[most::least]), random.normal(keys[least:most:most]), random.normal(keys[::least])
+    c = random.fold_in(key, least), random.fold_in(key, x - least), random.fold_in(key, most * most), random.key(least), random.key(most)
+    for i in range(least, most, most):
+        random.normal(keys[i * most + least])
+    for i in range(most, least, least):
+        random.normal(keys[i - least])
+    for i in range(n):
+        random.normal(keys[i * least - most])
+    d = [key] * least, [key] * most, keys.reshape(least, -1), random.split(key, (most, most)), keys[None, least]
+    if x < least or x > most or x < least + 1 or least <= x <= most:
+        random.normal(key)
+    e = least // -1, least % -1, -least, ~least, abs(least), least ** most, least << most, most >> least, least << 99, 1 << most
+    g = (1, 2, 3)[least], (1, 2, 3)[most:least:least], "abc"[least], list(range(least, most))[least], [1, 2][::least], (1, 2) * most
+    return a, b, c, d, e, g, enumerate(keys, most), keys[least:], keys[:least], keys[-most:], random.split(key, least), keys[least][most]
+f(random.key(0), 1, 2**127 - 1)
+"#;
+
+#[test]
+fn numbers_may_have_any_size() {
+    let run = check_text(LARGE_NUMBERS);
+    assert_eq!((run.status, run.shows("KEY103")), (1, true), "{}", run.err);
+}
+
 #[test]
 fn many_branches_end() {
     let mut ifs = String::from("from jax import random\ndef f(key, a):\n");

@@ -13,6 +13,7 @@ mod hostile;
 mod ir;
 mod jax_truth;
 mod jep;
+mod laws;
 mod models;
 mod prng;
 mod readme;

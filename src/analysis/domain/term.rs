@@ -155,12 +155,18 @@ impl Terms {
     }
 
     /// The integer that a term is, where it is one (`True` is 1, as in Python).
-    pub fn as_int(&self, id: TermId) -> Option<i128> {
+    pub fn as_exact_int(&self, id: TermId) -> Option<i128> {
         match self.get(id) {
             Term::Int(value) => Some(*value),
             Term::Bool(value) => Some(i128::from(*value)),
             _ => None,
         }
+    }
+
+    /// The integer that a term is, where it is one that counts or indexes something: so small that sums and a product of such
+    /// numbers cannot overflow.
+    pub fn as_int(&self, id: TermId) -> Option<i128> {
+        self.as_exact_int(id).filter(is_small)
     }
 
     /// `term + offset`; a sum that is too large stays a sum.
@@ -185,7 +191,7 @@ impl Terms {
         }
     }
 
-    /// The difference `a - b`, where it is a known integer.
+    /// The difference `a - b`, where it is a known integer and as small as those of [`Terms::as_int`].
     pub fn difference(&self, a: TermId, b: TermId) -> Option<i128> {
         let split = |id: TermId| match self.get(id) {
             Term::Int(value) => (None, *value),
@@ -193,7 +199,7 @@ impl Terms {
             _ => (Some(id), 0),
         };
         let ((base_a, offset_a), (base_b, offset_b)) = (split(a), split(b));
-        if base_a == base_b { offset_a.checked_sub(offset_b) } else { None }
+        if base_a == base_b { offset_a.checked_sub(offset_b).filter(is_small) } else { None }
     }
 
     /// Whether the two can never be equal. `false` means "not known".
@@ -203,6 +209,7 @@ impl Terms {
         }
         match (self.get(a), self.get(b)) {
             (Term::Text(x), Term::Text(y)) => x != y,
+            (Term::Int(x), Term::Int(y)) => x != y,
             (Term::None, Term::Int(_) | Term::Text(_)) | (Term::Int(_) | Term::Text(_), Term::None) => true,
             _ => self.difference(a, b).is_some_and(|difference| difference != 0),
         }
@@ -271,10 +278,10 @@ impl Terms {
         }
         match (operator, operands) {
             (Operator::Add, [a, b]) => {
-                if let Some(value) = self.as_int(*b) {
+                if let Some(value) = self.as_exact_int(*b) {
                     return self.offset(*a, value);
                 }
-                if let Some(value) = self.as_int(*a) {
+                if let Some(value) = self.as_exact_int(*a) {
                     return self.offset(*b, value);
                 }
                 // Numbers commute, texts do not.
@@ -282,11 +289,11 @@ impl Terms {
                 let (a, b) = if a <= b || is_text(*a) || is_text(*b) { (*a, *b) } else { (*b, *a) };
                 self.intern(Term::Operate(operator, Box::new([a, b])))
             }
-            (Operator::Sub, [a, b]) => match self.as_int(*b).and_then(i128::checked_neg) {
+            (Operator::Sub, [a, b]) => match self.as_exact_int(*b).and_then(i128::checked_neg) {
                 Some(value) => self.offset(*a, value),
                 None => self.intern(Term::Operate(operator, Box::new([*a, *b]))),
             },
-            (Operator::Mul, [a, b]) => match (self.as_int(*a), self.as_int(*b)) {
+            (Operator::Mul, [a, b]) => match (self.as_exact_int(*a), self.as_exact_int(*b)) {
                 (Some(1), _) => *b,
                 (_, Some(1)) => *a,
                 _ => {
@@ -357,7 +364,7 @@ impl Terms {
             }
             .map(|value| self.intern(Term::Bool(value)));
         }
-        let ints: Option<Vec<i128>> = operands.iter().map(|id| self.as_int(*id)).collect();
+        let ints: Option<Vec<i128>> = operands.iter().map(|id| self.as_exact_int(*id)).collect();
         if let (Operator::Lt, [a, b]) = (operator, operands)
             && let Some(difference) = self.difference(*a, *b)
         {
@@ -455,7 +462,7 @@ impl Terms {
             (Term::Float(a), Term::Float(b)) => f64::from_bits(*a) != f64::from_bits(*b),
             // Which integer a float is equal to is not asked.
             (Term::Float(_), Term::Bool(_) | Term::Int(_)) | (Term::Bool(_) | Term::Int(_), Term::Float(_)) => false,
-            _ => match (self.as_int(a), self.as_int(b)) {
+            _ => match (self.as_exact_int(a), self.as_exact_int(b)) {
                 (Some(a), Some(b)) => a != b,
                 _ => a != b,
             },
@@ -523,6 +530,12 @@ pub(super) enum Claim {
     Instance(TermId, TermId),
     /// The subject itself is true.
     True(TermId),
+}
+
+/// Whether a number counts or indexes something.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that `filter` asks for")]
+fn is_small(value: &i128) -> bool {
+    value.unsigned_abs() < 1 << 62
 }
 
 fn floor_div(a: i128, b: i128) -> Option<i128> {

@@ -87,7 +87,7 @@ impl<'p> Interp<'p> {
                 return Value::of(Val::Key(Key { term, kind, derivation }));
             }
             let number = this.term_of_val(val);
-            let (number, by_default) = match this.terms.as_int(number) {
+            let (number, by_default) = match this.terms.as_exact_int(number) {
                 Some(value) if !(0..SEED_MODULUS).contains(&value) => {
                     (this.terms.int(value.rem_euclid(SEED_MODULUS)), true)
                 }

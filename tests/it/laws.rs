@@ -1,0 +1,347 @@
+//! Laws of the whole pipeline, over every fixture: what must not matter to the findings, and what no text may do.
+//!
+//! Changes are drawn from a generator with a fixed seed, so that a failure comes back; it is told with the text that shows it.
+//!
+//! **Invariant:** findings are compared with those of the text as it stands, hidden ones included, never with recorded ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use keylint::engine::check_text;
+use walkdir::WalkDir;
+
+/// How many damaged texts are tried.
+const DAMAGED: usize = if cfg!(debug_assertions) { 700 } else { 5_000 };
+
+/// A program of the fixtures.
+struct Program {
+    path: String,
+    text: String,
+}
+
+/// A finding as far as laws speak of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Found {
+    row: usize,
+    column: usize,
+    code: &'static str,
+    shown: bool,
+    fingerprint: String,
+}
+
+fn programs() -> Vec<Program> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut programs = Vec::new();
+    for folder in ["fixtures/cases", "fixtures/clean", "fixtures/jep"] {
+        for entry in WalkDir::new(root.join(folder)).sort_by_file_name() {
+            let path = entry.unwrap().into_path();
+            if path.extension().is_some_and(|extension| extension == "py") {
+                let text = fs::read_to_string(&path).unwrap();
+                let path = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+                programs.push(Program { path, text });
+            }
+        }
+    }
+    programs
+}
+
+fn found(path: &str, text: &str) -> Vec<Found> {
+    let mut found: Vec<Found> = check_text(path, text)
+        .into_iter()
+        .map(|checked| Found {
+            row: checked.row,
+            column: checked.column,
+            code: checked.finding.code,
+            shown: checked.shown,
+            fingerprint: checked.finding.fingerprint,
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Tells what differs between the findings due and those found.
+fn told(report: &mut String, path: &str, change: &str, due: &[Found], found: &[Found]) {
+    if due == found {
+        return;
+    }
+    writeln!(report, "\n{path}, {change}").unwrap();
+    for lost in due.iter().filter(|one| !found.contains(one)) {
+        writeln!(report, "    lost {lost:?}").unwrap();
+    }
+    for new in found.iter().filter(|one| !due.contains(one)) {
+        writeln!(report, "    new  {new:?}").unwrap();
+    }
+}
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Name,
+    Text,
+    Comment,
+    Other,
+}
+
+/// Tokens of Python, as roughly as the changes here need them: names, strings, comments, single characters.
+fn tokens(text: &str) -> Vec<(Kind, Range<usize>)> {
+    let bytes = text.as_bytes();
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        let kind = match bytes[at] {
+            b'#' => {
+                while at < bytes.len() && bytes[at] != b'\n' {
+                    at += 1;
+                }
+                Kind::Comment
+            }
+            quote @ (b'"' | b'\'') => {
+                let delimiter = if text[at..].starts_with(&String::from(quote as char).repeat(3)) { 3 } else { 1 };
+                let close = String::from(quote as char).repeat(delimiter);
+                at += delimiter;
+                while at < bytes.len() && !text.as_bytes()[at..].starts_with(close.as_bytes()) {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                at = (at + delimiter).min(bytes.len());
+                Kind::Text
+            }
+            byte if byte == b'_' || byte.is_ascii_alphabetic() => {
+                while at < bytes.len() && (bytes[at] == b'_' || bytes[at].is_ascii_alphanumeric()) {
+                    at += 1;
+                }
+                Kind::Name
+            }
+            _ => {
+                at += text[at..].chars().next().map_or(1, char::len_utf8);
+                Kind::Other
+            }
+        };
+        tokens.push((kind, start..at));
+    }
+    tokens
+}
+
+/// Variables that are nothing but variables: assigned at the start of a line, and never an attribute, a keyword, a parameter, an import or
+/// part of a text.
+fn plain_variables(text: &str) -> BTreeSet<&str> {
+    let tokens = tokens(text);
+    let mut assigned = BTreeSet::new();
+    let mut other = BTreeSet::new();
+    let mut depth = 0_i32;
+    let mut in_header = false;
+    for (index, (kind, range)) in tokens.iter().enumerate() {
+        let word = &text[range.clone()];
+        let next = tokens[index + 1..].iter().map(|(_, next)| &text[next.clone()]).find(|next| *next != " ");
+        let after = &text[range.end..];
+        match kind {
+            Kind::Name => {
+                let line = text[..range.start].rsplit('\n').next().unwrap_or_default();
+                let is_import = line.trim_start().starts_with("import ") || line.trim_start().starts_with("from ");
+                let is_keyword = depth > 0 && next == Some("=") && !after.trim_start().starts_with("==");
+                let is_attribute = text[..range.start].ends_with('.');
+                if is_import || is_keyword || is_attribute || in_header || line.trim_start().starts_with("class ") {
+                    other.insert(word);
+                } else if depth == 0 && line.trim().is_empty() && after.starts_with(" = ") && !word.starts_with('_') {
+                    assigned.insert(word);
+                }
+                in_header |= word == "def" || word == "lambda";
+            }
+            Kind::Text => {
+                for inner in text[range.clone()].split(|c: char| c != '_' && !c.is_ascii_alphanumeric()) {
+                    other.insert(inner);
+                }
+            }
+            Kind::Comment => {}
+            Kind::Other => match word {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth -= 1,
+                ":" if depth == 0 => in_header = false,
+                "\n" if depth == 0 => in_header = false,
+                _ => {}
+            },
+        }
+        // A lambda's parameters end at its colon, at whatever depth.
+        if word == ":" {
+            in_header = in_header
+                && depth > 0
+                && !text[..range.start].rsplit('\n').next().unwrap_or_default().contains("lambda");
+        }
+    }
+    assigned.difference(&other).copied().collect()
+}
+
+fn renamed(text: &str, old: &str, new: &str) -> String {
+    let mut result = String::new();
+    for (kind, range) in tokens(text) {
+        let word = &text[range];
+        result.push_str(if kind == Kind::Name && word == old { new } else { word });
+    }
+    result
+}
+
+#[test]
+fn names_of_variables_do_not_matter() {
+    let mut report = String::new();
+    let mut count = 0;
+    for program in programs() {
+        let where_and_what = |found: &[Found]| -> Vec<(usize, &str, bool)> {
+            found.iter().map(|one| (one.row, one.code, one.shown)).collect()
+        };
+        let due = found(&program.path, &program.text);
+        // All at once would hide which one matters; the first few of each file are enough.
+        for name in plain_variables(&program.text).into_iter().take(3) {
+            let text = renamed(&program.text, name, &format!("another_{name}"));
+            let got = found(&program.path, &text);
+            if where_and_what(&due) != where_and_what(&got) {
+                writeln!(
+                    report,
+                    "\n{}: `{name}` renamed\n    due {:?}\n    got {:?}",
+                    program.path,
+                    where_and_what(&due),
+                    where_and_what(&got)
+                )
+                .unwrap();
+            }
+            count += 1;
+        }
+    }
+    assert!(report.is_empty(), "{report}");
+    assert!(count > 200, "only {count} variables were renamed");
+}
+
+#[test]
+fn lines_above_move_rows_only() {
+    let mut report = String::new();
+    for program in programs() {
+        let due = found(&program.path, &program.text);
+        let lines: Vec<&str> = program.text.split_inclusive('\n').collect();
+        // Before the first line, and before every second definition at top level that follows an empty line.
+        let mut places = vec![0];
+        let mut quotes = 0;
+        for (index, line) in lines.iter().enumerate() {
+            let follows_empty = index > 0 && lines[index - 1].trim().is_empty();
+            if quotes % 2 == 0 && follows_empty && (line.starts_with("def ") || line.starts_with("class ")) {
+                places.push(index);
+            }
+            quotes += line.matches("\"\"\"").count();
+        }
+        for (place, line) in
+            places.into_iter().step_by(2).zip(["\n", "# nothing to see here\n", "\n\n"].into_iter().cycle())
+        {
+            let mut text: String = lines[..place].concat();
+            text.push_str(line);
+            text.extend(lines[place..].iter().copied());
+            let added = line.matches('\n').count();
+            let moved: Vec<Found> = due
+                .iter()
+                .map(|one| Found { row: if one.row > place { one.row + added } else { one.row }, ..one.clone() })
+                .collect();
+            told(
+                &mut report,
+                &program.path,
+                &format!("{line:?} above row {}", place + 1),
+                &moved,
+                &found(&program.path, &text),
+            );
+        }
+    }
+    assert!(report.is_empty(), "{report}");
+}
+
+#[test]
+fn unrelated_code_changes_nothing() {
+    let unrelated = "\n\ndef unrelated_total(amounts):\n    return sum(amount * 2 for amount in amounts)\n\n\n\
+                     class UnrelatedBox:\n    def __init__(self, content):\n        self.content = content\n";
+    let mut report = String::new();
+    for program in programs() {
+        let due = found(&program.path, &program.text);
+        let text = format!("{}{unrelated}", program.text);
+        told(&mut report, &program.path, "unrelated code below", &due, &found(&program.path, &text));
+    }
+    assert!(report.is_empty(), "{report}");
+}
+
+#[test]
+fn line_ends_do_not_matter() {
+    let mut report = String::new();
+    for program in programs() {
+        let due = found(&program.path, &program.text);
+        for (name, end) in [("CRLF", "\r\n"), ("CR", "\r")] {
+            let text = program.text.replace('\n', end);
+            told(&mut report, &program.path, name, &due, &found(&program.path, &text));
+        }
+    }
+    assert!(report.is_empty(), "{report}");
+}
+
+/// xorshift64*: a fixed sequence of numbers.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let number = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
+        usize::try_from(number).unwrap_or(0) % limit.max(1)
+    }
+}
+
+/// Pieces that are set in at random.
+const PIECES: [&str; 24] = [
+    "(", ")", "[", "]", ":", ",", "=", "*", "**", "not ", "lambda: ", "yield ", "await ", "-1", "2**127", "-2**127",
+    "0", "None", "...", "key", "self.", "[::-1]", "\n", "    ",
+];
+
+/// A text with a few tokens or lines deleted, doubled, swapped or set in.
+fn damaged(text: &str, numbers: &mut Numbers) -> String {
+    let mut parts: Vec<String> = if numbers.below(3) == 0 {
+        text.split_inclusive('\n').map(str::to_owned).collect()
+    } else {
+        tokens(text).into_iter().map(|(_, range)| text[range].to_owned()).collect()
+    };
+    for _ in 0..=numbers.below(4) {
+        if parts.is_empty() {
+            break;
+        }
+        let at = numbers.below(parts.len());
+        match numbers.below(5) {
+            0 => drop(parts.remove(at)),
+            1 => parts.insert(at, parts[at].clone()),
+            2 => {
+                let other = numbers.below(parts.len());
+                parts.swap(at, other);
+            }
+            3 => parts.insert(at, PIECES[numbers.below(PIECES.len())].to_owned()),
+            _ => {
+                // The same name, in another place of the program.
+                let other = numbers.below(parts.len());
+                parts[at] = parts[other].clone();
+            }
+        }
+    }
+    parts.concat()
+}
+
+#[test]
+fn damaged_programs_never_panic() {
+    let programs = programs();
+    let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
+    let mut codes: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for _ in 0..DAMAGED {
+        let program = &programs[numbers.below(programs.len())];
+        let text = damaged(&program.text, &mut numbers);
+        for checked in check_text(&program.path, &text) {
+            let finding = &checked.finding;
+            assert_ne!(finding.code, "KEY005", "{}: {}\n{text}", program.path, finding.message);
+            *codes.entry(finding.code).or_default() += 1;
+        }
+    }
+    // Texts that are all refused, or none, would show nothing.
+    assert!(codes.contains_key("KEY001") && codes.contains_key("KEY101"), "{codes:?}");
+}
