@@ -162,6 +162,8 @@ struct Interp<'p> {
     catching: Rc<std::cell::RefCell<Vec<Catching>>>,
     /// Functions running, outermost first.
     stack: Vec<(ModuleIndex, FunctionId)>,
+    /// Results of memoised functions, by function and arguments, with the paths on which they were computed.
+    memoised: FxHashMap<Vec<TermId>, (Guard, Value)>,
     /// Closures made and not run, by identity.
     idle: BTreeMap<u32, Idle>,
     /// The closure of each function, as last made.
