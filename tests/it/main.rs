@@ -9,6 +9,7 @@ mod config;
 mod engine;
 mod eval;
 mod front;
+mod hostile;
 mod ir;
 mod jax_truth;
 mod jep;

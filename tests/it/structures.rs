@@ -17,19 +17,17 @@ use crate::jax_truth;
 
 /// Programs that do not do what is expected of them, with the reason.
 const EXCEPTIONS: [(&str, &str); 3] = [
-    (
-        "except-retries/helper",
-        "a draw within a call that stands in a `try` is believed with low confidence in the handler: the call may be what raised",
-    ),
-    (
-        "except-retries/method",
-        "a draw within a call that stands in a `try` is believed with low confidence in the handler: the call may be what raised",
-    ),
+    ("except-retries/helper", RETRY),
+    ("except-retries/method", RETRY),
     (
         "ok-default-binding-per-iteration/inline",
         "at module level, a `def` within a loop is taken to bind its default once (KEY106), though each iteration binds another key",
     ),
 ];
+
+/// Why a draw in the handler is not told of where the first one hides in a call.
+const RETRY: &str = "the call that draws may itself be what fails, before it draws, so that the draw in the handler is reported with low \
+                     confidence";
 
 /// The placements, in the order of the table.
 const PLACEMENTS: [&str; 5] = ["inline", "helper", "method", "nested", "comprehension"];

@@ -88,6 +88,7 @@ impl<'p> Interp<'p> {
     fn new(program: &'p Program<'p>, home: ModuleIndex) -> Self {
         Self {
             program,
+            uses: Rc::default(),
             terms: Terms::default(),
             guards: Guards::default(),
             feasible: FxHashMap::default(),

@@ -40,7 +40,9 @@ mod text;
 mod transform;
 mod tree;
 mod unused;
+mod uses;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -127,6 +129,8 @@ struct Lane {
 #[derive(Clone)]
 struct Interp<'p> {
     program: &'p Program<'p>,
+    /// Definitions and uses of the functions that were asked about, by module.
+    uses: Rc<RefCell<FxHashMap<(ModuleIndex, FunctionId), Rc<uses::Uses>>>>,
     terms: Terms,
     guards: Guards,
     /// What was found of the feasibility of guards.

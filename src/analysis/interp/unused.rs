@@ -10,13 +10,14 @@ use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{CaptureKind, CapturedUse, Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
 use crate::analysis::log::{Activation, Event};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Element, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Temp, Variable};
+use crate::ir::{Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
 use crate::models::Effect;
 use crate::text::FileId;
 
 use super::Interp;
 use super::derive::SEEDED;
 use super::notes::LoggedStore;
+use super::uses::Uses;
 
 /// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
 pub(super) struct StaleCandidate {
@@ -64,7 +65,7 @@ impl Interp<'_> {
                 name,
                 function: function.clone(),
             };
-            match self.fate_of(activation.module, code, derivation.place) {
+            match self.fate_of(activation, derivation.place) {
                 Some(Fate::Ignored) => facts.discarded.push(discarded(true, None)),
                 Some(Fate::Unread(name)) => facts.discarded.push(discarded(true, Some(name.to_string()))),
                 Some(Fate::Children(_, unread)) => {
@@ -80,22 +81,28 @@ impl Interp<'_> {
 
     /// Which children of the split at this place are read; `None` where that cannot be told.
     pub(super) fn children_used(&self, place: Place, activation: &Rc<Activation>) -> Option<BTreeSet<u32>> {
-        let code = self.module(activation.module).function(activation.function);
-        match self.fate_of(activation.module, code, place)? {
+        match self.fate_of(activation, place)? {
             Fate::Children(used, _) => Some(used),
             _ => None,
         }
     }
 
-    fn fate_of(&self, module: usize, code: &Function, place: Place) -> Option<Fate> {
-        let temp = code.ops.iter().position(|op| op.span == place.span && matches!(op.kind, OpKind::Call(..)))?;
-        let temp = u32::try_from(temp).ok()?;
-        let readers = readers_of(code, temp);
-        match readers.as_slice() {
+    /// The definitions and uses of a function, counted once.
+    fn uses_of(&self, module: usize, id: FunctionId) -> Rc<Uses> {
+        let mut known = self.uses.borrow_mut();
+        let count = || Rc::new(Uses::of(self.module(module), self.module(module).function(id)));
+        known.entry((module, id)).or_insert_with(count).clone()
+    }
+
+    fn fate_of(&self, activation: &Activation, place: Place) -> Option<Fate> {
+        let (module, id) = (activation.module, activation.function);
+        let code = self.module(module).function(id);
+        let uses = self.uses_of(module, id);
+        match uses.readers(uses.call_at(place.span)?) {
             [] => Some(Fate::Ignored),
             [only] => match &code.ops[*only as usize].kind {
                 OpKind::Store(Variable::Local(slot), _) => {
-                    if self.is_read(module, code, *slot) {
+                    if self.is_read(module, id, *slot) {
                         Some(Fate::Used)
                     } else {
                         Some(Fate::Unread(code.slots.get(*slot as usize)?.clone()))
@@ -105,10 +112,9 @@ impl Interp<'_> {
                 OpKind::Unpack { star: None, .. } => {
                     let mut used = BTreeSet::new();
                     let mut unread = Vec::new();
-                    for part in readers_of(code, *only) {
-                        let OpKind::Project(_, index) = code.ops[part as usize].kind else { continue };
-                        let stores = readers_of(code, part);
-                        let slot = match stores.as_slice() {
+                    for part in uses.readers(*only) {
+                        let OpKind::Project(_, index) = code.ops[*part as usize].kind else { continue };
+                        let slot = match uses.readers(*part) {
                             [store] => match &code.ops[*store as usize].kind {
                                 OpKind::Store(Variable::Local(slot), _) => Some(*slot),
                                 _ => None,
@@ -116,7 +122,7 @@ impl Interp<'_> {
                             _ => None,
                         };
                         match slot {
-                            Some(slot) if !self.is_read(module, code, slot) => {
+                            Some(slot) if !self.is_read(module, id, slot) => {
                                 unread.push((index, code.slots.get(slot as usize)?.clone()));
                             }
                             _ => {
@@ -139,30 +145,23 @@ impl Interp<'_> {
     }
 
     /// Whether any function reads (or deletes) a slot of this one. Variables of a module or class can be read from outside.
-    fn is_read(&self, module: usize, code: &Function, slot: u32) -> bool {
+    fn is_read(&self, module: usize, id: FunctionId, slot: u32) -> bool {
+        let code = self.module(module).function(id);
         if matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
             return true;
         }
-        let own = code.ops.iter().any(|op| {
-            matches!(&op.kind, OpKind::Load(Variable::Local(read)) | OpKind::Delete(Variable::Local(read)) if *read == slot)
-        });
-        own || self
-            .module(module)
-            .functions
-            .iter()
-            .filter(|inner| inner.full != code.full && code.full.covers(inner.full))
-            .flat_map(|inner| &inner.ops)
-            .any(|op| matches!(&op.kind, OpKind::Load(Variable::Outer(_, read)) if *read == slot))
+        self.uses_of(module, id).reads_slot(slot)
     }
 
     /// Whether a function reads what it was given for a parameter, before it writes something else there.
-    fn is_heeded(&self, module: usize, code: &Function, slot: u32) -> bool {
+    fn is_heeded(&self, module: usize, id: FunctionId, slot: u32) -> bool {
+        let code = self.module(module).function(id);
         let first = code.ops.iter().find_map(|op| match &op.kind {
             OpKind::Load(Variable::Local(read)) if *read == slot => Some(true),
             OpKind::Store(Variable::Local(written), _) if *written == slot => Some(false),
             _ => None,
         });
-        first.unwrap_or_else(|| self.is_read(module, code, slot))
+        first.unwrap_or_else(|| self.is_read(module, id, slot))
     }
 
     /// A function that takes a key or seed that it never reads, and draws from a constant one.
@@ -189,12 +188,12 @@ impl Interp<'_> {
             let ignored = (0u32..).zip(&code.parameters).find(|(slot, parameter)| {
                 names_a_key(&parameter.name)
                     && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords)
-                    && !self.is_heeded(activation.module, code, *slot)
+                    && !self.is_heeded(activation.module, activation.function, *slot)
             });
             let Some((_, parameter)) = ignored else { continue };
-            let heeds_another = (0u32..)
-                .zip(&code.parameters)
-                .any(|(slot, parameter)| names_a_key(&parameter.name) && self.is_heeded(activation.module, code, slot));
+            let heeds_another = (0u32..).zip(&code.parameters).any(|(slot, parameter)| {
+                names_a_key(&parameter.name) && self.is_heeded(activation.module, activation.function, slot)
+            });
             if heeds_another {
                 continue;
             }
@@ -370,52 +369,4 @@ fn names_a_key(name: &str) -> bool {
     ) || name.ends_with("_rng")
         || name.ends_with("_seed")
         || name.ends_with("_rng_key")
-}
-
-/// Operations that read a temp.
-fn readers_of(code: &Function, temp: Temp) -> Vec<Temp> {
-    (0u32..).zip(&code.ops).filter(|(_, op)| reads(&op.kind, temp)).map(|(index, _)| index).collect()
-}
-
-fn reads(kind: &OpKind, temp: Temp) -> bool {
-    let is = |other: &Temp| *other == temp;
-    let element = |element: &Element| match element {
-        Element::Value(value) | Element::Spread(value) | Element::SpreadMapping(value) => is(value),
-        Element::Pair(key, value) => is(key) || is(value),
-    };
-    let argument = |argument: &Argument| match argument {
-        Argument::Positional(value)
-        | Argument::Spread(value)
-        | Argument::Keyword(_, value)
-        | Argument::SpreadMapping(value) => is(value),
-    };
-    match kind {
-        OpKind::Store(_, value)
-        | OpKind::Attribute(value, _)
-        | OpKind::DeleteAttribute(value, _)
-        | OpKind::Project(value, _)
-        | OpKind::Iterate(value)
-        | OpKind::Next(value)
-        | OpKind::Enter(value)
-        | OpKind::Leave(value)
-        | OpKind::Await(value)
-        | OpKind::Annotate(value, _)
-        | OpKind::Unpack { value, .. }
-        | OpKind::If { test: value, .. }
-        | OpKind::Return(Some(value))
-        | OpKind::Raise(Some(value))
-        | OpKind::Yield { value: Some(value), .. }
-        | OpKind::Loop { test: Some(value), .. } => is(value),
-        OpKind::StoreAttribute(object, _, value) | OpKind::Item(object, value) | OpKind::DeleteItem(object, value) => {
-            is(object) || is(value)
-        }
-        OpKind::StoreItem(object, index, value) => is(object) || is(index) || is(value),
-        OpKind::Build(_, elements) => elements.iter().any(element),
-        OpKind::Append(container, value) => is(container) || element(value),
-        OpKind::Operate(_, operands, _) => operands.iter().flatten().any(is),
-        OpKind::Call(callee, arguments) => is(callee) || arguments.iter().any(argument),
-        OpKind::Function(_, defaults) => defaults.iter().any(|(_, value)| is(value)),
-        OpKind::Class(_, arguments) => arguments.iter().any(argument),
-        _ => false,
-    }
 }
