@@ -130,7 +130,7 @@ struct Lane {
 struct Interp<'p> {
     program: &'p Program<'p>,
     /// Definitions and uses of the functions that were asked about, by module.
-    uses: Rc<RefCell<FxHashMap<(ModuleIndex, FunctionId), Rc<uses::Uses>>>>,
+    uses: Rc<RefCell<uses::UsesOfFunctions>>,
     terms: Terms,
     guards: Guards,
     /// What was found of the feasibility of guards.
