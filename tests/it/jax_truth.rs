@@ -1,7 +1,7 @@
 //! Programs whose truth JAX itself decided: which of them draw equal numbers, and on which lines.
 //!
 //! `fixtures/jax/reuse_programs.json` holds for each program whether it misuses a key and, as pairs of rows, the
-//! consumptions that meet; JAX ran every one of them. A misuse counts as reported if a finding of KEY1xx or KEY2xx that is
+//! consumptions that meet; JAX ran every one of them. A misuse counts as reported if a finding of `KEY1xx` or `KEY2xx` that is
 //! shown by default stands on the second row of a pair.
 //!
 //! **Invariant:** the set of misses is exact. A new miss fails, and so does one that is mended and still listed.

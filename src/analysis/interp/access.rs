@@ -118,7 +118,18 @@ impl<'p> Interp<'p> {
         if let Some(class) = class
             && let Some(value) = self.class_attribute(class, name)
         {
-            return self.bound_attribute(frame, &Value::of(Val::Object(id)), class, &value, place);
+            let bound = self.bound_attribute(frame, &Value::of(Val::Object(id)), class, &value, place);
+            let cached = matches!(
+                value.single(),
+                Some(Val::Partial(partial))
+                    if partial.keywords.first().is_some_and(|(mark, _)| &**mark == "<cached property>")
+            );
+            if cached {
+                let old = Value::unbound();
+                let kept = self.written(&bound, &old);
+                self.objects[id.0 as usize].attributes.insert(name.clone(), kept);
+            }
+            return bound;
         }
         let attribute = self.terms.intern(Term::Attribute(symbol, name.clone(), epoch));
         self.log.origins.entry(attribute).or_insert(place);
@@ -143,7 +154,7 @@ impl<'p> Interp<'p> {
             }
             Some(Val::Partial(partial)) => match partial.keywords.first() {
                 // Descriptors are kept as a function with a mark.
-                Some((mark, _)) if &**mark == "<property>" => {
+                Some((mark, _)) if matches!(&**mark, "<property>" | "<cached property>") => {
                     let args = super::bind::Args::positional(vec![receiver.clone()]);
                     self.call_value(frame, &partial.function.clone(), args, Some(place))
                 }

@@ -198,10 +198,9 @@ impl Interp<'_> {
             if stride == 1 {
                 span
             } else {
+                let rounded = self.terms.offset(span, stride - 1);
                 let stride = self.terms.int(stride);
-                let rounded = self.terms.operate(Operator::Sub, &[span, stride]);
-                let neg = self.terms.operate(Operator::FloorDiv, &[rounded, stride]);
-                self.terms.offset(neg, 1)
+                self.terms.operate(Operator::FloorDiv, &[rounded, stride])
             }
         });
         let mut row = self.terms.int(i128::from(step));

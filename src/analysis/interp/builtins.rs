@@ -135,11 +135,16 @@ impl<'p> Interp<'p> {
                 let value = first.unwrap_or_default();
                 self.copied(&value)
             }
-            BuiltinOp::Cached | BuiltinOp::SingleDispatch | BuiltinOp::ContextManager => {
+            BuiltinOp::Cached => match first {
+                Some(function) => self.marked("<cached>", function),
+                None => Value::of(Val::Library(path.clone())),
+            },
+            BuiltinOp::SingleDispatch | BuiltinOp::ContextManager => {
                 first.unwrap_or_else(|| Value::of(Val::Library(path.clone())))
             }
             BuiltinOp::Wraps => Value::of(Val::Library("builtins.<identity>".into())),
-            BuiltinOp::Property | BuiltinOp::CachedProperty => self.descriptor("<property>", first, place),
+            BuiltinOp::Property => self.descriptor("<property>", first, place),
+            BuiltinOp::CachedProperty => self.descriptor("<cached property>", first, place),
             BuiltinOp::Staticmethod => self.descriptor("<static>", first, place),
             BuiltinOp::Classmethod => self.descriptor("<class>", first, place),
             BuiltinOp::Super => self.super_of(frame, &args, place),

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a meeting is logged only if the two keys must be equal and some path reaches both events.
 
-use crate::analysis::domain::extent::must_overlap;
+use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::facts::Role;
@@ -57,6 +57,9 @@ impl Interp<'_> {
         if !must_overlap(&self.terms, a.target.extent, b.target.extent) {
             return None;
         }
+        if a.target.folded != b.target.folded && !self.folds_into(a.target.extent, b.target.extent) {
+            return None;
+        }
         if a.target.folded != b.target.folded {
             // `fold_in(k, i)` is `split(k, n)[i]` by JAX's default implementation only.
             confidence = confidence.min(Confidence::Medium);
@@ -82,6 +85,21 @@ impl Interp<'_> {
             confidence = confidence.min(Confidence::Medium);
         }
         Some(confidence)
+    }
+
+    /// Whether the data of a `fold_in` is certainly the index of a child that a `split` made.
+    fn folds_into(&self, a: Extent, b: Extent) -> bool {
+        let (Extent::Index(index), Extent::Range { length, .. }) = (match (a, b) {
+            (Extent::Range { .. }, _) => (b, a),
+            _ => (a, b),
+        }) else {
+            return true;
+        };
+        match (self.terms.as_int(index), length.and_then(|length| self.terms.as_int(length))) {
+            (Some(index), Some(length)) => index < length,
+            (Some(index), None) => index == 0,
+            (None, _) => false,
+        }
     }
 
     fn role_confidence(&self, a: &Event, b: &Event) -> Option<Confidence> {

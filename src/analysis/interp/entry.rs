@@ -117,6 +117,7 @@ impl<'p> Interp<'p> {
             catching: Rc::new(RefCell::new(Vec::new())),
             stack: Vec::new(),
             idle: BTreeMap::new(),
+            memoised: FxHashMap::default(),
             made: Rc::new(FxHashMap::default()),
             replays: FxHashSet::default(),
             escaped: BTreeMap::new(),

@@ -50,7 +50,7 @@ impl<'p> Interp<'p> {
                 Value::unbound()
             }
             OpKind::Attribute(object, name) => {
-                self.exception_edge(frame);
+                self.exception_edge(frame, true);
                 let object = frame.temps[*object as usize].clone();
                 self.attribute(frame, &object, name, op)
             }
@@ -66,14 +66,16 @@ impl<'p> Interp<'p> {
                 Value::unbound()
             }
             OpKind::Item(object, index) => {
-                self.exception_edge(frame);
+                self.exception_edge(frame, false);
                 let (value, place) = (frame.temps[*object as usize].clone(), *index);
                 let index = frame.temps[place as usize].clone();
                 self.item(frame, &value, &index, op, *object)
             }
             OpKind::StoreItem(object, index, value) => {
+                let target = *object;
                 let [object, index, value] = [object, index, value].map(|t| frame.temps[*t as usize].clone());
                 self.store_item(frame, &object, &index, &value, op);
+                self.store_array_item(frame, target, &object, op);
                 Value::unbound()
             }
             OpKind::DeleteItem(object, index) => {
@@ -83,11 +85,12 @@ impl<'p> Interp<'p> {
             }
             OpKind::Build(collection, elements) => self.build(frame, *collection, elements, op),
             OpKind::Operate(operator, operands, augmented) => {
-                self.exception_edge(frame);
+                self.exception_edge(frame, false);
                 self.operate(frame, *operator, *operands, *augmented, op)
             }
             OpKind::Call(callee, arguments) => {
-                self.exception_edge(frame);
+                let total = self.never_raises(&frame.temps[*callee as usize]);
+                self.exception_edge(frame, total);
                 self.call_op(frame, *callee, arguments, op)
             }
             OpKind::Function(function, defaults) => self.make_function(frame, *function, defaults),
@@ -95,7 +98,6 @@ impl<'p> Interp<'p> {
             OpKind::Import { path, whole } => self.import(frame, path, *whole, op),
             OpKind::ImportFrom { level, module, name } => self.import_from(frame, *level, module, name, op),
             OpKind::Unpack { value, count, star } => {
-                self.exception_edge(frame);
                 let source = frame.temps[*value as usize].clone();
                 self.unpack(frame, &source, *count, *star, op, *value)
             }
@@ -283,12 +285,28 @@ impl<'p> Interp<'p> {
         self.pc = self.guards.or(after_then, self.pc);
     }
 
-    /// An operation that may raise leaves an enclosing `try` with the state before it.
-    fn exception_edge(&mut self, frame: &Frame<'p>) {
+    /// Whether a call is of a function that raises for wrong programs only: a modelled one, or a method that copies or adds.
+    fn never_raises(&self, callee: &Value) -> bool {
+        match callee.single() {
+            Some(Val::Library(path)) => self.program.models.callable(path).is_some_and(|callable| callable.exact),
+            Some(Val::UnknownMethod(method)) => matches!(&*method.1, "replace" | "_replace" | "append" | "at"),
+            Some(Val::Term(term)) => {
+                matches!(self.terms.get(*term), Term::Attribute(_, name, _) if matches!(&**name, "replace" | "_replace"))
+            }
+            _ => false,
+        }
+    }
+
+    /// An operation that may raise leaves an enclosing `try` with the state before it. One that hardly ever does makes an edge
+    /// only where the `try` has none yet, so that its handlers are reached.
+    fn exception_edge(&mut self, frame: &Frame<'p>, hardly: bool) {
         let catching = self.catching.clone();
         let mut catching = catching.borrow_mut();
         let Some(innermost) = catching.last_mut() else { return };
-        if innermost.depth != frame.activation.depth || innermost.seen == self.mutations {
+        if innermost.depth != frame.activation.depth
+            || innermost.seen == self.mutations
+            || hardly && innermost.seen != u64::MAX
+        {
             return;
         }
         if self.guards.support(innermost.raised).len() > EXCEPTION_EDGES {

@@ -336,11 +336,11 @@ impl<'p> Interp<'p> {
                 // Elements that are there on some paths only: an index is sure where all before it are there.
                 let term = self.term_of(index);
                 if let Some(number) = self.terms.as_int(term).and_then(|number| usize::try_from(number).ok())
-                    && let Some(item) = items.get(number)
-                    && items[..=number].windows(2).all(|pair| pair[0].guard == pair[1].guard || pair[0].guard.is_true())
+                    && number < items.len()
                     && !unknown
+                    && items[..=number].iter().all(|item| self.guards.without(self.pc, item.guard).is_false())
                 {
-                    return item.value.clone();
+                    return items[number].value.clone();
                 }
                 let symbol = self.term_of_val(&Val::Object(object));
                 Value::term(self.terms.intern(Term::Item(symbol, term, 0)))
@@ -449,6 +449,20 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// `keys[i] = key` on a list that is known by the array it was made from: which keys it holds is not known any more.
+    pub(super) fn store_array_item(&mut self, frame: &Frame<'p>, target: Temp, object: &Value, op: &'p Op) {
+        let [only] = object.alternatives() else { return };
+        let (Val::Array(array), crate::ir::OpKind::Load(variable)) = (&only.val, &Self::op(frame, target).kind) else {
+            return;
+        };
+        let family = self.terms.fresh(Symbol::Opaque, "<changed keys>", None);
+        self.log.declared.insert(family);
+        let start = self.terms.int(0);
+        let elements = Elements::View { family, start, step: 1, to_end: true, order: Order::Known };
+        let changed = Value::of(Val::Array(Rc::new(Array { elements, ..(**array).clone() })));
+        self.store(frame, variable, &changed, op);
+    }
+
     fn store_object_item(
         &mut self,
         id: crate::analysis::domain::value::ObjectId,
@@ -457,6 +471,8 @@ impl<'p> Interp<'p> {
         value: &Value,
     ) {
         let guard = if self.guards.without(self.alive, self.pc).is_false() { Guard::TRUE } else { self.pc };
+        // What is read by a key that is not sure to be this one may be this element from now on.
+        self.objects[id.0 as usize].epoch += 1;
         let number = self.terms.as_int(term);
         let mut kind = self.objects[id.0 as usize].kind.clone();
         match &mut kind {

@@ -130,7 +130,7 @@ struct Lane {
 struct Interp<'p> {
     program: &'p Program<'p>,
     /// Definitions and uses of the functions that were asked about, by module.
-    uses: Rc<RefCell<FxHashMap<(ModuleIndex, FunctionId), Rc<uses::Uses>>>>,
+    uses: Rc<RefCell<uses::UsesOfFunctions>>,
     terms: Terms,
     guards: Guards,
     /// What was found of the feasibility of guards.
@@ -166,6 +166,8 @@ struct Interp<'p> {
     catching: Rc<std::cell::RefCell<Vec<Catching>>>,
     /// Functions running, outermost first.
     stack: Vec<(ModuleIndex, FunctionId)>,
+    /// Results of memoised functions, by function and arguments, with the paths on which they were computed.
+    memoised: FxHashMap<Vec<TermId>, (Guard, Value)>,
     /// Closures made and not run, by identity.
     idle: BTreeMap<u32, Idle>,
     /// The closure of each function, as last made.

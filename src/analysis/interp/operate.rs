@@ -71,7 +71,11 @@ impl<'p> Interp<'p> {
                         let value = if operator == Operator::In { found } else { !found };
                         Value::term(self.terms.intern(Term::Bool(value)))
                     }
-                    None => Value::term(self.terms.operate(operator, &[a, b])),
+                    None => match self.among(frame, &left, &right) {
+                        Some(found) if operator == Operator::In => Value::term(found),
+                        Some(found) => Value::term(self.terms.operate(Operator::Not, &[found])),
+                        None => Value::term(self.terms.operate(operator, &[a, b])),
+                    },
                 }
             }
             _ => {
@@ -163,6 +167,7 @@ impl<'p> Interp<'p> {
                     Term::Apply(name, _) if name.starts_with('<') || name.starts_with("jax.") => {
                         self.terms.intern(Term::Bool(false))
                     }
+                    Term::Symbol(_) if self.is_drawn(*term) => self.terms.intern(Term::Bool(false)),
                     _ => self.terms.operate(operator, &[*term, none]),
                 }
             }
@@ -175,6 +180,39 @@ impl<'p> Interp<'p> {
             }
             _ => self.terms.intern(Term::Bool(false)),
         }
+    }
+
+    /// Whether a symbol stands for the result of a sampler: numbers, never `None`.
+    fn is_drawn(&self, term: crate::analysis::domain::term::TermId) -> bool {
+        let Some(path) = self.terms.symbol(term).and_then(|info| info.text.strip_suffix("(…)")) else { return false };
+        self.program
+            .models
+            .callable(path)
+            .is_some_and(|callable| callable.exact && matches!(callable.effect, crate::models::Effect::Sample { .. }))
+    }
+
+    /// The paths on which `x` is one of a few literals.
+    fn among(
+        &mut self,
+        frame: &mut Frame<'p>,
+        left: &Value,
+        right: &Value,
+    ) -> Option<crate::analysis::domain::term::TermId> {
+        let items = self.items_of(frame, right).filter(|items| items.len() <= 8)?;
+        let needle = self.term_of(left);
+        let mut holds = Guard::FALSE;
+        for item in items {
+            let term = self.term_of(&item.value);
+            if !self.terms.is_constant(term) {
+                return None;
+            }
+            let equal = self.terms.operate(Operator::Eq, &[needle, term]);
+            let equal = self.truth_of_term(equal);
+            holds = self.guards.or(holds, equal);
+        }
+        let others = self.guards.not(holds);
+        let (yes, no) = (self.terms.intern(Term::Bool(true)), self.terms.intern(Term::Bool(false)));
+        Some(self.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)]))))
     }
 
     /// `x in (…)` with literals on both sides.

@@ -418,24 +418,33 @@ impl<'p> Interp<'p> {
     /// Length that the arrays in these trees share, where it is known.
     pub(super) fn common_length(&mut self, trees: &[Value]) -> Option<u32> {
         for tree in trees {
-            let length = match tree.single()? {
-                Val::Array(array) => {
-                    let first = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
-                    first.and_then(|length| self.terms.as_int(length))
-                }
-                Val::Tuple(parts) => self.common_length(&parts.clone()).map(i128::from),
-                Val::Term(term) => match self.terms.get(*term) {
-                    Term::Apply(name, parts) if &**name == "jax.numpy.arange" && parts.len() == 1 => {
-                        self.terms.as_int(parts[0])
-                    }
-                    _ => None,
-                },
-                _ => None,
-            };
-            if let Some(length) = length {
+            let shortest = tree
+                .alternatives()
+                .iter()
+                .map(|alternative| self.length_of_val(&alternative.val.clone()))
+                .try_fold(i128::MAX, |least, length| Some(least.min(length?)));
+            if let Some(length) = shortest.filter(|_| !tree.is_unbound()) {
                 return u32::try_from(length).ok();
             }
         }
         None
+    }
+
+    /// Length of the arrays in one tree, where it is known.
+    fn length_of_val(&mut self, val: &Val) -> Option<i128> {
+        match val {
+            Val::Array(array) => {
+                let first = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
+                first.and_then(|length| self.terms.as_int(length))
+            }
+            Val::Tuple(parts) => self.common_length(&parts.clone()).map(i128::from),
+            Val::Term(term) => match self.terms.get(*term) {
+                Term::Apply(name, parts) if &**name == "jax.numpy.arange" && parts.len() == 1 => {
+                    self.terms.as_int(parts[0])
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }

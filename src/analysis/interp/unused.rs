@@ -233,6 +233,9 @@ impl Interp<'_> {
             if outermost.function != id || outermost.module != self.home || place.file != file {
                 continue;
             }
+            if self.happens_once(event.guard) || self.is_memoised(code) {
+                continue;
+            }
             let used = Use { place, ..leaf_use(&event) };
             if let Some((class, name)) = self.attribute_of_self(event.target.term) {
                 if self.log.stores.iter().any(|store| store.name == name) {
@@ -250,6 +253,30 @@ impl Interp<'_> {
             }
         }
         candidates
+    }
+
+    /// Whether a consumption waits for an attribute or global that is not there yet: `if self.w is None: self.w = …`.
+    fn happens_once(&self, guard: crate::analysis::domain::guard::Guard) -> bool {
+        self.guards.support(guard).iter().any(|literal| match self.terms.get(*literal) {
+            Term::Operate(crate::ir::Operator::Is, parts) => {
+                matches!(self.terms.get(parts[0]), Term::Attribute(..))
+                    && matches!(self.terms.get(parts[1]), Term::None)
+            }
+            Term::Apply(name, _) => &**name == "builtins.hasattr",
+            _ => false,
+        })
+    }
+
+    /// Whether the results of a method are kept: it runs once for each instance and arguments.
+    fn is_memoised(&self, code: &Function) -> bool {
+        let Some(class) = code.class else { return false };
+        self.classes.iter().filter(|info| info.module == self.home && info.class == class).any(|info| {
+            matches!(
+                info.attributes.get(&code.name).and_then(|value| value.single()),
+                Some(Val::Partial(partial))
+                    if partial.keywords.first().is_some_and(|(mark, _)| mark.starts_with("<cached"))
+            )
+        })
     }
 
     fn stale_fact(used: Use, name: String, code: &Function) -> StaleState {

@@ -2,9 +2,12 @@
 //!
 //! **Invariant:** one pass over the operations answers all questions, so that asking for each of many operations stays linear.
 
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ir::{Argument, Element, Function, Module, OpKind, Temp, Variable};
+use crate::analysis::domain::value::ModuleIndex;
+use crate::ir::{Argument, Element, Function, FunctionId, Module, OpKind, Temp, Variable};
 use crate::text::Span;
 
 /// The definitions and uses of one function.
@@ -17,6 +20,9 @@ pub(super) struct Uses {
     /// Slots that it or a function within it reads or deletes.
     read: FxHashSet<u32>,
 }
+
+/// The uses of the functions asked for so far.
+pub(super) type UsesOfFunctions = FxHashMap<(ModuleIndex, FunctionId), Rc<Uses>>;
 
 impl Uses {
     pub fn of(module: &Module, code: &Function) -> Self {
@@ -110,7 +116,9 @@ fn operands(kind: &OpKind, tell: &mut dyn FnMut(Temp)) {
         OpKind::Operate(_, operands, _) => operands.iter().flatten().for_each(|temp| tell(*temp)),
         OpKind::Call(callee, arguments) => {
             tell(*callee);
-            arguments.iter().for_each(|one| argument(one, tell));
+            for one in arguments {
+                argument(one, tell);
+            }
         }
         OpKind::Function(_, defaults) => defaults.iter().for_each(|(_, value)| tell(*value)),
         OpKind::Class(_, arguments) => arguments.iter().for_each(|one| argument(one, tell)),
