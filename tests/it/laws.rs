@@ -160,8 +160,7 @@ fn plain_variables(text: &str) -> BTreeSet<&str> {
             Kind::Other => match word {
                 "(" | "[" | "{" => depth += 1,
                 ")" | "]" | "}" => depth -= 1,
-                ":" if depth == 0 => in_header = false,
-                "\n" if depth == 0 => in_header = false,
+                ":" | "\n" if depth == 0 => in_header = false,
                 _ => {}
             },
         }
@@ -321,7 +320,8 @@ fn damaged(text: &str, numbers: &mut Numbers) -> String {
             _ => {
                 // The same name, in another place of the program.
                 let other = numbers.below(parts.len());
-                parts[at] = parts[other].clone();
+                let part = parts[other].clone();
+                parts[at] = part;
             }
         }
     }

@@ -7,6 +7,8 @@
 //! **Invariant:** terms are interned in a normal form (integers folded, `symbol + constant` flattened, comparison operators
 //! reduced to `==`, `<` and `is` with `not`), so that what is computed by the same pure operators from the same symbols is one term.
 
+use std::cmp::Ordering;
+
 use rustc_hash::FxHashMap;
 
 use crate::finding::Place;
@@ -182,13 +184,11 @@ impl Terms {
             },
             _ => Some(Term::Offset(id, offset)),
         };
-        match sum {
-            Some(sum) => self.intern(sum),
-            None => {
-                let offset = self.int(offset);
-                self.intern(Term::Operate(Operator::Add, Box::new([id, offset])))
-            }
+        if let Some(sum) = sum {
+            return self.intern(sum);
         }
+        let offset = self.int(offset);
+        self.intern(Term::Operate(Operator::Add, Box::new([id, offset])))
     }
 
     /// The difference `a - b`, where it is a known integer and as small as those of [`Terms::as_int`].
@@ -459,7 +459,9 @@ impl Terms {
     /// Whether two literals differ in value: `1`, `1.0` and `True` are equal.
     fn are_unequal(&self, a: TermId, b: TermId) -> bool {
         match (self.get(a), self.get(b)) {
-            (Term::Float(a), Term::Float(b)) => f64::from_bits(*a) != f64::from_bits(*b),
+            (Term::Float(a), Term::Float(b)) => {
+                f64::from_bits(*a).partial_cmp(&f64::from_bits(*b)) != Some(Ordering::Equal)
+            }
             // Which integer a float is equal to is not asked.
             (Term::Float(_), Term::Bool(_) | Term::Int(_)) | (Term::Bool(_) | Term::Int(_), Term::Float(_)) => false,
             _ => match (self.as_exact_int(a), self.as_exact_int(b)) {
@@ -533,7 +535,6 @@ pub(super) enum Claim {
 }
 
 /// Whether a number counts or indexes something.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that `filter` asks for")]
 fn is_small(value: &i128) -> bool {
     value.unsigned_abs() < 1 << 62
 }

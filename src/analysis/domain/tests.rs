@@ -483,8 +483,8 @@ proptest! {
         let mut terms = Terms::default();
         let symbols = symbols(&mut terms);
         let mut literals = BTreeMap::new();
-        for symbol in 0..2 {
-            literals.insert(symbols[symbol], Expression::Symbol(symbol));
+        for (index, symbol) in symbols.into_iter().enumerate() {
+            literals.insert(symbol, Expression::Symbol(index));
         }
         for (operator, symbol, constant, swapped) in tests {
             let (a, b) = (Expression::Symbol(symbol), Expression::Constant(constant));
