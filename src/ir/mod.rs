@@ -80,7 +80,7 @@ pub type Name = Arc<str>;
 pub type Temp = u32;
 
 /// Operations in evaluation order, as indices into the function's arena.
-pub type Block = Vec<Temp>;
+pub type Block = Box<[Temp]>;
 
 /// Index of a function in its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
