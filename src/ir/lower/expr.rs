@@ -115,7 +115,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn display(&mut self, collection: Collection, elements: &'a [Expr], span: Span) -> Temp {
-        let last = elements.iter().rposition(|element| !is_plain(element));
+        let last = elements.iter().rposition(|element| !is_constant(element));
         let mut lowered = Vec::with_capacity(elements.len());
         for (index, element) in elements.iter().enumerate() {
             lowered.push(match element {
@@ -142,10 +142,10 @@ impl<'a> Lowering<'a> {
         self.emit(span, OpKind::Build(Collection::Dict, elements.into()))
     }
 
-    /// What is spread by a star. If something that shows comes after it, the elements are taken before that.
+    /// What is spread by a star. If something is evaluated after it, the elements are taken before that.
     fn spread(&mut self, iterable: &'a Expr, early: bool) -> Temp {
         let value = self.expr(iterable);
-        if early && !is_plain(iterable) {
+        if early && !is_held(iterable) {
             let elements = Box::new([Element::Spread(value)]);
             return self.emit(span_of(iterable), OpKind::Build(Collection::List, elements));
         }
@@ -156,8 +156,8 @@ impl<'a> Lowering<'a> {
     pub(super) fn arguments(&mut self, arguments: &'a ast::Arguments) -> Vec<Argument> {
         let (positional, keywords) = (&arguments.args, &arguments.keywords);
         let mut lowered = Vec::with_capacity(positional.len() + keywords.len());
-        let last = if keywords.iter().all(|keyword| is_plain(&keyword.value)) {
-            positional.iter().rposition(|argument| !is_plain(argument)).unwrap_or(0)
+        let last = if keywords.iter().all(|keyword| is_constant(&keyword.value)) {
+            positional.iter().rposition(|argument| !is_constant(argument)).unwrap_or(0)
         } else {
             positional.len()
         };
@@ -262,22 +262,17 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Whether evaluating an expression does nothing that another one could notice.
-fn is_plain(expr: &Expr) -> bool {
-    match expr {
-        Expr::Name(_)
-        | Expr::Lambda(_)
-        | Expr::StringLiteral(_)
-        | Expr::NumberLiteral(_)
-        | Expr::BooleanLiteral(_)
-        | Expr::NoneLiteral(_)
-        | Expr::EllipsisLiteral(_)
-        | Expr::BytesLiteral(_) => true,
-        Expr::Attribute(attribute) => is_plain(&attribute.value),
-        Expr::Subscript(subscript) => is_plain(&subscript.value) && is_plain(&subscript.slice),
-        Expr::Starred(starred) => is_plain(&starred.value),
-        Expr::Tuple(tuple) => tuple.elts.iter().all(is_plain),
-        Expr::List(list) => list.elts.iter().all(is_plain),
+/// Whether evaluating an expression neither does anything nor depends on what was done before.
+fn is_constant(expr: &Expr) -> bool {
+    expr.is_literal_expr() || expr.is_lambda_expr()
+}
+
+/// Whether an iterable is read from where it is held: it is taken for something whose elements are there already.
+fn is_held(iterable: &Expr) -> bool {
+    match iterable {
+        Expr::Name(_) | Expr::Tuple(_) | Expr::List(_) => true,
+        Expr::Attribute(attribute) => is_held(&attribute.value),
+        Expr::Subscript(subscript) => is_held(&subscript.value),
         _ => false,
     }
 }
