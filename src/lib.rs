@@ -19,3 +19,4 @@ pub mod rules;
 pub mod source;
 pub mod suppress;
 pub mod text;
+pub mod verify;

@@ -25,6 +25,8 @@ pub struct Facts {
     pub ignored: Vec<IgnoredCaller>,
     /// References to library names, in source order, resolved through imports and re-assignment.
     pub references: Vec<Reference>,
+    /// What is believed of the keys that are derived or consumed, for `keylint why`.
+    pub keys: Vec<KeyFact>,
     /// Places where a budget was hit and a value became unknown.
     pub exhausted: Vec<Exhausted>,
     /// Collisions within a callee that only this caller can see; those that the callee shows itself are dropped by
@@ -44,14 +46,15 @@ impl Facts {
         self.carried.extend(other.carried);
         self.ignored.extend(other.ignored);
         self.references.extend(other.references);
+        self.keys.extend(other.keys);
         self.exhausted.extend(other.exhausted);
         self.indirect.extend(other.indirect);
     }
 
     /// Sorts everything by place and keeps one fact of each kind for one place.
     pub(crate) fn settle(&mut self) {
-        // The most certain collision of a place comes first and stays.
-        self.collisions.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.place));
+        // The most certain collision of a place comes first and stays; of equals, the one that happens first.
+        self.collisions.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence)));
         self.collisions.dedup_by_key(|c| c.second.place);
         self.indirect.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.leaf));
         self.indirect.dedup_by_key(|c| c.second.place);
@@ -69,13 +72,17 @@ impl Facts {
         self.carried.dedup_by_key(|c| c.place);
         self.ignored.sort_by_key(|i| i.place);
         self.ignored.dedup_by_key(|i| i.place);
+        self.keys.sort();
+        self.keys.dedup();
         self.references.sort();
         self.references.dedup_by_key(|r| (r.place, r.path.clone()));
         // `jax.random` within `jax.random.split` is no reference of its own.
         let spans: Vec<Place> = self.references.iter().map(|r| r.place).collect();
         self.references.retain(|r| {
             !spans.iter().any(|other| {
-                other.file == r.place.file && other.span.start == r.place.span.start && other.span.end > r.place.span.end
+                other.file == r.place.file
+                    && other.span.start == r.place.span.start
+                    && other.span.end > r.place.span.end
             })
         });
         self.exhausted.sort_by_key(|e| e.place);
@@ -439,6 +446,15 @@ pub struct Reference {
     pub kind: ReferenceKind,
     /// Qualified name of the function.
     pub function: String,
+}
+
+/// What is believed of a key at a place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyFact {
+    /// The call that derives or consumes it.
+    pub place: Place,
+    /// A sentence: how the key was derived, and what happens to it here.
+    pub text: String,
 }
 
 /// A budget that was hit.

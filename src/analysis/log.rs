@@ -41,8 +41,6 @@ pub struct Iteration {
     pub copy: u32,
     /// The loop's head or the transform's call.
     pub place: Place,
-    /// Depth of the activation that runs the loop.
-    pub depth: u32,
     /// The enclosing iteration.
     pub outer: Option<Rc<Iteration>>,
 }
@@ -100,10 +98,6 @@ pub struct Derivation {
     pub number: Option<TermId>,
     /// Whether equality of its term with others rests on a default (`x64` off).
     pub by_default: bool,
-    /// In which iterations.
-    pub iteration: Option<Rc<Iteration>>,
-    /// On which paths.
-    pub guard: Guard,
 }
 
 /// A collision found, before it is worded for a frame.

@@ -9,6 +9,7 @@ mod interp;
 mod log;
 mod program;
 mod relevance;
+mod vocabulary;
 
 pub use interp::analyse;
 pub use program::{Program, Resolver};

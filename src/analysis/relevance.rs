@@ -1,59 +1,53 @@
 //! Which functions can have anything to do with keys, by the names that they mention.
 //!
 //! Most functions of a program never touch a key. Reading the names that each mentions (what it loads, the attributes it asks for, the
-//! keywords it passes) against the names of the models, and closing over the calls of functions so found, leaves the few
-//! that are worth interpreting.
+//! keywords it passes) against the names of the models, and following calls backwards from the functions so found, leaves the few
+//! that are worth interpreting. A global name leads to its definition or through its import; an attribute leads to the methods
+//! of that name in the module and in those that it imports from. Imports of what the models claim lead nowhere, as they do for
+//! the interpreter.
 //!
-//! **Invariant:** names over-approximate: a function that is left out reaches no modelled source, sink or removed name, by itself or
-//! through a function of the program that it calls by name.
+//! **Invariant:** names over-approximate: a function that is left out reaches no modelled source or sink, by itself or
+//! through a function of the program that it calls by name, and itself names nothing that a rule about names is after.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ir::{Annotation, Argument, FunctionId, Module, Name, OpKind, Variable};
-use crate::models::{Construct, Effect, Models};
+use crate::ir::{Annotation, Argument, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable};
+use crate::models::Models;
+use crate::text::FileId;
 
 use super::domain::value::ModuleIndex;
 use super::program::Resolver;
+use super::vocabulary::{PathId, Speech, Vocabulary};
+
+/// Most imports of imported names that are followed to find where a class is defined.
+const HOPS: u32 = 4;
+
+/// Private parts of a key's dtype, which may come by way of a variable or a caller.
+const DTYPE_PARTS: &[&str] = &["_impl", "_rules"];
 
 /// The functions worth interpreting, by module.
 #[derive(Debug, Default)]
 pub struct Relevance {
-    functions: Vec<Vec<bool>>,
+    /// What each function has to say, by itself or through those that it calls.
+    speech: Vec<Vec<Speech>>,
     /// Roots of the libraries that each module, or a module of the program that it imports, imports; sorted.
     roots: Vec<Vec<Name>>,
 }
 
-/// What one function mentions.
-#[derive(Default)]
-struct Mentions {
-    names: FxHashSet<Name>,
-    keywords: FxHashSet<Name>,
-    imports: Vec<Name>,
-    annotated: bool,
-}
-
-/// Names whose mention matters to the rules about names, under any import of the library.
-const NAMES_OF_RULES: &[&str] = &[
-    "KeyArray",
-    "PRNGKey",
-    "PRNGKeyArray",
-    "_impl",
-    "_rules",
-    "_src",
-    "default_prng_impl",
-    "prng",
-    "rbg_key",
-    "shuffle",
-    "threefry2x32_key",
-    "threefry2x32_p",
-    "threefry_2x32",
-    "unsafe_rbg_key",
-];
-
 impl Relevance {
-    /// Whether a function is worth interpreting.
+    /// Whether a call of a function is worth following.
     pub fn of(&self, module: ModuleIndex, function: FunctionId) -> bool {
-        self.functions.get(module).and_then(|functions| functions.get(function.0 as usize)).copied().unwrap_or(true)
+        self.speech_of(module, function) == Speech::Keys
+    }
+
+    /// Whether a function is worth interpreting on its own.
+    pub fn is_entry(&self, module: ModuleIndex, function: FunctionId) -> bool {
+        self.speech_of(module, function) != Speech::Silent
+    }
+
+    fn speech_of(&self, module: ModuleIndex, function: FunctionId) -> Speech {
+        let known = self.speech.get(module).and_then(|functions| functions.get(function.0 as usize));
+        known.copied().unwrap_or(Speech::Keys)
     }
 
     /// Whether a module, or one of the program that it imports, imports this library.
@@ -63,262 +57,548 @@ impl Relevance {
 
     /// Whether anything in a module is.
     pub fn any(&self, module: ModuleIndex) -> bool {
-        self.functions.get(module).is_none_or(|functions| functions.iter().any(|relevant| *relevant))
+        self.speech.get(module).is_none_or(|functions| functions.iter().any(|speech| *speech != Speech::Silent))
     }
 
     /// Computes the relevant functions of a program.
     pub fn compute(
         modules: &[&Module],
-        by_file: &FxHashMap<crate::text::FileId, ModuleIndex>,
+        by_file: &FxHashMap<FileId, ModuleIndex>,
         resolver: &dyn Resolver,
         models: &Models,
         roots: &[String],
     ) -> Self {
-        let vocabulary = Vocabulary::of(models);
-        let mut mentions: Vec<Vec<Mentions>> = Vec::with_capacity(modules.len());
-        let mut relevant: Vec<Vec<bool>> = Vec::with_capacity(modules.len());
-        // Modules of the program that each module imports from.
-        let mut imported: Vec<Vec<ModuleIndex>> = Vec::with_capacity(modules.len());
-        for module in modules {
-            let own: Vec<Mentions> = module.functions.iter().map(|f| mentions_of(f, models, roots)).collect();
-            let mut paths: Vec<&str> = own.iter().flat_map(|m| &m.imports).map(|path| &**path).collect();
-            paths.sort_unstable();
-            paths.dedup();
-            let known: Vec<&str> = paths.iter().copied().filter(|path| models.mentions(path, roots)).collect();
-            let flags =
-                own.iter().map(|m| m.annotated && !known.is_empty() || vocabulary.speaks(m, &known)).collect();
-            relevant.push(flags);
-            let mut links: Vec<ModuleIndex> = Vec::new();
-            for function in &module.functions {
-                for op in &function.ops {
-                    let targets: [Option<(u32, String)>; 2] = match &op.kind {
-                        OpKind::Import { path, .. } => [Some((0, path.to_string())), None],
-                        OpKind::ImportFrom { level, module, name } => {
-                            let inner =
-                                if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
-                            [Some((*level, module.to_string())), Some((*level, inner))]
-                        }
-                        _ => continue,
-                    };
-                    for (level, path) in targets.into_iter().flatten() {
-                        let file = resolver.module(module.file, level, &path);
-                        links.extend(file.and_then(|file| by_file.get(&file)).copied());
-                    }
-                }
-            }
-            links.sort_unstable();
-            links.dedup();
-            imported.push(links);
-            mentions.push(own);
+        let project = Project { modules, by_file, resolver, models, roots };
+        let mut vocabulary = Vocabulary::new(models, roots);
+        let mut tables: Vec<Table> =
+            (0..modules.len()).map(|index| Table::of(&project, index, &mut vocabulary)).collect();
+        let homes: Vec<Vec<ModuleIndex>> = (0..tables.len()).map(|index| homes_of(&tables, index)).collect();
+        for (table, homes) in tables.iter_mut().zip(homes) {
+            table.imported = homes;
         }
-        close(modules, &mentions, &imported, &mut relevant);
-        let own: Vec<Vec<Name>> = mentions.iter().map(|functions| roots_of(functions)).collect();
-        let roots = (0..modules.len())
-            .map(|index| {
-                let mut all = own[index].clone();
-                all.extend(imported[index].iter().flat_map(|other| own[*other].iter().cloned()));
+        let mut graph = Graph::new(&project, &tables);
+        for (index, table) in tables.iter().enumerate() {
+            Reader { project: &project, index, table, vocabulary: &mut vocabulary, graph: &mut graph }.read_module();
+        }
+        let speech = graph.close(modules);
+        let roots = tables
+            .iter()
+            .map(|table| {
+                let others = table.imported.iter().flat_map(|other| &tables[*other].roots);
+                let mut all: Vec<Name> = table.roots.iter().chain(others).cloned().collect();
                 all.sort_unstable();
                 all.dedup();
                 all
             })
             .collect();
-        Self { functions: relevant, roots }
+        Self { speech, roots }
     }
 }
 
-/// Roots of the absolute imports of a module.
-fn roots_of(functions: &[Mentions]) -> Vec<Name> {
-    let mut roots: Vec<Name> =
-        functions.iter().flat_map(|m| &m.imports).map(|path| path.split('.').next().unwrap_or_default().into()).collect();
-    roots.sort_unstable();
-    roots.dedup();
-    roots
+/// The program, and how its imports resolve.
+struct Project<'a> {
+    modules: &'a [&'a Module],
+    by_file: &'a FxHashMap<FileId, ModuleIndex>,
+    resolver: &'a dyn Resolver,
+    models: &'a Models,
+    roots: &'a [String],
 }
 
-/// Spreads relevance from functions to those that call them by name, to a fixed point.
-fn close(
-    modules: &[&Module],
-    mentions: &[Vec<Mentions>],
-    imported: &[Vec<ModuleIndex>],
-    relevant: &mut [Vec<bool>],
-) {
-    let mut names: Vec<FxHashSet<Name>> = vec![FxHashSet::default(); modules.len()];
-    let publish = |names: &mut Vec<FxHashSet<Name>>, index: usize, function: &crate::ir::Function| {
-        names[index].insert(function.name.clone());
-        // Constructing a class runs its methods; calling an instance runs `__call__`.
-        if let Some(class) = function.class {
-            names[index].insert(modules[index].class(class).name.clone());
-        }
-    };
-    for (index, module) in modules.iter().enumerate() {
-        for (function, flag) in module.functions.iter().zip(&relevant[index]) {
-            if *flag {
-                publish(&mut names, index, function);
+/// What an import in the program leads to.
+#[derive(Clone, Debug)]
+enum Target {
+    Module(ModuleIndex),
+    Member(ModuleIndex, Name),
+    Everything(ModuleIndex),
+}
+
+impl Project<'_> {
+    fn find(&self, from: ModuleIndex, level: u32, path: &str) -> Option<ModuleIndex> {
+        let file = self.resolver.module(self.modules[from].file, level, path)?;
+        self.by_file.get(&file).copied()
+    }
+
+    fn is_modelled(&self, path: &str) -> bool {
+        self.models.callable(path).is_some_and(|callable| callable.exact) || self.models.class(path).is_some()
+    }
+
+    /// What an operation imports from the program; nothing where a model claims the path.
+    fn targets(&self, from: ModuleIndex, op: &OpKind) -> Vec<Target> {
+        match op {
+            OpKind::Import { path, whole } => {
+                let rooted = self.models.rooted(path, self.roots);
+                let bound = if *whole { &*rooted } else { rooted.split('.').next().unwrap_or_default() };
+                let is_claimed = is_array_library(bound) || self.is_modelled(bound);
+                if is_claimed && self.models.mentions(bound, self.roots) {
+                    return Vec::new();
+                }
+                self.find(from, 0, bound).map(Target::Module).into_iter().collect()
             }
+            OpKind::ImportFrom { level, module, name } => {
+                if &**name == "*" {
+                    return self.find(from, *level, module).map(Target::Everything).into_iter().collect();
+                }
+                let absolute = if *level == 0 {
+                    module.to_string()
+                } else {
+                    self.resolver.absolute(self.modules[from].file, *level, module)
+                };
+                let rooted = self.models.rooted(&absolute, self.roots);
+                if self.models.mentions(&rooted, self.roots)
+                    && (is_array_library(&rooted) && *level == 0 || self.is_modelled(&format!("{rooted}.{name}")))
+                {
+                    return Vec::new();
+                }
+                let inner = if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
+                let member = self.find(from, *level, module).map(|found| Target::Member(found, name.clone()));
+                member.into_iter().chain(self.find(from, *level, &inner).map(Target::Module)).collect()
+            }
+            _ => Vec::new(),
         }
     }
-    // Each round makes at least one more function relevant.
-    let total: usize = relevant.iter().map(Vec::len).sum();
-    for _ in 0..=total {
-        let mut changed = false;
-        for (index, module) in modules.iter().enumerate() {
-            for (number, function) in module.functions.iter().enumerate() {
-                if relevant[index][number] {
-                    continue;
+}
+
+fn is_array_library(path: &str) -> bool {
+    path == "jax" || path.starts_with("jax.")
+}
+
+/// What the names of a module stand for.
+#[derive(Default)]
+struct Table {
+    /// Library paths, by import, and by assignment of a name imported so.
+    aliases: FxHashMap<Name, PathId>,
+    /// What each import leads to, by function and operation.
+    targets: FxHashMap<(usize, Temp), Vec<Target>>,
+    /// What the program's imports bind globally.
+    bindings: FxHashMap<Name, Vec<Target>>,
+    /// Modules of which every name is imported.
+    stars: Vec<ModuleIndex>,
+    /// Functions and classes of the module, by name.
+    definitions: FxHashMap<Name, Vec<usize>>,
+    /// Methods of its classes, by name.
+    methods: FxHashMap<Name, Vec<usize>>,
+    /// Modules of the program that it imports from.
+    imported: Vec<ModuleIndex>,
+    /// Roots of its absolute imports.
+    roots: Vec<Name>,
+    /// Roots of all that `aliases` leads to.
+    libraries: FxHashSet<String>,
+}
+
+impl Table {
+    fn of(project: &Project<'_>, index: ModuleIndex, vocabulary: &mut Vocabulary<'_>) -> Self {
+        let module = project.modules[index];
+        let mut table = Self::default();
+        for (number, function) in module.functions.iter().enumerate() {
+            match function.parent.map(|parent| module.function(parent).kind) {
+                Some(FunctionKind::Module) => {
+                    table.definitions.entry(function.name.clone()).or_default().push(number);
                 }
-                let nested = module
-                    .functions
-                    .iter()
-                    .zip(&relevant[index])
-                    .any(|(inner, flag)| *flag && inner.parent.is_some_and(|parent| parent.0 as usize == number));
-                let own = &mentions[index][number].names;
-                let calls = |other: usize| own.iter().any(|name| names[other].contains(name));
-                if nested && number != 0 || calls(index) || imported[index].iter().any(|other| calls(*other)) {
-                    relevant[index][number] = true;
-                    publish(&mut names, index, function);
-                    changed = true;
+                Some(FunctionKind::ClassBody) => {
+                    table.methods.entry(function.name.clone()).or_default().push(number);
+                }
+                _ => {}
+            }
+            for (temp, op) in (0u32..).zip(&function.ops) {
+                match &op.kind {
+                    OpKind::Import { path, .. } | OpKind::ImportFrom { level: 0, module: path, .. } => {
+                        let rooted = project.models.rooted(path, project.roots);
+                        table.roots.push(rooted.split('.').next().unwrap_or_default().into());
+                        table.add_targets((number, temp), project.targets(index, &op.kind));
+                    }
+                    OpKind::ImportFrom { .. } => {
+                        table.add_targets((number, temp), project.targets(index, &op.kind));
+                    }
+                    OpKind::Store(variable, value) => table.bind(number, function, variable, *value, vocabulary),
+                    _ => {}
                 }
             }
         }
-        if !changed {
+        table.roots.sort_unstable();
+        table.roots.dedup();
+        let roots = table.aliases.values().map(|path| vocabulary.text(*path).split('.').next().unwrap_or_default());
+        table.libraries = roots.map(str::to_owned).collect();
+        table
+    }
+
+    fn add_targets(&mut self, op: (usize, Temp), targets: Vec<Target>) {
+        for target in &targets {
+            match target {
+                Target::Module(module) | Target::Member(module, _) => self.imported.push(*module),
+                Target::Everything(module) => {
+                    self.imported.push(*module);
+                    self.stars.push(*module);
+                }
+            }
+        }
+        if !targets.is_empty() {
+            self.targets.insert(op, targets);
+        }
+    }
+
+    fn bind(
+        &mut self,
+        number: usize,
+        function: &Function,
+        variable: &Variable,
+        value: Temp,
+        vocabulary: &mut Vocabulary<'_>,
+    ) {
+        let Some(name) = name_of(function, variable) else { return };
+        let path = match &function.ops[value as usize].kind {
+            OpKind::Import { path, whole: true } => Some(vocabulary.path(path)),
+            OpKind::Import { path, whole: false } => Some(vocabulary.path(path.split('.').next().unwrap_or_default())),
+            OpKind::ImportFrom { level: 0, module, name } => Some(vocabulary.path(&format!("{module}.{name}"))),
+            OpKind::Attribute(..) => self.chain(function, value, vocabulary),
+            _ => None,
+        };
+        if let Some(path) = path {
+            self.aliases.insert(name.clone(), path);
+        }
+        if matches!(variable, Variable::Global(_))
+            && let Some(targets) = self.targets.get(&(number, value))
+        {
+            self.bindings.entry(name.clone()).or_default().extend(targets.iter().cloned());
+        }
+    }
+
+    /// The path that an attribute chain stands for.
+    fn chain(&self, function: &Function, temp: Temp, vocabulary: &mut Vocabulary<'_>) -> Option<PathId> {
+        match &function.ops.get(temp as usize)?.kind {
+            OpKind::Attribute(object, name) => {
+                let object = self.chain(function, *object, vocabulary)?;
+                Some(vocabulary.member(object, name))
+            }
+            OpKind::Load(variable) => self.aliases.get(name_of(function, variable)?).copied(),
+            _ => None,
+        }
+    }
+}
+
+/// The name of a variable of the module or of the function itself.
+fn name_of<'a>(function: &'a Function, variable: &'a Variable) -> Option<&'a Name> {
+    match variable {
+        Variable::Global(name) => Some(name),
+        Variable::Local(slot) => function.slots.get(*slot as usize),
+        Variable::Outer(..) => None,
+    }
+}
+
+/// The modules that a module imports from, and those that define what these only hand on; sorted.
+fn homes_of(tables: &[Table], index: ModuleIndex) -> Vec<ModuleIndex> {
+    let mut homes = tables[index].imported.clone();
+    let mut work: Vec<(&Target, u32)> =
+        tables[index].bindings.values().flatten().map(|target| (target, HOPS)).collect();
+    while let Some((target, hops)) = work.pop() {
+        let Target::Member(module, name) = target else { continue };
+        homes.push(*module);
+        if hops > 0
+            && let Some(targets) = tables[*module].bindings.get(name)
+        {
+            work.extend(targets.iter().map(|target| (target, hops - 1)));
+        }
+    }
+    homes.sort_unstable();
+    homes.dedup();
+    homes.retain(|home| *home != index);
+    homes
+}
+
+/// Who calls what: functions first, then the names by which they are asked for.
+struct Graph<'a> {
+    tables: &'a [Table],
+    /// The number of the first function of each module.
+    starts: Vec<usize>,
+    /// What each function says by itself.
+    speech: Vec<Speech>,
+    /// By node, those that ask for it.
+    callers: Vec<Vec<usize>>,
+    names: FxHashMap<(ModuleIndex, Name), usize>,
+    attributes: FxHashMap<(ModuleIndex, Name), usize>,
+}
+
+impl<'a> Graph<'a> {
+    fn new(project: &Project<'_>, tables: &'a [Table]) -> Self {
+        let mut total = 0;
+        let mut starts = Vec::with_capacity(project.modules.len());
+        for module in project.modules {
+            starts.push(total);
+            total += module.functions.len();
+        }
+        let (names, attributes) = (FxHashMap::default(), FxHashMap::default());
+        Self {
+            tables,
+            starts,
+            speech: vec![Speech::Silent; total],
+            callers: vec![Vec::new(); total],
+            names,
+            attributes,
+        }
+    }
+
+    fn edge(&mut self, caller: usize, callee: usize) {
+        self.callers[callee].push(caller);
+    }
+
+    /// The node of a global name of a module, with edges to what it may stand for.
+    fn name(&mut self, module: ModuleIndex, name: &Name) -> usize {
+        if let Some(node) = self.names.get(&(module, name.clone())) {
+            return *node;
+        }
+        let first = self.add_name(module, name);
+        let mut work = vec![(first, module, name)];
+        while let Some((node, module, name)) = work.pop() {
+            let table = &self.tables[module];
+            for number in table.definitions.get(name).into_iter().flatten() {
+                self.edge(node, self.starts[module] + number);
+            }
+            let imports = table.bindings.get(name).into_iter().flatten().filter_map(|target| match target {
+                Target::Member(other, name) => Some((*other, name)),
+                Target::Module(_) | Target::Everything(_) => None,
+            });
+            let is_known = table.definitions.contains_key(name) || table.bindings.contains_key(name);
+            let stars = if is_known { &[][..] } else { &table.stars };
+            for (other, inner) in imports.chain(stars.iter().map(|other| (*other, name))) {
+                let target = if let Some(known) = self.names.get(&(other, inner.clone())) {
+                    *known
+                } else {
+                    let fresh = self.add_name(other, inner);
+                    work.push((fresh, other, inner));
+                    fresh
+                };
+                self.edge(node, target);
+            }
+        }
+        first
+    }
+
+    fn add_name(&mut self, module: ModuleIndex, name: &Name) -> usize {
+        self.callers.push(Vec::new());
+        self.names.insert((module, name.clone()), self.callers.len() - 1);
+        self.callers.len() - 1
+    }
+
+    /// The node of an attribute asked for in a module, with edges to the methods that it may stand for.
+    fn attribute(&mut self, module: ModuleIndex, name: &Name) -> usize {
+        if let Some(node) = self.attributes.get(&(module, name.clone())) {
+            return *node;
+        }
+        self.callers.push(Vec::new());
+        let node = self.callers.len() - 1;
+        self.attributes.insert((module, name.clone()), node);
+        for home in std::iter::once(&module).chain(&self.tables[module].imported) {
+            for number in self.tables[*home].methods.get(name).into_iter().flatten() {
+                self.edge(node, self.starts[*home] + number);
+            }
+        }
+        node
+    }
+
+    /// Spreads what functions say to those that call them.
+    fn close(mut self, modules: &[&Module]) -> Vec<Vec<Speech>> {
+        self.speech.resize(self.callers.len(), Speech::Silent);
+        let says_keys = |node: &usize| self.speech[*node] == Speech::Keys;
+        let mut work: Vec<usize> = (0..self.speech.len()).filter(says_keys).collect();
+        while let Some(node) = work.pop() {
+            for caller in &self.callers[node] {
+                if self.speech[*caller] != Speech::Keys {
+                    self.speech[*caller] = Speech::Keys;
+                    work.push(*caller);
+                }
+            }
+        }
+        let mut by_module: Vec<Vec<Speech>> = Vec::with_capacity(modules.len());
+        for (start, module) in self.starts.iter().zip(modules) {
+            let mut own = self.speech[*start..start + module.functions.len()].to_vec();
+            for number in 0..own.len() {
+                if own[number] == Speech::Names {
+                    enclose(module, number, &mut own);
+                }
+            }
+            by_module.push(own);
+        }
+        by_module
+    }
+}
+
+/// A function within another runs only where that one runs it: it is followed there, and the outermost one has to run.
+fn enclose(module: &Module, number: usize, speech: &mut [Speech]) {
+    let mut current = number;
+    while let Some(parent) = module.functions[current].parent {
+        if matches!(module.function(parent).kind, FunctionKind::Module | FunctionKind::ClassBody) {
             return;
         }
+        speech[current] = Speech::Keys;
+        current = parent.0 as usize;
+        speech[current] = speech[current].max(Speech::Names);
     }
 }
 
-fn mentions_of(function: &crate::ir::Function, models: &Models, roots: &[String]) -> Mentions {
-    let mut mentions = Mentions::default();
-    for op in &function.ops {
-        match &op.kind {
-            OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) | OpKind::StoreAttribute(_, name, _) => {
-                mentions.names.insert(name.clone());
-            }
-            // A name bound in an enclosing function, or by an import within this one.
-            OpKind::Load(Variable::Local(slot)) => {
-                if let Some(name) = function.slots.get(*slot as usize) {
-                    mentions.names.insert(name.clone());
+/// Reads what the functions of one module mention.
+struct Reader<'a, 'b, 'm> {
+    project: &'a Project<'a>,
+    index: ModuleIndex,
+    table: &'a Table,
+    vocabulary: &'a mut Vocabulary<'m>,
+    graph: &'a mut Graph<'b>,
+}
+
+impl Reader<'_, '_, '_> {
+    fn read_module(&mut self) {
+        let module = self.project.modules[self.index];
+        let start = self.graph.starts[self.index];
+        let mut asked: FxHashSet<usize> = FxHashSet::default();
+        for (number, function) in module.functions.iter().enumerate() {
+            asked.clear();
+            let speech = self.read(number, function, &mut asked);
+            self.graph.speech[start + number] = speech;
+            if speech != Speech::Keys {
+                for node in &asked {
+                    self.graph.edge(start + number, *node);
                 }
             }
-            OpKind::Call(_, arguments) => {
-                for argument in arguments {
-                    if let Argument::Keyword(name, _) = argument {
-                        mentions.keywords.insert(name.clone());
+            if let Some(parent) = function.parent.filter(|parent| *parent != Module::BODY) {
+                self.graph.edge(start + parent.0 as usize, start + number);
+            }
+            // What a class stores is judged with what its methods consume.
+            if matches!(&*function.name, "__init__" | "__post_init__")
+                && let Some(class) = function.class
+            {
+                self.graph.edge(start + number, start + module.class(class).body.0 as usize);
+            }
+        }
+    }
+
+    /// What a function says by itself; `asked` gets the nodes that it asks for.
+    fn read(&mut self, number: usize, function: &Function, asked: &mut FxHashSet<usize>) -> Speech {
+        let mut speech = if function.effects.is_empty() { Speech::Silent } else { Speech::Keys };
+        let annotations = function.parameters.iter().filter_map(|parameter| parameter.annotation.as_ref());
+        for annotation in annotations.chain(function.returns.as_ref()) {
+            speech = speech.max(self.annotated(annotation));
+        }
+        // Library paths and modules of the program, by operation.
+        let mut paths: Vec<Option<PathId>> = vec![None; function.ops.len()];
+        let mut modules: Vec<Option<ModuleIndex>> = vec![None; function.ops.len()];
+        let mut locals: FxHashMap<u32, ModuleIndex> = FxHashMap::default();
+        for (temp, op) in function.ops.iter().enumerate() {
+            if speech == Speech::Keys {
+                return speech;
+            }
+            match &op.kind {
+                OpKind::Load(variable) => {
+                    paths[temp] = name_of(function, variable).and_then(|name| self.table.aliases.get(name)).copied();
+                    match variable {
+                        Variable::Global(name) => {
+                            modules[temp] = self.module_named(name);
+                            asked.insert(self.graph.name(self.index, name));
+                        }
+                        Variable::Local(slot) => modules[temp] = locals.get(slot).copied(),
+                        Variable::Outer(..) => {}
+                    }
+                }
+                OpKind::Store(Variable::Local(slot), value) => {
+                    if let Some(found) = modules[*value as usize] {
+                        locals.insert(*slot, found);
+                    }
+                }
+                OpKind::Attribute(object, name) => {
+                    if DTYPE_PARTS.contains(&&**name) {
+                        speech = speech.max(Speech::Names);
+                    }
+                    paths[temp] = paths[*object as usize].map(|path| self.vocabulary.member(path, name));
+                    if let Some(outer) = modules[*object as usize] {
+                        modules[temp] = self.project.find(outer, 1, name).filter(|inner| *inner != outer);
+                        asked.insert(self.graph.name(outer, name));
+                    }
+                    asked.insert(self.graph.attribute(self.index, name));
+                }
+                OpKind::Call(callee, arguments) => {
+                    if let Some(path) = paths[*callee as usize]
+                        && arguments.iter().any(|argument| {
+                            matches!(argument, Argument::Keyword(name, _) if self.vocabulary.takes_key(path, name))
+                        })
+                    {
+                        return Speech::Keys;
+                    }
+                    if let OpKind::Attribute(_, method) = &function.ops[*callee as usize].kind
+                        && self.may_follow_protocol(method, arguments)
+                    {
+                        return Speech::Keys;
+                    }
+                }
+                OpKind::Import { path, .. } => paths[temp] = Some(self.vocabulary.path(path)),
+                OpKind::ImportFrom { module, name, level: 0 } => {
+                    paths[temp] = Some(self.vocabulary.path(&format!("{module}.{name}")));
+                }
+                OpKind::Annotate(_, annotation) => speech = speech.max(self.annotated(annotation)),
+                _ => {}
+            }
+            if number != 0 && matches!(op.kind, OpKind::Import { .. } | OpKind::ImportFrom { .. }) {
+                let temp_of = Temp::try_from(temp).unwrap_or(Temp::MAX);
+                for target in self.table.targets.get(&(number, temp_of)).into_iter().flatten() {
+                    match target {
+                        Target::Module(found) => modules[temp] = Some(*found),
+                        Target::Member(other, name) => {
+                            asked.insert(self.graph.name(*other, name));
+                        }
+                        Target::Everything(_) => {}
                     }
                 }
             }
-            OpKind::Import { path, .. } => mentions.imports.push(models.rooted(path, roots).into()),
-            OpKind::ImportFrom { module, name, level: 0 } => {
-                mentions.imports.push(format!("{}.{name}", models.rooted(module, roots)).into());
-            }
-            OpKind::Annotate(_, annotation) => mentions.annotated |= names_something(annotation),
-            _ => {}
-        }
-    }
-    mentions.annotated |= function
-        .parameters
-        .iter()
-        .filter_map(|parameter| parameter.annotation.as_ref())
-        .chain(function.returns.as_ref())
-        .any(names_something);
-    mentions
-}
-
-/// Whether an annotation may name a key.
-fn names_something(annotation: &Annotation) -> bool {
-    match annotation {
-        Annotation::Path(path, _) => {
-            path.last().is_some_and(|name| name.contains("Key") || name.contains("PRNG") || name.contains("Rng"))
-        }
-        Annotation::Subscript(base, arguments) => names_something(base) || arguments.iter().any(names_something),
-        Annotation::Union(parts) => parts.iter().any(names_something),
-        Annotation::Text(_) | Annotation::None | Annotation::Other => false,
-    }
-}
-
-/// The names that matter, from the models.
-struct Vocabulary {
-    /// Canonical paths of functions and classes that make, take or hand out keys, by last segment.
-    by_last: FxHashMap<String, Vec<Vec<String>>>,
-    /// Keywords by which protocols take keys.
-    keywords: FxHashSet<String>,
-}
-
-impl Vocabulary {
-    fn of(models: &Models) -> Self {
-        let mut by_last: FxHashMap<String, Vec<Vec<String>>> = FxHashMap::default();
-        let mut add = |path: &str| {
-            let segments: Vec<String> = path.split('.').map(str::to_owned).collect();
-            if let Some(last) = segments.last() {
-                by_last.entry(last.clone()).or_default().push(segments);
-            }
-        };
-        for callable in models.callables() {
-            if touches_keys(&callable.effect) {
-                add(&callable.path);
+            if let Some(path) = paths[temp] {
+                speech = speech.max(self.vocabulary.speech(path));
             }
         }
-        for class in models.classes() {
-            let keyed = match &class.construct {
-                Construct::Stream { .. } => true,
-                Construct::Plain { consumes } => !consumes.is_empty(),
-                Construct::Record { .. } => false,
-            };
-            if keyed {
-                add(&class.path);
-            }
-        }
-        for (from, to) in models.aliases() {
-            if models.callable(to).is_some_and(|callable| callable.exact && touches_keys(&callable.effect)) {
-                add(from);
-            }
-        }
-        let keywords = models.all_protocols().into_iter().flat_map(|protocol| protocol.key.names.clone()).collect();
-        Self { by_last, keywords }
+        speech
     }
 
-    /// Whether a function that mentions these names, in a module with these imports, speaks of keys.
-    fn speaks(&self, mentions: &Mentions, imports: &[&str]) -> bool {
-        if imports.is_empty() {
-            return false;
-        }
-        if NAMES_OF_RULES.iter().any(|name| mentions.names.contains(*name))
-            || mentions.imports.iter().any(|path| NAMES_OF_RULES.iter().any(|name| path.split('.').any(|s| s == *name)))
-            || mentions.keywords.iter().any(|keyword| self.keywords.contains(&**keyword))
-        {
-            return true;
-        }
-        // Functions imported by name (whatever they are called here), and those reached through a module.
-        let last = |path: &&str| path.rsplit('.').next().is_some_and(|last| self.by_last.contains_key(last));
-        imports.iter().any(|path| last(path) && self.is_path(path) && !mentions.names.is_empty())
-            || mentions.names.iter().any(|name| {
-                self.by_last.get(&**name).is_some_and(|paths| {
-                    paths.iter().any(|segments| {
-                        imports.iter().any(|import| segments.first().is_some_and(|root| import.split('.').next() == Some(root)))
-                    })
-                })
-            })
-    }
-
-    fn is_path(&self, path: &str) -> bool {
-        let segments: Vec<&str> = path.split('.').collect();
-        segments.last().and_then(|last| self.by_last.get(*last)).is_some_and(|paths| {
-            paths.iter().any(|known| known.iter().map(String::as_str).eq(segments.iter().copied()))
+    /// The module of the program that a global name stands for.
+    fn module_named(&self, name: &Name) -> Option<ModuleIndex> {
+        self.table.bindings.get(name)?.iter().find_map(|target| match target {
+            Target::Module(module) => Some(*module),
+            Target::Member(..) | Target::Everything(_) => None,
         })
     }
-}
 
-fn touches_keys(effect: &Effect) -> bool {
-    matches!(
-        effect,
-        Effect::Seed { .. }
-            | Effect::Split { .. }
-            | Effect::Fold { .. }
-            | Effect::Clone { .. }
-            | Effect::KeyData { .. }
-            | Effect::Wrap { .. }
-            | Effect::Sample { .. }
-            | Effect::Consume { .. }
-            | Effect::Supply { .. }
-            | Effect::Factory { .. }
-    )
+    /// Whether a method call may be one that a protocol of a library in use takes to handle keys.
+    fn may_follow_protocol(&self, method: &str, arguments: &[Argument]) -> bool {
+        let protocols = self.project.models.protocols(method);
+        if protocols.is_empty() {
+            return false;
+        }
+        let positional = arguments.iter().filter(|argument| matches!(argument, Argument::Positional(_))).count();
+        protocols.iter().any(|protocol| {
+            let named = arguments.iter().any(
+                |argument| matches!(argument, Argument::Keyword(name, _) if protocol.key.names.iter().any(|k| **k == **name)),
+            );
+            let placed = protocol.key.position.is_some_and(|position| position < positional)
+                && positional >= protocol.min_positional
+                && protocol.max_positional.is_none_or(|most| positional <= most);
+            (named || placed)
+                && protocol.libraries.iter().any(|library| self.table.libraries.contains(library.as_str()))
+        })
+    }
+
+    /// What an annotation says: whether it may name a key.
+    fn annotated(&mut self, annotation: &Annotation) -> Speech {
+        if self.names_a_key(annotation) { Speech::Keys } else { Speech::Silent }
+    }
+
+    fn names_a_key(&mut self, annotation: &Annotation) -> bool {
+        match annotation {
+            Annotation::Path(path, _) => {
+                if path.last().is_some_and(|name| name.contains("PRNGKey") || name.contains("KeyArray")) {
+                    return true;
+                }
+                let Some(root) = path.first().and_then(|first| self.table.aliases.get(first)) else { return false };
+                let full = path[1..].iter().fold(*root, |full, name| self.vocabulary.member(full, name));
+                self.project.models.annotation(self.vocabulary.text(full)).is_some()
+            }
+            Annotation::Subscript(base, arguments) => {
+                self.names_a_key(base) || arguments.iter().any(|argument| self.names_a_key(argument))
+            }
+            Annotation::Union(parts) => parts.iter().any(|part| self.names_a_key(part)),
+            Annotation::Text(_) | Annotation::None | Annotation::Other => false,
+        }
+    }
 }

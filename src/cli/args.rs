@@ -11,6 +11,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use super::output::ColourChoice;
 use crate::config::{CommandLine, Options};
 use crate::finding::{Confidence, Level};
+use crate::prng::implementation::Implementation;
 use crate::report::Format;
 
 /// Finds misuse of pseudo-random-number keys in Python code that uses JAX.
@@ -38,6 +39,8 @@ pub enum Command {
     Check(Box<Check>),
     /// Explain a rule, or list all of them.
     Rule(Rule),
+    /// Evaluate expressions of `jax.random` on keylint's own PRNG.
+    Eval(Eval),
     /// Show the settings of a file, and where each comes from.
     Config(Config),
     /// Tell what is believed of the keys on a line.
@@ -198,6 +201,27 @@ pub enum TextOrJson {
     Text,
     /// For machines.
     Json,
+}
+
+/// Arguments of `keylint eval`.
+#[derive(Debug, clap::Args)]
+pub struct Eval {
+    /// Python expressions such as `uniform(key(0), (3,))`; `-` reads one a line from standard input.
+    #[arg(value_name = "EXPR", required = true)]
+    pub expressions: Vec<String>,
+    /// The implementation of keys that do not name one.
+    #[arg(long = "impl", value_name = "IMPL", default_value = "threefry2x32",
+        value_parser = PossibleValuesParser::new(Implementation::ALL.map(Implementation::name)))]
+    pub implementation: String,
+    /// Draw as with `jax_threefry_partitionable` off, the default before JAX 0.5.0.
+    #[arg(long)]
+    pub no_partitionable: bool,
+    /// Compute as with `jax_enable_x64` on.
+    #[arg(long)]
+    pub x64: bool,
+    /// How to write the answers; JSON by default where expressions come from standard input, otherwise text.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub output_format: Option<TextOrJson>,
 }
 
 /// Arguments of `keylint config`.

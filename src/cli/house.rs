@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::backend::{Backend, CheckRequest, RuleInfo};
-use crate::analysis;
+
 use crate::config::{CommandLine, ConfigError, Resolver, Settings};
 use crate::engine::{self, Input, Job, Outcome, Progress};
 use crate::models::Models;
@@ -128,7 +128,7 @@ impl<'a> Surroundings<'a> {
             survey: &|root| self.survey(root),
             progress,
             threads: 0,
-            analyse: &analysis::analyse,
+            analyse: &engine::analyse,
         })
     }
 

@@ -9,6 +9,7 @@ mod check;
 mod completions;
 mod config;
 mod dev;
+mod eval;
 mod house;
 mod output;
 mod rule;
@@ -94,6 +95,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend,
     let result = match &args.command {
         Command::Check(command) => check::run(command, &args, backend, world),
         Command::Rule(command) => rule::run(command, backend, world),
+        Command::Eval(command) => eval::run(command, world),
         Command::Config(command) => config::run(command, backend, world),
         Command::Why(command) => why::run(command, backend, world),
         Command::Dev(command) => dev::run(command, backend, world),

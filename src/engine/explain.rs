@@ -47,6 +47,9 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     collisions(facts, &mut all);
     shared(facts, &mut all);
     state(facts, &mut all);
+    for key in &facts.keys {
+        all.push(remark(key.place, &[], None, key.text.clone()));
+    }
     for buffer in &facts.buffers {
         let effect = if buffer.raises { "raises" } else { "takes the key for numbers" };
         let kind = format!("{:?}", buffer.kind).to_lowercase();

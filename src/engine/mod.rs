@@ -18,7 +18,6 @@ mod load;
 mod memory;
 mod outcome;
 mod project;
-mod reconcile;
 mod run;
 mod settle;
 mod table;
@@ -33,6 +32,7 @@ use crate::models::Models;
 use crate::rules::{self, Status};
 use crate::source::{Files, Problem};
 
+pub use crate::analysis::analyse;
 pub use inspect::{facts, ir, why};
 pub use memory::{Checked, check_text, check_texts};
 pub use outcome::{Outcome, Reported};

@@ -38,6 +38,13 @@ impl Models {
     ///
     /// Aliases are followed; `None` for classes (ask [`Models::class`]) and for names that nothing models.
     pub fn callable(&self, path: &str) -> Option<&Callable> {
+        // A name with a row of its own leads nowhere else.
+        if let Some(callable) = self.callables.get(path) {
+            return Some(callable);
+        }
+        if !self.mentions(path, &[]) {
+            return None;
+        }
         let path = self.canonical(path, &[]);
         if let Some(callable) = self.callables.get(&*path) {
             return Some(callable);

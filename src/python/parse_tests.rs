@@ -123,13 +123,14 @@ fn redundant_parentheses_are_no_depth_until_there_are_too_many_to_try() {
 fn refuses_deep_blocks() {
     // `else: if` nests although `elif` does not.
     let chain = |n: usize| -> String {
-        (0..n).map(|i| format!("{0}if x:\n{0} pass\n{0}else:\n", " ".repeat(i))).collect::<String>()
+        (0..n).map(|i| format!("{0}if x:\n{0} pass\n{0}else:\n", " ".repeat(i))).collect::<Vec<_>>().concat()
             + &format!("{}pass\n", " ".repeat(n))
     };
     accepts("else if", &chain(90));
     refuses("else if", &chain(1_200));
     let blocks = |n: usize| -> String {
-        (0..n).map(|i| format!("{}while x:\n", " ".repeat(i))).collect::<String>() + &format!("{}pass\n", " ".repeat(n))
+        (0..n).map(|i| format!("{}while x:\n", " ".repeat(i))).collect::<Vec<_>>().concat()
+            + &format!("{}pass\n", " ".repeat(n))
     };
     accepts("blocks", &blocks(300));
     refuses("blocks", &blocks(3_000));

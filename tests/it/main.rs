@@ -3,14 +3,20 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should fail where it stands, in its helpers too")]
 
 mod architecture;
+mod cases;
 mod cli;
 mod config;
 mod engine;
+mod eval;
 mod front;
+mod hostile;
 mod ir;
+mod jax_truth;
+mod jep;
 mod models;
 mod prng;
 mod readme;
 mod report;
 mod rule_docs;
 mod rules;
+mod structures;

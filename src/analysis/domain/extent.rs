@@ -102,11 +102,11 @@ fn ranges_overlap(terms: &Terms, a: Extent, b: Extent) -> bool {
             let before_end_of_b = known_b.map_or(end_b, |length| -offset < length);
             return if offset >= 0 { before_end_of_a } else { before_end_of_b };
         }
-        let count = |known: Option<i128>, to_end: bool| known.or(to_end.then_some(ENUMERATED)).map(|n| n.min(ENUMERATED));
+        let count =
+            |known: Option<i128>, to_end: bool| known.or(to_end.then_some(ENUMERATED)).map(|n| n.min(ENUMERATED));
         if let (Some(count_a), Some(count_b)) = (count(known_a, end_a), count(known_b, end_b)) {
-            return (0..count_a).any(|i| {
-                (0..count_b).any(|j| i * i128::from(step_a) == offset + j * i128::from(step_b))
-            });
+            return (0..count_a)
+                .any(|i| (0..count_b).any(|j| i * i128::from(step_a) == offset + j * i128::from(step_b)));
         }
         return false;
     }

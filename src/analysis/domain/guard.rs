@@ -12,7 +12,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::term::TermId;
+use super::term::{Claim, TermId, Terms};
 
 /// A Boolean function of literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,6 +38,19 @@ impl Guard {
 /// Largest number of nodes that one analysis of one function may make.
 const NODE_BUDGET: usize = 12_000;
 
+/// Number of answers of `choose` that are kept.
+const MEMO: usize = 1 << 11;
+
+/// Where the answer to a question is kept.
+fn slot_of([test, then, orelse]: [Guard; 3]) -> usize {
+    let mixed =
+        test.0.wrapping_mul(0x9e37_79b1) ^ then.0.wrapping_mul(0x85eb_ca77) ^ orelse.0.wrapping_mul(0xc2b2_ae3d);
+    (mixed >> 16) as usize % MEMO
+}
+
+/// Most nodes that the search for a feasible path visits before the exclusions are conjoined.
+const SEARCH_STEPS: u32 = 256;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Node {
     variable: u32,
@@ -50,7 +63,10 @@ struct Node {
 pub struct Guards {
     nodes: Vec<Node>,
     interned: FxHashMap<Node, Guard>,
-    memo: FxHashMap<(Guard, Guard, Guard), Guard>,
+    /// Answers of `choose`, each at the place that its question hashes to; a later question takes the place over.
+    memo: Vec<[Guard; 4]>,
+    /// Whether `memo` holds an answer.
+    has_answers: bool,
     /// The literal of each variable, in the order in which they were first met.
     literals: Vec<TermId>,
     variables: FxHashMap<TermId, u32>,
@@ -65,7 +81,8 @@ impl Default for Guards {
         Self {
             nodes: vec![leaf, leaf],
             interned: FxHashMap::default(),
-            memo: FxHashMap::default(),
+            memo: Vec::new(),
+            has_answers: false,
             literals: Vec::new(),
             variables: FxHashMap::default(),
             exhausted: false,
@@ -121,14 +138,27 @@ impl Guards {
         if then.is_true() && orelse.is_false() {
             return test;
         }
+        // One of three names the test again: the same question with constants.
+        let then = if then == test { Guard::TRUE } else { then };
+        let orelse = if orelse == test { Guard::FALSE } else { orelse };
+        if then == orelse || then.is_true() && orelse.is_false() {
+            return if then == orelse { then } else { test };
+        }
         if self.exhausted {
             return Guard::FALSE;
         }
-        if let Some(known) = self.memo.get(&(test, then, orelse)) {
-            return *known;
+        let question = [test, then, orelse];
+        if self.memo.is_empty() {
+            self.memo.resize(MEMO, [Guard::FALSE; 4]);
         }
-        let variable = [test, then, orelse].map(|g| self.nodes[g.0 as usize].variable).into_iter().min();
-        let Some(variable) = variable else { return Guard::FALSE };
+        let slot = slot_of(question);
+        if let [known @ .., answer] = self.memo[slot]
+            && known == question
+        {
+            return answer;
+        }
+        let [a, b, c] = question.map(|g| self.nodes[g.0 as usize].variable);
+        let variable = a.min(b).min(c);
         let split = |g: Guard, nodes: &[Node]| {
             let node = nodes[g.0 as usize];
             if node.variable == variable { (node.low, node.high) } else { (g, g) }
@@ -139,7 +169,8 @@ impl Guards {
         let low = self.choose(test_low, then_low, else_low);
         let high = self.choose(test_high, then_high, else_high);
         let result = self.node(Node { variable, low, high });
-        self.memo.insert((test, then, orelse), result);
+        self.memo[slot] = [test, then, orelse, result];
+        self.has_answers = true;
         result
     }
 
@@ -190,18 +221,21 @@ impl Guards {
         variables.into_iter().map(|v| self.literals[v as usize]).collect()
     }
 
-    /// Whether some path satisfies the guard, given what `axioms` states about the literals it depends on: pairs of literals
-    /// with polarities that cannot hold together.
-    pub fn feasible(&mut self, guard: Guard, axioms: &dyn Fn(&[TermId]) -> Vec<[(TermId, bool); 2]>) -> bool {
+    /// Whether some path satisfies the guard, given which literals [cannot hold together](Terms::exclusions).
+    pub fn feasible(&mut self, guard: Guard, terms: &Terms) -> bool {
         if guard.is_false() {
             return false;
         }
         if guard.is_true() {
             return true;
         }
+        let mut steps = SEARCH_STEPS;
+        if let Some(answer) = self.search(guard, terms, &mut Vec::new(), &mut steps) {
+            return answer;
+        }
         let support = self.support(guard);
         let mut constrained = guard;
-        for [(a, a_polarity), (b, b_polarity)] in axioms(&support) {
+        for [(a, a_polarity), (b, b_polarity)] in terms.exclusions(&support) {
             let a = self.polar(a, a_polarity);
             let b = self.polar(b, b_polarity);
             let both = self.and(a, b);
@@ -211,6 +245,29 @@ impl Guards {
             }
         }
         true
+    }
+
+    /// Looks for one path to [`Guard::TRUE`] whose literals can hold together with those of `path`; `None` where that takes
+    /// more than `steps`. Most guards have such a path close by, and finding it makes no nodes.
+    fn search(&self, guard: Guard, terms: &Terms, path: &mut Vec<(Claim, bool)>, steps: &mut u32) -> Option<bool> {
+        if guard.is_true() || guard.is_false() {
+            return Some(guard.is_true());
+        }
+        *steps = steps.checked_sub(1)?;
+        let node = self.nodes[guard.0 as usize];
+        let claim = terms.claim(self.literals[node.variable as usize]);
+        for (next, polarity) in [(node.low, false), (node.high, true)] {
+            if next.is_false() || path.iter().any(|(other, held)| terms.conflict(&claim, polarity, other, *held)) {
+                continue;
+            }
+            path.push((claim, polarity));
+            let found = self.search(next, terms, path, steps);
+            path.pop();
+            if found != Some(false) {
+                return found;
+            }
+        }
+        Some(false)
     }
 
     fn polar(&mut self, literal: TermId, polarity: bool) -> Guard {
@@ -231,7 +288,9 @@ impl Guards {
         for literal in self.literals.drain(mark.1..) {
             self.variables.remove(&literal);
         }
-        self.memo = FxHashMap::default();
+        if std::mem::take(&mut self.has_answers) {
+            self.memo.fill([Guard::FALSE; 4]);
+        }
         self.exhausted = false;
         self.limit = mark.0 + NODE_BUDGET;
     }

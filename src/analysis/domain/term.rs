@@ -96,7 +96,7 @@ pub enum Term {
 /// The arena of terms.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
-    terms: Vec<Term>,
+    arena: Vec<Term>,
     interned: FxHashMap<Term, TermId>,
     symbols: Vec<SymbolInfo>,
 }
@@ -107,12 +107,12 @@ const DEPTH: usize = 64;
 impl Terms {
     /// How far the arena is filled.
     pub fn mark(&self) -> (usize, usize) {
-        (self.terms.len(), self.symbols.len())
+        (self.arena.len(), self.symbols.len())
     }
 
     /// Forgets the terms made since a mark: their handles must be gone.
     pub fn truncate(&mut self, mark: (usize, usize)) {
-        for term in self.terms.drain(mark.0..) {
+        for term in self.arena.drain(mark.0..) {
             self.interned.remove(&term);
         }
         self.symbols.truncate(mark.1);
@@ -123,15 +123,15 @@ impl Terms {
         if let Some(id) = self.interned.get(&term) {
             return *id;
         }
-        let id = TermId(u32::try_from(self.terms.len()).unwrap_or(u32::MAX));
-        self.terms.push(term.clone());
+        let id = TermId(u32::try_from(self.arena.len()).unwrap_or(u32::MAX));
+        self.arena.push(term.clone());
         self.interned.insert(term, id);
         id
     }
 
     /// The term behind a handle.
     pub fn get(&self, id: TermId) -> &Term {
-        &self.terms[id.0 as usize]
+        &self.arena[id.0 as usize]
     }
 
     /// A symbol that is equal to nothing before it.
@@ -242,12 +242,7 @@ impl Terms {
                 return true;
             }
             match self.get(term) {
-                Term::Symbol(_)
-                | Term::None
-                | Term::Bool(_)
-                | Term::Int(_)
-                | Term::Float(_)
-                | Term::Text(_) => {}
+                Term::Symbol(_) | Term::None | Term::Bool(_) | Term::Int(_) | Term::Float(_) | Term::Text(_) => {}
                 Term::Offset(a, _)
                 | Term::Seed(a)
                 | Term::Children(a)
@@ -301,6 +296,9 @@ impl Terms {
             (Operator::Gt, [a, b]) => self.operate(Operator::Lt, &[*b, *a]),
             (Operator::Ge, [a, b]) => self.negated(Operator::Lt, *a, *b),
             (Operator::Le, [a, b]) => self.negated(Operator::Lt, *b, *a),
+            (Operator::MatchClass, [a, b]) if matches!(self.get(*a), Term::None) && self.is_value_type(*b) => {
+                self.intern(Term::Bool(false))
+            }
             (Operator::Eq | Operator::Is, [a, b]) => {
                 if a == b {
                     return self.intern(Term::Bool(true));
@@ -352,7 +350,9 @@ impl Terms {
             (Operator::FloorDiv, [a, b]) if *b != 0 => floor_div(*a, *b)?,
             (Operator::Mod, [a, b]) if *b != 0 => a.checked_sub(floor_div(*a, *b)?.checked_mul(*b)?)?,
             (Operator::Pow, [a, b]) => a.checked_pow(u32::try_from(*b).ok()?)?,
-            (Operator::Shl, [a, b]) if (0..100).contains(b) => a.checked_mul(1i128.checked_shl(u32::try_from(*b).ok()?)?)?,
+            (Operator::Shl, [a, b]) if (0..100).contains(b) => {
+                a.checked_mul(1i128.checked_shl(u32::try_from(*b).ok()?)?)?
+            }
             (Operator::Shr, [a, b]) if (0..127).contains(b) => a >> b,
             (Operator::And, [a, b]) => a & b,
             (Operator::Or, [a, b]) => a | b,
@@ -391,7 +391,23 @@ impl Terms {
         pairs
     }
 
-    fn claim(&self, id: TermId) -> Claim {
+    /// Whether a class is one of Python's own types of values, of which `None` is no instance.
+    fn is_value_type(&self, class: TermId) -> bool {
+        match self.get(class) {
+            Term::Apply(name, parts) if parts.is_empty() => VALUE_TYPES.contains(&&**name),
+            Term::Apply(name, parts) if &**name == "<tuple>" => parts.iter().all(|part| self.is_value_type(*part)),
+            _ => false,
+        }
+    }
+
+    /// Whether nothing is an instance of both classes: only known of Python's own types of values.
+    fn are_unrelated_types(&self, a: TermId, b: TermId) -> bool {
+        let plain = |class: TermId| matches!(self.get(class), Term::Apply(_, parts) if parts.is_empty());
+        a != b && plain(a) && plain(b) && self.is_value_type(a) && self.is_value_type(b)
+    }
+
+    /// What the literal states.
+    pub(super) fn claim(&self, id: TermId) -> Claim {
         match self.get(id) {
             Term::Operate(Operator::Is | Operator::Eq, parts) if self.is_constant(parts[1]) => {
                 Claim::Equals(parts[0], parts[1])
@@ -406,7 +422,13 @@ impl Terms {
         }
     }
 
+    /// Whether two claims cannot hold with these polarities together.
+    pub(super) fn conflict(&self, a: &Claim, a_polarity: bool, b: &Claim, b_polarity: bool) -> bool {
+        self.excludes(a, b) == Some((a_polarity, b_polarity)) || self.excludes(b, a) == Some((b_polarity, a_polarity))
+    }
+
     /// Polarities under which the first claim excludes the second.
+    #[expect(clippy::many_single_char_names, reason = "a claim is about `x` or `y` and constants `c` or `d`")]
     fn excludes(&self, a: &Claim, b: &Claim) -> Option<(bool, bool)> {
         match (a, b) {
             (Claim::Equals(x, c), Claim::Equals(y, d)) if x == y && c != d => Some((true, true)),
@@ -415,7 +437,9 @@ impl Terms {
                 Some(true) => Some((true, false)),
                 None => None,
             },
-            (Claim::Equals(x, c), Claim::Instance(y, _)) if x == y && matches!(self.get(*c), Term::None) => {
+            (Claim::Equals(x, c), Claim::Instance(y, class))
+                if x == y && matches!(self.get(*c), Term::None) && self.is_value_type(*class) =>
+            {
                 Some((true, true))
             }
             (Claim::Equals(x, c), Claim::Below(y, bound)) if x == y => {
@@ -428,14 +452,30 @@ impl Terms {
             (Claim::Below(x, low), Claim::Below(y, high)) if x == y && low <= high => Some((true, false)),
             (Claim::Above(x, high), Claim::Above(y, low)) if x == y && high >= low => Some((true, false)),
             (Claim::Below(x, upper), Claim::Above(y, lower)) if x == y && *lower >= upper - 1 => Some((true, true)),
-            (Claim::Instance(x, c), Claim::Instance(y, d)) if x == y && c != d => Some((true, true)),
+            (Claim::Instance(x, c), Claim::Instance(y, d)) if x == y && self.are_unrelated_types(*c, *d) => {
+                Some((true, true))
+            }
             _ => None,
         }
     }
 }
 
+/// Types of which no two share an instance (`bool`, a kind of `int`, is left out).
+const VALUE_TYPES: &[&str] = &[
+    "builtins.bytes",
+    "builtins.dict",
+    "builtins.float",
+    "builtins.frozenset",
+    "builtins.int",
+    "builtins.list",
+    "builtins.set",
+    "builtins.str",
+    "builtins.tuple",
+];
+
 /// What a literal says of its subject.
-enum Claim {
+#[derive(Clone, Copy)]
+pub(super) enum Claim {
     /// The subject equals (or is) a constant.
     Equals(TermId, TermId),
     /// The subject is below an integer.

@@ -51,7 +51,7 @@ impl<'p> Interp<'p> {
                 }
                 Value::of(Val::Library(rooted))
             }
-            Val::Module(module) => self.module_member(frame, *module, name, place),
+            Val::Module(module) => self.module_member(*module, name, place),
             Val::Object(object) => self.object_attribute(frame, *object, name, place),
             Val::Class(class) => match self.class_attribute(*class, name) {
                 Some(value) => value,
@@ -95,6 +95,10 @@ impl<'p> Interp<'p> {
                 return value;
             }
         }
+        if &**name == "__dict__" {
+            self.havoc_object(id);
+            return self.opaque("__dict__", Some(place));
+        }
         let object = &self.objects[id.0 as usize];
         match &object.kind {
             Kind::Instance => {}
@@ -103,10 +107,7 @@ impl<'p> Interp<'p> {
                 if let Some(crate::models::Construct::Stream { .. }) =
                     self.program.models.class(&path).map(|class| &class.construct)
                 {
-                    return Value::of(Val::UnknownMethod(std::rc::Rc::new((
-                        Value::of(Val::Object(id)),
-                        name.clone(),
-                    ))));
+                    return Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(Val::Object(id)), name.clone()))));
                 }
             }
             _ => {
@@ -117,7 +118,18 @@ impl<'p> Interp<'p> {
         if let Some(class) = class
             && let Some(value) = self.class_attribute(class, name)
         {
-            return self.bound_attribute(frame, &Value::of(Val::Object(id)), class, &value, place);
+            let bound = self.bound_attribute(frame, &Value::of(Val::Object(id)), class, &value, place);
+            let cached = matches!(
+                value.single(),
+                Some(Val::Partial(partial))
+                    if partial.keywords.first().is_some_and(|(mark, _)| &**mark == "<cached property>")
+            );
+            if cached {
+                let old = Value::unbound();
+                let kept = self.written(&bound, &old);
+                self.objects[id.0 as usize].attributes.insert(name.clone(), kept);
+            }
+            return bound;
         }
         let attribute = self.terms.intern(Term::Attribute(symbol, name.clone(), epoch));
         self.log.origins.entry(attribute).or_insert(place);
@@ -137,25 +149,21 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Value {
         match value.single() {
-            Some(Val::Function(_)) => {
+            Some(Val::Function(_) | Val::Wrapped(_)) => {
                 Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
             }
             Some(Val::Partial(partial)) => match partial.keywords.first() {
                 // Descriptors are kept as a function with a mark.
-                Some((mark, _)) if &**mark == "<property>" => {
+                Some((mark, _)) if matches!(&**mark, "<property>" | "<cached property>") => {
                     let args = super::bind::Args::positional(vec![receiver.clone()]);
                     self.call_value(frame, &partial.function.clone(), args, Some(place))
                 }
                 Some((mark, _)) if &**mark == "<static>" => partial.function.clone(),
-                Some((mark, _)) if &**mark == "<class>" => Value::of(Val::Method(std::rc::Rc::new((
-                    Value::of(Val::Class(class)),
-                    partial.function.clone(),
-                )))),
+                Some((mark, _)) if &**mark == "<class>" => {
+                    Value::of(Val::Method(std::rc::Rc::new((Value::of(Val::Class(class)), partial.function.clone()))))
+                }
                 _ => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
             },
-            Some(Val::Wrapped(_)) => {
-                Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
-            }
             _ => value.clone(),
         }
     }
@@ -187,13 +195,12 @@ impl<'p> Interp<'p> {
                     self.pc = before;
                     continue;
                 }
-                let old = match self.objects[id.0 as usize].attributes.get(name) {
-                    Some(old) => old.clone(),
-                    None => {
-                        let object = &self.objects[id.0 as usize];
-                        let (symbol, epoch) = (object.symbol, object.epoch);
-                        Value::term(self.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
-                    }
+                let old = if let Some(old) = self.objects[id.0 as usize].attributes.get(name) {
+                    old.clone()
+                } else {
+                    let object = &self.objects[id.0 as usize];
+                    let (symbol, epoch) = (object.symbol, object.epoch);
+                    Value::term(self.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
                 };
                 let new = self.written(value, &old);
                 self.objects[id.0 as usize].attributes.insert(name.clone(), new);
@@ -264,7 +271,9 @@ impl<'p> Interp<'p> {
         for alternative in value.alternatives() {
             match &alternative.val {
                 Val::Object(id) => self.havoc_object(*id),
-                Val::Term(term) if matches!(self.terms.get(*term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) => {
+                Val::Term(term)
+                    if matches!(self.terms.get(*term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) =>
+                {
                     let id = self.shadow_of(*term);
                     self.havoc_object(id);
                 }
@@ -279,11 +288,13 @@ impl<'p> Interp<'p> {
 
     fn havoc_object(&mut self, id: ObjectId) {
         self.mutations += 1;
+        // A name of its own from here on: copies of one object share what it held, not what becomes of them.
+        let changed = self.terms.fresh(Symbol::Opaque, "<changed>", None);
         let object = &mut self.objects[id.0 as usize];
+        let symbol = object.symbol;
         object.epoch += 1;
         match &mut object.kind {
-            Kind::List { unknown, .. } => *unknown = true,
-            Kind::Dict { unknown, .. } => *unknown = true,
+            Kind::List { unknown, .. } | Kind::Dict { unknown, .. } => *unknown = true,
             Kind::Iterator(_, position) => *position = None,
             Kind::Set(_) | Kind::Stream(_) => {}
             Kind::Instance => {
@@ -293,6 +304,10 @@ impl<'p> Interp<'p> {
                     object.epoch -= 1;
                 } else {
                     object.attributes.clear();
+                    // What stands for something from outside keeps its name: its epoch tells the contents apart.
+                    if self.shadows.get(&symbol) != Some(&id) {
+                        object.symbol = changed;
+                    }
                 }
             }
         }

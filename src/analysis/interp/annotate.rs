@@ -48,27 +48,23 @@ impl<'p> Interp<'p> {
         if let Some(class) = self.annotated_class(module, annotation)
             && matches!(self.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..))
         {
-            let object = match self.shadows.get(&term) {
-                Some(object) => *object,
-                None => {
-                    let object = self.allocate_with(Kind::Instance, term, Some(class), true);
-                    self.shadows.insert(term, object);
-                    object
-                }
+            let object = if let Some(object) = self.shadows.get(&term) {
+                *object
+            } else {
+                let object = self.allocate_with(Kind::Instance, term, Some(class), true);
+                self.shadows.insert(term, object);
+                object
             };
             return Value::of(Val::Object(object));
         }
         let Some(evidence) = self.evidence_of(module, annotation) else { return value.clone() };
         self.log.declared.insert(term);
         match evidence.rank {
-            Some(0) => {
-                Value::of(Val::Key(Key { term, kind: evidence.kind, derivation: 0 }))
-            }
+            Some(0) => Value::of(Val::Key(Key { term, kind: evidence.kind, derivation: 0 })),
             Some(rank) => {
                 let start = self.terms.int(0);
                 let dims: Vec<Option<TermId>> = (0..rank).map(|_| None).collect();
-                let elements =
-                    Elements::View { family: term, start, step: 1, to_end: true, order: Order::Known };
+                let elements = Elements::View { family: term, start, step: 1, to_end: true, order: Order::Known };
                 Value::of(Val::Array(Rc::new(Array {
                     kind: evidence.kind,
                     derivation: 0,
@@ -113,8 +109,7 @@ impl<'p> Interp<'p> {
         let first = path.first()?;
         let root = match self.modules.get(&module).and_then(|state| state.globals.get(first)).and_then(Value::single) {
             Some(Val::Library(library)) => library.to_string(),
-            Some(_) => return None,
-            None => return None,
+            _ => return None,
         };
         let mut joined = root;
         for name in &path[1..] {

@@ -39,10 +39,13 @@ impl Interp<'_> {
                 };
                 if order != Order::Known {
                     let place = self.terms.fresh(Symbol::Opaque, "<some element>", None);
-                    return if inner.is_empty() {
-                        self.member(family, place, array)
-                    } else {
-                        self.row(array, family, place, &inner)
+                    if inner.is_empty() {
+                        return self.member(family, place, array);
+                    }
+                    let row = Self::row(array, family, place, &inner);
+                    return match row.single() {
+                        Some(Val::Array(row)) => self.subset(&row.clone()),
+                        _ => row,
                     };
                 }
                 let index = self.in_range(index, dims.as_deref());
@@ -51,7 +54,7 @@ impl Interp<'_> {
                     let Some(length) = length else {
                         let row = self.terms.intern(Term::Item(family, index, 0));
                         let zero = self.zero();
-                        return self.row(array, row, zero, &inner);
+                        return Self::row(array, row, zero, &inner);
                     };
                     flat = self.terms.operate(Operator::Mul, &[flat, *length]);
                 }
@@ -111,7 +114,7 @@ impl Interp<'_> {
         Value::of(Val::Key(Key { term, kind: array.kind, derivation: array.derivation }))
     }
 
-    fn row(&mut self, array: &Array, family: TermId, start: TermId, inner: &[Option<TermId>]) -> Value {
+    fn row(array: &Array, family: TermId, start: TermId, inner: &[Option<TermId>]) -> Value {
         Value::of(Val::Array(Rc::new(Array {
             dims: Some(inner.into()),
             elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
@@ -166,14 +169,15 @@ impl Interp<'_> {
                 return Value::of(Val::Array(array.clone()));
             }
             if stride == -1 {
-                return self.reordered(array);
+                return Self::reordered(array);
             }
         }
         if order != Order::Known || stride < 0 {
             return self.subset(array);
         }
         let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
-        let inner: Vec<Option<TermId>> = array.dims.as_ref().map_or_else(Vec::new, |dims| dims.iter().skip(1).copied().collect());
+        let inner: Vec<Option<TermId>> =
+            array.dims.as_ref().map_or_else(Vec::new, |dims| dims.iter().skip(1).copied().collect());
         let from_end = |this: &mut Self, bound: TermId| match (this.terms.as_int(bound), length) {
             (Some(number), Some(length)) if number < 0 => Some(this.terms.offset(length, number)),
             (Some(number), None) if number < 0 => None,
@@ -194,10 +198,9 @@ impl Interp<'_> {
             if stride == 1 {
                 span
             } else {
+                let rounded = self.terms.offset(span, stride - 1);
                 let stride = self.terms.int(stride);
-                let rounded = self.terms.operate(Operator::Sub, &[span, stride]);
-                let neg = self.terms.operate(Operator::FloorDiv, &[rounded, stride]);
-                self.terms.offset(neg, 1)
+                self.terms.operate(Operator::FloorDiv, &[rounded, stride])
             }
         });
         let mut row = self.terms.int(i128::from(step));
@@ -262,7 +265,7 @@ impl Interp<'_> {
     }
 
     /// The same keys in an order that is not known.
-    pub(super) fn reordered(&mut self, array: &Rc<Array>) -> Value {
+    pub(super) fn reordered(array: &Rc<Array>) -> Value {
         let mut copy = (**array).clone();
         if let Elements::View { order, .. } = &mut copy.elements
             && *order == Order::Known
@@ -334,10 +337,7 @@ pub(super) fn slice_indices(lower: Option<i128>, upper: Option<i128>, step: i128
     let (mut index, stop) = if step > 0 {
         (lower.map_or(0, |b| clamp(b, 0, length)), upper.map_or(length, |b| clamp(b, 0, length)))
     } else {
-        (
-            lower.map_or(length - 1, |b| clamp(b, -1, length - 1)),
-            upper.map_or(-1, |b| clamp(b, -1, length - 1)),
-        )
+        (lower.map_or(length - 1, |b| clamp(b, -1, length - 1)), upper.map_or(-1, |b| clamp(b, -1, length - 1)))
     };
     let mut indices = Vec::new();
     while step != 0 && (if step > 0 { index < stop } else { index > stop }) && indices.len() < 64 {

@@ -188,7 +188,8 @@ impl<'p> Interp<'p> {
                     let mapping = args.mappings.first().cloned();
                     match mapping {
                         Some(mapping) if parameter.kind != ParameterKind::PositionalOnly => {
-                            let name = self.terms.intern(crate::analysis::domain::term::Term::Text(parameter.name.clone()));
+                            let name =
+                                self.terms.intern(crate::analysis::domain::term::Term::Text(parameter.name.clone()));
                             self.item_by_term(&mapping, name)
                         }
                         _ => self.opaque(parameter.name.clone(), place),

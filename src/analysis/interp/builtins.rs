@@ -7,22 +7,22 @@ use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term};
-use crate::analysis::domain::value::{Partial, Val, Value, Wrapped};
+use crate::analysis::domain::value::{Partial, Val, Value};
 use crate::analysis::facts::BufferOp;
 use crate::analysis::heap::{Entry, Item, Kind, Source};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
-use crate::models::{BuiltinOp, Callable};
+use crate::models::BuiltinOp;
 
 use super::bind::{Arg, Args};
 use super::{Frame, Interp};
 
 impl<'p> Interp<'p> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub(super) fn builtin(
         &mut self,
         frame: &mut Frame<'p>,
         op: BuiltinOp,
-        callable: &'p Callable,
         path: &Name,
         args: Args,
         place: Place,
@@ -66,13 +66,14 @@ impl<'p> Interp<'p> {
                 (Some(value), None) => self.new_iterator(Source::Repeat(value), Some(place)),
                 _ => self.opaque("<repeat>", Some(place)),
             },
-            BuiltinOp::Cycle => match first.and_then(|value| self.items_of(frame, &value)) {
-                Some(items) => self.new_iterator(Source::Cycle(items), Some(place)),
-                None => {
+            BuiltinOp::Cycle => {
+                if let Some(items) = first.and_then(|value| self.items_of(frame, &value)) {
+                    self.new_iterator(Source::Cycle(items), Some(place))
+                } else {
                     let term = self.terms.fresh(Symbol::Opaque, "<cycle>", Some(place));
                     self.new_iterator(Source::Opaque(term), Some(place))
                 }
-            },
+            }
             BuiltinOp::Iter => self.iterator_of(frame, &first.unwrap_or_default(), Some(place)),
             BuiltinOp::Next => self.next_builtin(frame, first, place),
             BuiltinOp::List | BuiltinOp::Deque | BuiltinOp::Set | BuiltinOp::Frozenset | BuiltinOp::Sorted => {
@@ -95,7 +96,7 @@ impl<'p> Interp<'p> {
                     }
                     None => self.on_alternatives(&value, |this, val| match val {
                         Val::Array(array) => {
-                            let reversed = this.reordered(&array.clone());
+                            let reversed = Self::reordered(&array.clone());
                             this.new_iterator(Source::Array(reversed), Some(place))
                         }
                         _ => this.opaque("<reversed>", Some(place)),
@@ -122,9 +123,7 @@ impl<'p> Interp<'p> {
                 }
                 _ => self.opaque("<islice>", Some(place)),
             },
-            BuiltinOp::Dict | BuiltinOp::OrderedDict | BuiltinOp::Defaultdict => {
-                self.dict_of(frame, op, &args, place)
-            }
+            BuiltinOp::Dict | BuiltinOp::OrderedDict | BuiltinOp::Defaultdict => self.dict_of(frame, op, &args, place),
             BuiltinOp::Partial | BuiltinOp::PartialMethod => {
                 let Some(function) = first else { return self.opaque("<partial>", Some(place)) };
                 let positional = args.positional.iter().skip(1).map(|arg| arg.value.clone()).collect();
@@ -134,13 +133,18 @@ impl<'p> Interp<'p> {
             }
             BuiltinOp::Copy | BuiltinOp::Deepcopy => {
                 let value = first.unwrap_or_default();
-                self.copied(&value, op == BuiltinOp::Deepcopy, place)
+                self.copied(&value)
             }
-            BuiltinOp::Cached | BuiltinOp::SingleDispatch | BuiltinOp::ContextManager => {
+            BuiltinOp::Cached => match first {
+                Some(function) => self.marked("<cached>", function),
+                None => Value::of(Val::Library(path.clone())),
+            },
+            BuiltinOp::SingleDispatch | BuiltinOp::ContextManager => {
                 first.unwrap_or_else(|| Value::of(Val::Library(path.clone())))
             }
             BuiltinOp::Wraps => Value::of(Val::Library("builtins.<identity>".into())),
-            BuiltinOp::Property | BuiltinOp::CachedProperty => self.descriptor("<property>", first, place),
+            BuiltinOp::Property => self.descriptor("<property>", first, place),
+            BuiltinOp::CachedProperty => self.descriptor("<cached property>", first, place),
             BuiltinOp::Staticmethod => self.descriptor("<static>", first, place),
             BuiltinOp::Classmethod => self.descriptor("<class>", first, place),
             BuiltinOp::Super => self.super_of(frame, &args, place),
@@ -154,15 +158,21 @@ impl<'p> Interp<'p> {
                     _ => self.opaque("<attribute>", Some(place)),
                 }
             }
-            BuiltinOp::Setattr => {
+            BuiltinOp::Setattr | BuiltinOp::Vars | BuiltinOp::Delattr => {
                 if let Some(object) = first {
                     self.havoc(&object);
                 }
                 self.none()
             }
             BuiltinOp::Isinstance => {
-                let parts: Vec<_> =
-                    args.positional.iter().map(|arg| arg.value.clone()).collect::<Vec<_>>().iter().map(|v| self.term_of(v)).collect();
+                let parts: Vec<_> = args
+                    .positional
+                    .iter()
+                    .map(|arg| arg.value.clone())
+                    .collect::<Vec<_>>()
+                    .iter()
+                    .map(|v| self.term_of(v))
+                    .collect();
                 match parts.as_slice() {
                     [value, class] => Value::term(self.terms.operate(Operator::MatchClass, &[*value, *class])),
                     _ => self.opaque("<isinstance>", Some(place)),
@@ -234,13 +244,18 @@ impl<'p> Interp<'p> {
                 let iterable = args.positional.get(1).map(|arg| arg.value.clone()).unwrap_or_default();
                 self.selected(frame, op, &first.unwrap_or_default(), &iterable, place)
             }
-            BuiltinOp::Print | BuiltinOp::Repr | BuiltinOp::Str | BuiltinOp::Hasattr | BuiltinOp::Callable => {
+            BuiltinOp::Print
+            | BuiltinOp::Repr
+            | BuiltinOp::Str
+            | BuiltinOp::Hasattr
+            | BuiltinOp::Callable
+            | BuiltinOp::Type
+            | BuiltinOp::Issubclass => {
                 let parts: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();
                 let parts: Vec<_> = parts.iter().map(|part| self.term_of(part)).collect();
                 Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
             }
             _ => {
-                let _ = callable;
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     self.run_escaping(frame, &value, place);
                 }
@@ -338,8 +353,7 @@ impl<'p> Interp<'p> {
                 let place = self.here;
                 let value = value.clone();
                 self.repeat(frame, known, place, |this, frame, _| {
-                    let step = this.next_step(frame, &value, place.span);
-                    let _ = step.value;
+                    this.next_step(frame, &value, place.span);
                 });
             }
         }
@@ -424,7 +438,7 @@ impl<'p> Interp<'p> {
     }
 
     /// A copy: another object with the same contents (and so the same keys).
-    fn copied(&mut self, value: &Value, deep: bool, place: Place) -> Value {
+    fn copied(&mut self, value: &Value) -> Value {
         let value = value.clone();
         self.on_alternatives(&value, |this, val| match val {
             Val::Object(id) => {
@@ -433,7 +447,6 @@ impl<'p> Interp<'p> {
                 let target = &mut this.objects[copy.0 as usize];
                 target.attributes = original.attributes;
                 target.epoch = original.epoch;
-                let _ = (deep, place);
                 Value::of(Val::Object(copy))
             }
             other => Value::of(other.clone()),
@@ -511,7 +524,6 @@ impl<'p> Interp<'p> {
                 result.push(Item { guard, value: item.value });
             }
         }
-        let _: Option<Wrapped> = None;
         self.new_iterator(Source::Items(result), Some(place))
     }
 }

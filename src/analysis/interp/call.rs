@@ -35,7 +35,29 @@ impl<'p> Interp<'p> {
             _ => None,
         };
         let written = Self::written_text(frame, callee);
-        self.call_written(frame, &function, args, place, receiver.as_ref(), written)
+        let result = self.call_written(frame, &function, args, place, receiver.as_ref(), written);
+        // A decorator that nothing resolves is taken to keep what it decorates.
+        if let [Argument::Positional(decorated)] = arguments
+            && self.is_definition(frame, *decorated)
+            && matches!(result.single(), Some(Val::Term(_)))
+        {
+            return frame.temps[*decorated as usize].clone();
+        }
+        result
+    }
+
+    /// Whether a temp is what a `def` or `class` statement made, before or between its decorators.
+    fn is_definition(&self, frame: &Frame<'p>, temp: Temp) -> bool {
+        match frame.code.ops.get(temp as usize).map(|op| &op.kind) {
+            Some(OpKind::Function(function, _)) => {
+                self.module(frame.module).function(*function).kind == crate::ir::FunctionKind::Def
+            }
+            Some(OpKind::Class(..)) => true,
+            Some(OpKind::Call(_, arguments)) => {
+                matches!(arguments.as_slice(), [Argument::Positional(inner)] if *inner < temp && self.is_definition(frame, *inner))
+            }
+            _ => false,
+        }
     }
 
     /// Calls a value that no source names.
@@ -93,6 +115,21 @@ impl<'p> Interp<'p> {
             Val::Wrapped(wrapped) => {
                 let wrapped = wrapped.clone();
                 self.call_wrapped(frame, &wrapped, args, place)
+            }
+            Val::Partial(partial) if partial.keywords.first().is_some_and(|(mark, _)| &**mark == "<cached>") => {
+                let function = partial.function.clone();
+                let mut key = vec![self.term_of(&function)];
+                for value in args.values().cloned().collect::<Vec<_>>() {
+                    key.push(self.term_of(&value));
+                }
+                if let Some((guard, known)) = self.memoised.get(&key).cloned()
+                    && self.guards.without(self.pc, guard).is_false()
+                {
+                    return known;
+                }
+                let result = self.call_value(frame, &function, args, Some(place));
+                self.memoised.insert(key, (self.pc, result.clone()));
+                result
             }
             Val::Partial(partial) => {
                 let mut merged = Args { spread: args.spread, mappings: args.mappings, ..Args::default() };
@@ -173,7 +210,6 @@ impl<'p> Interp<'p> {
         frame: &mut Frame<'p>,
         function: FunctionId,
         defaults: &[(u32, Temp)],
-        op: &'p Op,
     ) -> Value {
         let defaults = defaults.iter().map(|(index, temp)| (*index, frame.temps[*temp as usize].clone())).collect();
         self.closures += 1;
@@ -190,14 +226,11 @@ impl<'p> Interp<'p> {
         }
         // Functions of a module or class body are analysed on their own; the others when nothing has run them.
         let code = self.module(frame.module).function(function);
-        let nested = !matches!(
-            frame.code.kind,
-            crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody
-        ) || code.kind == crate::ir::FunctionKind::Lambda;
+        let nested = !matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody)
+            || code.kind == crate::ir::FunctionKind::Lambda;
         if nested && code.kind != crate::ir::FunctionKind::Generator {
-            let place = self.place(frame, op.span);
             let guard = self.pc;
-            let idle = Idle { closure: closure.clone(), place, guard, transformed: false, stored: false };
+            let idle = Idle { closure: closure.clone(), guard, transformed: false, stored: false };
             self.idle.insert(self.closures, idle);
         }
         Value::of(Val::Function(closure))
@@ -228,12 +261,8 @@ impl<'p> Interp<'p> {
         let slots = self.bind(code, closure, args, Some(place));
         let environment = self.new_environment(slots, closure.environment);
         if code.is_generator {
-            let suspended = Suspended {
-                module: closure.module,
-                function: closure.function,
-                environment,
-                class: closure.class,
-            };
+            let suspended =
+                Suspended { module: closure.module, function: closure.function, environment, class: closure.class };
             return self.new_iterator(Source::Generator(Box::new(suspended)), Some(place));
         }
         let (value, _) =
@@ -297,7 +326,6 @@ impl<'p> Interp<'p> {
         let code = self.module(module).function(function);
         let mut frame = Frame {
             module,
-            function,
             code,
             environment,
             class,
@@ -346,7 +374,12 @@ impl<'p> Interp<'p> {
         (result, frame.yields)
     }
 
-    pub(super) fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Vec<(Guard, Value)> {
+    pub(super) fn run_generator(
+        &mut self,
+        frame: &mut Frame<'p>,
+        suspended: &Suspended,
+        place: Place,
+    ) -> Vec<(Guard, Value)> {
         let iteration = self.iteration.clone();
         let depth = std::mem::replace(&mut self.loop_depth, 0);
         let before = self.pc;

@@ -2,12 +2,13 @@
 //!
 //! **Invariant:** a meeting is logged only if the two keys must be equal and some path reaches both events.
 
-use crate::analysis::domain::extent::must_overlap;
+use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::facts::Role;
 use crate::analysis::log::{Event, Meeting};
 use crate::finding::Confidence;
+use crate::models::Construct;
 
 use super::Interp;
 
@@ -18,9 +19,11 @@ impl Interp<'_> {
     /// Compares an event with the earlier ones of its family.
     pub(super) fn check_collisions(&mut self, index: usize) {
         let family = self.log.events[index].target.family;
-        let Some(earlier) = self.log.by_family.get(&family).cloned() else { return };
         let mut best: Option<Meeting> = None;
-        for first in earlier.into_iter().take(COMPARED) {
+        for position in 0..COMPARED {
+            let Some(first) = self.log.by_family.get(&family).and_then(|earlier| earlier.get(position)).copied() else {
+                break;
+            };
             let Some(confidence) = self.meet(first, index) else { continue };
             if best.as_ref().is_none_or(|best| best.confidence < confidence) {
                 best = Some(Meeting { first, second: index, confidence });
@@ -49,9 +52,12 @@ impl Interp<'_> {
 
     /// How certain it is that two events share a key, if it is at all.
     fn meet(&mut self, first: usize, second: usize) -> Option<Confidence> {
-        let (a, b) = (self.log.events[first].clone(), self.log.events[second].clone());
-        let mut confidence = self.role_confidence(&a, &b)?;
+        let (a, b) = (&self.log.events[first], &self.log.events[second]);
+        let mut confidence = self.role_confidence(a, b)?;
         if !must_overlap(&self.terms, a.target.extent, b.target.extent) {
+            return None;
+        }
+        if a.target.folded != b.target.folded && !self.folds_into(a.target.extent, b.target.extent) {
             return None;
         }
         if a.target.folded != b.target.folded {
@@ -66,23 +72,45 @@ impl Interp<'_> {
                 confidence = confidence.min(Confidence::Medium);
             }
         }
-        let both = self.guards.and(a.guard, b.guard);
+        // A draw that stands in the `try` itself did happen; one within a call that may have raised perhaps did not.
+        let own = raised_in(a.activation.id);
+        let (a, b) = (a.guard, b.guard);
+        let both = self.guards.and(a, b);
         if !self.feasible(both) {
             return None;
         }
-        if self.needs_exception(both) {
+        if self.needs_exception(both, Some(&own)) {
+            confidence = Confidence::Low;
+        } else if self.needs_exception(both, None) {
             confidence = confidence.min(Confidence::Medium);
         }
         Some(confidence)
     }
 
+    /// Whether the data of a `fold_in` is certainly the index of a child that a `split` made.
+    fn folds_into(&self, a: Extent, b: Extent) -> bool {
+        let (Extent::Index(index), Extent::Range { length, .. }) = (match (a, b) {
+            (Extent::Range { .. }, _) => (b, a),
+            _ => (a, b),
+        }) else {
+            return true;
+        };
+        match (self.terms.as_int(index), length.and_then(|length| self.terms.as_int(length))) {
+            (Some(index), Some(length)) => index < length,
+            (Some(index), None) => index == 0,
+            (None, _) => false,
+        }
+    }
+
     fn role_confidence(&self, a: &Event, b: &Event) -> Option<Confidence> {
         match (a.role, b.role) {
-            (Role::Fold, Role::Fold) => None,
             (Role::Fold, Role::Sample | Role::Library) | (Role::Sample | Role::Library, Role::Fold) => {
                 Some(Confidence::Low)
             }
             (Role::Fold, _) | (_, Role::Fold) => None,
+            // A stream may only fold its key: a draw from that key is then no draw of the stream's.
+            (Role::Sample, _) if self.is_stream(b) => Some(Confidence::Low),
+            (_, Role::Sample) if self.is_stream(a) => Some(Confidence::Low),
             (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
             (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
             (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
@@ -90,17 +118,37 @@ impl Interp<'_> {
         }
     }
 
+    /// Whether an event is the making of a stream of keys.
+    fn is_stream(&self, event: &Event) -> bool {
+        event.role == Role::Library
+            && self
+                .program
+                .models
+                .class(&event.callee)
+                .is_some_and(|class| matches!(class.construct, Construct::Stream { .. }))
+    }
+
     pub(super) fn derivation(&self, id: u32) -> Option<&crate::analysis::log::Derivation> {
         self.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)
     }
 
-    /// Whether every path of a guard goes through an exception edge.
-    fn needs_exception(&mut self, guard: Guard) -> bool {
+    /// Whether every path of a guard goes through an exception edge, those of this name excepted.
+    fn needs_exception(&mut self, guard: Guard, except: Option<&str>) -> bool {
         let terms = &self.terms;
         let is_edge = |literal: TermId| {
-            terms.symbol(literal).is_some_and(|info| info.symbol == Symbol::Path && &*info.text == "<raises>")
+            terms.symbol(literal).is_some_and(|info| {
+                info.symbol == Symbol::Path && info.text.starts_with(RAISES) && Some(&*info.text) != except
+            })
         };
         let without = self.guards.assume(guard, &|literal| is_edge(literal).then_some(false));
         !self.feasible(without)
     }
+}
+
+/// How the names of exception edges begin.
+pub(super) const RAISES: &str = "<raises";
+
+/// The name of the exception edges of one activation.
+pub(super) fn raised_in(activation: u32) -> String {
+    format!("{RAISES} in {activation}>")
 }

@@ -6,16 +6,15 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::analysis::domain::extent::disjoint;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{
-    Broadcast, BroadcastKind, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind, Exhausted,
-    Facts, KeyKind, Origin, Role, Use,
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind,
+    Exhausted, Facts, KeyFact, KeyKind, Origin, Role, Use,
 };
 use crate::analysis::log::{Activation, Event, Iteration, Meeting};
 use crate::finding::{Confidence, Place};
-use crate::ir::{FunctionKind, OpKind, Variable};
+use crate::ir::{FunctionKind, OpKind, Temp, Variable};
 use crate::text::{FileId, Span};
 
 use super::{Escape, Interp};
@@ -50,6 +49,7 @@ impl Interp<'_> {
                 }
             }
         }
+        self.conclude_keys(&mut facts, file);
         self.conclude_broadcasts(&mut facts, file);
         self.conclude_buffers(&mut facts, file);
         self.conclude_captures(&mut facts, file);
@@ -73,13 +73,7 @@ impl Interp<'_> {
     }
 
     fn iterations(event: &Event) -> Vec<Rc<Iteration>> {
-        let mut all = Vec::new();
-        let mut current = event.iteration.clone();
-        while let Some(iteration) = current {
-            current = iteration.outer.clone();
-            all.push(iteration);
-        }
-        all
+        std::iter::successors(event.iteration.clone(), |iteration| iteration.outer.clone()).collect()
     }
 
     /// The loop of which the two events happened in different iterations: the outermost.
@@ -97,7 +91,11 @@ impl Interp<'_> {
         Use {
             place: chain[depth].1,
             leaf: event.place,
-            via: if depth < last { chain[depth + 1..last].iter().map(|(_, place)| *place).collect() } else { Vec::new() },
+            via: if depth < last {
+                chain[depth + 1..last].iter().map(|(_, place)| *place).collect()
+            } else {
+                Vec::new()
+            },
             callee: event.callee.to_string(),
             role: event.role,
         }
@@ -115,7 +113,7 @@ impl Interp<'_> {
         while depth < a.len() && depth < b.len() {
             let (x, y) = (&a[depth].0, &b[depth].0);
             if x.id == y.id {
-                if depth > 0 && !x.root && !self.sees_itself(x, first, second) {
+                if depth > 0 && !x.root && !self.sees_itself(x, second) {
                     if direct {
                         caller = depth - 1;
                     }
@@ -152,7 +150,7 @@ impl Interp<'_> {
             },
             // A closure that runs later, and the function that made it.
             None => {
-                let escapes = |chain: &Chain| self.escaped.get(&chain[0].0.id).copied();
+                let escapes = |chain: &Chain| self.escaped.get(&chain[0].0.id).map(|(escape, _)| *escape);
                 let least = match (escapes(&a), escapes(&b)) {
                     (Some(_), Some(_)) | (None, Some(Escape::Passed)) | (Some(Escape::Passed), None) => Confidence::Low,
                     _ => Confidence::Medium,
@@ -170,7 +168,7 @@ impl Interp<'_> {
 
     /// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they
     /// are of two of its parameters, which are equal for this caller only.
-    fn sees_itself(&self, activation: &Activation, first: &Event, second: &Event) -> bool {
+    fn sees_itself(&self, activation: &Activation, event: &Event) -> bool {
         let module = self.module(activation.module);
         let code = module.function(activation.function);
         if super::entry::is_entry(module, code) {
@@ -179,12 +177,11 @@ impl Interp<'_> {
         let environment = &self.environments[activation.environment.0 as usize];
         let holding = environment.slots.iter().take(code.parameters.len()).filter(|slot| {
             slot.alternatives().iter().any(|alternative| match &alternative.val {
-                Val::Key(key) => key.term == second.target.term,
-                Val::Term(term) => *term == second.target.term,
+                Val::Key(key) => key.term == event.target.term,
+                Val::Term(term) => *term == event.target.term,
                 _ => false,
             })
         });
-        let _ = first;
         holding.count() < 2
     }
 
@@ -204,7 +201,15 @@ impl Interp<'_> {
         if kind == CollisionKind::SplitTwice
             && matches!(self.terms.get(first.target.term), Term::Attribute(..))
             && first.activation.id != second.activation.id
-            && self.owner_is_symbol(first.target.term)
+            && self.owner_is_plain(first.target.term)
+        {
+            placed.confidence = Confidence::Low;
+        }
+        // A pure function of an attribute's key, asked for two things: a path at two times.
+        if kind == CollisionKind::SplitTwice
+            && first.place == second.place
+            && matches!(self.terms.get(first.target.term), Term::Attribute(..))
+            && self.module(second.activation.module).function(second.activation.function).parameters.len() > 1
         {
             placed.confidence = Confidence::Low;
         }
@@ -216,18 +221,13 @@ impl Interp<'_> {
             _ => None,
         };
         let derived_at = derived_at.filter(|_| {
-            matches!(
-                kind,
-                CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild
-            )
+            matches!(kind, CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild)
         });
         let harmless = match kind {
             CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
             CollisionKind::SeededTwice => self.is_fallback(&first) || self.is_fallback(&second),
             // One permutation for inputs and labels.
-            CollisionKind::Sampled => {
-                first.callee == second.callee && &*first.callee == "jax.random.permutation"
-            }
+            CollisionKind::Sampled => first.callee == second.callee && &*first.callee == "jax.random.permutation",
             _ => false,
         };
         let collision = Collision {
@@ -254,7 +254,10 @@ impl Interp<'_> {
             || self.log.declared.contains(&event.target.term)
             || self.log.scalar_keys.contains(&event.target.term)
             || matches!(self.terms.get(self.root_of(event.target.term)), Term::Seed(_))
-            || matches!(self.terms.get(event.target.term), Term::Child(..) | Term::Fold(..) | Term::Children(_) | Term::Clone(..))
+            || matches!(
+                self.terms.get(event.target.term),
+                Term::Child(..) | Term::Fold(..) | Term::Children(_) | Term::Clone(..)
+            )
     }
 
     fn kind_of(&self, first: &Event, second: &Event, iterated: bool) -> CollisionKind {
@@ -283,9 +286,13 @@ impl Interp<'_> {
         }
     }
 
-    fn owner_is_symbol(&self, term: TermId) -> bool {
+    /// Whether an attribute belongs to something from outside that is no instance of a class in sight: a state handed around.
+    fn owner_is_plain(&self, term: TermId) -> bool {
         match self.terms.get(term) {
-            Term::Attribute(owner, ..) => self.terms.symbol(*owner).is_some(),
+            Term::Attribute(owner, ..) => {
+                self.terms.symbol(*owner).is_some()
+                    && !self.objects.iter().any(|object| object.symbol == *owner && object.class.is_some())
+            }
             _ => false,
         }
     }
@@ -300,8 +307,19 @@ impl Interp<'_> {
     /// Whether a key was made only because none was given: `if key is None: key = PRNGKey(0)`.
     fn is_fallback(&self, event: &Event) -> bool {
         let Some(derivation) = self.derivation(event.target.derivation) else { return false };
-        self.guards.support(derivation.guard).iter().any(|literal| match self.terms.get(*literal) {
-            Term::Operate(crate::ir::Operator::Is, parts) => matches!(self.terms.get(parts[1]), Term::None),
+        let code = self.module(derivation.activation.module).function(derivation.activation.function);
+        let made = |temp: &Temp| {
+            let op = &code.ops[*temp as usize];
+            op.span == derivation.place.span && matches!(op.kind, OpKind::Call(..))
+        };
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::If { test, then, orelse } => {
+                let asks = matches!(
+                    code.ops[*test as usize].kind,
+                    OpKind::Operate(crate::ir::Operator::Is | crate::ir::Operator::IsNot, ..)
+                );
+                asks && then.iter().chain(orelse).any(made)
+            }
             _ => false,
         })
     }
@@ -348,6 +366,29 @@ impl Interp<'_> {
         }
     }
 
+    /// What is believed of every key, place by place.
+    fn conclude_keys(&self, facts: &mut Facts, file: FileId) {
+        for derivation in self.log.derivations.iter().filter(|derivation| derivation.place.file == file) {
+            let text = format!("`{}` makes {}", derivation.callee, self.describe(derivation.term));
+            facts.keys.push(KeyFact { place: derivation.place, text });
+        }
+        for event in self.log.events.iter().filter(|event| event.place.file == file) {
+            let what = match event.role {
+                Role::Sample => "draws from",
+                Role::Split => "splits (and so consumes)",
+                Role::Fold => "derives from (and does not consume)",
+                Role::Library | Role::Protocol => "is modelled to consume",
+                Role::Unresolved => "is not resolved and may consume",
+            };
+            let key = self.describe(event.target.term);
+            let written = match &event.written {
+                Some(written) if **written != *key => format!(", written `{written}`"),
+                _ => String::new(),
+            };
+            facts.keys.push(KeyFact { place: event.place, text: format!("`{}` {what} {key}{written}", event.callee) });
+        }
+    }
+
     fn conclude_broadcasts(&mut self, facts: &mut Facts, file: FileId) {
         let mut seen = BTreeSet::new();
         for broadcast in self.log.broadcasts.clone() {
@@ -366,6 +407,10 @@ impl Interp<'_> {
             let depth = (mapper + 1).min(chain.len() - 1);
             let used = Self::use_at(&event, &chain, depth);
             if used.place.file != file || !seen.insert((used.place, broadcast.mapped_at)) {
+                continue;
+            }
+            // A key made because none was given serves until one is.
+            if self.is_fallback(&event) {
                 continue;
             }
             let copied = self
@@ -407,7 +452,8 @@ impl Interp<'_> {
                     .events
                     .iter()
                     .filter(|event| {
-                        event.target.term == used.key.term && matches!(event.role, Role::Sample | Role::Split)
+                        event.target.term == used.key.term
+                            && matches!(event.role, Role::Sample | Role::Split | Role::Fold)
                     })
                     .map(|event| event.guard)
                     .collect();
@@ -418,7 +464,10 @@ impl Interp<'_> {
                 if !proven {
                     continue;
                 }
-                confidence = Confidence::Medium;
+                let unconditional = used.guard.is_true()
+                    && self.log.events.iter().any(|event| event.target.term == used.key.term && event.guard.is_true());
+                confidence =
+                    if unconditional || used.op == BufferOp::Number { Confidence::Medium } else { Confidence::Low };
             }
             if !self.is_own(&used.activation) {
                 continue;
@@ -451,15 +500,15 @@ impl Interp<'_> {
             }
             let chain = Self::chain(&event);
             let (root, place) = &chain[0];
-            let kind = match self.escaped.get(&root.id) {
-                Some(Escape::Transformed) => CaptureKind::Transformed,
-                Some(Escape::Stored) => CaptureKind::Stored,
-                Some(Escape::Passed) | None => continue,
+            let (kind, born) = match self.escaped.get(&root.id) {
+                Some((Escape::Transformed, born)) => (CaptureKind::Transformed, *born),
+                Some((Escape::Stored, born)) => (CaptureKind::Stored, *born),
+                Some((Escape::Passed, _)) | None => continue,
             };
             let inside = self
                 .derivation(event.target.derivation)
                 .is_some_and(|derivation| Self::outermost(&derivation.activation) == root.id);
-            let own = inside || self.is_given_to(root, event.target.term);
+            let own = inside || self.root_of(event.target.term) >= born;
             if own || event.lanes > 0 || self.stores_outside(root) || !seen.insert(*place) {
                 continue;
             }
@@ -474,6 +523,47 @@ impl Interp<'_> {
                 name: event.written.as_ref().map_or_else(|| self.describe(event.target.term), ToString::to_string),
                 confidence: Confidence::Medium,
                 function: self.qualified(root),
+            });
+        }
+    }
+
+    /// Keys that are defaults of parameters: bound once, when the function is defined.
+    pub(super) fn conclude_defaults(&mut self, facts: &mut Facts, id: crate::ir::FunctionId) {
+        let Some(closure) = self.made.get(&(self.home, id)).cloned() else { return };
+        let code = self.module(self.home).function(id);
+        let environment = self.log.entered.clone();
+        for (slot, default) in closure.defaults.iter() {
+            if !default.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_))) {
+                continue;
+            }
+            let Some((given, parameter)) = environment
+                .as_ref()
+                .and_then(|given| given.get(*slot as usize).cloned())
+                .zip(code.parameters.get(*slot as usize))
+            else {
+                continue;
+            };
+            let given = self.term_of(&given);
+            let event = self
+                .log
+                .events
+                .iter()
+                .find(|event| event.target.term == given && matches!(event.role, Role::Sample | Role::Split));
+            let Some(event) = event.cloned() else { continue };
+            let chain = Self::chain(&event);
+            let file = self.module(self.home).file;
+            facts.captured.push(CapturedUse {
+                kind: CaptureKind::Default,
+                callee: code.name.to_string(),
+                defined_at: Place { file, span: code.span },
+                used: Self::use_at(&event, &chain, 0),
+                origin: default.alternatives().iter().find_map(|alternative| match &alternative.val {
+                    Val::Key(key) => self.origin(key.term, key.derivation),
+                    _ => None,
+                }),
+                name: parameter.name.to_string(),
+                confidence: Confidence::Medium,
+                function: code.qualified.to_string(),
             });
         }
     }
@@ -497,22 +587,6 @@ impl Interp<'_> {
             current = caller;
         }
         current.id
-    }
-
-    /// Whether a term comes from a parameter of this activation, or from something that a call in it returned.
-    fn is_given_to(&self, activation: &Activation, term: TermId) -> bool {
-        let code = self.module(activation.module).function(activation.function);
-        let root = self.root_of(term);
-        match self.terms.symbol(root) {
-            Some(info) => match info.place {
-                Some((file, start, end)) => {
-                    FileId(file) == self.module(activation.module).file
-                        && code.full.covers(Span::new(start, end))
-                }
-                None => true,
-            },
-            None => !matches!(self.terms.get(root), Term::Seed(_)),
-        }
     }
 
     /// Consumed keys that are returned or stored.
@@ -551,6 +625,5 @@ impl Interp<'_> {
                 function: self.qualified(&exit.activation),
             });
         }
-        let _ = disjoint;
     }
 }

@@ -116,16 +116,7 @@ impl<'p> Interp<'p> {
 
     /// What a class or its bases bind a name to.
     pub(super) fn class_attribute(&self, class: ClassHandle, name: &Name) -> Option<Value> {
-        self.lineage(class)
-            .into_iter()
-            .find_map(|class| self.classes[class.0 as usize].attributes.get(name).cloned())
-    }
-
-    /// The same, beginning after a class: what `super()` sees.
-    pub(super) fn inherited_attribute(&self, after: ClassHandle, of: ClassHandle, name: &Name) -> Option<Value> {
-        let lineage = self.lineage(of);
-        let from = lineage.iter().position(|class| *class == after).map_or(0, |position| position + 1);
-        lineage[from..].iter().find_map(|class| self.classes[class.0 as usize].attributes.get(name).cloned())
+        self.lineage(class).into_iter().find_map(|class| self.classes[class.0 as usize].attributes.get(name).cloned())
     }
 
     /// A method of an instance, bound.
@@ -220,11 +211,7 @@ impl<'p> Interp<'p> {
         let (module, annotation) = self.lineage(class).into_iter().find_map(|class| {
             let info = &self.classes[class.0 as usize];
             let class = self.program.module(info.module).class(info.class);
-            class
-                .fields
-                .iter()
-                .find(|field| field.name == *name)
-                .map(|field| (info.module, field.annotation.clone()))
+            class.fields.iter().find(|field| field.name == *name).map(|field| (info.module, field.annotation.clone()))
         })?;
         let value = Value::term(term);
         Some(self.annotated_in(module, &value, &annotation))

@@ -64,18 +64,21 @@ impl<'p> Interp<'p> {
     ) {
         let containers = matches!(role, Role::Library | Role::Protocol | Role::Unresolved) && depth > 0;
         match val {
+            Val::Key(Key { term, .. }) | Val::Term(term) if self.lane_keys.contains_key(term) => {
+                for target in self.lane_keys.get(term).cloned().unwrap_or_default() {
+                    self.log_event(frame, target, role, callee, written, place);
+                }
+            }
             Val::Key(key) => {
                 let target = self.target(key.term, key.derivation);
                 self.log_event(frame, target, role, callee, written, place);
             }
-            Val::Term(term) => {
-                if self.may_be_key(*term) {
-                    if matches!(role, Role::Sample | Role::Split | Role::Library) {
-                        self.log.scalar_keys.insert(*term);
-                    }
-                    let target = self.target(*term, 0);
-                    self.log_event(frame, target, role, callee, written, place);
+            Val::Term(term) if self.may_be_key(*term) => {
+                if matches!(role, Role::Sample | Role::Split | Role::Library) {
+                    self.log.scalar_keys.insert(*term);
                 }
+                let target = self.target(*term, 0);
+                self.log_event(frame, target, role, callee, written, place);
             }
             Val::Array(array) => {
                 for target in self.targets_of(&array.clone()) {
@@ -290,16 +293,26 @@ impl<'p> Interp<'p> {
         let (target, guard) = (event.target, event.guard);
         for lane in self.lanes.clone().iter().rev() {
             // A view that the lanes share among them covers a range; a lane's own key mentions the lane.
-            let own = self
-                .terms
-                .mentions(target.term, &|term| lane.symbols.contains(&term) || term.0 >= lane.born.0 && self.is_symbol(term));
-            if own || matches!(target.extent, Extent::Range { .. } | Extent::Some) {
+            let own = self.terms.mentions(target.term, &|term| {
+                lane.symbols.contains(&term) || term.0 >= lane.born.0 && self.is_symbol(term)
+            });
+            // The keys of an array that the lanes share out are logged one by one.
+            if lane.symbols.iter().any(|symbol| {
+                self.lane_keys.get(symbol).is_some_and(|targets| targets.iter().any(|other| other.term == target.term))
+            }) {
+                continue;
+            }
+            // A whole array handed to one lane is what the call was given.
+            let whole = target.term == target.family && !matches!(target.extent, Extent::Single);
+            if own || whole {
                 continue;
             }
             // The unmapped draw may happen in one lane only if the lanes decide it.
-            let decided = self.guards.support(guard).iter().any(|literal| {
-                self.terms.mentions(*literal, &|term| lane.symbols.contains(&term))
-            });
+            let decided = self
+                .guards
+                .support(guard)
+                .iter()
+                .any(|literal| self.terms.mentions(*literal, &|term| lane.symbols.contains(&term)));
             if decided {
                 continue;
             }

@@ -18,7 +18,18 @@ use super::{Frame, Interp};
 /// Modulus of seeds while 64-bit integers are off, as is JAX's default.
 const SEED_MODULUS: i128 = 1 << 32;
 
+/// Stands for a seed with the implementation it is given to, where that is not the default.
+pub(super) const SEEDED: &str = "<seeded>";
+
 impl<'p> Interp<'p> {
+    fn is_default_implementation(&self, term: TermId) -> bool {
+        match self.terms.get(term) {
+            Term::None => true,
+            Term::Text(name) => &**name == "threefry2x32",
+            _ => false,
+        }
+    }
+
     pub(super) fn derived(
         &mut self,
         frame: &Frame<'p>,
@@ -35,14 +46,20 @@ impl<'p> Interp<'p> {
             term,
             number,
             by_default,
-            iteration: self.iteration.clone(),
-            guard: self.pc,
         });
         u32::try_from(self.log.derivations.len()).unwrap_or(u32::MAX)
     }
 
     /// `key(seed)` or `PRNGKey(seed)`.
-    pub(super) fn seed(&mut self, frame: &mut Frame<'p>, seed: Option<&Arg>, kind: SeedKind, callee: &Name, place: Place) -> Value {
+    pub(super) fn seed(
+        &mut self,
+        frame: &mut Frame<'p>,
+        seed: Option<&Arg>,
+        implementation: Option<&Value>,
+        kind: SeedKind,
+        callee: &Name,
+        place: Place,
+    ) -> Value {
         let kind = match kind {
             SeedKind::Typed => KeyKind::Typed,
             SeedKind::Raw => KeyKind::Raw,
@@ -53,6 +70,8 @@ impl<'p> Interp<'p> {
             return Value::of(Val::Key(Key { term, kind, derivation }));
         };
         let value = seed.value.clone();
+        let implementation =
+            implementation.map(|value| self.term_of(value)).filter(|term| !self.is_default_implementation(*term));
         self.on_alternatives(&value, |this, val| {
             if let Val::Words(key, word) = val {
                 // `PRNGKey(key[1])`: 32 bits of another key as a seed; for a fresh key the very same one.
@@ -75,6 +94,11 @@ impl<'p> Interp<'p> {
                 Some(value) => (this.terms.int(value), false),
                 None => (number, false),
             };
+            // One seed makes different keys under different implementations.
+            let number = match implementation {
+                Some(implementation) => this.terms.intern(Term::Apply(SEEDED.into(), [number, implementation].into())),
+                None => number,
+            };
             let term = this.terms.intern(Term::Seed(number));
             let derivation = this.derived(frame, place, callee, term, None, by_default);
             Value::of(Val::Key(Key { term, kind, derivation }))
@@ -84,6 +108,10 @@ impl<'p> Interp<'p> {
     /// The key made from a word of a fresh key: word 1 of `PRNGKey(s)` is `s`, word 0 is 0 (threefry, 64-bit integers off).
     fn reseeded(&mut self, key: Key, word: Option<u8>, data: TermId) -> TermId {
         let number = match (self.terms.get(key.term).clone(), word) {
+            // Other implementations lay their words out in other ways.
+            (Term::Seed(number), _) if matches!(self.terms.get(number), Term::Apply(name, _) if &**name == SEEDED) => {
+                data
+            }
             (Term::Seed(number), Some(1)) => number,
             (Term::Seed(_), Some(0)) => self.terms.int(0),
             _ => data,
@@ -106,8 +134,8 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Value {
         let dims = self.split_dims(num);
-        let number = match dims.as_deref() {
-            Some([Some(only)]) => Some(*only),
+        let number = match dims.as_slice() {
+            [Some(only)] => Some(*only),
             _ => None,
         };
         self.consume(frame, key, Role::Split, callee, place);
@@ -126,18 +154,18 @@ impl<'p> Interp<'p> {
             Value::of(Val::Array(Rc::new(Array {
                 kind: parent.kind,
                 derivation,
-                dims: dims.clone().map(Into::into),
+                dims: Some(dims.clone().into()),
                 elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
             })))
         })
     }
 
-    fn split_dims(&mut self, num: Option<&Arg>) -> Option<Vec<Option<TermId>>> {
-        let Some(num) = num else { return Some(vec![Some(self.terms.int(2))]) };
+    fn split_dims(&mut self, num: Option<&Arg>) -> Vec<Option<TermId>> {
+        let Some(num) = num else { return vec![Some(self.terms.int(2))] };
         match num.value.single().cloned() {
-            Some(Val::Tuple(parts)) => Some(parts.iter().map(|part| Some(self.term_of(part))).collect()),
-            Some(Val::Term(term)) => Some(vec![Some(term)]),
-            _ => Some(vec![None]),
+            Some(Val::Tuple(parts)) => parts.iter().map(|part| Some(self.term_of(part))).collect(),
+            Some(Val::Term(term)) => vec![Some(term)],
+            _ => vec![None],
         }
     }
 

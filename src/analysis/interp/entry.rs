@@ -39,7 +39,7 @@ pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
     let mut stale = Vec::new();
     for (number, function) in (0u32..).zip(&module.functions) {
         let id = FunctionId(number);
-        if !is_entry(module, function) || !program.relevance.of(index, id) {
+        if !is_entry(module, function) || !program.relevance.is_entry(index, id) {
             continue;
         }
         // Terms and guards are lent to the entry and taken back without what it added.
@@ -53,13 +53,17 @@ pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
         run.run_idle();
         stores.extend(run.log.stores.iter().cloned());
         stale.extend(run.stale_candidates(id));
-        facts.absorb(run.conclude());
+        let mut found = run.conclude();
+        run.conclude_defaults(&mut found, id);
+        facts.absorb(found);
         base.terms = std::mem::take(&mut run.terms);
         base.guards = std::mem::take(&mut run.guards);
         base.terms.truncate(marks.0);
         base.guards.truncate(marks.1);
     }
-    facts.stale.extend(base.stale_of(stale, &stores));
+    let mut stale = base.stale_of(stale, &stores);
+    facts.captured.extend(base.captured_globals(&mut stale));
+    facts.stale.extend(stale);
     facts.settle();
     facts
 }
@@ -84,6 +88,7 @@ impl<'p> Interp<'p> {
     fn new(program: &'p Program<'p>, home: ModuleIndex) -> Self {
         Self {
             program,
+            uses: Rc::default(),
             terms: Terms::default(),
             guards: Guards::default(),
             feasible: FxHashMap::default(),
@@ -107,10 +112,12 @@ impl<'p> Interp<'p> {
             iteration: None,
             lanes: Vec::new(),
             lane_extents: FxHashMap::default(),
+            lane_keys: FxHashMap::default(),
             abstract_depth: 0,
             catching: Rc::new(RefCell::new(Vec::new())),
             stack: Vec::new(),
             idle: BTreeMap::new(),
+            memoised: FxHashMap::default(),
             made: Rc::new(FxHashMap::default()),
             replays: FxHashSet::default(),
             escaped: BTreeMap::new(),
@@ -148,6 +155,7 @@ impl<'p> Interp<'p> {
         let class = self.class_of(code);
         let closure = self.made.get(&(self.home, id)).cloned();
         let slots = self.symbolic_parameters(self.home, code, class);
+        self.log.entered = Some(slots.clone());
         let environment = self.new_environment(slots, closure.as_ref().and_then(|closure| closure.environment));
         self.activations += 1;
         let activation = Rc::new(Activation {
@@ -209,8 +217,7 @@ impl<'p> Interp<'p> {
     /// Runs the closures that nothing has run.
     fn run_idle(&mut self) {
         for _ in 0..CLOSURES {
-            let Some((identity, idle)) = self.idle.pop_first() else { break };
-            let _ = identity;
+            let Some((_, idle)) = self.idle.pop_first() else { break };
             let closure = idle.closure.clone();
             let escape = match (idle.stored, idle.transformed) {
                 (true, true) => Escape::Transformed,
@@ -229,6 +236,7 @@ impl<'p> Interp<'p> {
         }
         self.pc = guard;
         self.alive = guard;
+        let born = self.terms.fresh(Symbol::Opaque, "<entry>", None);
         let slots = self.symbolic_parameters(closure.module, code, None);
         let environment = self.new_environment(slots, closure.environment);
         self.activations += 1;
@@ -241,7 +249,7 @@ impl<'p> Interp<'p> {
             environment,
             root: true,
         });
-        self.escaped.insert(self.activations, escape);
+        self.escaped.insert(self.activations, (escape, born));
         let fuel = self.fuel.max(FUEL / 4);
         self.fuel = fuel;
         self.run_frame(closure.module, closure.function, environment, closure.class, activation);
@@ -278,7 +286,6 @@ impl<'p> Interp<'p> {
     fn bare_frame(&self, id: FunctionId, code: &'p Function) -> Frame<'p> {
         Frame {
             module: self.home,
-            function: id,
             code,
             environment: crate::analysis::domain::value::EnvironmentId(0),
             class: None,

@@ -29,9 +29,13 @@ impl<'p> Interp<'p> {
             self.here = self.place(frame, op.span);
             let value = self.run_op(frame, *temp, op);
             frame.temps[*temp as usize] = value;
+            if self.guards.exhausted() && self.exhausted.is_none() {
+                self.exhausted = Some((self.place(frame, op.span), "paths"));
+            }
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn run_op(&mut self, frame: &mut Frame<'p>, temp: Temp, op: &'p Op) -> Value {
         match &op.kind {
             OpKind::Constant(constant) => self.constant(constant),
@@ -46,7 +50,7 @@ impl<'p> Interp<'p> {
                 Value::unbound()
             }
             OpKind::Attribute(object, name) => {
-                self.exception_edge(frame, false);
+                self.exception_edge(frame, true);
                 let object = frame.temps[*object as usize].clone();
                 self.attribute(frame, &object, name, op)
             }
@@ -68,8 +72,10 @@ impl<'p> Interp<'p> {
                 self.item(frame, &value, &index, op, *object)
             }
             OpKind::StoreItem(object, index, value) => {
+                let target = *object;
                 let [object, index, value] = [object, index, value].map(|t| frame.temps[*t as usize].clone());
                 self.store_item(frame, &object, &index, &value, op);
+                self.store_array_item(frame, target, &object, op);
                 Value::unbound()
             }
             OpKind::DeleteItem(object, index) => {
@@ -83,15 +89,15 @@ impl<'p> Interp<'p> {
                 self.operate(frame, *operator, *operands, *augmented, op)
             }
             OpKind::Call(callee, arguments) => {
-                self.exception_edge(frame, true);
+                let total = self.never_raises(&frame.temps[*callee as usize]);
+                self.exception_edge(frame, total);
                 self.call_op(frame, *callee, arguments, op)
             }
-            OpKind::Function(function, defaults) => self.make_function(frame, *function, defaults, op),
+            OpKind::Function(function, defaults) => self.make_function(frame, *function, defaults),
             OpKind::Class(class, arguments) => self.make_class(frame, *class, arguments, temp, op),
             OpKind::Import { path, whole } => self.import(frame, path, *whole, op),
             OpKind::ImportFrom { level, module, name } => self.import_from(frame, *level, module, name, op),
             OpKind::Unpack { value, count, star } => {
-                self.exception_edge(frame, false);
                 let source = frame.temps[*value as usize].clone();
                 self.unpack(frame, &source, *count, *star, op, *value)
             }
@@ -115,7 +121,9 @@ impl<'p> Interp<'p> {
                 Value::unbound()
             }
             OpKind::If { test, then, orelse } => {
+                let written = Self::written_text(frame, *test);
                 let test = frame.temps[*test as usize].clone();
+                self.note_truth(frame, &test, written, op);
                 let holds = self.truth(&test);
                 self.branch(frame, holds, then, orelse);
                 Value::unbound()
@@ -211,7 +219,7 @@ impl<'p> Interp<'p> {
                 let name = name.clone();
                 return self.load_global(frame, &name, op);
             }
-            let text = self.variable_text(frame, variable);
+            let text = Self::variable_text(frame, variable);
             return self.opaque(text, Some(self.place(frame, op.span)));
         }
         self.possible(&value)
@@ -277,19 +285,35 @@ impl<'p> Interp<'p> {
         self.pc = self.guards.or(after_then, self.pc);
     }
 
-    /// An operation that may raise leaves an enclosing `try` with the state before it.
-    fn exception_edge(&mut self, frame: &Frame<'p>, call: bool) {
+    /// Whether a call is of a function that raises for wrong programs only: a modelled one, or a method that copies or adds.
+    fn never_raises(&self, callee: &Value) -> bool {
+        match callee.single() {
+            Some(Val::Library(path)) => self.program.models.callable(path).is_some_and(|callable| callable.exact),
+            Some(Val::UnknownMethod(method)) => matches!(&*method.1, "replace" | "_replace" | "append" | "at"),
+            Some(Val::Term(term)) => {
+                matches!(self.terms.get(*term), Term::Attribute(_, name, _) if matches!(&**name, "replace" | "_replace"))
+            }
+            _ => false,
+        }
+    }
+
+    /// An operation that may raise leaves an enclosing `try` with the state before it. One that hardly ever does makes an edge
+    /// only where the `try` has none yet, so that its handlers are reached.
+    fn exception_edge(&mut self, frame: &Frame<'p>, hardly: bool) {
         let catching = self.catching.clone();
         let mut catching = catching.borrow_mut();
         let Some(innermost) = catching.last_mut() else { return };
-        let _ = call;
-        if innermost.depth != frame.activation.depth || innermost.seen == self.mutations {
+        if innermost.depth != frame.activation.depth
+            || innermost.seen == self.mutations
+            || hardly && innermost.seen != u64::MAX
+        {
             return;
         }
         if self.guards.support(innermost.raised).len() > EXCEPTION_EDGES {
             return;
         }
-        let literal = self.terms.fresh(Symbol::Path, "<raises>", None);
+        let text = super::collide::raised_in(frame.activation.id);
+        let literal = self.terms.fresh(Symbol::Path, text, None);
         let raises = self.guards.literal(literal);
         let paths = self.guards.and(self.pc, raises);
         innermost.raised = self.guards.or(innermost.raised, paths);
@@ -302,20 +326,22 @@ impl<'p> Interp<'p> {
         let catching = self.catching.clone();
         let mut catching = catching.borrow_mut();
         match catching.last_mut() {
-            Some(innermost) => innermost.raised = self.guards.or(innermost.raised, self.pc),
+            Some(innermost) => {
+                let mut paths = self.pc;
+                if (innermost.depth as usize) + 1 < self.stack.len() {
+                    // Raised within a callee: as unsure as any exception of a call.
+                    let literal = self.terms.fresh(Symbol::Path, super::collide::RAISES, None);
+                    let raises = self.guards.literal(literal);
+                    paths = self.guards.and(paths, raises);
+                }
+                innermost.raised = self.guards.or(innermost.raised, paths);
+            }
             None => self.alive = self.guards.without(self.alive, self.pc),
         }
         self.pc = Guard::FALSE;
     }
 
-    fn run_try(
-        &mut self,
-        frame: &mut Frame<'p>,
-        body: &Block,
-        handlers: &[Handler],
-        orelse: &Block,
-        finally: &Block,
-    ) {
+    fn run_try(&mut self, frame: &mut Frame<'p>, body: &Block, handlers: &[Handler], orelse: &Block, finally: &Block) {
         let outer_left = std::mem::replace(&mut frame.left, Guard::FALSE);
         let alive = self.alive;
         let raised = if handlers.is_empty() && finally.is_empty() {
@@ -496,17 +522,14 @@ impl<'p> Interp<'p> {
             None => self.none(),
         };
         if from {
-            match self.items_of(frame, &value) {
-                Some(items) => {
-                    for item in items {
-                        let guard = self.guards.and(self.pc, item.guard);
-                        frame.yields.push((guard, item.value));
-                    }
+            if let Some(items) = self.items_of(frame, &value) {
+                for item in items {
+                    let guard = self.guards.and(self.pc, item.guard);
+                    frame.yields.push((guard, item.value));
                 }
-                None => {
-                    let element = self.opaque("<yielded>", Some(self.place(frame, op.span)));
-                    frame.yields.push((self.pc, element));
-                }
+            } else {
+                let element = self.opaque("<yielded>", Some(self.place(frame, op.span)));
+                frame.yields.push((self.pc, element));
             }
         } else {
             frame.yields.push((self.pc, value));

@@ -67,7 +67,8 @@ impl<'p> Interp<'p> {
             }
             Val::Object(object) => self.object_item(frame, *object, index, place),
             Val::Term(term) => {
-                let parts = self.index_parts(frame, index);
+                let parts = self.index_parts(index);
+                self.note_shape_slice(frame, *term, &parts, place, written);
                 match parts.as_slice() {
                     [Index::At(number)] => {
                         let epoch = self.epoch_of(*term);
@@ -90,14 +91,8 @@ impl<'p> Interp<'p> {
                         };
                         let mut one = array.clone();
                         one.dims = Some(vec![None].into());
-                        let value = self.array_slice(&Rc::new(one), *bounds);
-                        if let Some(Val::Array(slice)) = value.single() {
-                            let mut slice = (**slice).clone();
-                            // How many axes there are besides the sliced one is not known.
-                            slice.dims = slice.dims.filter(|_| false);
-                            return self.slice_of_unknown(slice, value.clone());
-                        }
-                        value
+
+                        self.array_slice(&Rc::new(one), *bounds)
                     }
                     [Index::NewAxis] => Value::term(*term),
                     _ => {
@@ -112,38 +107,54 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// A slice of something that may be an array of keys: keeps its view, and its first length only.
-    fn slice_of_unknown(&mut self, _slice: Array, value: Value) -> Value {
-        value
+    /// `key.shape[:-1]` drops the words of a raw key, and a batch axis of typed ones.
+    fn note_shape_slice(
+        &mut self,
+        frame: &Frame<'p>,
+        term: TermId,
+        parts: &[Index],
+        place: crate::finding::Place,
+        written: Option<&str>,
+    ) {
+        if let [Index::Slice([None, Some(upper), None])] = parts
+            && self.terms.as_int(*upper) == Some(-1)
+            && let Term::Attribute(of, name, _) = self.terms.get(term).clone()
+            && &*name == "shape"
+        {
+            self.log_shape_use(
+                frame,
+                BufferOp::ShapeLogic,
+                of,
+                place,
+                format!("{}[:-1]", written.unwrap_or("….shape")),
+            );
+        }
     }
 
     fn sequence_item(&mut self, parts: &Rc<[Value]>, index: &Value, place: crate::finding::Place) -> Value {
-        match index.single() {
-            Some(Val::Slice(bounds)) => {
-                let bounds = bounds.clone();
-                match self.known_bounds(&bounds) {
-                    Some((lower, upper, step)) => {
-                        let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
-                        let chosen: Vec<Value> = slice_indices(lower, upper, step, length)
-                            .into_iter()
-                            .filter_map(|index| parts.get(index).cloned())
-                            .collect();
-                        Value::of(Val::Tuple(chosen.into()))
-                    }
-                    None => self.opaque("<slice>", Some(place)),
+        if let Some(Val::Slice(bounds)) = index.single() {
+            let bounds = bounds.clone();
+            match self.known_bounds(&bounds) {
+                Some((lower, upper, step)) => {
+                    let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
+                    let chosen: Vec<Value> = slice_indices(lower, upper, step, length)
+                        .into_iter()
+                        .filter_map(|index| parts.get(index).cloned())
+                        .collect();
+                    Value::of(Val::Tuple(chosen.into()))
                 }
+                None => self.opaque("<slice>", Some(place)),
             }
-            _ => {
-                let term = self.term_of(index);
-                match self.terms.as_int(term) {
-                    Some(number) => {
-                        let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
-                        let number = if number < 0 { number + length } else { number };
-                        let part = usize::try_from(number).ok().and_then(|number| parts.get(number));
-                        part.cloned().unwrap_or_else(|| self.opaque("<item>", Some(place)))
-                    }
-                    None => self.opaque("<item>", Some(place)),
+        } else {
+            let term = self.term_of(index);
+            match self.terms.as_int(term) {
+                Some(number) => {
+                    let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
+                    let number = if number < 0 { number + length } else { number };
+                    let part = usize::try_from(number).ok().and_then(|number| parts.get(number));
+                    part.cloned().unwrap_or_else(|| self.opaque("<item>", Some(place)))
                 }
+                None => self.opaque("<item>", Some(place)),
             }
         }
     }
@@ -161,9 +172,9 @@ impl<'p> Interp<'p> {
         Some((known[0], known[1], known[2].unwrap_or(1)))
     }
 
-    fn index_parts(&mut self, frame: &mut Frame<'p>, index: &Value) -> Vec<Index> {
+    fn index_parts(&mut self, index: &Value) -> Vec<Index> {
         match index.single().cloned() {
-            Some(Val::Tuple(parts)) => parts.iter().flat_map(|part| self.index_parts(frame, part)).collect(),
+            Some(Val::Tuple(parts)) => parts.iter().flat_map(|part| self.index_parts(part)).collect(),
             Some(Val::Slice(bounds)) => {
                 let mut terms = [None; 3];
                 for (place, bound) in terms.iter_mut().zip(bounds.iter()) {
@@ -173,12 +184,13 @@ impl<'p> Interp<'p> {
                 vec![Index::Slice(terms)]
             }
             Some(Val::Term(term)) => match self.terms.get(term) {
-                Term::None => vec![Index::NewAxis],
-                Term::Bool(_) => vec![Index::NewAxis],
+                Term::None | Term::Bool(_) => vec![Index::NewAxis],
                 Term::Apply(name, _) if &**name == "<ellipsis>" => vec![Index::Ellipsis],
                 // Arrays select several; a number selects one.
                 Term::Apply(name, _)
-                    if name.starts_with("jax.numpy.a") || name.starts_with("numpy.a") || &**name == "jax.numpy.nonzero" =>
+                    if name.starts_with("jax.numpy.a")
+                        || name.starts_with("numpy.a")
+                        || &**name == "jax.numpy.nonzero" =>
                 {
                     vec![Index::Gather]
                 }
@@ -205,7 +217,7 @@ impl<'p> Interp<'p> {
         written: Option<&str>,
     ) -> Value {
         let place = self.place(frame, op.span);
-        let parts = self.index_parts(frame, index);
+        let parts = self.index_parts(index);
         let reached = parts.iter().filter(|part| !matches!(part, Index::NewAxis | Index::Ellipsis)).count();
         let ellipsis = parts.iter().any(|part| matches!(part, Index::Ellipsis));
         let last_at = matches!(parts.last(), Some(Index::At(_)));
@@ -218,19 +230,13 @@ impl<'p> Interp<'p> {
             return self.opaque("<words>", Some(place));
         }
         let mut value = Value::of(Val::Array(array.clone()));
-        match parts.as_slice() {
-            [Index::Slice([None, None, None]), Index::At(column)] => {
-                return self.column_of(array, 1, *column);
-            }
-            _ => {}
+        if let [Index::Slice([None, None, None]), Index::At(column)] = parts.as_slice() {
+            return self.column_of(array, 1, *column);
         }
         // Indices apply to successive axes: after a number the next axis is the first one.
         let mut sliced = false;
         for part in &parts {
-            let current = match value.single().cloned() {
-                Some(Val::Array(current)) => current,
-                _ => break,
-            };
+            let Some(Val::Array(current)) = value.single().cloned() else { break };
             value = match part {
                 Index::NewAxis => {
                     let one = self.terms.int(1);
@@ -239,11 +245,7 @@ impl<'p> Interp<'p> {
                         dims.insert(0, Some(one));
                         dims.into()
                     });
-                    if sliced {
-                        value
-                    } else {
-                        Value::of(Val::Array(Rc::new(Array { dims, ..(*current).clone() })))
-                    }
+                    if sliced { value } else { Value::of(Val::Array(Rc::new(Array { dims, ..(*current).clone() }))) }
                 }
                 Index::Ellipsis => value,
                 _ if sliced => {
@@ -266,7 +268,7 @@ impl<'p> Interp<'p> {
     /// `key[…]` on one key.
     fn key_item(&mut self, frame: &mut Frame<'p>, key: Key, index: &Value, op: &'p Op, written: Option<&str>) -> Value {
         let place = self.place(frame, op.span);
-        let parts = self.index_parts(frame, index);
+        let parts = self.index_parts(index);
         let reaching = parts.iter().any(|part| !matches!(part, Index::NewAxis | Index::Ellipsis));
         if !reaching {
             let axes = parts.iter().filter(|part| matches!(part, Index::NewAxis)).count();
@@ -296,13 +298,12 @@ impl<'p> Interp<'p> {
             }
             _ => None,
         };
-        match word {
-            Some(word) => Value::of(Val::Words(key, Some(word))),
-            None => {
-                let words = self.terms.intern(Term::Words(key.term, None));
-                let number = self.term_of(index);
-                Value::term(self.terms.intern(Term::Item(words, number, 0)))
-            }
+        if let Some(word) = word {
+            Value::of(Val::Words(key, Some(word)))
+        } else {
+            let words = self.terms.intern(Term::Words(key.term, None));
+            let number = self.term_of(index);
+            Value::term(self.terms.intern(Term::Item(words, number, 0)))
         }
     }
 
@@ -335,11 +336,11 @@ impl<'p> Interp<'p> {
                 // Elements that are there on some paths only: an index is sure where all before it are there.
                 let term = self.term_of(index);
                 if let Some(number) = self.terms.as_int(term).and_then(|number| usize::try_from(number).ok())
-                    && let Some(item) = items.get(number)
-                    && items[..=number].windows(2).all(|pair| pair[0].guard == pair[1].guard || pair[0].guard.is_true())
+                    && number < items.len()
                     && !unknown
+                    && items[..=number].iter().all(|item| self.guards.without(self.pc, item.guard).is_false())
                 {
-                    return item.value.clone();
+                    return items[number].value.clone();
                 }
                 let symbol = self.term_of_val(&Val::Object(object));
                 Value::term(self.terms.intern(Term::Item(symbol, term, 0)))
@@ -408,15 +409,15 @@ impl<'p> Interp<'p> {
     /// An item of a mapping, by the term of its key.
     pub(super) fn item_by_term(&mut self, mapping: &Value, key: TermId) -> Value {
         let mapping = mapping.clone();
-        self.on_alternatives(&mapping, |this, val| match val {
-            Val::Object(object) => match this.objects[object.0 as usize].kind.clone() {
-                Kind::Dict { entries, unknown } => this.dict_item(*object, &entries, unknown, key),
-                _ => {
+        self.on_alternatives(&mapping, |this, val| {
+            if let Val::Object(object) = val {
+                if let Kind::Dict { entries, unknown } = this.objects[object.0 as usize].kind.clone() {
+                    this.dict_item(*object, &entries, unknown, key)
+                } else {
                     let symbol = this.term_of_val(val);
                     Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
                 }
-            },
-            _ => {
+            } else {
                 let symbol = this.term_of_val(val);
                 Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
             }
@@ -448,6 +449,20 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// `keys[i] = key` on a list that is known by the array it was made from: which keys it holds is not known any more.
+    pub(super) fn store_array_item(&mut self, frame: &Frame<'p>, target: Temp, object: &Value, op: &'p Op) {
+        let [only] = object.alternatives() else { return };
+        let (Val::Array(array), crate::ir::OpKind::Load(variable)) = (&only.val, &Self::op(frame, target).kind) else {
+            return;
+        };
+        let family = self.terms.fresh(Symbol::Opaque, "<changed keys>", None);
+        self.log.declared.insert(family);
+        let start = self.terms.int(0);
+        let elements = Elements::View { family, start, step: 1, to_end: true, order: Order::Known };
+        let changed = Value::of(Val::Array(Rc::new(Array { elements, ..(**array).clone() })));
+        self.store(frame, variable, &changed, op);
+    }
+
     fn store_object_item(
         &mut self,
         id: crate::analysis::domain::value::ObjectId,
@@ -456,6 +471,8 @@ impl<'p> Interp<'p> {
         value: &Value,
     ) {
         let guard = if self.guards.without(self.alive, self.pc).is_false() { Guard::TRUE } else { self.pc };
+        // What is read by a key that is not sure to be this one may be this element from now on.
+        self.objects[id.0 as usize].epoch += 1;
         let number = self.terms.as_int(term);
         let mut kind = self.objects[id.0 as usize].kind.clone();
         match &mut kind {
@@ -471,16 +488,13 @@ impl<'p> Interp<'p> {
                     .map(|number| if number < 0 { number + length } else { number })
                     .and_then(|number| usize::try_from(number).ok())
                     .filter(|place| *place < items.len() && !*unknown);
-                match place {
-                    Some(place) => {
-                        let old = items[place].value.clone();
-                        items[place].value = self.written(value, &old);
-                    }
-                    None => {
-                        // Which element changed is not known.
-                        *unknown = true;
-                        self.objects[id.0 as usize].epoch += 1;
-                    }
+                if let Some(place) = place {
+                    let old = items[place].value.clone();
+                    items[place].value = self.written(value, &old);
+                } else {
+                    // Which element changed is not known.
+                    *unknown = true;
+                    self.objects[id.0 as usize].epoch += 1;
                 }
             }
             _ => self.objects[id.0 as usize].epoch += 1,
@@ -637,8 +651,7 @@ impl<'p> Interp<'p> {
                 Value::term(self.terms.intern(Term::Item(*term, number, 0)))
             } else if let (Val::Term(term), true, true) = (val, index == star, after == 0) {
                 let start = self.terms.int(number);
-                let elements =
-                    Elements::View { family: *term, start, step: 1, to_end: true, order: Order::Known };
+                let elements = Elements::View { family: *term, start, step: 1, to_end: true, order: Order::Known };
                 Value::of(Val::Array(Rc::new(Array {
                     kind: KeyKind::Unknown,
                     derivation: 0,

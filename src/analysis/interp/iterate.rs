@@ -33,10 +33,7 @@ impl<'p> Interp<'p> {
             Val::Object(object) => match &self.objects[object.0 as usize].kind {
                 Kind::List { items, unknown: false } | Kind::Set(items) => Source::Items(items.clone()),
                 Kind::Dict { entries, unknown: false } => Source::Items(
-                    entries
-                        .iter()
-                        .map(|entry| Item { guard: entry.guard, value: entry.key_value.clone() })
-                        .collect(),
+                    entries.iter().map(|entry| Item { guard: entry.guard, value: entry.key_value.clone() }).collect(),
                 ),
                 Kind::Iterator(..) => return value,
                 Kind::Stream(path) => {
@@ -128,16 +125,17 @@ impl<'p> Interp<'p> {
             None => self.terms.fresh(Symbol::Opaque, "<position>", Some(place)),
         };
         match source {
-            Source::Items(items) => match position {
-                Some(position) => match items.get(position as usize) {
-                    Some(item) => Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() },
-                    None => Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() },
-                },
-                None => {
+            Source::Items(items) => {
+                if let Some(position) = position {
+                    match items.get(position as usize) {
+                        Some(item) => Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() },
+                        None => Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() },
+                    }
+                } else {
                     let value = self.opaque("<element>", Some(place));
                     always(value)
                 }
-            },
+            }
             Source::Opaque(term) => {
                 let has = self.has_element(*term, index);
                 let item = self.terms.intern(Term::Item(*term, index, 0));
@@ -149,15 +147,12 @@ impl<'p> Interp<'p> {
                     return always(value);
                 };
                 let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
-                let has = match length {
-                    Some(length) => {
-                        let within = self.terms.operate(Operator::Lt, &[index, length]);
-                        self.truth_of_term(within)
-                    }
-                    None => {
-                        let whole = self.term_of(value);
-                        self.has_element(whole, index)
-                    }
+                let has = if let Some(length) = length {
+                    let within = self.terms.operate(Operator::Lt, &[index, length]);
+                    self.truth_of_term(within)
+                } else {
+                    let whole = self.term_of(value);
+                    self.has_element(whole, index)
                 };
                 let element = self.array_element(&array, index);
                 Step { has, present: Guard::TRUE, value: element }
@@ -282,10 +277,8 @@ impl<'p> Interp<'p> {
             && let Kind::Iterator(_, position) = &mut self.objects[object.0 as usize].kind
         {
             // Asked on some paths only: from here on nobody knows where it stands.
-            let known = position.take();
-            let value = self.next_step(frame, iterator, span).value;
-            let _ = known;
-            return value;
+            *position = None;
+            return self.next_step(frame, iterator, span).value;
         }
         self.mutations += 1;
         self.next_step(frame, iterator, span).value
@@ -320,10 +313,7 @@ impl<'p> Interp<'p> {
                 match self.objects[object.0 as usize].kind.clone() {
                     Kind::List { items, unknown: false } | Kind::Set(items) => Some(items),
                     Kind::Dict { entries, unknown: false } => Some(
-                        entries
-                            .into_iter()
-                            .map(|entry| Item { guard: entry.guard, value: entry.key_value })
-                            .collect(),
+                        entries.into_iter().map(|entry| Item { guard: entry.guard, value: entry.key_value }).collect(),
                     ),
                     Kind::Iterator(..) => {
                         let length = self.known_length(&value)?;

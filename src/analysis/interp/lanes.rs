@@ -8,9 +8,8 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::extent::Extent;
-use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::{Array, Elements, ObjectId, Order, Val, Value};
+use crate::analysis::domain::value::{Array, Elements, Key, ObjectId, Order, Val, Value};
 use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Entry, Item, Kind};
 use crate::finding::Place;
@@ -46,14 +45,8 @@ impl<'p> Interp<'p> {
             None => Axis::Mapped(0),
         };
         let born = self.terms.fresh(Symbol::Lane, "<lane>", Some(place));
-        let mut lane = Lane {
-            symbols: vec![born],
-            place,
-            activation: frame.activation.clone(),
-            born,
-            unmapped: Vec::new(),
-            derivations: 0,
-        };
+        let mut lane =
+            Lane { symbols: vec![born], place, activation: frame.activation.clone(), born, unmapped: Vec::new() };
         let mut mapped = Args { spread: Vec::new(), mappings: Vec::new(), ..Args::default() };
         let mut length = None;
         for (index, arg) in args.positional.iter().enumerate() {
@@ -61,7 +54,7 @@ impl<'p> Interp<'p> {
                 Axis::Parts(parts) => parts.get(index).cloned().unwrap_or(Axis::Unknown),
                 other => other.clone(),
             };
-            length = length.or_else(|| self.lane_length(&arg.value));
+            length = length.or_else(|| Self::lane_length(&arg.value));
             let value = self.lane_value(frame, &arg.value, &axis, &mut lane, place);
             mapped.positional.push(Arg { value, written: arg.written.clone() });
         }
@@ -69,10 +62,7 @@ impl<'p> Interp<'p> {
             let value = self.lane_value(frame, &arg.value, &Axis::Mapped(0), &mut lane, place);
             mapped.keywords.push((name.clone(), Arg { value, written: arg.written.clone() }));
         }
-        for value in args.spread.iter().chain(&args.mappings) {
-            let _ = value;
-            mapped.spread.push(Value::term(born));
-        }
+        mapped.spread = args.spread.iter().chain(&args.mappings).map(|_| Value::term(born)).collect();
         let symbols = lane.symbols.clone();
         self.lanes.push(lane);
         let result = self.call_value(frame, function, mapped, Some(place));
@@ -104,7 +94,7 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn lane_length(&mut self, value: &Value) -> Option<TermId> {
+    fn lane_length(value: &Value) -> Option<TermId> {
         match value.single()? {
             Val::Array(array) => array.dims.as_ref()?.first().copied()?,
             _ => None,
@@ -175,8 +165,7 @@ impl<'p> Interp<'p> {
                     && *number != 0
                 {
                     let number = self.terms.int(*number);
-                    let lane_of =
-                        self.terms.intern(Term::Apply("<lane of>".into(), Box::new([term, number, symbol])));
+                    let lane_of = self.terms.intern(Term::Apply("<lane of>".into(), Box::new([term, number, symbol])));
                     return Value::term(lane_of);
                 }
                 let whole = Extent::whole(&mut self.terms, None);
@@ -220,12 +209,23 @@ impl<'p> Interp<'p> {
             lane.unmapped.push(term);
             return of;
         }
+        if let Elements::Listed(_) | Elements::Joined(_) = &array.elements
+            && array.dims.as_ref().is_none_or(|dims| dims.len() == 1)
+        {
+            let targets = self.targets_of(&array.clone());
+            self.lane_keys.insert(index, targets);
+            let key = Key { term: index, kind: array.kind, derivation: array.derivation };
+            return if self.is_evident(array) { Value::of(Val::Key(key)) } else { Value::term(index) };
+        }
         let element = self.array_element(array, index);
         if let Some(Val::Array(inner)) = element.single()
             && let Elements::View { start, .. } = &inner.elements
         {
-            let extent = self.extent_of_view(&array.clone());
-            self.lane_extents.insert(*start, extent);
+            let start = *start;
+            if self.terms.mentions(start, &|term| term == index) {
+                let extent = self.extent_of_view(&array.clone());
+                self.lane_extents.insert(start, extent);
+            }
         }
         element
     }
@@ -292,8 +292,7 @@ impl<'p> Interp<'p> {
         let value = value.clone();
         self.on_alternatives(&value, |this, val| match val {
             Val::Tuple(parts) => {
-                let parts: Vec<Value> =
-                    parts.clone().iter().map(|part| this.stacked(part, symbols, length)).collect();
+                let parts: Vec<Value> = parts.clone().iter().map(|part| this.stacked(part, symbols, length)).collect();
                 Value::of(Val::Tuple(parts.into()))
             }
             Val::Key(key) => {
@@ -327,8 +326,7 @@ impl<'p> Interp<'p> {
                 Value::of(Val::Array(Rc::new(Array { dims, elements, ..(*array).clone() })))
             }
             Val::Term(term)
-                if !this.terms.is_constant(*term)
-                    && this.terms.mentions(*term, &|part| symbols.contains(&part)) =>
+                if !this.terms.is_constant(*term) && this.terms.mentions(*term, &|part| symbols.contains(&part)) =>
             {
                 Value::term(this.terms.intern(Term::Apply("<stacked>".into(), Box::new([*term]))))
             }
@@ -350,8 +348,7 @@ impl<'p> Interp<'p> {
                 let count = parts.len();
                 let columns: Vec<Value> = (0..count)
                     .map(|index| {
-                        let column: Vec<Value> =
-                            outputs.iter().map(|output| self.part(output, index, place)).collect();
+                        let column: Vec<Value> = outputs.iter().map(|output| self.part(output, index, place)).collect();
                         self.joined(&column, place)
                     })
                     .collect();
@@ -367,10 +364,7 @@ impl<'p> Interp<'p> {
                 })))
             }
             Some(Val::Term(term)) if matches!(self.terms.get(*term), Term::None) => first.clone(),
-            _ => {
-                let _ = Guard::TRUE;
-                self.opaque("<outputs>", Some(place))
-            }
+            _ => self.opaque("<outputs>", Some(place)),
         }
     }
 }

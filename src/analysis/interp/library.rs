@@ -23,7 +23,7 @@ impl<'p> Interp<'p> {
         written: Option<Name>,
     ) -> Value {
         let models = self.program.models;
-        self.mark_called(frame, place, path);
+        self.mark_called(frame, place);
         if let Some(class) = models.class(path) {
             return self.construct_library(frame, path, &class.construct.clone(), &args, place);
         }
@@ -44,7 +44,10 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let unbound = Arg::default();
         match &callable.effect {
-            Effect::Seed { seed, kind } => self.seed(frame, args.of(callable, seed), *kind, path, place),
+            Effect::Seed { seed, kind } => {
+                let implementation = args.of(callable, "impl").map(|arg| arg.value.clone());
+                self.seed(frame, args.of(callable, seed), implementation.as_ref(), *kind, path, place)
+            }
             Effect::Split { key, num } => {
                 let num = num.as_deref().and_then(|num| args.of(callable, num));
                 let key = args.of(callable, key).unwrap_or(&unbound);
@@ -92,7 +95,7 @@ impl<'p> Interp<'p> {
                 self.opaque(format!("{path}(…)"), Some(place))
             }
             Effect::Forward { of } => match args.of(callable, of) {
-                Some(of) => self.forwarded(&of.value.clone()),
+                Some(of) => of.value.clone(),
                 None => self.opaque(format!("{path}(…)"), Some(place)),
             },
             Effect::Pure { numeric } => self.pure(frame, *numeric, path, &args, place),
@@ -111,7 +114,7 @@ impl<'p> Interp<'p> {
             }
             Effect::ShapeOf { query, of } => {
                 let value = args.of(callable, of).map(|of| of.value.clone()).unwrap_or_default();
-                self.shape_of(&value, *query, path)
+                self.shape_of(&value, *query)
             }
             Effect::Supply { many: false } => self.supplied_key(place),
             Effect::Supply { many: true } => self.supplied_keys(place),
@@ -125,7 +128,7 @@ impl<'p> Interp<'p> {
                     function: Some(Value::unbound()),
                 })))
             }
-            Effect::Builtin(op) => self.builtin(frame, *op, callable, path, args, place),
+            Effect::Builtin(op) => self.builtin(frame, *op, path, args, place),
         }
     }
 
@@ -155,11 +158,6 @@ impl<'p> Interp<'p> {
             parts.push(self.term_of(&arg.value));
         }
         Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
-    }
-
-    /// The same keys behind another object: copies of containers are new objects with the same contents.
-    pub(super) fn forwarded(&mut self, value: &Value) -> Value {
-        value.clone()
     }
 
     fn key_data(&mut self, value: &Value, place: Place) -> Value {
@@ -216,7 +214,7 @@ impl<'p> Interp<'p> {
         found
     }
 
-    fn shape_of(&mut self, value: &Value, query: ShapeQuery, path: &Name) -> Value {
+    fn shape_of(&mut self, value: &Value, query: ShapeQuery) -> Value {
         let name = match query {
             ShapeQuery::Shape => "shape",
             ShapeQuery::Ndim => "ndim",
@@ -224,7 +222,6 @@ impl<'p> Interp<'p> {
             ShapeQuery::Dtype => "dtype",
         };
         let of = self.term_of(value);
-        let _ = path;
         Value::term(self.terms.intern(Term::Attribute(of, name.into(), 0)))
     }
 
@@ -256,7 +253,13 @@ impl<'p> Interp<'p> {
                             .collect();
                     }
                     crate::models::ParamKind::Positional if param.name == bare => {
-                        return args.positional.get(position).or_else(|| args.keyword(bare)).cloned().into_iter().collect();
+                        return args
+                            .positional
+                            .get(position)
+                            .or_else(|| args.keyword(bare))
+                            .cloned()
+                            .into_iter()
+                            .collect();
                     }
                     _ => {}
                 }
@@ -283,7 +286,22 @@ impl<'p> Interp<'p> {
                 }
                 self.opaque(format!("{path}(…)"), Some(place))
             }
-            Construct::Record { .. } => self.opaque(format!("{path}(…)"), Some(place)),
+            Construct::Record { frozen } => self.record_decorator(path, *frozen, args, place),
+        }
+    }
+
+    /// `@dataclass` and kin: the class is a record from here on; with options only, a decorator.
+    fn record_decorator(&mut self, path: &Name, frozen: bool, args: &Args, place: Place) -> Value {
+        let frozen = frozen || args.keyword("frozen").is_some_and(|arg| self.is_true(&arg.value.clone()));
+        match args.positional.first().and_then(|arg| arg.value.single()).cloned() {
+            Some(Val::Class(class)) => {
+                let info = &mut self.classes[class.0 as usize];
+                info.record = true;
+                info.frozen |= frozen;
+                Value::of(Val::Class(class))
+            }
+            None if args.positional.is_empty() => Value::of(Val::Library(path.clone())),
+            _ => self.opaque(format!("{path}(…)"), Some(place)),
         }
     }
 
@@ -293,7 +311,7 @@ impl<'p> Interp<'p> {
         if let Some(Val::Term(term)) = value.single()
             && self.terms.as_int(*term).is_some()
         {
-            let key = self.seed(frame, Some(arg), crate::models::SeedKind::Typed, path, place);
+            let key = self.seed(frame, Some(arg), None, crate::models::SeedKind::Typed, path, place);
             let arg = Arg { value: key, written: None };
             return self.consume(frame, &arg, Role::Library, path, place);
         }
@@ -328,8 +346,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Notes that a reference is a call.
-    fn mark_called(&mut self, frame: &Frame<'p>, place: Place, path: &Name) {
-        let _ = path;
+    fn mark_called(&mut self, frame: &Frame<'p>, place: Place) {
         let file = self.module(frame.module).file;
         let callee = self
             .log

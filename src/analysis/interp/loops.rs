@@ -52,16 +52,8 @@ impl<'p> Interp<'p> {
     }
 
     /// Begins one copy.
-    pub(super) fn begin_copy(
-        &mut self,
-        frame: &Frame<'p>,
-        instance: u32,
-        copy: u32,
-        place: Place,
-        outer: Option<Rc<Iteration>>,
-    ) {
-        let depth = frame.activation.depth;
-        self.iteration = Some(Rc::new(Iteration { instance, copy, place, depth, outer }));
+    pub(super) fn begin_copy(&mut self, instance: u32, copy: u32, place: Place, outer: Option<Rc<Iteration>>) {
+        self.iteration = Some(Rc::new(Iteration { instance, copy, place, outer }));
     }
 
     /// Ends a loop.
@@ -80,7 +72,6 @@ impl<'p> Interp<'p> {
         op: &'p Op,
     ) {
         let place = self.place(frame, op.span);
-        let (instance, outer) = self.begin_loop();
         let left = std::mem::replace(&mut frame.left, Guard::FALSE);
         frame.loops.push(LoopState { breaks: Guard::FALSE, continues: Guard::FALSE });
         let iterator = match (test, head.last().map(|temp| (temp, &Self::op(frame, *temp).kind))) {
@@ -91,14 +82,16 @@ impl<'p> Interp<'p> {
             let value = frame.temps[iterator as usize].clone();
             self.known_length(&value)
         });
+        // The loops around this one count, not this one.
         let copies = self.copies(known);
+        let (instance, outer) = self.begin_loop();
         let mut exit = Guard::FALSE;
         let mut endless = false;
         for copy in 0..=copies {
             if self.pc.is_false() {
                 break;
             }
-            self.begin_copy(frame, instance, copy, place, outer.clone());
+            self.begin_copy(instance, copy, place, outer.clone());
             let continues = match (iterator, test) {
                 (Some((temp, iterator)), _) => {
                     let value = frame.temps[iterator as usize].clone();
@@ -139,16 +132,15 @@ impl<'p> Interp<'p> {
                 self.pc = Guard::FALSE;
             }
             self.block(frame, body);
-            let continued = frame.loops.last_mut().map_or(Guard::FALSE, |state| {
-                std::mem::replace(&mut state.continues, Guard::FALSE)
-            });
+            let continued = frame
+                .loops
+                .last_mut()
+                .map_or(Guard::FALSE, |state| std::mem::replace(&mut state.continues, Guard::FALSE));
             self.pc = self.guards.or(self.pc, continued);
             self.pc = self.guards.or(self.pc, continues);
         }
         // Whoever would go on leaves here: a later iteration does what one of the copies did. A `while True` has no such way out.
-        if !endless && (iterator.is_some_and(|_| known.is_none_or(|length| length > copies)) || exit.is_false()) {
-            exit = self.guards.or(exit, self.pc);
-        } else if !endless && iterator.is_some() {
+        if !endless && (iterator.is_some() || exit.is_false()) {
             exit = self.guards.or(exit, self.pc);
         }
         if let Some((_, iterator)) = iterator {

@@ -11,7 +11,7 @@ use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{ProtocolEffect, Yield};
 
-use super::bind::{Arg, Args};
+use super::bind::Args;
 use super::{Frame, Interp};
 
 impl<'p> Interp<'p> {
@@ -72,6 +72,18 @@ impl<'p> Interp<'p> {
             }
             Val::Tuple(_) if &**name == "_replace" => self.opaque("<replaced>", Some(place)),
             Val::Wrapped(_) => match &**name {
+                // The rules of a custom derivative replay what its function draws.
+                "defvjp" | "defjvp" | "defjvps" | "def_vmap" => {
+                    for value in args.values().cloned().collect::<Vec<_>>() {
+                        for alternative in value.alternatives() {
+                            if let Val::Function(closure) = &alternative.val {
+                                self.replays.insert((closure.module, closure.function));
+                                self.idle.remove(&closure.identity);
+                            }
+                        }
+                    }
+                    self.none()
+                }
                 "lower" | "trace" | "eval_shape" => {
                     self.abstract_depth += 1;
                     self.call_value(frame, &receiver, args, Some(place));
@@ -85,7 +97,7 @@ impl<'p> Interp<'p> {
                 // `keys.at[i].set(key)`: the index is gone; some keys are others now.
                 let (inner, attribute) = (**outer).clone();
                 if &*attribute.to_string() == "at" {
-                    return self.updated_at(frame, &inner, name, &args, place);
+                    return self.updated_at(frame, &inner, name, place);
                 }
                 // `property.setter`
                 self.opaque(name.clone(), Some(place))
@@ -116,7 +128,7 @@ impl<'p> Interp<'p> {
     }
 
     /// `x.at[i].set(…)` and kin.
-    fn updated_at(&mut self, frame: &mut Frame<'p>, value: &Value, name: &Name, args: &Args, place: Place) -> Value {
+    fn updated_at(&mut self, frame: &mut Frame<'p>, value: &Value, name: &Name, place: Place) -> Value {
         let value = value.clone();
         self.on_alternatives(&value, |this, val| match val {
             Val::Key(key) if key.kind != KeyKind::Unknown => {
@@ -125,10 +137,7 @@ impl<'p> Interp<'p> {
                 let edited = this.terms.intern(Term::Apply("<edited key>".into(), Box::new([key.term])));
                 Value::of(Val::Key(crate::analysis::domain::value::Key { term: edited, derivation: 0, ..key }))
             }
-            Val::Array(array) => {
-                let _ = args;
-                this.subset(&array.clone())
-            }
+            Val::Array(array) => this.subset(&array.clone()),
             _ => this.opaque(format!("at.{name}"), Some(place)),
         })
     }
@@ -163,10 +172,13 @@ impl<'p> Interp<'p> {
                     .iter()
                     .find_map(|name| args.keyword(name))
                     .or_else(|| protocol.key.position.and_then(|position| args.positional.get(position)));
-                let named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
+                let named = protocol.key.names.iter().any(|name| args.keyword(name).is_some())
+                    || self.is_of_library(val, &protocol.libraries);
                 match (protocol.effect, key) {
                     (ProtocolEffect::Supply, _) => return self.supplied_key(place),
-                    (_, Some(key)) if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) => {
+                    (_, Some(key))
+                        if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) =>
+                    {
                         if named {
                             self.take_for_keys(&key.value.clone(), 3);
                         }
@@ -192,6 +204,29 @@ impl<'p> Interp<'p> {
                 let receiver = (receiver, name.clone());
                 self.unresolved(frame, &args, place, Some(&receiver), written, Some(val))
             }
+        }
+    }
+
+    /// Whether an object was made by one of these libraries, or is an instance of a class based on theirs.
+    fn is_of_library(&self, val: &Val, libraries: &[String]) -> bool {
+        let of = |path: &str| {
+            let root = path.split('.').next().unwrap_or_default();
+            libraries.iter().any(|library| library == root)
+        };
+        match val {
+            Val::Object(id) => self.objects[id.0 as usize].class.is_some_and(|class| {
+                self.lineage(class).iter().any(|class| {
+                    self.classes[class.0 as usize]
+                        .bases
+                        .iter()
+                        .any(|base| matches!(base.single(), Some(Val::Library(path)) if of(path)))
+                })
+            }),
+            Val::Term(term) => match self.terms.get(*term) {
+                Term::Apply(path, _) => of(path),
+                _ => self.terms.symbol(*term).is_some_and(|info| info.text.contains('.') && of(&info.text)),
+            },
+            _ => false,
         }
     }
 
@@ -241,6 +276,7 @@ impl<'p> Interp<'p> {
         })
     }
 
+    #[expect(clippy::too_many_arguments, reason = "the parts of one call")]
     fn list_method(
         &mut self,
         frame: &mut Frame<'p>,
@@ -268,7 +304,9 @@ impl<'p> Interp<'p> {
                 self.none()
             }
             ("insert" | "appendleft", _) => {
-                let at = if &**name == "appendleft" { Some(0) } else {
+                let at = if &**name == "appendleft" {
+                    Some(0)
+                } else {
                     let index = args.positional.first().map(|arg| arg.value.clone()).unwrap_or_default();
                     let index = self.term_of(&index);
                     self.terms.as_int(index).and_then(|index| usize::try_from(index).ok())
@@ -352,6 +390,7 @@ impl<'p> Interp<'p> {
         if keys { self.supplied_key(place) } else { self.opaque("<element>", Some(place)) }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn dict_method(
         &mut self,
         id: ObjectId,
@@ -365,8 +404,8 @@ impl<'p> Interp<'p> {
         match (&**name, key) {
             ("get", Some(key)) => {
                 let key = self.term_of(&key);
-                let absent = !unknown
-                    && !entries.iter().any(|entry| entry.key == key || !self.terms.is_constant(entry.key));
+                let absent =
+                    !unknown && !entries.iter().any(|entry| entry.key == key || !self.terms.is_constant(entry.key));
                 if absent {
                     return match args.positional.get(1) {
                         Some(default) => default.value.clone(),
@@ -434,7 +473,12 @@ impl<'p> Interp<'p> {
                 }
                 for (name, arg) in &args.keywords {
                     let key = self.terms.intern(Term::Text(name.clone()));
-                    added.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
+                    added.push(Entry {
+                        key,
+                        key_value: Value::term(key),
+                        guard: Guard::TRUE,
+                        value: arg.value.clone(),
+                    });
                 }
                 if more {
                     self.havoc(&Value::of(Val::Object(id)));
@@ -501,10 +545,5 @@ impl<'p> Interp<'p> {
             }
             Value::of(val.clone())
         })
-    }
-
-    /// Notes an argument that a call of a key's method consumed.
-    pub(super) fn plain(value: Value) -> Arg {
-        Arg { value, written: None }
     }
 }

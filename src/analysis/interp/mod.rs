@@ -8,6 +8,11 @@
 //! **Invariant:** `pc` implies `alive`; every loop here is bounded by copies, depth or fuel, and what a bound cuts off makes no
 //! fact.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments of calls are handed on by value: whoever runs a call may take them apart"
+)]
+
 mod access;
 mod annotate;
 mod arrays;
@@ -35,7 +40,9 @@ mod text;
 mod transform;
 mod tree;
 mod unused;
+mod uses;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -50,7 +57,7 @@ use super::domain::guard::{Guard, Guards};
 use super::domain::term::{Symbol, Term, TermId, Terms};
 use super::domain::value::{EnvironmentId, ModuleIndex, ObjectId, Val, Value};
 use super::heap::{ClassInfo, Environment, Object, Shared};
-use super::log::{Activation, Derivation, Event, Iteration, Meeting};
+use super::log::{Activation, Derivation, Event, Iteration, Meeting, Target};
 use super::program::Program;
 
 pub use entry::analyse;
@@ -75,7 +82,6 @@ struct ModuleState {
 /// One activation that is running.
 struct Frame<'p> {
     module: ModuleIndex,
-    function: FunctionId,
     code: &'p Function,
     environment: EnvironmentId,
     /// The class whose body defines the function.
@@ -117,14 +123,14 @@ struct Lane {
     born: TermId,
     /// Terms handed to every lane.
     unmapped: Vec<TermId>,
-    /// Number of lanes that differ in their data only.
-    derivations: u32,
 }
 
 /// The interpreter's state.
 #[derive(Clone)]
 struct Interp<'p> {
     program: &'p Program<'p>,
+    /// Definitions and uses of the functions that were asked about, by module.
+    uses: Rc<RefCell<uses::UsesOfFunctions>>,
     terms: Terms,
     guards: Guards,
     /// What was found of the feasibility of guards.
@@ -153,19 +159,23 @@ struct Interp<'p> {
     lanes: Vec<Lane>,
     /// Extent that a lane's index stands for.
     lane_extents: FxHashMap<TermId, Extent>,
+    /// Keys that a lane's own key stands for, where they are no range of one family.
+    lane_keys: FxHashMap<TermId, Vec<Target>>,
     /// How many transforms that only trace are around.
     abstract_depth: u32,
     catching: Rc<std::cell::RefCell<Vec<Catching>>>,
     /// Functions running, outermost first.
     stack: Vec<(ModuleIndex, FunctionId)>,
+    /// Results of memoised functions, by function and arguments, with the paths on which they were computed.
+    memoised: FxHashMap<Vec<TermId>, (Guard, Value)>,
     /// Closures made and not run, by identity.
     idle: BTreeMap<u32, Idle>,
     /// The closure of each function, as last made.
     made: Rc<FxHashMap<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
     replays: FxHashSet<(ModuleIndex, FunctionId)>,
-    /// Activations of closures that run on their own: by number, with how they left.
-    escaped: BTreeMap<u32, Escape>,
+    /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
+    escaped: BTreeMap<u32, (Escape, TermId)>,
 }
 
 /// How a closure left the function that made it.
@@ -183,7 +193,6 @@ enum Escape {
 #[derive(Clone)]
 struct Idle {
     closure: Rc<super::domain::value::Closure>,
-    place: Place,
     guard: Guard,
     /// Whether a transform wraps it.
     transformed: bool,
@@ -213,6 +222,8 @@ struct Log {
     scalar_keys: FxHashSet<TermId>,
     /// Terms that an annotation declares to be keys.
     declared: FxHashSet<TermId>,
+    /// What the entry's parameters were given.
+    entered: Option<Vec<Value>>,
 }
 
 impl<'p> Interp<'p> {
@@ -253,7 +264,7 @@ impl<'p> Interp<'p> {
             return *known;
         }
         let Self { terms, guards, .. } = self;
-        let answer = guards.feasible(guard, &|support| terms.exclusions(support));
+        let answer = guards.feasible(guard, terms);
         self.feasible.insert(guard, answer);
         answer
     }
@@ -358,11 +369,7 @@ impl<'p> Interp<'p> {
             Val::Object(object) => {
                 let object = &self.objects[object.0 as usize];
                 let (symbol, epoch) = (object.symbol, object.epoch);
-                if epoch == 0 {
-                    symbol
-                } else {
-                    self.terms.intern(Term::Attribute(symbol, "<contents>".into(), epoch))
-                }
+                if epoch == 0 { symbol } else { self.terms.intern(Term::Attribute(symbol, "<contents>".into(), epoch)) }
             }
             Val::Library(path) => self.terms.intern(Term::Apply(path.clone(), Box::new([]))),
             Val::Array(array) => match &array.elements {

@@ -37,7 +37,9 @@ impl<'p> Interp<'p> {
 
     /// The module of the program that an absolute path means, unless a model claims the path.
     pub(super) fn project_module(&self, from: ModuleIndex, path: &str) -> Option<ModuleIndex> {
-        if self.program.models.mentions(path, self.program.roots) {
+        // What the array library does is modelled; of other libraries the source, where it is there, says more than a default.
+        let modelled = path == "jax" || path.starts_with("jax.") || self.is_modelled(path);
+        if modelled && self.program.models.mentions(path, self.program.roots) {
             return None;
         }
         let file = self.program.resolver.module(self.module(from).file, 0, path)?;
@@ -55,24 +57,24 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let place = self.place(frame, op.span);
         let file = self.module(frame.module).file;
-        let absolute: Name = if level == 0 {
-            module.clone()
-        } else {
-            self.program.resolver.absolute(file, level, module).into()
-        };
+        let absolute: Name =
+            if level == 0 { module.clone() } else { self.program.resolver.absolute(file, level, module).into() };
         let rooted: Name = self.program.models.rooted(&absolute, self.program.roots).into();
         if &**name == "*" {
-            self.import_all(frame, level, module, &rooted);
+            self.import_all(frame, level, module);
             return Value::unbound();
         }
         let joined: Name = format!("{rooted}.{name}").into();
-        if self.program.models.mentions(&rooted, self.program.roots) && (level == 0 || self.is_modelled(&joined)) {
+        let array_library = &*rooted == "jax" || rooted.starts_with("jax.");
+        if self.program.models.mentions(&rooted, self.program.roots)
+            && (self.is_modelled(&joined) || array_library && level == 0)
+        {
             self.note_reference(frame, &joined, ReferenceKind::Import, place);
             return Value::of(Val::Library(joined));
         }
         let found = self.program.resolver.module(file, level, module).and_then(|file| self.program.of_file(file));
         if let Some(index) = found {
-            let member = self.module_member(frame, index, name, place);
+            let member = self.module_member(index, name, place);
             let is_unknown = matches!(member.single(), Some(Val::Term(_)));
             if !is_unknown {
                 return member;
@@ -86,7 +88,7 @@ impl<'p> Interp<'p> {
             return Value::of(Val::Module(index));
         }
         if let Some(index) = found {
-            return self.module_member(frame, index, name, place);
+            return self.module_member(index, name, place);
         }
         self.note_reference(frame, &joined, ReferenceKind::Import, place);
         Value::of(Val::Library(joined))
@@ -97,7 +99,7 @@ impl<'p> Interp<'p> {
             || self.program.models.class(path).is_some()
     }
 
-    fn import_all(&mut self, frame: &mut Frame<'p>, level: u32, module: &Name, rooted: &Name) {
+    fn import_all(&mut self, frame: &mut Frame<'p>, level: u32, module: &Name) {
         let file = self.module(frame.module).file;
         if let Some(index) =
             self.program.resolver.module(file, level, module).and_then(|file| self.program.of_file(file))
@@ -109,19 +111,11 @@ impl<'p> Interp<'p> {
                     self.set_global(frame.module, name, value);
                 }
             }
-            return;
         }
-        let _ = rooted;
     }
 
     /// A name of a module of the program.
-    pub(super) fn module_member(
-        &mut self,
-        frame: &Frame<'p>,
-        index: ModuleIndex,
-        name: &Name,
-        place: Place,
-    ) -> Value {
+    pub(super) fn module_member(&mut self, index: ModuleIndex, name: &Name, place: Place) -> Value {
         self.ensure_module(index);
         if let Some(value) = self.modules.get(&index).and_then(|state| state.globals.get(name)).cloned() {
             let value = self.possible(&value);
@@ -135,7 +129,6 @@ impl<'p> Interp<'p> {
         {
             return Value::of(Val::Module(submodule));
         }
-        let _ = frame;
         let module = self.terms.int(i128::try_from(index).unwrap_or(0));
         let base = self.terms.intern(Term::Apply("<module>".into(), Box::new([module])));
         let attribute = self.terms.intern(Term::Attribute(base, name.clone(), 0));
@@ -230,12 +223,7 @@ impl<'p> Interp<'p> {
     }
 
     fn set_global(&mut self, module: ModuleIndex, name: &Name, value: &Value) {
-        let old = self
-            .modules
-            .get(&module)
-            .and_then(|state| state.globals.get(name))
-            .cloned()
-            .unwrap_or_default();
+        let old = self.modules.get(&module).and_then(|state| state.globals.get(name)).cloned().unwrap_or_default();
         let new = self.written(value, &old);
         Rc::make_mut(&mut self.modules.entry(module).or_default().globals).insert(name.clone(), new);
     }

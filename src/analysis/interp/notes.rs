@@ -8,6 +8,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, Key, Val, Value};
 use crate::analysis::facts::{BufferOp, CarryKind, KeyKind};
+use crate::analysis::heap::Kind;
 use crate::analysis::log::Activation;
 use crate::finding::Place;
 use crate::ir::{Name, Op};
@@ -76,8 +77,6 @@ pub(super) struct LoggedStore {
     pub name: Name,
     /// Where.
     pub place: Place,
-    /// Whether what is stored is known to be a key.
-    pub is_key: bool,
     /// Name of the function that stores.
     pub function: Name,
 }
@@ -177,15 +176,32 @@ impl<'p> Interp<'p> {
         let Some(depth) = depth.checked_sub(1) else { return };
         for alternative in value.alternatives() {
             let guard = self.guards.and(self.pc, alternative.guard);
-            if guard.is_false() {
+            if !self.feasible(guard) {
                 continue;
             }
             let term = match &alternative.val {
                 Val::Key(key) => key.term,
                 Val::Term(term) if self.may_be_key(*term) => *term,
                 Val::Tuple(parts) => {
-                    for part in parts.clone().iter() {
-                        self.note_exit(frame, part, kind, place, name, depth);
+                    let parts = parts.clone();
+                    self.under(guard, |this| {
+                        for part in parts.iter() {
+                            this.note_exit(frame, part, kind, place, name, depth);
+                        }
+                    });
+                    continue;
+                }
+                Val::Object(id) => {
+                    let held: Vec<(Guard, Value)> = match &self.objects[id.0 as usize].kind {
+                        Kind::Dict { entries, .. } => {
+                            entries.iter().map(|entry| (entry.guard, entry.value.clone())).collect()
+                        }
+                        Kind::List { items, .. } => items.iter().map(|item| (item.guard, item.value.clone())).collect(),
+                        _ => continue,
+                    };
+                    for (there, value) in held {
+                        let paths = self.guards.and(guard, there);
+                        self.under(paths, |this| this.note_exit(frame, &value, kind, place, name, depth));
                     }
                     continue;
                 }
@@ -251,16 +267,28 @@ impl<'p> Interp<'p> {
             Val::Term(term) => self.log.declared.contains(term) || self.log.scalar_keys.contains(term),
             _ => false,
         });
-        self.log.stores.push(LoggedStore {
-            class,
-            name: name.clone(),
-            place,
-            is_key,
-            function: frame.code.name.clone(),
-        });
+        self.log.stores.push(LoggedStore { class, name: name.clone(), place, function: frame.code.name.clone() });
         if frame.activation.root && is_key {
             let written: Name = format!("self.{name}").into();
             self.note_exit(frame, value, CarryKind::Stored, place, Some(&written), 1);
+        }
+    }
+
+    /// A key has no truth: JAX raises for `if key`.
+    pub(super) fn note_truth(&mut self, frame: &Frame<'p>, test: &Value, written: Option<Name>, op: &Op) {
+        if let Some(Val::Key(key)) = test.single().cloned()
+            && key.kind != KeyKind::Unknown
+        {
+            let place = self.place(frame, op.span);
+            let text = format!("the truth of {}", written.as_deref().unwrap_or("a key"));
+            self.buffer_use(frame, BufferOp::Number, key, place, text, true);
+        } else if let Some(Val::Term(term)) = test.single().cloned()
+            && self.may_be_key(term)
+            && let Some(written) = written
+        {
+            let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
+            let place = self.place(frame, op.span);
+            self.log_buffer(frame, BufferOp::Number, key, place, format!("the truth of {written}"), true, true);
         }
     }
 
@@ -313,12 +341,17 @@ impl<'p> Interp<'p> {
             if !literal {
                 continue;
             }
-            let known = self.known_kind(of);
-            let key = Key { term: of, kind: known.unwrap_or(KeyKind::Unknown), derivation: 0 };
             let text = texts.iter().flatten().find(|text| text.ends_with(&*name));
             let text = text.map_or_else(|| format!("….{name}"), ToString::to_string);
-            self.log_buffer(frame, op, key, place, text, false, known.is_none());
+            self.log_shape_use(frame, op, of, place, text);
         }
+    }
+
+    /// Logic on the shape or dtype of what may be a key.
+    pub(super) fn log_shape_use(&mut self, frame: &Frame<'p>, op: BufferOp, of: TermId, place: Place, text: String) {
+        let known = self.known_kind(of);
+        let key = Key { term: of, kind: known.unwrap_or(KeyKind::Unknown), derivation: 0 };
+        self.log_buffer(frame, op, key, place, text, false, known.is_none());
     }
 
     /// The kind of a derived key, where its derivation tells that it is a key.

@@ -47,15 +47,12 @@ impl<'p> Interp<'p> {
             }
         }
         let Some(right) = right else {
-            return match operator {
-                Operator::Not => {
-                    let holds = self.truth(&left);
-                    self.boolean(holds, Operator::Not, &left)
-                }
-                _ => {
-                    let term = self.term_of(&left);
-                    Value::term(self.terms.operate(operator, &[term]))
-                }
+            return if operator == Operator::Not {
+                let holds = self.truth(&left);
+                self.boolean(holds, Operator::Not, &left)
+            } else {
+                let term = self.term_of(&left);
+                Value::term(self.terms.operate(operator, &[term]))
             };
         };
         if let Some(value) = self.sequence_operation(frame, operator, &left, &right, augmented, op) {
@@ -74,7 +71,11 @@ impl<'p> Interp<'p> {
                         let value = if operator == Operator::In { found } else { !found };
                         Value::term(self.terms.intern(Term::Bool(value)))
                     }
-                    None => Value::term(self.terms.operate(operator, &[a, b])),
+                    None => match self.among(frame, &left, &right) {
+                        Some(found) if operator == Operator::In => Value::term(found),
+                        Some(found) => Value::term(self.terms.operate(Operator::Not, &[found])),
+                        None => Value::term(self.terms.operate(operator, &[a, b])),
+                    },
                 }
             }
             _ => {
@@ -119,14 +120,13 @@ impl<'p> Interp<'p> {
             let value = if operator == Operator::Not { holds.is_false() } else { holds.is_true() };
             return Value::term(self.terms.intern(Term::Bool(value)));
         }
-        let term = match of.single() {
-            Some(Val::Term(term)) => *term,
-            _ => {
-                // The truth of several alternatives, as a choice between constants.
-                let (yes, no) = (self.terms.intern(Term::Bool(true)), self.terms.intern(Term::Bool(false)));
-                let others = self.guards.not(holds);
-                self.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)])))
-            }
+        let term = if let Some(Val::Term(term)) = of.single() {
+            *term
+        } else {
+            // The truth of several alternatives, as a choice between constants.
+            let (yes, no) = (self.terms.intern(Term::Bool(true)), self.terms.intern(Term::Bool(false)));
+            let others = self.guards.not(holds);
+            self.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)])))
         };
         Value::term(self.terms.operate(operator, &[term]))
     }
@@ -167,16 +167,52 @@ impl<'p> Interp<'p> {
                     Term::Apply(name, _) if name.starts_with('<') || name.starts_with("jax.") => {
                         self.terms.intern(Term::Bool(false))
                     }
+                    Term::Symbol(_) if self.is_drawn(*term) => self.terms.intern(Term::Bool(false)),
                     _ => self.terms.operate(operator, &[*term, none]),
                 }
             }
             // A key that only an annotation or a parameter vouches for may be `None`.
-            Val::Key(key) if matches!(self.terms.get(key.term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) => {
+            Val::Key(key)
+                if matches!(self.terms.get(key.term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) =>
+            {
                 let none = self.terms.intern(Term::None);
                 self.terms.operate(operator, &[key.term, none])
             }
             _ => self.terms.intern(Term::Bool(false)),
         }
+    }
+
+    /// Whether a symbol stands for the result of a sampler: numbers, never `None`.
+    fn is_drawn(&self, term: crate::analysis::domain::term::TermId) -> bool {
+        let Some(path) = self.terms.symbol(term).and_then(|info| info.text.strip_suffix("(…)")) else { return false };
+        self.program
+            .models
+            .callable(path)
+            .is_some_and(|callable| callable.exact && matches!(callable.effect, crate::models::Effect::Sample { .. }))
+    }
+
+    /// The paths on which `x` is one of a few literals.
+    fn among(
+        &mut self,
+        frame: &mut Frame<'p>,
+        left: &Value,
+        right: &Value,
+    ) -> Option<crate::analysis::domain::term::TermId> {
+        let items = self.items_of(frame, right).filter(|items| items.len() <= 8)?;
+        let needle = self.term_of(left);
+        let mut holds = Guard::FALSE;
+        for item in items {
+            let term = self.term_of(&item.value);
+            if !self.terms.is_constant(term) {
+                return None;
+            }
+            let equal = self.terms.operate(Operator::Eq, &[needle, term]);
+            let equal = self.truth_of_term(equal);
+            holds = self.guards.or(holds, equal);
+        }
+        let others = self.guards.not(holds);
+        let (yes, no) = (self.terms.intern(Term::Bool(true)), self.terms.intern(Term::Bool(false)));
+        Some(self.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)]))))
     }
 
     /// `x in (…)` with literals on both sides.
@@ -190,7 +226,13 @@ impl<'p> Interp<'p> {
         {
             let found = entries.iter().any(|entry| entry.key == needle && entry.guard.is_true());
             let maybe = entries.iter().any(|entry| entry.key == needle || !self.terms.is_constant(entry.key));
-            return if found { Some(true) } else if maybe { None } else { Some(false) };
+            return if found {
+                Some(true)
+            } else if maybe {
+                None
+            } else {
+                Some(false)
+            };
         }
         let items = self.items_of(frame, right)?;
         let terms: Vec<_> = items.iter().map(|item| self.term_of(&item.value)).collect();
@@ -253,7 +295,8 @@ impl<'p> Interp<'p> {
                                 dims: Some(vec![Some(term)].into()),
                                 elements: Elements::Copies(std::rc::Rc::new(only.value.clone())),
                             };
-                            let is_key = only.value.single().cloned().is_some_and(|val| self.evident_key(&val).is_some());
+                            let is_key =
+                                only.value.single().cloned().is_some_and(|val| self.evident_key(&val).is_some());
                             is_key.then(|| Value::of(Val::Array(std::rc::Rc::new(array))))
                         }
                         _ => None,

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
+use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
 use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Item, Kind};
 use crate::finding::Place;
@@ -18,6 +18,7 @@ use super::library::short_name;
 use super::{Frame, Interp};
 
 impl<'p> Interp<'p> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     #[expect(clippy::too_many_arguments, reason = "the parts of one call")]
     pub(super) fn shape_op(
         &mut self,
@@ -42,13 +43,15 @@ impl<'p> Interp<'p> {
             ShapeOp::Hstack | ShapeOp::Concatenate | ShapeOp::Dstack | ShapeOp::ColumnStack => {
                 return self.concatenate(frame, op, &inputs, path, place);
             }
-            ShapeOp::Where | ShapeOp::Select => return self.select(frame, &inputs, get("condition"), path, args, place),
+            ShapeOp::Where | ShapeOp::Select => {
+                return self.select(&inputs, get("condition"), path, args, place);
+            }
             _ => {}
         }
         let Some(input) = inputs.first().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
         let keyed = input.alternatives().iter().any(|alternative| self.evident_key(&alternative.val.clone()).is_some());
         if !keyed {
-            return self.shape_of_unknown(op, &input, path, args, place);
+            return self.shape_of_unknown(op, &input, path, args);
         }
         let input = self.possible(&input);
         let numbers = |this: &mut Self, name: &str| -> Option<i128> {
@@ -70,22 +73,21 @@ impl<'p> Interp<'p> {
                 | ShapeOp::Rollaxis
                 | ShapeOp::Rot90
                 | ShapeOp::Fliplr => this.transpose(frame, val, key, place, &text),
-                ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => match val {
-                    Val::Array(array) => {
+                ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => {
+                    if let Val::Array(array) = val {
                         // Along the first axis a flip reorders keys; over all axes of a raw array it mixes words.
                         if array.kind == KeyKind::Raw && axis.is_none() && op != ShapeOp::Flipud {
                             this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
                         }
-                        this.reordered(&array.clone())
-                    }
-                    _ => {
+                        Self::reordered(&array.clone())
+                    } else {
                         if key.kind == KeyKind::Raw {
                             this.buffer_use(frame, BufferOp::Transpose, key, place, text, false);
                             return this.opaque("<mixed words>", Some(place));
                         }
                         Value::of(val.clone())
                     }
-                },
+                }
                 ShapeOp::Squeeze => match val {
                     Val::Array(array) if array.dims.as_ref().is_some_and(|dims| dims.len() == 1) => {
                         let one = array.dims.as_ref().and_then(|dims| dims[0]);
@@ -145,9 +147,19 @@ impl<'p> Interp<'p> {
     }
 
     /// An array function given no key that is known: its result depends on its arguments.
-    fn shape_of_unknown(&mut self, op: ShapeOp, input: &Value, path: &Name, args: &Args, place: Place) -> Value {
-        let same = matches!(op, ShapeOp::Squeeze | ShapeOp::ExpandDims | ShapeOp::Atleast | ShapeOp::Reshape | ShapeOp::Ravel);
-        let _ = same;
+    fn shape_of_unknown(&mut self, op: ShapeOp, input: &Value, path: &Name, args: &Args) -> Value {
+        if matches!(op, ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile)
+            && let Some(Val::Term(term)) = input.single()
+            && self.may_be_key(*term)
+        {
+            // Copies of whatever it is: should it be a key, the copies are one key.
+            return Value::of(Val::Array(Rc::new(Array {
+                kind: KeyKind::Unknown,
+                derivation: 0,
+                dims: None,
+                elements: Elements::Copies(Rc::new(input.clone())),
+            })));
+        }
         let mut parts: Vec<TermId> = vec![self.term_of(input)];
         for arg in args.positional.iter().skip(1) {
             parts.push(self.term_of(&arg.value));
@@ -156,7 +168,6 @@ impl<'p> Interp<'p> {
             parts.push(self.terms.intern(Term::Text(name.clone())));
             parts.push(self.term_of(&arg.value));
         }
-        let _ = place;
         Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
     }
 
@@ -207,6 +218,19 @@ impl<'p> Interp<'p> {
         let raw = key.kind == KeyKind::Raw;
         if raw && op == ShapeOp::Ravel && matches!(val, Val::Key(_)) {
             return Value::of(val.clone());
+        }
+        if raw
+            && op == ShapeOp::Reshape
+            && last == Some(-1)
+            && dims.is_some_and(|dims| dims.len() > 1)
+            && matches!(val, Val::Array(_))
+        {
+            // `(n, 2)` words reshaped to `(m, -1)`: right for raw keys only.
+            self.buffer_use(frame, BufferOp::ShapeLogic, key, place, text.to_owned(), false);
+            return match val {
+                Val::Array(array) => Self::reordered(&array.clone()),
+                _ => Value::of(val.clone()),
+            };
         }
         let all_known = dims.is_some_and(|dims| dims.iter().all(|dim| self.terms.as_int(*dim).is_some()));
         let mixes = raw
@@ -274,7 +298,7 @@ impl<'p> Interp<'p> {
             return self.opaque("<mixed words>", Some(place));
         }
         match val {
-            Val::Array(array) => self.reordered(&array.clone()),
+            Val::Array(array) => Self::reordered(&array.clone()),
             _ => Value::of(val.clone()),
         }
     }
@@ -293,25 +317,21 @@ impl<'p> Interp<'p> {
         text: &str,
     ) -> Value {
         let scalar = matches!(val, Val::Key(_));
-        if key.kind == KeyKind::Raw && (op == ShapeOp::Repeat && scalar && axis.is_none() || op == ShapeOp::Tile && scalar && dims.is_some_and(|dims| dims.len() == 1)) {
+        if key.kind == KeyKind::Raw
+            && (op == ShapeOp::Repeat && scalar && axis.is_none()
+                || op == ShapeOp::Tile && scalar && dims.is_some_and(|dims| dims.len() == 1))
+        {
             self.buffer_use(frame, BufferOp::Reshape, key, place, text.to_owned(), false);
             return self.opaque("<repeated words>", Some(place));
         }
         let derivation = self.derived(frame, place, &text.into(), key.term, None, false);
         let one = match val {
             Val::Key(key) => Some(Value::of(Val::Key(*key))),
-            Val::Array(array) => {
-                let zero = self.terms.int(0);
-                match &array.elements {
-                    Elements::Listed(parts) if parts.len() == 1 => parts.first().cloned(),
-                    Elements::Copies(of) => Some((**of).clone()),
-                    _ if op == ShapeOp::BroadcastTo => None,
-                    _ => {
-                        let _ = zero;
-                        None
-                    }
-                }
-            }
+            Val::Array(array) => match &array.elements {
+                Elements::Listed(parts) if parts.len() == 1 => parts.first().cloned(),
+                Elements::Copies(of) => Some((**of).clone()),
+                _ => None,
+            },
             _ => None,
         };
         match one {
@@ -355,7 +375,9 @@ impl<'p> Interp<'p> {
         } else {
             match input.single() {
                 // `jnp.array(key)` is the key.
-                Some(Val::Key(_) | Val::Array(_) | Val::Term(_) | Val::Words(..)) if op == ShapeOp::Array => return input,
+                Some(Val::Key(_) | Val::Array(_) | Val::Term(_) | Val::Words(..)) if op == ShapeOp::Array => {
+                    return input;
+                }
                 Some(Val::Array(_)) => return input,
                 _ => match self.items_of(frame, &input) {
                     Some(items) => items.into_iter().map(|item: Item| item.value).collect(),
@@ -363,18 +385,36 @@ impl<'p> Interp<'p> {
                 },
             }
         };
-        let keys: Vec<Key> = parts
-            .iter()
-            .filter_map(|part| part.single().cloned())
-            .filter_map(|val| self.evident_key(&val))
-            .collect();
+        let keys: Vec<Key> =
+            parts.iter().filter_map(|part| part.single().cloned()).filter_map(|val| self.evident_key(&val)).collect();
+        if keys.is_empty()
+            && let [first, rest @ ..] = parts.as_slice()
+            && !rest.is_empty()
+            && let Some(Val::Term(term)) = first.single()
+            && self.may_be_key(*term)
+            && rest.iter().all(|part| part == first)
+        {
+            return Value::of(Val::Array(Rc::new(Array {
+                kind: KeyKind::Unknown,
+                derivation: 0,
+                dims: None,
+                elements: Elements::Copies(Rc::new(first.clone())),
+            })));
+        }
         if keys.is_empty() || keys.len() != parts.len() {
             let term: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
             return Value::term(self.terms.intern(Term::Apply(path.clone(), term.into())));
         }
         let raw = keys[0].kind == KeyKind::Raw;
         if raw && axis.is_some_and(|axis| axis != 0) && matches!(parts[0].single(), Some(Val::Key(_))) {
-            self.buffer_use(frame, BufferOp::Transpose, keys[0], place, format!("{}(…, axis=…)", short_name(path)), false);
+            self.buffer_use(
+                frame,
+                BufferOp::Transpose,
+                keys[0],
+                place,
+                format!("{}(…, axis=…)", short_name(path)),
+                false,
+            );
             return self.opaque("<mixed words>", Some(place));
         }
         if parts.len() > 1 && keys.iter().all(|key| key.term == keys[0].term) {
@@ -390,7 +430,14 @@ impl<'p> Interp<'p> {
         self.listed(parts, keys[0].kind)
     }
 
-    fn concatenate(&mut self, frame: &mut Frame<'p>, op: ShapeOp, inputs: &[Value], path: &Name, place: Place) -> Value {
+    fn concatenate(
+        &mut self,
+        frame: &mut Frame<'p>,
+        op: ShapeOp,
+        inputs: &[Value],
+        path: &Name,
+        place: Place,
+    ) -> Value {
         let parts: Vec<Value> = match inputs {
             [only] => match self.items_of(frame, only) {
                 Some(items) => items.into_iter().map(|item| item.value).collect(),
@@ -401,22 +448,20 @@ impl<'p> Interp<'p> {
         let mut kinds = Vec::new();
         for part in &parts {
             let Some(val) = part.single().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
-            match self.evident_key(&val) {
-                Some(key) => kinds.push((key, matches!(val, Val::Key(_)))),
-                None => {
-                    let terms: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
-                    return Value::term(self.terms.intern(Term::Apply(path.clone(), terms.into())));
-                }
+            if let Some(key) = self.evident_key(&val) {
+                kinds.push((key, matches!(val, Val::Key(_))));
+            } else {
+                let terms: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+                return Value::term(self.terms.intern(Term::Apply(path.clone(), terms.into())));
             }
         }
         let Some((first, scalar)) = kinds.first().copied() else {
             return self.opaque(format!("{path}(…)"), Some(place));
         };
-        if scalar && first.kind == KeyKind::Raw || op != ShapeOp::Concatenate && first.kind == KeyKind::Raw {
+        if first.kind == KeyKind::Raw && (scalar || op != ShapeOp::Concatenate) {
             self.buffer_use(frame, BufferOp::Reshape, first, place, short_name(path), false);
             return self.opaque("<mixed words>", Some(place));
         }
-        let _ = Order::Known;
         Value::of(Val::Array(Rc::new(Array {
             kind: first.kind,
             derivation: 0,
@@ -426,24 +471,22 @@ impl<'p> Interp<'p> {
     }
 
     /// `where(condition, a, b)`: one of the two, by the condition.
-    fn select(
-        &mut self,
-        frame: &mut Frame<'p>,
-        inputs: &[Value],
-        condition: Option<Value>,
-        path: &Name,
-        args: &Args,
-        place: Place,
-    ) -> Value {
+    fn select(&mut self, inputs: &[Value], condition: Option<Value>, path: &Name, args: &Args, place: Place) -> Value {
         let [a, b] = inputs else { return self.opaque(format!("{path}(…)"), Some(place)) };
         let keyed = [a, b].iter().any(|value| {
             value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_) | Val::Array(_)))
         });
         if !keyed {
-            let parts: Vec<TermId> = args.positional.iter().map(|arg| arg.value.clone()).collect::<Vec<_>>().iter().map(|v| self.term_of(v)).collect();
+            let parts: Vec<TermId> = args
+                .positional
+                .iter()
+                .map(|arg| arg.value.clone())
+                .collect::<Vec<_>>()
+                .iter()
+                .map(|v| self.term_of(v))
+                .collect();
             return Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())));
         }
-        let _ = frame;
         let test = match condition {
             Some(condition) => self.term_of(&condition),
             None => self.terms.fresh(Symbol::Opaque, "<condition>", Some(place)),
@@ -455,8 +498,8 @@ impl<'p> Interp<'p> {
     /// `zeros_like(key)`: a key made of nothing.
     pub(super) fn fabricate(&mut self, frame: &mut Frame<'p>, value: &Value, path: &Name, place: Place) -> Value {
         let value = self.possible(value);
-        self.on_alternatives(&value, |this, val| match this.evident_key(val) {
-            Some(key) => {
+        self.on_alternatives(&value, |this, val| {
+            if let Some(key) = this.evident_key(val) {
                 this.buffer_use(frame, BufferOp::Fabricate, key, place, short_name(path), false);
                 let zero = this.terms.int(0);
                 let zeros = path.ends_with("zeros_like") || path.ends_with("empty_like");
@@ -467,8 +510,7 @@ impl<'p> Interp<'p> {
                 };
                 let derivation = this.derived(frame, place, path, term, None, false);
                 Value::of(Val::Key(Key { term, kind: key.kind, derivation }))
-            }
-            None => {
+            } else {
                 let term = this.term_of_val(val);
                 Value::term(this.terms.intern(Term::Apply(path.clone(), Box::new([term]))))
             }

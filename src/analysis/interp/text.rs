@@ -6,6 +6,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::Value;
 use crate::ir::{Constant, Name, OpKind, Temp, Variable};
 
+use super::derive::SEEDED;
 use super::{Frame, Interp};
 
 /// Longest text of a derivation.
@@ -37,11 +38,9 @@ impl<'p> Interp<'p> {
         }
     }
 
-    pub(super) fn variable_text(&self, frame: &Frame<'p>, variable: &Variable) -> Name {
+    pub(super) fn variable_text(frame: &Frame<'p>, variable: &Variable) -> Name {
         match variable {
-            Variable::Local(slot) => {
-                frame.code.slots.get(*slot as usize).cloned().unwrap_or_else(|| "<local>".into())
-            }
+            Variable::Local(slot) => frame.code.slots.get(*slot as usize).cloned().unwrap_or_else(|| "<local>".into()),
             Variable::Outer(..) => "<captured>".into(),
             Variable::Global(name) => name.clone(),
         }
@@ -115,6 +114,10 @@ impl<'p> Interp<'p> {
                 parts.join(", ")
             }
             Term::Apply(name, parts) if &**name == "<ellipsis>" && parts.is_empty() => "...".into(),
+            Term::Apply(name, parts) if &**name == SEEDED => {
+                let parts: Vec<String> = parts.iter().map(|part| self.describe_deep(*part, depth)).collect();
+                parts.join(", impl=")
+            }
             Term::Apply(name, _) if name.starts_with('<') => "…".into(),
             Term::Apply(name, _) => format!("{}(…)", name.rsplit('.').next().unwrap_or(name)),
             Term::Operate(..) | Term::Choice(_) => "…".into(),

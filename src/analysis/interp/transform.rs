@@ -115,16 +115,14 @@ impl<'p> Interp<'p> {
                 self.opaque("<abstract>", Some(place))
             }
             _ => {
-                let given = args.clone();
                 let value = self.call_value(frame, &function, args, Some(place));
                 let aux = option(transform.aux.as_deref()).is_some_and(|flag| self.is_true(&flag));
-                let _ = given;
                 self.transform_result(transform.result, value, aux, place)
             }
         }
     }
 
-    fn is_true(&mut self, value: &Value) -> bool {
+    pub(super) fn is_true(&mut self, value: &Value) -> bool {
         self.truth(value).is_true()
     }
 
@@ -164,6 +162,7 @@ impl<'p> Interp<'p> {
     }
 
     /// A transform that runs its body when it is called itself.
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn run_transform(
         &mut self,
         frame: &mut Frame<'p>,
@@ -184,7 +183,9 @@ impl<'p> Interp<'p> {
             let mut unpacked = Vec::new();
             for operand in &operands {
                 match self.items_of(frame, &operand.value) {
-                    Some(items) => unpacked.extend(items.into_iter().map(|item| Arg { value: item.value, written: None })),
+                    Some(items) => {
+                        unpacked.extend(items.into_iter().map(|item| Arg { value: item.value, written: None }));
+                    }
                     None => unpacked.push(operand.clone()),
                 }
             }
@@ -218,7 +219,9 @@ impl<'p> Interp<'p> {
                 let over: Vec<Value> = transform
                     .over
                     .iter()
-                    .flat_map(|name| args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>())
+                    .flat_map(|name| {
+                        args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>()
+                    })
                     .collect();
                 self.run_map(frame, &function, &over, place)
             }
@@ -271,7 +274,9 @@ impl<'p> Interp<'p> {
                 let trees: Vec<Value> = transform
                     .over
                     .iter()
-                    .flat_map(|name| args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>())
+                    .flat_map(|name| {
+                        args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>()
+                    })
                     .collect();
                 self.run_tree_map(frame, &function, &trees, transform.leading, place)
             }
@@ -320,7 +325,7 @@ impl<'p> Interp<'p> {
             if self.pc.is_false() {
                 break;
             }
-            self.begin_copy(frame, instance, copy, place, outer.clone());
+            self.begin_copy(instance, copy, place, outer.clone());
             body(self, frame, copy);
         }
         self.end_loop(outer);
@@ -413,24 +418,33 @@ impl<'p> Interp<'p> {
     /// Length that the arrays in these trees share, where it is known.
     pub(super) fn common_length(&mut self, trees: &[Value]) -> Option<u32> {
         for tree in trees {
-            let length = match tree.single()? {
-                Val::Array(array) => {
-                    let first = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
-                    first.and_then(|length| self.terms.as_int(length))
-                }
-                Val::Tuple(parts) => self.common_length(&parts.clone()).map(i128::from),
-                Val::Term(term) => match self.terms.get(*term) {
-                    Term::Apply(name, parts) if &**name == "jax.numpy.arange" && parts.len() == 1 => {
-                        self.terms.as_int(parts[0])
-                    }
-                    _ => None,
-                },
-                _ => None,
-            };
-            if let Some(length) = length {
+            let shortest = tree
+                .alternatives()
+                .iter()
+                .map(|alternative| self.length_of_val(&alternative.val.clone()))
+                .try_fold(i128::MAX, |least, length| Some(least.min(length?)));
+            if let Some(length) = shortest.filter(|_| !tree.is_unbound()) {
                 return u32::try_from(length).ok();
             }
         }
         None
+    }
+
+    /// Length of the arrays in one tree, where it is known.
+    fn length_of_val(&mut self, val: &Val) -> Option<i128> {
+        match val {
+            Val::Array(array) => {
+                let first = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
+                first.and_then(|length| self.terms.as_int(length))
+            }
+            Val::Tuple(parts) => self.common_length(&parts.clone()).map(i128::from),
+            Val::Term(term) => match self.terms.get(*term) {
+                Term::Apply(name, parts) if &**name == "jax.numpy.arange" && parts.len() == 1 => {
+                    self.terms.as_int(parts[0])
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }

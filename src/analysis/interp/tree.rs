@@ -15,6 +15,9 @@ use super::{Frame, Interp};
 /// Deepest tree that is walked.
 const DEPTH: u32 = 6;
 
+/// What is done with corresponding leaves; the flag says that they may stand for many.
+type EachLeaf<'a, 'p> = dyn FnMut(&mut Interp<'p>, &mut Frame<'p>, &[Value], bool) -> Value + 'a;
+
 impl<'p> Interp<'p> {
     /// `tree.map(function, first, *rest)`
     pub(super) fn run_tree_map(
@@ -31,7 +34,7 @@ impl<'p> Interp<'p> {
             let mut result = Value::unbound();
             // A leaf of unknown shape may be many.
             for _ in 0..=u32::from(more) {
-                this.begin_copy(frame, instance, copy, place, outer.clone());
+                this.begin_copy(instance, copy, place, outer.clone());
                 copy += 1;
                 let mut values: Vec<Value> = (0..leading).map(|_| this.opaque("<path>", Some(place))).collect();
                 values.extend(if more {
@@ -49,14 +52,17 @@ impl<'p> Interp<'p> {
     }
 
     /// Walks trees of one shape together.
-    fn map_leaves(
-        &mut self,
-        frame: &mut Frame<'p>,
-        trees: &[Value],
-        depth: u32,
-        each: &mut dyn FnMut(&mut Self, &mut Frame<'p>, &[Value], bool) -> Value,
-    ) -> Value {
-        let Some(first) = trees.first().and_then(Value::single).cloned() else {
+    fn map_leaves(&mut self, frame: &mut Frame<'p>, trees: &[Value], depth: u32, each: &mut EachLeaf<'_, 'p>) -> Value {
+        let first = match trees {
+            [only] if only.alternatives().len() > 1 => {
+                let only = self.possible(only);
+                return self.on_alternatives(&only, |this, val| {
+                    this.map_leaves(frame, &[Value::of(val.clone())], depth, each)
+                });
+            }
+            _ => trees.first().and_then(Value::single).cloned(),
+        };
+        let Some(first) = first else {
             return each(self, frame, trees, true);
         };
         let Some(depth) = depth.checked_sub(1) else { return each(self, frame, trees, true) };
@@ -220,11 +226,9 @@ impl<'p> Interp<'p> {
             }
             TreeOp::Transpose | TreeOp::Combine => tree,
             TreeOp::Partition => Value::of(Val::Tuple([tree.clone(), tree].into())),
-            TreeOp::Unflatten
-            | TreeOp::Structure
-            | TreeOp::LeavesWithPath
-            | TreeOp::FlattenWithPath
-            | TreeOp::All => self.opaque("<tree>", Some(place)),
+            TreeOp::Unflatten | TreeOp::Structure | TreeOp::LeavesWithPath | TreeOp::FlattenWithPath | TreeOp::All => {
+                self.opaque("<tree>", Some(place))
+            }
         }
     }
 }

@@ -6,16 +6,18 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::facts::{Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
+use crate::analysis::domain::value::Val;
+use crate::analysis::facts::{CaptureKind, CapturedUse, Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
 use crate::analysis::log::{Activation, Event};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Element, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Temp, Variable};
+use crate::ir::{Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
 use crate::models::Effect;
 use crate::text::FileId;
 
+use super::Interp;
+use super::derive::SEEDED;
 use super::notes::LoggedStore;
-use super::{Interp, Log};
+use super::uses::Uses;
 
 /// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
 pub(super) struct StaleCandidate {
@@ -63,7 +65,7 @@ impl Interp<'_> {
                 name,
                 function: function.clone(),
             };
-            match self.fate_of(activation.module, code, derivation.place) {
+            match self.fate_of(activation, derivation.place) {
                 Some(Fate::Ignored) => facts.discarded.push(discarded(true, None)),
                 Some(Fate::Unread(name)) => facts.discarded.push(discarded(true, Some(name.to_string()))),
                 Some(Fate::Children(_, unread)) => {
@@ -79,37 +81,40 @@ impl Interp<'_> {
 
     /// Which children of the split at this place are read; `None` where that cannot be told.
     pub(super) fn children_used(&self, place: Place, activation: &Rc<Activation>) -> Option<BTreeSet<u32>> {
-        let code = self.module(activation.module).function(activation.function);
-        match self.fate_of(activation.module, code, place)? {
+        match self.fate_of(activation, place)? {
             Fate::Children(used, _) => Some(used),
             _ => None,
         }
     }
 
-    fn fate_of(&self, module: usize, code: &Function, place: Place) -> Option<Fate> {
-        let temp = code.ops.iter().position(|op| op.span == place.span && matches!(op.kind, OpKind::Call(..)))?;
-        let temp = u32::try_from(temp).ok()?;
-        let readers = readers_of(code, temp);
-        match readers.as_slice() {
+    /// The definitions and uses of a function, counted once.
+    fn uses_of(&self, module: usize, id: FunctionId) -> Rc<Uses> {
+        let mut known = self.uses.borrow_mut();
+        let count = || Rc::new(Uses::of(self.module(module), self.module(module).function(id)));
+        known.entry((module, id)).or_insert_with(count).clone()
+    }
+
+    fn fate_of(&self, activation: &Activation, place: Place) -> Option<Fate> {
+        let (module, id) = (activation.module, activation.function);
+        let code = self.module(module).function(id);
+        let uses = self.uses_of(module, id);
+        match uses.readers(uses.call_at(place.span)?) {
             [] => Some(Fate::Ignored),
             [only] => match &code.ops[*only as usize].kind {
                 OpKind::Store(Variable::Local(slot), _) => {
-                    if self.is_read(module, code, *slot) {
+                    if self.is_read(module, id, *slot) {
                         Some(Fate::Used)
                     } else {
                         Some(Fate::Unread(code.slots.get(*slot as usize)?.clone()))
                     }
                 }
-                OpKind::Store(Variable::Global(name), _) if &**name == "_" => {
-                    Some(Fate::Unread(name.clone()))
-                }
+                OpKind::Store(Variable::Global(name), _) if &**name == "_" => Some(Fate::Unread(name.clone())),
                 OpKind::Unpack { star: None, .. } => {
                     let mut used = BTreeSet::new();
                     let mut unread = Vec::new();
-                    for part in readers_of(code, *only) {
-                        let OpKind::Project(_, index) = code.ops[part as usize].kind else { continue };
-                        let stores = readers_of(code, part);
-                        let slot = match stores.as_slice() {
+                    for part in uses.readers(*only) {
+                        let OpKind::Project(_, index) = code.ops[*part as usize].kind else { continue };
+                        let slot = match uses.readers(*part) {
                             [store] => match &code.ops[*store as usize].kind {
                                 OpKind::Store(Variable::Local(slot), _) => Some(*slot),
                                 _ => None,
@@ -117,7 +122,7 @@ impl Interp<'_> {
                             _ => None,
                         };
                         match slot {
-                            Some(slot) if !self.is_read(module, code, slot) => {
+                            Some(slot) if !self.is_read(module, id, slot) => {
                                 unread.push((index, code.slots.get(slot as usize)?.clone()));
                             }
                             _ => {
@@ -140,20 +145,23 @@ impl Interp<'_> {
     }
 
     /// Whether any function reads (or deletes) a slot of this one. Variables of a module or class can be read from outside.
-    fn is_read(&self, module: usize, code: &Function, slot: u32) -> bool {
+    fn is_read(&self, module: usize, id: FunctionId, slot: u32) -> bool {
+        let code = self.module(module).function(id);
         if matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
             return true;
         }
-        let own = code.ops.iter().any(|op| {
-            matches!(&op.kind, OpKind::Load(Variable::Local(read)) | OpKind::Delete(Variable::Local(read)) if *read == slot)
+        self.uses_of(module, id).reads_slot(slot)
+    }
+
+    /// Whether a function reads what it was given for a parameter, before it writes something else there.
+    fn is_heeded(&self, module: usize, id: FunctionId, slot: u32) -> bool {
+        let code = self.module(module).function(id);
+        let first = code.ops.iter().find_map(|op| match &op.kind {
+            OpKind::Load(Variable::Local(read)) if *read == slot => Some(true),
+            OpKind::Store(Variable::Local(written), _) if *written == slot => Some(false),
+            _ => None,
         });
-        own || self
-            .module(module)
-            .functions
-            .iter()
-            .filter(|inner| inner.full != code.full && code.full.covers(inner.full))
-            .flat_map(|inner| &inner.ops)
-            .any(|op| matches!(&op.kind, OpKind::Load(Variable::Outer(_, read)) if *read == slot))
+        first.unwrap_or_else(|| self.is_read(module, id, slot))
     }
 
     /// A function that takes a key or seed that it never reads, and draws from a constant one.
@@ -165,7 +173,11 @@ impl Interp<'_> {
             }
             let Some(derivation) = self.derivation(event.target.derivation).cloned() else { continue };
             let Term::Seed(seed) = *self.terms.get(event.target.term) else { continue };
-            if self.terms.as_int(seed).is_none() || derivation.place.file != file {
+            let number = match self.terms.get(seed) {
+                Term::Apply(name, parts) if &**name == SEEDED => parts[0],
+                _ => seed,
+            };
+            if self.terms.as_int(number).is_none() || derivation.place.file != file {
                 continue;
             }
             let activation = &derivation.activation;
@@ -176,9 +188,15 @@ impl Interp<'_> {
             let ignored = (0u32..).zip(&code.parameters).find(|(slot, parameter)| {
                 names_a_key(&parameter.name)
                     && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords)
-                    && !self.is_read(activation.module, code, *slot)
+                    && !self.is_heeded(activation.module, activation.function, *slot)
             });
             let Some((_, parameter)) = ignored else { continue };
+            let heeds_another = (0u32..).zip(&code.parameters).any(|(slot, parameter)| {
+                names_a_key(&parameter.name) && self.is_heeded(activation.module, activation.function, slot)
+            });
+            if heeds_another {
+                continue;
+            }
             if !seen.insert(derivation.place) {
                 continue;
             }
@@ -215,33 +233,87 @@ impl Interp<'_> {
             if outermost.function != id || outermost.module != self.home || place.file != file {
                 continue;
             }
+            if self.happens_once(event.guard) || self.is_memoised(code) {
+                continue;
+            }
             let used = Use { place, ..leaf_use(&event) };
             if let Some((class, name)) = self.attribute_of_self(event.target.term) {
                 if self.log.stores.iter().any(|store| store.name == name) {
                     continue;
                 }
-                let fact = self.stale_fact(used, format!("self.{name}"), code);
+                let fact = Self::stale_fact(used, format!("self.{name}"), code);
                 candidates.push(StaleCandidate { class: Some(class), name, fact });
             } else if let Some((name, _, _)) =
                 self.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
                 && !self.log.global_stores.contains(name)
             {
                 let name = name.clone();
-                let fact = self.stale_fact(used, name.to_string(), code);
+                let fact = Self::stale_fact(used, name.to_string(), code);
                 candidates.push(StaleCandidate { class: None, name, fact });
             }
         }
         candidates
     }
 
-    fn stale_fact(&self, used: Use, name: String, code: &Function) -> StaleState {
-        StaleState {
-            used,
-            name,
-            stored_at: None,
-            confidence: Confidence::Medium,
-            function: code.qualified.to_string(),
-        }
+    /// Whether a consumption waits for an attribute or global that is not there yet: `if self.w is None: self.w = …`.
+    fn happens_once(&self, guard: crate::analysis::domain::guard::Guard) -> bool {
+        self.guards.support(guard).iter().any(|literal| match self.terms.get(*literal) {
+            Term::Operate(crate::ir::Operator::Is, parts) => {
+                matches!(self.terms.get(parts[0]), Term::Attribute(..))
+                    && matches!(self.terms.get(parts[1]), Term::None)
+            }
+            Term::Apply(name, _) => &**name == "builtins.hasattr",
+            _ => false,
+        })
+    }
+
+    /// Whether the results of a method are kept: it runs once for each instance and arguments.
+    fn is_memoised(&self, code: &Function) -> bool {
+        let Some(class) = code.class else { return false };
+        self.classes.iter().filter(|info| info.module == self.home && info.class == class).any(|info| {
+            matches!(
+                info.attributes.get(&code.name).and_then(|value| value.single()),
+                Some(Val::Partial(partial))
+                    if partial.keywords.first().is_some_and(|(mark, _)| mark.starts_with("<cached"))
+            )
+        })
+    }
+
+    fn stale_fact(used: Use, name: String, code: &Function) -> StaleState {
+        StaleState { used, name, stored_at: None, confidence: Confidence::Medium, function: code.qualified.to_string() }
+    }
+
+    /// Whether the module binds this function under a transform.
+    fn is_transformed(&self, name: &str) -> bool {
+        self.modules
+            .get(&self.home)
+            .and_then(|state| state.globals.get(name))
+            .is_some_and(|value| matches!(value.single(), Some(Val::Wrapped(_))))
+    }
+
+    /// Globals whose key a transformed function captures.
+    pub(super) fn captured_globals(&self, stale: &mut Vec<StaleState>) -> Vec<CapturedUse> {
+        let file = self.module(self.home).file;
+        let (captured, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(stale).into_iter().partition(|fact| self.is_transformed(&fact.function));
+        *stale = rest;
+        captured
+            .into_iter()
+            .filter_map(|fact| {
+                let module = self.module(self.home);
+                let code = module.functions.iter().find(|code| *code.qualified == *fact.function)?;
+                Some(CapturedUse {
+                    kind: CaptureKind::Transformed,
+                    callee: code.name.to_string(),
+                    defined_at: Place { file, span: code.span },
+                    used: fact.used,
+                    origin: None,
+                    name: fact.name,
+                    confidence: Confidence::Medium,
+                    function: fact.function,
+                })
+            })
+            .collect()
     }
 
     /// The class and name of an attribute of the instance that a method was called on.
@@ -264,85 +336,37 @@ impl Interp<'_> {
                     continue;
                 }
                 let lineage = self.lineage(class);
-                let stored = stores.iter().find(|store| {
-                    store.name == candidate.name && store.is_key && lineage.contains(&store.class)
-                });
-                let Some(stored) = stored else { continue };
+                let mut own = stores
+                    .iter()
+                    .filter(|store| store.name == candidate.name && lineage.contains(&store.class))
+                    .peekable();
+                let Some(stored) = own.peek().copied() else { continue };
+                // Where another method replaces the key, this one may rely on it.
+                if own.any(|store| !matches!(&*store.function, "__init__" | "__post_init__")) {
+                    continue;
+                }
                 fact.stored_at = Some(stored.place);
             }
             if seen.insert(fact.used.place) {
                 facts.push(fact);
             }
         }
-        let _: Option<(&Log, &Value, &Val)> = None;
         facts
     }
 }
 
 /// A use told where it happens.
 fn leaf_use(event: &Event) -> Use {
-    Use {
-        place: event.place,
-        leaf: event.place,
-        via: Vec::new(),
-        callee: event.callee.to_string(),
-        role: event.role,
-    }
+    Use { place: event.place, leaf: event.place, via: Vec::new(), callee: event.callee.to_string(), role: event.role }
 }
 
 /// Whether a parameter's name says that it is a key or a seed. Evidence only for a parameter that nothing reads.
 fn names_a_key(name: &str) -> bool {
     let name = name.trim_start_matches('_');
-    matches!(name, "key" | "rng" | "seed" | "prng" | "rng_key" | "prng_key" | "random_key" | "rngkey" | "keys" | "random_seed")
-        || name.ends_with("_rng")
+    matches!(
+        name,
+        "key" | "rng" | "seed" | "prng" | "rng_key" | "prng_key" | "random_key" | "rngkey" | "keys" | "random_seed"
+    ) || name.ends_with("_rng")
         || name.ends_with("_seed")
         || name.ends_with("_rng_key")
-}
-
-/// Operations that read a temp.
-fn readers_of(code: &Function, temp: Temp) -> Vec<Temp> {
-    (0u32..).zip(&code.ops).filter(|(_, op)| reads(&op.kind, temp)).map(|(index, _)| index).collect()
-}
-
-fn reads(kind: &OpKind, temp: Temp) -> bool {
-    let is = |other: &Temp| *other == temp;
-    let element = |element: &Element| match element {
-        Element::Value(value) | Element::Spread(value) | Element::SpreadMapping(value) => is(value),
-        Element::Pair(key, value) => is(key) || is(value),
-    };
-    let argument = |argument: &Argument| match argument {
-        Argument::Positional(value)
-        | Argument::Spread(value)
-        | Argument::Keyword(_, value)
-        | Argument::SpreadMapping(value) => is(value),
-    };
-    match kind {
-        OpKind::Store(_, value)
-        | OpKind::Attribute(value, _)
-        | OpKind::DeleteAttribute(value, _)
-        | OpKind::Project(value, _)
-        | OpKind::Iterate(value)
-        | OpKind::Next(value)
-        | OpKind::Enter(value)
-        | OpKind::Leave(value)
-        | OpKind::Await(value)
-        | OpKind::Annotate(value, _)
-        | OpKind::Unpack { value, .. }
-        | OpKind::If { test: value, .. }
-        | OpKind::Return(Some(value))
-        | OpKind::Raise(Some(value))
-        | OpKind::Yield { value: Some(value), .. }
-        | OpKind::Loop { test: Some(value), .. } => is(value),
-        OpKind::StoreAttribute(object, _, value) | OpKind::Item(object, value) | OpKind::DeleteItem(object, value) => {
-            is(object) || is(value)
-        }
-        OpKind::StoreItem(object, index, value) => is(object) || is(index) || is(value),
-        OpKind::Build(_, elements) => elements.iter().any(element),
-        OpKind::Append(container, value) => is(container) || element(value),
-        OpKind::Operate(_, operands, _) => operands.iter().flatten().any(is),
-        OpKind::Call(callee, arguments) => is(callee) || arguments.iter().any(argument),
-        OpKind::Function(_, defaults) => defaults.iter().any(|(_, value)| is(value)),
-        OpKind::Class(_, arguments) => arguments.iter().any(argument),
-        _ => false,
-    }
 }

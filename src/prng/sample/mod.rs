@@ -86,7 +86,7 @@ pub const UNSUPPORTED: [&str; 24] = [
 pub fn unsupported(function: &str) -> Error {
     Error::Unsupported {
         what: format!("jax.random.{function}"),
-        why: "its result depends on rejection loops, linear algebra or library functions this room does not model",
+        why: "its result depends on rejection loops, linear algebra or library functions that keylint does not evaluate",
     }
 }
 

@@ -1,0 +1,127 @@
+//! Who reads what in a function's body.
+//!
+//! **Invariant:** one pass over the operations answers all questions, so that asking for each of many operations stays linear.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::domain::value::ModuleIndex;
+use crate::ir::{Argument, Element, Function, FunctionId, Module, OpKind, Temp, Variable};
+use crate::text::Span;
+
+/// The definitions and uses of one function.
+#[derive(Debug)]
+pub(super) struct Uses {
+    /// For each temp, the operations that read it, in order.
+    readers: Vec<Vec<Temp>>,
+    /// The first call at each span.
+    calls: FxHashMap<Span, Temp>,
+    /// Slots that it or a function within it reads or deletes.
+    read: FxHashSet<u32>,
+}
+
+/// The uses of the functions asked for so far.
+pub(super) type UsesOfFunctions = FxHashMap<(ModuleIndex, FunctionId), Rc<Uses>>;
+
+impl Uses {
+    pub fn of(module: &Module, code: &Function) -> Self {
+        let mut uses =
+            Self { readers: vec![Vec::new(); code.ops.len()], calls: FxHashMap::default(), read: FxHashSet::default() };
+        for (temp, op) in (0u32..).zip(&code.ops) {
+            operands(&op.kind, &mut |operand| {
+                if let Some(readers) = uses.readers.get_mut(operand as usize)
+                    && readers.last() != Some(&temp)
+                {
+                    readers.push(temp);
+                }
+            });
+            match &op.kind {
+                OpKind::Call(..) => {
+                    uses.calls.entry(op.span).or_insert(temp);
+                }
+                OpKind::Load(Variable::Local(slot)) | OpKind::Delete(Variable::Local(slot)) => {
+                    uses.read.insert(*slot);
+                }
+                _ => {}
+            }
+        }
+        let inner = module.functions.iter().filter(|inner| inner.full != code.full && code.full.covers(inner.full));
+        for op in inner.flat_map(|inner| &inner.ops) {
+            if let OpKind::Load(Variable::Outer(_, slot)) = &op.kind {
+                uses.read.insert(*slot);
+            }
+        }
+        uses
+    }
+
+    /// The operations that read a temp.
+    pub fn readers(&self, temp: Temp) -> &[Temp] {
+        self.readers.get(temp as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The call at a span.
+    pub fn call_at(&self, span: Span) -> Option<Temp> {
+        self.calls.get(&span).copied()
+    }
+
+    /// Whether the function, or one within it, reads or deletes a slot of it.
+    pub fn reads_slot(&self, slot: u32) -> bool {
+        self.read.contains(&slot)
+    }
+}
+
+/// Tells each temp that an operation reads.
+fn operands(kind: &OpKind, tell: &mut dyn FnMut(Temp)) {
+    let element = |element: &Element, tell: &mut dyn FnMut(Temp)| match element {
+        Element::Value(value) | Element::Spread(value) | Element::SpreadMapping(value) => tell(*value),
+        Element::Pair(key, value) => {
+            tell(*key);
+            tell(*value);
+        }
+    };
+    let argument = |argument: &Argument, tell: &mut dyn FnMut(Temp)| match argument {
+        Argument::Positional(value)
+        | Argument::Spread(value)
+        | Argument::Keyword(_, value)
+        | Argument::SpreadMapping(value) => tell(*value),
+    };
+    match kind {
+        OpKind::Store(_, value)
+        | OpKind::Attribute(value, _)
+        | OpKind::DeleteAttribute(value, _)
+        | OpKind::Project(value, _)
+        | OpKind::Iterate(value)
+        | OpKind::Next(value)
+        | OpKind::Enter(value)
+        | OpKind::Leave(value)
+        | OpKind::Await(value)
+        | OpKind::Annotate(value, _)
+        | OpKind::Unpack { value, .. }
+        | OpKind::If { test: value, .. }
+        | OpKind::Return(Some(value))
+        | OpKind::Raise(Some(value))
+        | OpKind::Yield { value: Some(value), .. }
+        | OpKind::Loop { test: Some(value), .. } => tell(*value),
+        OpKind::StoreAttribute(object, _, value) | OpKind::Item(object, value) | OpKind::DeleteItem(object, value) => {
+            tell(*object);
+            tell(*value);
+        }
+        OpKind::StoreItem(object, index, value) => [object, index, value].into_iter().for_each(|temp| tell(*temp)),
+        OpKind::Build(_, elements) => elements.iter().for_each(|one| element(one, tell)),
+        OpKind::Append(container, value) => {
+            tell(*container);
+            element(value, tell);
+        }
+        OpKind::Operate(_, operands, _) => operands.iter().flatten().for_each(|temp| tell(*temp)),
+        OpKind::Call(callee, arguments) => {
+            tell(*callee);
+            for one in arguments {
+                argument(one, tell);
+            }
+        }
+        OpKind::Function(_, defaults) => defaults.iter().for_each(|(_, value)| tell(*value)),
+        OpKind::Class(_, arguments) => arguments.iter().for_each(|one| argument(one, tell)),
+        _ => {}
+    }
+}

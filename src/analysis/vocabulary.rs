@@ -1,0 +1,163 @@
+//! The names that matter, from the models: which library paths have to do with keys.
+//!
+//! **Invariant:** every path is judged once; what is said of a path depends on the path and the models alone.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::ir::Name;
+use crate::models::{Callable, Construct, Effect, Models};
+
+/// Names of the library that the rules about names are after.
+const NAMES_OF_RULES: &[&str] = &[
+    "KeyArray",
+    "PRNGKey",
+    "PRNGKeyArray",
+    "default_prng_impl",
+    "prng",
+    "rbg_key",
+    "shuffle",
+    "threefry2x32_key",
+    "threefry2x32_p",
+    "threefry_2x32",
+    "unsafe_rbg_key",
+];
+
+/// The private module behind `jax.random`.
+const PRIVATE_RANDOM: &str = "jax._src.random";
+
+/// What naming a path makes of the function that names it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Speech {
+    /// Nothing.
+    #[default]
+    Silent,
+    /// One that a rule about names is after, whose callers have nothing to learn from it.
+    Names,
+    /// One that makes, takes or hands out keys.
+    Keys,
+}
+
+/// A library path that was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PathId(u32);
+
+/// What is known of a path.
+struct Known<'a> {
+    path: String,
+    /// Whether the models speak of its root at all.
+    is_modelled: bool,
+    speech: Speech,
+    callable: Option<&'a Callable>,
+}
+
+/// The paths met so far, with what the models say of them.
+pub(super) struct Vocabulary<'a> {
+    models: &'a Models,
+    roots: &'a [String],
+    /// Packages whose members make, take or hand out keys.
+    packages: FxHashSet<String>,
+    known: Vec<Known<'a>>,
+    by_path: FxHashMap<String, PathId>,
+    members: FxHashMap<PathId, FxHashMap<Name, PathId>>,
+}
+
+impl<'a> Vocabulary<'a> {
+    pub(super) fn new(models: &'a Models, roots: &'a [String]) -> Self {
+        let mut packages: FxHashSet<String> = FxHashSet::default();
+        for callable in models.callables() {
+            if touches_keys(&callable.effect)
+                && let Some((package, _)) = callable.path.rsplit_once('.')
+                && package.contains("random")
+            {
+                packages.insert(package.to_owned());
+            }
+        }
+        let (by_path, members) = (FxHashMap::default(), FxHashMap::default());
+        Self { models, roots, packages, known: Vec::new(), by_path, members }
+    }
+
+    /// The identity of a path.
+    pub(super) fn path(&mut self, path: &str) -> PathId {
+        let path = self.models.rooted(path, self.roots);
+        if let Some(id) = self.by_path.get(&*path) {
+            return *id;
+        }
+        let path = path.into_owned();
+        let is_modelled = self.models.mentions(&path, self.roots);
+        let speech = if is_modelled { self.judge(&path) } else { Speech::Silent };
+        let callable = if is_modelled { self.models.callable(&path) } else { None };
+        let id = PathId(u32::try_from(self.known.len()).unwrap_or(u32::MAX));
+        self.by_path.insert(path.clone(), id);
+        self.known.push(Known { path, is_modelled, speech, callable });
+        id
+    }
+
+    /// The path of a member. The members of what no model speaks of are not told apart.
+    pub(super) fn member(&mut self, of: PathId, name: &Name) -> PathId {
+        let known = &self.known[of.0 as usize];
+        if !known.is_modelled {
+            return of;
+        }
+        if let Some(id) = self.members.get(&of).and_then(|members| members.get(name)) {
+            return *id;
+        }
+        let path = format!("{}.{name}", known.path);
+        let id = self.path(&path);
+        self.members.entry(of).or_default().insert(name.clone(), id);
+        id
+    }
+
+    /// What naming a path means.
+    pub(super) fn speech(&self, path: PathId) -> Speech {
+        self.known[path.0 as usize].speech
+    }
+
+    /// The path itself.
+    pub(super) fn text(&self, path: PathId) -> &str {
+        &self.known[path.0 as usize].path
+    }
+
+    /// Whether a call of this path takes a key by a keyword of this name.
+    pub(super) fn takes_key(&self, path: PathId, keyword: &str) -> bool {
+        self.known[path.0 as usize].callable.is_some_and(|callable| match &callable.effect {
+            Effect::Consume { keys } => keys.iter().any(|key| **key == *keyword),
+            _ => false,
+        })
+    }
+
+    fn judge(&self, path: &str) -> Speech {
+        let is_private = path.strip_prefix(PRIVATE_RANDOM).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        if self.packages.contains(path) || is_private || self.handles_keys(path) {
+            return Speech::Keys;
+        }
+        let is_sought = path.starts_with("jax.") && path.split('.').any(|segment| NAMES_OF_RULES.contains(&segment));
+        if is_sought { Speech::Names } else { Speech::Silent }
+    }
+
+    fn handles_keys(&self, path: &str) -> bool {
+        match self.models.class(path).map(|class| &class.construct) {
+            Some(Construct::Stream { .. }) => return true,
+            Some(Construct::Plain { consumes }) => return !consumes.is_empty(),
+            Some(Construct::Record { .. }) => return false,
+            None => {}
+        }
+        // What a whole namespace does by default counts only where a call hands it a key by keyword.
+        self.models.callable(path).is_some_and(|callable| callable.exact && touches_keys(&callable.effect))
+    }
+}
+
+fn touches_keys(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::Seed { .. }
+            | Effect::Split { .. }
+            | Effect::Fold { .. }
+            | Effect::Clone { .. }
+            | Effect::KeyData { .. }
+            | Effect::Wrap { .. }
+            | Effect::Sample { .. }
+            | Effect::Consume { .. }
+            | Effect::Supply { .. }
+            | Effect::Factory { .. }
+    )
+}

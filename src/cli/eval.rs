@@ -1,0 +1,120 @@
+//! `keylint eval`.
+//!
+//! **Invariant:** every expression has exactly one answer, in the order of the expressions: a value, or an error that
+//! makes the status 1.
+
+use std::io::{BufRead, BufReader, Write};
+
+use unicode_width::UnicodeWidthChar;
+
+use super::args::{Eval, TextOrJson};
+use super::{Failure, Status, World};
+use crate::prng::implementation::Implementation;
+use crate::prng::mode::Mode;
+use crate::report;
+use crate::text::{LineIndex, Span};
+use crate::verify::eval::{Answer, Problem, Settings, evaluate};
+
+/// The most characters of an expression that an error shows.
+const WIDTH: usize = 100;
+
+pub(super) fn run(command: &Eval, world: &mut World<'_>) -> Result<Status, Failure> {
+    let implementation =
+        Implementation::from_name(&command.implementation).map_err(|error| Failure::Usage(error.to_string()))?;
+    let mode = Mode { partitionable: !command.no_partitionable, x64: command.x64 };
+    let settings = Settings { mode, implementation };
+    let reads_stdin = command.expressions.iter().any(|text| text == "-");
+    if reads_stdin && command.expressions.len() > 1 {
+        return Err(Failure::Usage("`-` stands for standard input and goes with no other expression".to_owned()));
+    }
+    // A stream of expressions is a program's; it reads one object a line.
+    let format = command.output_format.unwrap_or(if reads_stdin { TextOrJson::Json } else { TextOrJson::Text });
+    let mut status = Status::Clean;
+    if reads_stdin {
+        let mut lines = BufReader::new(&mut *world.stdin);
+        let mut line = Vec::new();
+        while read_line(&mut lines, &mut line)? {
+            let text = std::str::from_utf8(&line);
+            let answer = text.map_or_else(
+                |_| Err(Problem { span: Span::default(), message: "the line is not UTF-8".to_owned() }),
+                |text| evaluate(settings, text),
+            );
+            tell(text.unwrap_or_default(), answer, format, world.stdout, world.stderr, &mut status)?;
+        }
+    } else {
+        for text in &command.expressions {
+            tell(text, evaluate(settings, text), format, world.stdout, world.stderr, &mut status)?;
+        }
+    }
+    Ok(status)
+}
+
+/// Reads a line without its end.
+fn read_line(lines: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
+    line.clear();
+    if lines.read_until(b'\n', line)? == 0 {
+        return Ok(false);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    }
+    if line.last() == Some(&b'\r') {
+        line.pop();
+    }
+    Ok(true)
+}
+
+/// Writes what became of one expression.
+fn tell(
+    text: &str,
+    answer: Result<Answer, Problem>,
+    format: TextOrJson,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    status: &mut Status,
+) -> std::io::Result<()> {
+    match (answer, format) {
+        (Ok(answer), TextOrJson::Json) => writeln!(out, "{}", answer.json()),
+        (Ok(answer), TextOrJson::Text) => writeln!(out, "{}", report::neutral_line(&answer.to_string())),
+        (Err(problem), format) => {
+            *status = Status::Findings;
+            match format {
+                TextOrJson::Json => writeln!(out, r#"{{"error": {}}}"#, serde_json::Value::from(problem.message)),
+                TextOrJson::Text => write!(err, "{}", pointed(text, &problem)),
+            }
+        }
+    }
+}
+
+/// The problem, and under the line it stands on a caret under each character of its part.
+fn pointed(text: &str, problem: &Problem) -> String {
+    let mut out = format!("error: {}\n", report::neutral(&problem.message));
+    let lines = LineIndex::new(text);
+    let line = lines.line(text, lines.row(problem.span.start));
+    let written = text.get(line.start as usize..line.end as usize).unwrap_or_default();
+    if written.trim().is_empty() {
+        return out;
+    }
+    let characters = || written.char_indices().map(|(at, c)| (line.start as usize + at, c));
+    let before = characters().take_while(|(at, _)| *at < problem.span.start as usize).count();
+    let marked = characters().skip(before).take_while(|(at, _)| *at < problem.span.end as usize).count().max(1);
+    // Of a long line, what surrounds the place.
+    let first = before.saturating_sub(WIDTH / 2);
+    let (mut shown, mut carets) = (String::new(), String::new());
+    for (index, (_, c)) in characters().enumerate().skip(first).take(WIDTH) {
+        let piece = report::neutral(&c.to_string());
+        let width: usize = piece.chars().map(|c| c.width().unwrap_or(1)).sum();
+        let mark = if (before..before + marked).contains(&index) { "^" } else { " " };
+        carets.push_str(&mark.repeat(width));
+        shown.push_str(&piece);
+    }
+    if before >= first + shown.chars().count().min(WIDTH) || shown.is_empty() {
+        carets.push('^');
+    }
+    for line in [shown, carets] {
+        out.push_str("  ");
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,416 @@
+//! Operators on numbers and arrays, with JAX's type promotion.
+//!
+//! Python numbers among themselves follow Python. With an array, a Python number takes the type of the array where the
+//! kinds allow it, so `PRNGKey(0) + 1` stays `uint32`; two arrays meet in the lattice of JAX's type promotion, so
+//! `PRNGKey(0) + jnp.arange(2)` is `int32` and no key any more.
+//!
+//! **Invariant:** a result is rounded once, in the type promotion gives it, or is refused: where XLA's own result rests on
+//! flushed subnormals, library functions or division by zero, none is given.
+
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "Python and JAX convert integers to floating-point numbers by rounding"
+)]
+
+use std::sync::Arc;
+
+use super::arguments::elements;
+use super::value::{Tensor, Value};
+use super::{Outcome, Problem};
+use crate::prng::array::Array;
+use crate::prng::dtype::{DType, Kind};
+use crate::prng::error::Result;
+use crate::prng::keys::Keys;
+use crate::prng::mode::Mode;
+use crate::python::ast::{CmpOp, Operator, UnaryOp};
+use crate::text::Span;
+
+/// An operator with two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binary {
+    /// `+`, `-`, …
+    Number(Operator),
+    /// `==`, `<`, …
+    Comparison(CmpOp),
+}
+
+/// A number or an array as an array; a Python number has JAX's default type, which it has to fit.
+pub fn tensor(mode: Mode, value: &Value<'_>, span: Span) -> Outcome<Tensor> {
+    let weak = |array: Array| Tensor { array: Arc::new(array), weak: true };
+    match value {
+        Value::Array(tensor) => Ok(tensor.clone()),
+        Value::Bool(value) => Ok(Tensor { weak: false, ..weak(Array::integer(DType::Bool, i128::from(*value))) }),
+        Value::Int(value) => {
+            Array::python_int(mode, *value).map(weak).map_err(|error| Problem::new(span, error.to_string()))
+        }
+        Value::Float(value) => Ok(weak(Array::python_float(mode, *value))),
+        _ => Err(Problem::new(span, format!("expected an array or a number, got {}", value.description()))),
+    }
+}
+
+/// Converts an array as `astype` does; what XLA makes of a number out of range differs between machines.
+pub fn convert(array: &Array, dtype: DType, span: Span) -> Outcome<Array> {
+    if array.dtype().kind() == Kind::Real && dtype.is_integer() {
+        let (low, high) = dtype.bounds();
+        // Both bounds are exact: `high + 1` is a power of two.
+        let fits = |value: &f64| value.trunc() >= low as f64 && value.trunc() < (high + 1) as f64;
+        if !array.reals().iter().all(fits) {
+            return Err(Problem::new(span, format!("a number is out of bounds for {dtype}")));
+        }
+    }
+    Ok(array.cast(dtype))
+}
+
+/// What a type is to promotion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operand {
+    Strong(DType),
+    WeakInteger,
+    WeakReal,
+}
+
+impl Operand {
+    fn of(tensor: &Tensor) -> Self {
+        match (tensor.weak, tensor.array.dtype().kind()) {
+            (true, Kind::Real) => Self::WeakReal,
+            (true, Kind::Signed | Kind::Unsigned) => Self::WeakInteger,
+            _ => Self::Strong(tensor.array.dtype()),
+        }
+    }
+
+    /// The least type both can become: JAX's lattice.
+    fn join(self, other: Self) -> Self {
+        use Operand::{Strong, WeakInteger, WeakReal};
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Strong(a), Strong(b)) => join_types(a, b),
+            (Strong(DType::Bool), weak) | (weak, Strong(DType::Bool)) => weak,
+            (Strong(strong), WeakInteger) | (WeakInteger, Strong(strong)) => Strong(strong),
+            (Strong(strong), WeakReal) | (WeakReal, Strong(strong)) if strong.kind() == Kind::Real => Strong(strong),
+            _ => WeakReal,
+        }
+    }
+
+    fn dtype(self, mode: Mode) -> DType {
+        match self {
+            Self::Strong(dtype) => dtype.canonical(mode),
+            Self::WeakInteger => DType::default_int(mode),
+            Self::WeakReal => DType::default_float(mode),
+        }
+    }
+}
+
+fn join_types(a: DType, b: DType) -> Operand {
+    use Kind::{Bool, Real, Signed, Unsigned};
+    let wider = if a.width() >= b.width() { a } else { b };
+    Operand::Strong(match (a.kind(), b.kind()) {
+        (Bool, _) => b,
+        (Real, Real) if a.width() == b.width() && a != b => DType::Float32,
+        (Real, Real) | (Signed, Signed) | (Unsigned, Unsigned) => wider,
+        (_, Bool) | (Real, _) => a,
+        (_, Real) => b,
+        (Signed, Unsigned) if a.width() > b.width() => a,
+        (Unsigned, Signed) if b.width() > a.width() => b,
+        (Signed | Unsigned, _) => {
+            let unsigned = if a.kind() == Unsigned { a } else { b };
+            match unsigned.width() {
+                8 => DType::Int16,
+                16 => DType::Int32,
+                32 => DType::Int64,
+                _ => return Operand::WeakReal,
+            }
+        }
+    })
+}
+
+/// The type that all of some arrays promote to, and whether it is weak.
+pub fn common_type(mode: Mode, tensors: &[Tensor]) -> Option<(DType, bool)> {
+    let joined = tensors.iter().map(Operand::of).reduce(Operand::join)?;
+    Some((joined.dtype(mode), !matches!(joined, Operand::Strong(_))))
+}
+
+/// Applies a binary operator.
+pub fn binary<'a>(mode: Mode, operator: Binary, left: &Value<'a>, right: &Value<'a>, span: Span) -> Outcome<Value<'a>> {
+    let problem = |message: String| Problem::new(span, message);
+    match (left, right) {
+        (Value::Keys(left), Value::Keys(right)) => compare_keys(operator, left, right, span),
+        (Value::Keys(keys), _) | (_, Value::Keys(keys)) => Err(problem(format!(
+            "typed keys of dtype {} take no part in arithmetic: derive keys with split or fold_in",
+            keys.implementation().key_dtype()
+        ))),
+        (Value::Array(_), _) | (_, Value::Array(_)) => {
+            let (left, right) = (tensor(mode, left, span)?, tensor(mode, right, span)?);
+            arrays(mode, operator, &left, &right, span)
+        }
+        _ => python_numbers(operator, left, right, span),
+    }
+}
+
+fn compare_keys<'a>(operator: Binary, left: &Keys, right: &Keys, span: Span) -> Outcome<Value<'a>> {
+    let problem = |message: String| Problem::new(span, message);
+    let equal = match operator {
+        Binary::Comparison(CmpOp::Eq) => true,
+        Binary::Comparison(CmpOp::NotEq) => false,
+        _ => {
+            let dtype = left.implementation().key_dtype();
+            return Err(problem(format!("typed keys of dtype {dtype} take no operator but == and !=")));
+        }
+    };
+    let shape = joint_shape(left.shape(), right.shape());
+    elements(&shape, span)?;
+    let compare = |shape: &[usize]| -> Result<Option<Array>> {
+        let (left, right) = (left.broadcast_to("equal", shape)?, right.broadcast_to("equal", shape)?);
+        let answers = left.equal(&right).map(|answers| answers.into_iter().map(|answer| answer == equal).collect());
+        answers.map(|answers| Array::from_bools(shape, answers)).transpose()
+    };
+    compare(&shape).map_err(|error| problem(error.to_string()))?.map(Value::array).ok_or_else(|| {
+        let (left, right) = (left.implementation().key_dtype(), right.implementation().key_dtype());
+        problem(format!("keys of dtype {left} and {right} cannot be compared"))
+    })
+}
+
+/// The shape two shapes broadcast to, if they do.
+fn joint_shape(left: &[usize], right: &[usize]) -> Vec<usize> {
+    let rank = left.len().max(right.len());
+    let at = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |axis| shape[axis]);
+    (0..rank)
+        .map(|axis| match (at(left, axis), at(right, axis)) {
+            (1, other) => other,
+            (this, _) => this,
+        })
+        .collect()
+}
+
+fn arrays<'a>(mode: Mode, operator: Binary, left: &Tensor, right: &Tensor, span: Span) -> Outcome<Value<'a>> {
+    let problem = |message: &str| Problem::new(span, message);
+    let mut joined = Operand::of(left).join(Operand::of(right));
+    if operator == Binary::Number(Operator::Div) && joined.dtype(mode).kind() != Kind::Real {
+        joined = joined.join(Operand::WeakReal);
+    }
+    if operator == Binary::Number(Operator::Pow)
+        && right.array.rank() == 0
+        && Operand::of(right) == Operand::WeakInteger
+    {
+        if right.array.integers().iter().any(|&exponent| exponent < 0) {
+            return Err(problem("integers cannot be raised to negative powers"));
+        }
+        joined = Operand::of(left);
+    }
+    let dtype = joined.dtype(mode);
+    let shape = joint_shape(left.array.shape(), right.array.shape());
+    elements(&shape, span)?;
+    let spread = |tensor: &Tensor| tensor.array.cast(dtype).broadcast_to("broadcasting", &shape);
+    let operands = spread(left).and_then(|left| Ok((left, spread(right)?)));
+    let (a, b) = operands.map_err(|error| Problem::new(span, error.to_string()))?;
+    let result = match operator {
+        Binary::Comparison(comparison) => {
+            let answers: Option<Vec<bool>> = if dtype.kind() == Kind::Real {
+                let pairs = a.reals().into_iter().zip(b.reals());
+                pairs.map(|(a, b)| compare(comparison, a.partial_cmp(&b))).collect()
+            } else {
+                let pairs = a.integers().into_iter().zip(b.integers());
+                pairs.map(|(a, b)| compare(comparison, Some(a.cmp(&b)))).collect()
+            };
+            let answers = answers.ok_or_else(|| problem("this comparison of arrays is not supported"))?;
+            return Array::from_bools(&shape, answers)
+                .map(Value::array)
+                .map_err(|error| Problem::new(span, error.to_string()));
+        }
+        Binary::Number(operator) if dtype.kind() == Kind::Real => {
+            let pairs = a.reals().into_iter().zip(b.reals());
+            let values: Outcome<Vec<f64>> =
+                pairs.map(|(a, b)| real(operator, a, b).ok_or_else(|| problem(UNSUPPORTED_REAL))).collect();
+            let array = Array::from_reals(dtype, &shape, values?);
+            if let Ok(array) = &array
+                && [&a, &b, array].into_iter().any(has_subnormals)
+            {
+                return Err(problem("subnormal numbers are not supported: XLA flushes them on some machines"));
+            }
+            array
+        }
+        Binary::Number(operator) => {
+            let pairs = a.integers().into_iter().zip(b.integers());
+            let values: std::result::Result<Vec<i128>, &str> =
+                pairs.map(|(a, b)| integer(operator, dtype, a, b)).collect();
+            Array::from_integers(dtype, &shape, values.map_err(problem)?)
+        }
+    };
+    let array = Arc::new(result.map_err(|error| Problem::new(span, error.to_string()))?);
+    Ok(Value::Array(Tensor { array, weak: !matches!(joined, Operand::Strong(_)) }))
+}
+
+const UNSUPPORTED_REAL: &str = "this operator is not supported on arrays of floating-point numbers";
+
+fn real(operator: Operator, a: f64, b: f64) -> Option<f64> {
+    match operator {
+        Operator::Add => Some(a + b),
+        Operator::Sub => Some(a - b),
+        Operator::Mult => Some(a * b),
+        Operator::Div => Some(a / b),
+        _ => None,
+    }
+}
+
+fn has_subnormals(array: &Array) -> bool {
+    let least = match array.dtype() {
+        DType::Float64 => f64::MIN_POSITIVE,
+        DType::Float16 => 0.0,
+        _ => f64::from(f32::MIN_POSITIVE),
+    };
+    array.reals().into_iter().any(|value| value != 0.0 && value.abs() < least)
+}
+
+/// One result of an operator on integers, before it wraps to the type.
+fn integer(operator: Operator, dtype: DType, a: i128, b: i128) -> std::result::Result<i128, &'static str> {
+    let width = i128::from(dtype.width());
+    if dtype == DType::Bool {
+        return match operator {
+            Operator::BitAnd => Ok(a & b),
+            Operator::BitOr => Ok(a | b),
+            Operator::BitXor => Ok(a ^ b),
+            _ => Err("this operator is not supported on arrays of truth values"),
+        };
+    }
+    match operator {
+        Operator::Add => Ok(a + b),
+        Operator::Sub => Ok(a - b),
+        // Only the low half of the product is kept.
+        Operator::Mult => Ok(a.wrapping_mul(b)),
+        Operator::FloorDiv | Operator::Mod if b == 0 => Err("division by zero is not supported"),
+        Operator::FloorDiv => Ok(a.div_euclid(b) - i128::from(b < 0 && a.rem_euclid(b) != 0)),
+        Operator::Mod => Ok(a - b * (a.div_euclid(b) - i128::from(b < 0 && a.rem_euclid(b) != 0))),
+        Operator::Pow => power(dtype, a, b),
+        Operator::LShift if (0..width).contains(&b) => Ok(a << b),
+        Operator::RShift if (0..width).contains(&b) => Ok(a >> b),
+        // XLA counts a shift by unsigned numbers, so that all others are as wide as the type or wider.
+        Operator::LShift => Ok(0),
+        Operator::RShift => Ok(if a < 0 { -1 } else { 0 }),
+        Operator::BitAnd => Ok(a & b),
+        Operator::BitOr => Ok(a | b),
+        Operator::BitXor => Ok(a ^ b),
+        Operator::Div | Operator::MatMult => Err("this operator is not supported on arrays of integers"),
+    }
+}
+
+fn power(dtype: DType, base: i128, exponent: i128) -> std::result::Result<i128, &'static str> {
+    let mut rest = u128::try_from(exponent).map_err(|_| "integers cannot be raised to negative powers")?;
+    let wrap = |value: i128| Array::integer(dtype, value).integers().first().copied().unwrap_or(0);
+    let (mut square, mut product) = (base, 1);
+    while rest > 0 {
+        if rest & 1 == 1 {
+            product = wrap(square.wrapping_mul(product));
+        }
+        square = wrap(square.wrapping_mul(square));
+        rest >>= 1;
+    }
+    Ok(product)
+}
+
+fn compare(comparison: CmpOp, ordering: Option<std::cmp::Ordering>) -> Option<bool> {
+    Some(match comparison {
+        CmpOp::Eq => ordering.is_some_and(std::cmp::Ordering::is_eq),
+        CmpOp::NotEq => !ordering.is_some_and(std::cmp::Ordering::is_eq),
+        CmpOp::Lt => ordering.is_some_and(std::cmp::Ordering::is_lt),
+        CmpOp::LtE => ordering.is_some_and(std::cmp::Ordering::is_le),
+        CmpOp::Gt => ordering.is_some_and(std::cmp::Ordering::is_gt),
+        CmpOp::GtE => ordering.is_some_and(std::cmp::Ordering::is_ge),
+        CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn => return None,
+    })
+}
+
+/// Python's own arithmetic.
+fn python_numbers<'a>(operator: Binary, left: &Value<'a>, right: &Value<'a>, span: Span) -> Outcome<Value<'a>> {
+    let problem = |message: &str| Problem::new(span, message);
+    let unsupported = || {
+        let (left, right) = (left.description(), right.description());
+        Problem::new(span, format!("this operator does not go with {left} and {right}"))
+    };
+    let int = |value: &Value<'_>| match value {
+        Value::Bool(value) => Some(i128::from(*value)),
+        Value::Int(value) => Some(*value),
+        _ => None,
+    };
+    let float = |value: &Value<'_>| match value {
+        Value::Float(value) => Some(*value),
+        value => int(value).map(|value| value as f64),
+    };
+    if let (Some(a), Some(b)) = (int(left), int(right)) {
+        let exact = |value: i128| value.unsigned_abs() <= 1 << 53;
+        return match operator {
+            Binary::Comparison(comparison) => {
+                compare(comparison, Some(a.cmp(&b))).map(Value::Bool).ok_or_else(unsupported)
+            }
+            Binary::Number(Operator::Div | Operator::FloorDiv | Operator::Mod) if b == 0 => {
+                Err(problem("division by zero"))
+            }
+            Binary::Number(Operator::Div) if exact(a) && exact(b) => Ok(Value::Float(a as f64 / b as f64)),
+            Binary::Number(operator) => python_integers(operator, a, b).map(Value::Int).ok_or_else(|| {
+                problem("this operator on integers of this size is not supported: the evaluator has 128 bits")
+            }),
+        };
+    }
+    let (Some(a), Some(b)) = (float(left), float(right)) else { return Err(unsupported()) };
+    match operator {
+        Binary::Comparison(comparison) => {
+            compare(comparison, a.partial_cmp(&b)).map(Value::Bool).ok_or_else(unsupported)
+        }
+        Binary::Number(Operator::Div) if b == 0.0 => Err(problem("division by zero")),
+        Binary::Number(operator) => real(operator, a, b).map(Value::Float).ok_or_else(unsupported),
+    }
+}
+
+fn python_integers(operator: Operator, a: i128, b: i128) -> Option<i128> {
+    match operator {
+        Operator::Add => a.checked_add(b),
+        Operator::Sub => a.checked_sub(b),
+        Operator::Mult => a.checked_mul(b),
+        Operator::FloorDiv => a.checked_div_euclid(b)?.checked_sub(i128::from(b < 0 && a.rem_euclid(b) != 0)),
+        Operator::Mod => {
+            let rest = a.checked_rem(b)?;
+            Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
+        }
+        Operator::Pow => a.checked_pow(u32::try_from(b).ok()?),
+        Operator::LShift => a.checked_mul(1_i128.checked_shl(u32::try_from(b).ok().filter(|&b| b < 127)?)?),
+        Operator::RShift => Some(a >> u32::try_from(b).ok()?.min(127)),
+        Operator::BitAnd => Some(a & b),
+        Operator::BitOr => Some(a | b),
+        Operator::BitXor => Some(a ^ b),
+        Operator::Div | Operator::MatMult => None,
+    }
+}
+
+/// Applies a unary operator.
+pub fn unary<'a>(operator: UnaryOp, value: &Value<'a>, span: Span) -> Outcome<Value<'a>> {
+    let unsupported = || Problem::new(span, format!("this operator does not go with {}", value.description()));
+    match (operator, value) {
+        (UnaryOp::UAdd, Value::Bool(value)) => Ok(Value::Int(i128::from(*value))),
+        (UnaryOp::UAdd, Value::Int(_) | Value::Float(_) | Value::Array(_) | Value::Keys(_)) => Ok(value.clone()),
+        (UnaryOp::USub, Value::Bool(value)) => Ok(Value::Int(-i128::from(*value))),
+        (UnaryOp::USub, Value::Int(value)) => value.checked_neg().map(Value::Int).ok_or_else(unsupported),
+        (UnaryOp::USub, Value::Float(value)) => Ok(Value::Float(-value)),
+        (UnaryOp::Invert, Value::Int(value)) => Ok(Value::Int(!value)),
+        (UnaryOp::Invert, Value::Bool(value)) => Ok(Value::Int(!i128::from(*value))),
+        (UnaryOp::Not, Value::Bool(value)) => Ok(Value::Bool(!value)),
+        (UnaryOp::Invert | UnaryOp::USub, Value::Array(Tensor { array, weak })) => {
+            let (dtype, shape) = (array.dtype(), array.shape());
+            let result = match (operator, dtype.kind()) {
+                (UnaryOp::USub, Kind::Real) => {
+                    Array::from_reals(dtype, shape, array.reals().into_iter().map(|value| -value))
+                }
+                (UnaryOp::USub, Kind::Signed | Kind::Unsigned) => {
+                    Array::from_integers(dtype, shape, array.integers().into_iter().map(|value| -value))
+                }
+                (UnaryOp::Invert, Kind::Signed | Kind::Unsigned) => {
+                    Array::from_integers(dtype, shape, array.integers().into_iter().map(|value| !value))
+                }
+                (UnaryOp::Invert, Kind::Bool) => {
+                    Array::from_integers(dtype, shape, array.integers().into_iter().map(|value| 1 - value))
+                }
+                _ => return Err(unsupported()),
+            };
+            let array = result.map_err(|error| Problem::new(span, error.to_string()))?;
+            Ok(Value::Array(Tensor { array: Arc::new(array), weak: *weak }))
+        }
+        _ => Err(unsupported()),
+    }
+}

@@ -1,0 +1,360 @@
+//! What `jax.numpy` contributes: arrays, element types, and attributes of arrays.
+//!
+//! **Invariant:** an array holds what JAX would put into it; numbers that JAX refuses to convert are refused.
+
+use std::sync::Arc;
+
+use super::arguments::{self, Arguments, problem};
+use super::arithmetic::{common_type, convert, tensor};
+use super::value::{Argument, Sequence, Tensor, Value};
+use super::walk::{Builtin, Evaluator};
+use super::{Outcome, Problem};
+use crate::prng::array::Array;
+use crate::prng::dtype::{DType, Kind};
+use crate::prng::error::{Error, Result};
+use crate::prng::keys::Keys;
+use crate::prng::mode::Mode;
+use crate::text::Span;
+
+/// The method of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// `x.reshape(…)`
+    Reshape,
+    /// `x.astype(dtype)`
+    Astype,
+}
+
+static FUNCTIONS: [Builtin; 5] = [
+    Builtin {
+        name: "array",
+        positional: &["object", "dtype"],
+        keywords: &[],
+        required: 1,
+        run: |evaluator, arguments| {
+            let (object, span) = arguments.required(0)?;
+            array_of(evaluator, object, arguments.dtype()?, span)
+        },
+    },
+    Builtin {
+        name: "asarray",
+        positional: &["a", "dtype"],
+        keywords: &[],
+        required: 1,
+        run: |evaluator, arguments| {
+            let (object, span) = arguments.required(0)?;
+            array_of(evaluator, object, arguments.dtype()?, span)
+        },
+    },
+    Builtin {
+        name: "arange",
+        positional: &["start", "stop", "step", "dtype"],
+        keywords: &[],
+        required: 1,
+        run: arange,
+    },
+    Builtin {
+        name: "zeros",
+        positional: &["shape", "dtype"],
+        keywords: &[],
+        required: 1,
+        run: |evaluator, arguments| filled(evaluator, arguments, 0),
+    },
+    Builtin {
+        name: "ones",
+        positional: &["shape", "dtype"],
+        keywords: &[],
+        required: 1,
+        run: |evaluator, arguments| filled(evaluator, arguments, 1),
+    },
+];
+
+/// `jnp.uint32(x)` and its like.
+pub static CONVERSION: Builtin = Builtin {
+    name: "a dtype",
+    positional: &["x"],
+    keywords: &[],
+    required: 1,
+    run: |_, arguments| Err(Problem::new(arguments.span, "a dtype is called by its name")),
+};
+
+/// What a name of `jax.numpy` means.
+pub fn lookup<'a>(name: &str) -> Option<Value<'a>> {
+    let dtype = DType::from_name(if name == "bool_" { "bool" } else { name });
+    let function = || FUNCTIONS.iter().find(|function| function.name == name);
+    dtype.map(Value::DType).or_else(|| function().map(Value::Builtin))
+}
+
+/// `jnp.uint32(x)`: an array of that type.
+pub fn converted<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>, dtype: DType) -> Outcome<Value<'a>> {
+    let (object, span) = arguments.required(0)?;
+    array_of(evaluator, object, Some(dtype), span)
+}
+
+/// `jnp.array(object, dtype)`
+fn array_of<'a>(
+    evaluator: &mut Evaluator<'a>,
+    object: &Value<'a>,
+    dtype: Option<DType>,
+    span: Span,
+) -> Outcome<Value<'a>> {
+    let mode = evaluator.settings.mode;
+    let dtype = dtype.map(|dtype| dtype.canonical(mode));
+    let mut leaves = Vec::new();
+    let shape = leaves_of(object, &mut leaves, span)?;
+    evaluator.spend(span, leaves.len())?;
+    evaluator.lift(span, &leaves, &|leaves| assemble(mode, leaves, &shape, dtype, span))
+}
+
+/// Collects what nested lists hold, and the shape they have.
+fn leaves_of<'a>(object: &Value<'a>, leaves: &mut Vec<Value<'a>>, span: Span) -> Outcome<Vec<usize>> {
+    let Value::Sequence(_, items) = object else {
+        leaves.push(object.clone());
+        return Ok(Vec::new());
+    };
+    let mut inner: Option<Vec<usize>> = None;
+    for item in items.iter() {
+        let shape = leaves_of(item, leaves, span)?;
+        if inner.as_ref().is_some_and(|inner| *inner != shape) {
+            return Err(Problem::new(span, "the lists of an array must have the same length"));
+        }
+        inner = Some(shape);
+    }
+    let mut shape = vec![items.len()];
+    shape.append(&mut inner.unwrap_or_default());
+    Ok(shape)
+}
+
+/// Makes one array of some of equal shape.
+fn assemble<'a>(
+    mode: Mode,
+    leaves: &[Value<'a>],
+    shape: &[usize],
+    dtype: Option<DType>,
+    span: Span,
+) -> Outcome<Value<'a>> {
+    let failed = |error: Error| problem(span, &error);
+    let own = leaves.first().and_then(Value::own_shape).unwrap_or_default();
+    if leaves.iter().any(|leaf| leaf.own_shape().unwrap_or_default() != own) {
+        return Err(Problem::new(span, "the parts of an array must have the same shape"));
+    }
+    let full = [shape, own].concat();
+    if let Some(Value::Keys(first)) = leaves.first() {
+        let implementation = first.implementation();
+        let mut words = Vec::new();
+        for leaf in leaves {
+            match leaf {
+                Value::Keys(keys) if keys.implementation() == implementation && dtype.is_none() => {
+                    words.extend_from_slice(keys.words());
+                }
+                _ => {
+                    let message = format!("keys of dtype {} go with keys only", implementation.key_dtype());
+                    return Err(Problem::new(span, message));
+                }
+            }
+        }
+        return Keys::new(implementation, &full, words).map(Value::keys).map_err(failed);
+    }
+    let mut tensors = Vec::with_capacity(leaves.len());
+    for leaf in leaves {
+        tensors.push(match dtype {
+            Some(dtype) => Tensor { array: Arc::new(element(mode, leaf, dtype, span)?), weak: false },
+            None => tensor(mode, leaf, span)?,
+        });
+    }
+    let common = common_type(mode, &tensors).unwrap_or((DType::default_float(mode), false));
+    let (dtype, weak) = dtype.map_or(common, |dtype| (dtype, false));
+    let casts: Vec<Array> = tensors.iter().map(|tensor| tensor.array.cast(dtype)).collect();
+    let array = concatenate(&casts.iter().collect::<Vec<_>>(), dtype, &full).map_err(failed)?;
+    Ok(Value::Array(Tensor { array: Arc::new(array), weak: weak && shape.is_empty() }))
+}
+
+/// A number or array converted to a type; a Python integer has to fit it.
+fn element(mode: Mode, value: &Value<'_>, dtype: DType, span: Span) -> Outcome<Array> {
+    match value {
+        Value::Int(value) if dtype.is_integer() => {
+            let (low, high) = dtype.bounds();
+            if (low..=high).contains(value) {
+                Ok(Array::integer(dtype, *value))
+            } else {
+                Err(problem(span, &Error::Overflow { value: *value, dtype }))
+            }
+        }
+        Value::Int(value) => Ok(Array::integer(dtype, *value)),
+        Value::Float(value) => {
+            // A `bfloat16` is made of a `float32`, every other type of the `float64` itself.
+            let made_of = if dtype == DType::Bfloat16 { DType::Float32 } else { DType::Float64 };
+            convert(&Array::real(made_of, *value), dtype, span)
+        }
+        value => convert(&tensor(mode, value, span)?.array, dtype, span),
+    }
+}
+
+/// The elements of some arrays of one type one after another, as an array of a shape.
+pub fn concatenate(arrays: &[&Array], dtype: DType, shape: &[usize]) -> Result<Array> {
+    if dtype.kind() == Kind::Real {
+        Array::from_reals(dtype, shape, arrays.iter().flat_map(|array| array.reals()))
+    } else {
+        Array::from_integers(dtype, shape, arrays.iter().flat_map(|array| array.integers()))
+    }
+}
+
+fn filled<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>, value: i128) -> Outcome<Value<'a>> {
+    let mode = evaluator.settings.mode;
+    let dtype = arguments.dtype()?.map_or(DType::default_float(mode), |dtype| dtype.canonical(mode));
+    let shape = arguments.shape()?;
+    let size: usize = shape.iter().product();
+    evaluator.spend(arguments.span, size)?;
+    let array = Array::from_integers(dtype, &shape, std::iter::repeat_n(value, size));
+    array.map(Value::array).map_err(|error| problem(arguments.span, &error))
+}
+
+/// `jnp.arange(stop)`, `jnp.arange(start, stop, step)`, of whole numbers.
+fn arange<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let mode = evaluator.settings.mode;
+    let span = arguments.span;
+    let mut tensors = Vec::new();
+    let mut number = |name: &str| -> Outcome<Option<i128>> {
+        let Some((value, span)) = arguments.optional(name) else { return Ok(None) };
+        tensors.push(tensor(mode, value, span)?);
+        match value {
+            Value::Float(float) => {
+                let whole = Array::real(DType::Float64, *float).integers().first().copied();
+                let is_exact = float.fract() == 0.0 && float.abs() <= f64::from(1 << 24);
+                whole
+                    .filter(|_| is_exact)
+                    .map(Some)
+                    .ok_or_else(|| Problem::new(span, "arange of numbers that are not whole is not supported"))
+            }
+            value => arguments::integer(value, span).map(Some),
+        }
+    };
+    let (first, second, step) = (number("start")?, number("stop")?, number("step")?.unwrap_or(1));
+    let (start, stop) = match (first, second) {
+        (Some(start), Some(stop)) => (start, stop),
+        (Some(stop), None) => (0, stop),
+        (None, _) => return Err(Problem::new(span, "arange lacks an argument")),
+    };
+    if step == 0 {
+        return Err(Problem::new(span, "the step of arange cannot be zero"));
+    }
+    let distance = if step > 0 { stop.saturating_sub(start) } else { start.saturating_sub(stop) };
+    let count = (distance.max(0) + step.abs() - 1) / step.abs();
+    let shape = arguments::shape(&Value::Int(count), span)?;
+    evaluator.spend(span, shape.iter().product())?;
+    let common = common_type(mode, &tensors).map_or(DType::default_int(mode), |(dtype, _)| dtype);
+    let dtype = arguments.dtype()?.map_or(common, |dtype| dtype.canonical(mode));
+    let array = Array::from_integers(dtype, &shape, (0..count).map(|index| start + index * step));
+    array.map(Value::array).map_err(|error| problem(span, &error))
+}
+
+/// An attribute of a value.
+pub fn attribute<'a>(evaluator: &mut Evaluator<'a>, value: Value<'a>, name: &str, span: Span) -> Outcome<Value<'a>> {
+    let unknown = |value: &Value<'a>| {
+        Err(Problem::new(span, format!("{} has no attribute `{name}` that is supported", value.description())))
+    };
+    let Some(shape) = value.own_shape() else { return unknown(&value) };
+    match name {
+        "shape" => Ok(Value::shape(shape)),
+        "ndim" => Ok(Value::Int(shape.len() as i128)),
+        "size" => Ok(Value::Int(shape.iter().product::<usize>() as i128)),
+        "dtype" => Ok(match value.any_lane() {
+            Value::Keys(keys) => Value::KeyDType(keys.implementation()),
+            Value::Array(tensor) => Value::DType(tensor.array.dtype()),
+            _ => Value::None,
+        }),
+        "T" => {
+            let reversed: Vec<usize> = shape.iter().rev().copied().collect();
+            let positions = transposed(shape);
+            evaluator.lift(span, &[value], &|values| rearranged(&values[0], &reversed, &positions, span))
+        }
+        "reshape" => Ok(Value::Method(Method::Reshape, Arc::new(value))),
+        "astype" => Ok(Value::Method(Method::Astype, Arc::new(value))),
+        _ => unknown(&value),
+    }
+}
+
+/// Where the elements of a transposed array come from.
+fn transposed(shape: &[usize]) -> Vec<usize> {
+    // Along the reversed axes the strides of the array grow.
+    let mut positions = vec![0];
+    for (axis, length) in shape.iter().enumerate().rev() {
+        let stride: usize = shape.iter().skip(axis + 1).product();
+        let step = |start: &usize| {
+            let start = *start;
+            (0..*length).map(move |index| start + index * stride)
+        };
+        positions = positions.iter().flat_map(step).collect();
+    }
+    positions
+}
+
+fn rearranged<'a>(value: &Value<'a>, shape: &[usize], positions: &[usize], span: Span) -> Outcome<Value<'a>> {
+    let value = match value {
+        Value::Keys(keys) => keys.gather(shape, positions).map(Value::keys),
+        Value::Array(tensor) => tensor
+            .array
+            .gather(shape, positions)
+            .map(|array| Value::Array(Tensor { array: Arc::new(array), weak: tensor.weak })),
+        other => Ok(other.clone()),
+    };
+    value.map_err(|error| problem(span, &error))
+}
+
+static RESHAPE: Builtin = Builtin { name: "reshape", positional: &["shape"], ..CONVERSION };
+static ASTYPE: Builtin = Builtin { name: "astype", positional: &["dtype"], ..CONVERSION };
+
+/// Calls a method of an array.
+pub fn call_method<'a>(
+    evaluator: &mut Evaluator<'a>,
+    method: Method,
+    receiver: &Value<'a>,
+    mut arguments: Vec<Argument<'a>>,
+    span: Span,
+) -> Outcome<Value<'a>> {
+    match method {
+        Method::Reshape => {
+            if arguments.len() > 1 && arguments.iter().all(|argument| argument.name.is_none()) {
+                // `x.reshape(2, 3)` is `x.reshape((2, 3))`.
+                let lengths = arguments.drain(..).map(|argument| argument.value).collect();
+                let value = Value::Sequence(Sequence::Tuple, lengths);
+                arguments.push(Argument { name: None, value, span });
+            }
+            let arguments = Arguments::bind(&RESHAPE, arguments, span)?;
+            let (shape, shape_span) = arguments.required(0)?;
+            let own = receiver.own_shape().unwrap_or_default();
+            let shape = reshaped(own, shape, shape_span)?;
+            let size: usize = own.iter().product();
+            let positions: Vec<usize> = (0..size).collect();
+            evaluator
+                .lift(span, std::slice::from_ref(receiver), &|values| rearranged(&values[0], &shape, &positions, span))
+        }
+        Method::Astype => {
+            let arguments = Arguments::bind(&ASTYPE, arguments, span)?;
+            let (dtype, dtype_span) = arguments.required(0)?;
+            let dtype = arguments::dtype(dtype, dtype_span)?.canonical(evaluator.settings.mode);
+            let mode = evaluator.settings.mode;
+            evaluator.lift(span, std::slice::from_ref(receiver), &|values| {
+                convert(&tensor(mode, &values[0], span)?.array, dtype, span).map(Value::array)
+            })
+        }
+    }
+}
+
+/// The shape that `reshape` is asked for, in which one length may be -1.
+fn reshaped(own: &[usize], wanted: &Value<'_>, span: Span) -> Outcome<Vec<usize>> {
+    let size: usize = own.iter().product();
+    let single = [wanted.clone()];
+    let entries = if let Value::Sequence(_, items) = wanted { items } else { &single[..] };
+    let lengths: Vec<i128> = entries.iter().map(|entry| arguments::integer(entry, span)).collect::<Outcome<_>>()?;
+    let known: usize = lengths.iter().filter_map(|&length| usize::try_from(length).ok()).product();
+    let fill = size.checked_div(known).unwrap_or(0);
+    let length = |&length: &i128| if length == -1 { Some(fill) } else { usize::try_from(length).ok() };
+    let shape: Option<Vec<usize>> = lengths.iter().map(length).collect();
+    let is_open = lengths.iter().filter(|&&length| length == -1).count();
+    shape
+        .filter(|shape| {
+            is_open <= 1 && shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length)) == Some(size)
+        })
+        .ok_or_else(|| Problem::new(span, format!("cannot reshape an array of {size} elements into this shape")))
+}
