@@ -56,7 +56,7 @@
 //! compiler rejects though its grammar allows it (`break` outside of a loop) is unsupported, too.
 //!
 //! **Invariant:** operands precede the operation that reads them, every operation stands in one block once, every slot index
-//! is below `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. [`validate`] checks it.
+//! is below `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. [`validate()`] checks it.
 
 mod annotation;
 pub mod display;
