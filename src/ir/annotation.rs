@@ -28,37 +28,38 @@ pub enum Annotation {
 const DEPTH: u32 = 16;
 
 impl Annotation {
-    /// The annotation that `expr` spells.
-    pub fn of(expr: &Expr) -> Self {
-        Self::at_depth(expr, DEPTH)
+    /// The annotation that `expr` spells; `intern` gives the shared copy of a name.
+    pub fn of<'a>(expr: &'a Expr, intern: &mut dyn FnMut(&'a str) -> Name) -> Self {
+        Self::at_depth(expr, DEPTH, intern)
     }
 
-    fn at_depth(expr: &Expr, depth: u32) -> Self {
+    fn at_depth<'a>(expr: &'a Expr, depth: u32, intern: &mut dyn FnMut(&'a str) -> Name) -> Self {
         let Some(depth) = depth.checked_sub(1) else { return Self::Other };
         match expr {
-            Expr::Name(_) | Expr::Attribute(_) => match dotted(expr) {
+            Expr::Name(_) | Expr::Attribute(_) => match dotted(expr, intern) {
                 Some(path) => Self::Path(path, span_of(expr)),
                 None => Self::Other,
             },
             Expr::Subscript(subscript) => {
                 let arguments = match &*subscript.slice {
-                    Expr::Tuple(tuple) => tuple.elts.iter().map(|e| Self::at_depth(e, depth)).collect(),
-                    other => vec![Self::at_depth(other, depth)],
+                    Expr::Tuple(tuple) => tuple.elts.iter().map(|e| Self::at_depth(e, depth, intern)).collect(),
+                    other => vec![Self::at_depth(other, depth, intern)],
                 };
-                Self::Subscript(Box::new(Self::at_depth(&subscript.value, depth)), arguments)
+                Self::Subscript(Box::new(Self::at_depth(&subscript.value, depth, intern)), arguments)
             }
-            Expr::BinOp(binary) if binary.op == ast::Operator::BitOr => {
-                Self::Union(vec![Self::at_depth(&binary.left, depth), Self::at_depth(&binary.right, depth)])
-            }
-            Expr::StringLiteral(literal) => Self::of_text(literal.value.to_str(), span_of(expr)),
+            Expr::BinOp(binary) if binary.op == ast::Operator::BitOr => Self::Union(vec![
+                Self::at_depth(&binary.left, depth, intern),
+                Self::at_depth(&binary.right, depth, intern),
+            ]),
+            Expr::StringLiteral(literal) => Self::of_text(literal.value.to_str(), span_of(expr), intern),
             Expr::NoneLiteral(_) => Self::None,
             _ => Self::Other,
         }
     }
 
     /// A quoted annotation: `"PRNGKeyArray"`, `"jax.Array | None"`; other text is a shape.
-    fn of_text(text: &str, span: Span) -> Self {
-        let part = |part: &str| -> Option<Self> {
+    fn of_text<'a>(text: &'a str, span: Span, intern: &mut dyn FnMut(&'a str) -> Name) -> Self {
+        let part = |part: &'a str| -> Option<Self> {
             let part = part.trim();
             let identifier = |s: &str| {
                 s.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_')
@@ -67,7 +68,7 @@ impl Annotation {
             if part == "None" {
                 Some(Self::None)
             } else if part.split('.').all(identifier) {
-                Some(Self::Path(part.split('.').map(Name::from).collect(), span))
+                Some(Self::Path(part.split('.').map(&mut *intern).collect(), span))
             } else {
                 None
             }
@@ -76,23 +77,23 @@ impl Annotation {
         match parts {
             Some(mut parts) if parts.len() == 1 => parts.remove(0),
             Some(parts) => Self::Union(parts),
-            None => Self::Text(Name::from(text)),
+            None => Self::Text(intern(text)),
         }
     }
 }
 
 /// The names of `a.b.c`.
-fn dotted(expr: &Expr) -> Option<Vec<Name>> {
+fn dotted<'a>(expr: &'a Expr, intern: &mut dyn FnMut(&'a str) -> Name) -> Option<Vec<Name>> {
     let mut names = Vec::new();
     let mut current = expr;
     loop {
         match current {
             Expr::Attribute(attribute) => {
-                names.push(Name::from(attribute.attr.as_str()));
+                names.push(intern(attribute.attr.as_str()));
                 current = &attribute.value;
             }
             Expr::Name(name) => {
-                names.push(Name::from(name.id.as_str()));
+                names.push(intern(name.id.as_str()));
                 names.reverse();
                 return Some(names);
             }

@@ -29,7 +29,7 @@
 //! running environment, a slot of an enclosing one (read when the operation runs, as Python's cells are), or a global name.
 //! Slots begin unbound, but for the parameters. The first [`Function::named`] slots are the variables of the scope; the ones
 //! after them are hidden: targets of comprehensions, type parameters, and temporaries, whose names look like `<if>`. In a
-//! class body, an unbound slot reads the global of its name; after the body has run, its bound named slots are the class's
+//! class body, an unbound named slot reads the global of its name; after the body has run, its bound named slots are the class's
 //! attributes. A class's environment takes part in counting outwards, though nothing nested can name its attributes.
 //!
 //! A list, set or dict comprehension runs in the frame it stands in, with hidden slots for its targets, unless a function
@@ -39,8 +39,9 @@
 //! # Calls
 //!
 //! Arguments are listed in the order in which Python evaluates them: those by position, then those by keyword. `*xs` is
-//! iterated by the call or display that spreads it; where Python would do that before it evaluates a later operand and it
-//! shows, lowering has put it into a list first. `**mapping` is read by the call or display.
+//! iterated by the call or display that spreads it; where Python does that before it evaluates a later operand, lowering
+//! puts the elements into a list first, unless `xs` is held somewhere (a name, an attribute, an item of one, a display).
+//! `**mapping` is read by the call or display.
 //!
 //! Calling a generator function makes an iterator that runs the body up to the next `Yield` each time it is asked. Calling an
 //! `async` function makes a coroutine that runs when `Await` waits for it. `async for`, `async with` and asynchronous
@@ -55,7 +56,7 @@
 //! compiler rejects though its grammar allows it (`break` outside of a loop) is unsupported, too.
 //!
 //! **Invariant:** operands precede the operation that reads them, every operation stands in one block once, every slot index
-//! is below `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. [`validate`] checks it.
+//! is below `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. [`validate()`] checks it.
 
 mod annotation;
 pub mod display;
@@ -80,7 +81,7 @@ pub type Name = Arc<str>;
 pub type Temp = u32;
 
 /// Operations in evaluation order, as indices into the function's arena.
-pub type Block = Vec<Temp>;
+pub type Block = Box<[Temp]>;
 
 /// Index of a function in its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -190,15 +190,15 @@ pub enum OpKind {
     /// `del object[index]`
     DeleteItem(Temp, Temp),
     /// A display, slice or f-string.
-    Build(Collection, Vec<Element>),
+    Build(Collection, Box<[Element]>),
     /// An operator; the flag marks the augmented form (`x += y`).
     Operate(Operator, [Option<Temp>; 2], bool),
     /// A call.
-    Call(Temp, Vec<Argument>),
+    Call(Temp, Box<[Argument]>),
     /// Makes a function value; defaults are (parameter, temp).
-    Function(FunctionId, Vec<(u32, Temp)>),
+    Function(FunctionId, Box<[(u32, Temp)]>),
     /// Runs a class body with these bases and class keywords, and makes a class value.
-    Class(ClassId, Vec<Argument>),
+    Class(ClassId, Box<[Argument]>),
     /// `import a.b`: the module `a.b` (`whole`), or `a` after importing `a.b`.
     Import {
         /// The dotted path.
@@ -257,7 +257,7 @@ pub enum OpKind {
         /// The guarded operations.
         body: Block,
         /// The handlers, in order.
-        handlers: Vec<Handler>,
+        handlers: Box<[Handler]>,
         /// Runs after `body` raised nothing.
         orelse: Block,
         /// Runs on every way out.
@@ -287,7 +287,7 @@ pub enum OpKind {
     /// States the type of a value: `x: Key = value`.
     Annotate(Temp, Annotation),
     /// Source that is not modelled, with the variables it may write.
-    Unsupported(Vec<Variable>),
+    Unsupported(Box<[Variable]>),
 }
 
 impl OpKind {

@@ -23,26 +23,25 @@ pub(super) struct Bindings<'a> {
 }
 
 impl<'a> Bindings<'a> {
-    /// A scope that binds just these names, each to the slot of its place.
-    pub fn of_names(names: Vec<&'a str>) -> Self {
-        let slots = (0u32..).zip(&names).map(|(slot, name)| (*name, slot)).collect();
+    /// A scope that binds just these names, each to the slot of its place; the map is used again.
+    pub fn of_names(names: Vec<&'a str>, mut slots: FxHashMap<&'a str, u32>) -> Self {
+        slots.clear();
+        slots.extend(names.iter().copied().zip(0..));
         Self { bound: names, slots, ..Self::default() }
     }
 
-    /// The bindings of a list of statements, after parameters.
-    pub fn of_body(parameters: Vec<&'a str>, body: &'a [Stmt]) -> Self {
-        let mut bindings = Self::of_names(parameters);
+    /// The same with what a list of statements binds.
+    pub fn with_body(mut self, body: &'a [Stmt]) -> Self {
         for stmt in body {
-            bindings.visit_stmt(stmt);
+            self.visit_stmt(stmt);
         }
-        bindings.settle()
+        self.settle()
     }
 
-    /// The bindings of an expression that is a scope of its own (a lambda's body), after parameters.
-    pub fn of_expr(parameters: Vec<&'a str>, expr: &'a Expr) -> Self {
-        let mut bindings = Self::of_names(parameters);
-        bindings.visit_expr(expr);
-        bindings.settle()
+    /// The same with what an expression binds that is a scope of its own (a lambda's body).
+    pub fn with_expr(mut self, expr: &'a Expr) -> Self {
+        self.visit_expr(expr);
+        self.settle()
     }
 
     /// Adds what an expression within a comprehension binds in the scope around it.
@@ -54,7 +53,7 @@ impl<'a> Bindings<'a> {
         if !self.globals.is_empty() || !self.nonlocals.is_empty() {
             let (globals, nonlocals) = (&self.globals, &self.nonlocals);
             self.bound.retain(|name| !globals.contains(name) && !nonlocals.contains(name));
-            self.slots = (0u32..).zip(&self.bound).map(|(slot, name)| (*name, slot)).collect();
+            self.slots = self.bound.iter().copied().zip(0..).collect();
         }
         self
     }

@@ -165,7 +165,7 @@ impl Check<'_> {
             Some(_) => self.problem(temp, "the test is not evaluated by the head"),
             None => {
                 let next = |temp: &Temp| matches!(self.function.ops[*temp as usize].kind, OpKind::Next(_));
-                if !matches!(head.as_slice(), [only] if next(only)) {
+                if !matches!(&**head, [only] if next(only)) {
                     self.problem(temp, "the head of a loop without a test is not one `Next`");
                 }
             }

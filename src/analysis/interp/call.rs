@@ -54,7 +54,7 @@ impl<'p> Interp<'p> {
             }
             Some(OpKind::Class(..)) => true,
             Some(OpKind::Call(_, arguments)) => {
-                matches!(arguments.as_slice(), [Argument::Positional(inner)] if *inner < temp && self.is_definition(frame, *inner))
+                matches!(&arguments[..], [Argument::Positional(inner)] if *inner < temp && self.is_definition(frame, *inner))
             }
             _ => false,
         }

@@ -5,7 +5,7 @@
 //! no deeper than the syntax does, plus [`NESTING`].
 
 use super::Lowering;
-use crate::ir::{Constant, OpKind};
+use crate::ir::Constant;
 use crate::text::Span;
 
 /// Most parts of a chain that nest.
@@ -45,7 +45,7 @@ impl<'a> Lowering<'a> {
             } else {
                 let test = self.load_slot(span, more);
                 let then = self.block(part);
-                self.emit(span, OpKind::If { test, then, orelse: Vec::new() });
+                self.when(span, test, then);
             }
         }
     }

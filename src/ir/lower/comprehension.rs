@@ -5,7 +5,7 @@
 
 use super::{Lowering, Opening, Overlay, call};
 use crate::ir::scope::{Bindings, Captures};
-use crate::ir::{Collection, Element, FunctionKind, OpKind, Parameter, ParameterKind, Temp};
+use crate::ir::{Block, Collection, Element, FunctionKind, OpKind, Parameter, ParameterKind, Temp};
 use crate::python::ast::{self, Comprehension, Expr};
 use crate::python::span_of;
 use crate::text::Span;
@@ -64,7 +64,7 @@ impl<'a> Lowering<'a> {
         let most = if self.is_deep() { 1 } else { MOST_CLAUSES };
         let Some(first) = comp.generators.first().filter(|_| comp.generators.len() <= most) else {
             let writes = self.walruses(comp);
-            return self.emit(comp.span, OpKind::Unsupported(writes));
+            return self.emit(comp.span, OpKind::Unsupported(writes.into()));
         };
         let mut targets = Vec::new();
         for generator in comp.generators {
@@ -108,7 +108,7 @@ impl<'a> Lowering<'a> {
             Some(_) => (FunctionKind::Comprehension, "<listcomp>"),
         };
         // A walrus within binds in the enclosing function, which has the name already; the targets are locals.
-        let mut bindings = Bindings::of_names([&[ITERABLE], targets].concat());
+        let mut bindings = self.bindings([&[ITERABLE], targets].concat());
         bindings.yields = comp.collection.is_none();
         let qualified = self.qualify(name);
         let id = self.open(Opening { kind, qualified, class: None, receiver: false, bindings });
@@ -132,13 +132,13 @@ impl<'a> Lowering<'a> {
             function.is_async = is_async;
             function.parameters = vec![parameter];
         });
-        let function = self.emit(span, OpKind::Function(id, Vec::new()));
+        let function = self.emit(span, OpKind::Function(id, Box::default()));
         self.emit(span, call(function, &[outermost]))
     }
 
     /// Runs the clauses in the innermost scope; what is built, if anything is.
     fn run(&mut self, comp: &Comprehended<'a>, outermost: Temp) -> Temp {
-        let result = comp.collection.map(|collection| self.emit(comp.span, OpKind::Build(collection, Vec::new())));
+        let result = comp.collection.map(|collection| self.emit(comp.span, OpKind::Build(collection, Box::default())));
         self.clauses_of(outermost, comp.generators, comp.span, &|this| {
             let element = match (comp.key, comp.value) {
                 (Some(key), value) => {
@@ -179,7 +179,7 @@ impl<'a> Lowering<'a> {
                 if let Some(condition) = conditions.get(index) {
                     let test = this.expr(condition);
                     let then = this.block(more);
-                    this.emit(span_of(condition), OpKind::If { test, then, orelse: Vec::new() });
+                    this.when(span_of(condition), test, then);
                 } else if let Some(next) = rest.first() {
                     let iterable = this.expr(&next.iter);
                     this.clauses_of(iterable, rest, span, innermost);
@@ -188,7 +188,7 @@ impl<'a> Lowering<'a> {
                 }
             });
         });
-        self.emit(span, OpKind::Loop { head, test: None, body, orelse: Vec::new() });
+        self.emit(span, OpKind::Loop { head, test: None, body, orelse: Block::default() });
     }
 }
 

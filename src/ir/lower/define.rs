@@ -5,8 +5,7 @@
 
 use super::parameters::Signature;
 use super::{Lowering, Opening, call};
-use crate::ir::scope::Bindings;
-use crate::ir::{Annotation, Class, ClassId, FunctionKind, Module, OpKind, Temp};
+use crate::ir::{Class, ClassId, FunctionKind, Module, OpKind, Temp};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::Span;
@@ -21,7 +20,8 @@ impl<'a> Lowering<'a> {
         let overlaid = self.type_parameters(def.type_params.as_deref());
         let kept = (self.keep)(def);
         let names = std::mem::take(&mut signature.names);
-        let bindings = if kept { Bindings::of_body(names, &def.body) } else { Bindings::of_names(names) };
+        let bindings = self.bindings(names);
+        let bindings = if kept { bindings.with_body(&def.body) } else { bindings };
         let opening = Opening {
             kind: FunctionKind::Def,
             qualified: self.qualify(&def.name),
@@ -37,13 +37,14 @@ impl<'a> Lowering<'a> {
         let header =
             Span::new(full.start, def.body.first().map_or(full.end, |first| span_of(first).start.max(span.end)));
         let effects = (self.effects)(header);
+        let returns = def.returns.as_deref().map(|returns| self.annotation(returns));
         self.close(id, |function| {
             function.name = name;
             function.span = span;
             function.full = full;
             function.parameters = signature.parameters;
             function.is_async = def.is_async;
-            function.returns = def.returns.as_deref().map(Annotation::of);
+            function.returns = returns;
             function.effects = effects;
             function.is_stub = kept && is_stub(&def.body);
             function.elided = !kept;
@@ -51,7 +52,7 @@ impl<'a> Lowering<'a> {
         if overlaid {
             self.scope().overlays.pop();
         }
-        let value = self.emit(span, OpKind::Function(id, signature.defaults));
+        let value = self.emit(span, OpKind::Function(id, signature.defaults.into()));
         self.define(&def.name, value, &decorators, &def.decorator_list);
     }
 
@@ -66,7 +67,7 @@ impl<'a> Lowering<'a> {
             qualified: self.qualify("<lambda>"),
             class: None,
             receiver: signature.receiver(),
-            bindings: Bindings::of_expr(std::mem::take(&mut signature.names), &lambda.body),
+            bindings: self.bindings(std::mem::take(&mut signature.names)).with_expr(&lambda.body),
         };
         let id = self.open(opening);
         let value = self.expr(&lambda.body);
@@ -78,7 +79,7 @@ impl<'a> Lowering<'a> {
             function.full = span;
             function.parameters = signature.parameters;
         });
-        self.emit(span, OpKind::Function(id, signature.defaults))
+        self.emit(span, OpKind::Function(id, signature.defaults.into()))
     }
 
     /// `class C(…): …`
@@ -92,7 +93,7 @@ impl<'a> Lowering<'a> {
         let name = self.name(&class.name);
         let fields = self.fields(&class.body);
         self.classes.push(Class { name: name.clone(), qualified: qualified.clone(), span, body: Module::BODY, fields });
-        let mut bindings = Bindings::of_body(Vec::new(), &class.body);
+        let mut bindings = self.bindings(Vec::new()).with_body(&class.body);
         bindings.yields = false;
         let opening =
             Opening { kind: FunctionKind::ClassBody, qualified, class: Some(class_id), receiver: false, bindings };
@@ -107,7 +108,7 @@ impl<'a> Lowering<'a> {
         if overlaid {
             self.scope().overlays.pop();
         }
-        let value = self.emit(span, OpKind::Class(class_id, arguments));
+        let value = self.emit(span, OpKind::Class(class_id, arguments.into()));
         self.define(&class.name, value, &decorators, &class.decorator_list);
     }
 

@@ -4,7 +4,7 @@
 
 use super::operator::{binary, comparison, operate, unary};
 use super::{Lowering, build, call};
-use crate::ir::{Argument, Collection, Constant, Element, OpKind, Temp};
+use crate::ir::{Argument, Block, Collection, Constant, Element, OpKind, Temp};
 use crate::python::ast::{self, Expr};
 use crate::python::span_of;
 use crate::text::Span;
@@ -101,20 +101,21 @@ impl<'a> Lowering<'a> {
             Expr::Starred(starred) => {
                 // A star where Python allows none survives only in recovered source.
                 let value = self.expr(&starred.value);
-                self.emit(span, OpKind::Build(Collection::Tuple, vec![Element::Spread(value)]))
+                self.emit(span, OpKind::Build(Collection::Tuple, Box::new([Element::Spread(value)])))
             }
-            Expr::IpyEscapeCommand(_) => self.emit(span, OpKind::Unsupported(Vec::new())),
+            Expr::IpyEscapeCommand(_) => self.unsupported(span),
         }
     }
 
     /// `yield` means nothing outside of a function.
     fn suspend(&mut self, value: Option<Temp>, from: bool, span: Span) -> Temp {
-        let kind = if self.scope().yields { OpKind::Yield { value, from } } else { OpKind::Unsupported(Vec::new()) };
+        let kind =
+            if self.scope().yields { OpKind::Yield { value, from } } else { OpKind::Unsupported(Box::default()) };
         self.emit(span, kind)
     }
 
     fn display(&mut self, collection: Collection, elements: &'a [Expr], span: Span) -> Temp {
-        let last = elements.iter().rposition(|element| !is_plain(element));
+        let last = elements.iter().rposition(|element| !is_constant(element));
         let mut lowered = Vec::with_capacity(elements.len());
         for (index, element) in elements.iter().enumerate() {
             lowered.push(match element {
@@ -124,7 +125,7 @@ impl<'a> Lowering<'a> {
                 other => Element::Value(self.expr(other)),
             });
         }
-        self.emit(span, OpKind::Build(collection, lowered))
+        self.emit(span, OpKind::Build(collection, lowered.into()))
     }
 
     fn dict(&mut self, dict: &'a ast::ExprDict, span: Span) -> Temp {
@@ -138,14 +139,14 @@ impl<'a> Lowering<'a> {
                 None => Element::SpreadMapping(self.expr(&item.value)),
             });
         }
-        self.emit(span, OpKind::Build(Collection::Dict, elements))
+        self.emit(span, OpKind::Build(Collection::Dict, elements.into()))
     }
 
-    /// What is spread by a star. If something that shows comes after it, the elements are taken before that.
+    /// What is spread by a star. If something is evaluated after it, the elements are taken before that.
     fn spread(&mut self, iterable: &'a Expr, early: bool) -> Temp {
         let value = self.expr(iterable);
-        if early && !is_plain(iterable) {
-            let elements = vec![Element::Spread(value)];
+        if early && !is_held(iterable) {
+            let elements = Box::new([Element::Spread(value)]);
             return self.emit(span_of(iterable), OpKind::Build(Collection::List, elements));
         }
         value
@@ -155,8 +156,8 @@ impl<'a> Lowering<'a> {
     pub(super) fn arguments(&mut self, arguments: &'a ast::Arguments) -> Vec<Argument> {
         let (positional, keywords) = (&arguments.args, &arguments.keywords);
         let mut lowered = Vec::with_capacity(positional.len() + keywords.len());
-        let last = if keywords.iter().all(|keyword| is_plain(&keyword.value)) {
-            positional.iter().rposition(|argument| !is_plain(argument)).unwrap_or(0)
+        let last = if keywords.iter().all(|keyword| is_constant(&keyword.value)) {
+            positional.iter().rposition(|argument| !is_constant(argument)).unwrap_or(0)
         } else {
             positional.len()
         };
@@ -193,7 +194,7 @@ impl<'a> Lowering<'a> {
             return self.emit(span, call(callee, &[receiver]));
         }
         let arguments = self.arguments(&node.arguments);
-        self.emit(span, OpKind::Call(callee, arguments))
+        self.emit(span, OpKind::Call(callee, arguments.into()))
     }
 
     /// `a < b < c` evaluates `b` once and stops at the first false comparison.
@@ -215,7 +216,7 @@ impl<'a> Lowering<'a> {
                 let value = step(this, 1, right).0;
                 this.store_slot(span, slot, value);
             });
-            self.emit(span, OpKind::If { test, then, orelse: Vec::new() });
+            self.when(span, test, then);
             return self.load_slot(span, slot);
         }
         let operand = self.fresh_slot("<operand>");
@@ -228,7 +229,7 @@ impl<'a> Lowering<'a> {
                     this.store_slot(span, operand, right);
                     more(this);
                 });
-                this.emit(span, OpKind::If { test, then, orelse: Vec::new() });
+                this.when(span, test, then);
             }
         });
         self.load_slot(span, slot)
@@ -244,8 +245,8 @@ impl<'a> Lowering<'a> {
             if index + 1 < values.len() {
                 let more = this.block(more);
                 let (then, orelse) = match bool_op.op {
-                    ast::BoolOp::And => (more, Vec::new()),
-                    ast::BoolOp::Or => (Vec::new(), more),
+                    ast::BoolOp::And => (more, Block::default()),
+                    ast::BoolOp::Or => (Block::default(), more),
                 };
                 this.emit(span, OpKind::If { test: value, then, orelse });
             }
@@ -253,7 +254,7 @@ impl<'a> Lowering<'a> {
         self.load_slot(span, slot)
     }
 
-    fn store_into(&mut self, slot: u32, expr: &'a Expr) -> Vec<Temp> {
+    fn store_into(&mut self, slot: u32, expr: &'a Expr) -> Block {
         self.block(|this| {
             let value = this.expr(expr);
             this.store_slot(span_of(expr), slot, value);
@@ -261,22 +262,17 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Whether evaluating an expression does nothing that another one could notice.
-fn is_plain(expr: &Expr) -> bool {
-    match expr {
-        Expr::Name(_)
-        | Expr::Lambda(_)
-        | Expr::StringLiteral(_)
-        | Expr::NumberLiteral(_)
-        | Expr::BooleanLiteral(_)
-        | Expr::NoneLiteral(_)
-        | Expr::EllipsisLiteral(_)
-        | Expr::BytesLiteral(_) => true,
-        Expr::Attribute(attribute) => is_plain(&attribute.value),
-        Expr::Subscript(subscript) => is_plain(&subscript.value) && is_plain(&subscript.slice),
-        Expr::Starred(starred) => is_plain(&starred.value),
-        Expr::Tuple(tuple) => tuple.elts.iter().all(is_plain),
-        Expr::List(list) => list.elts.iter().all(is_plain),
+/// Whether evaluating an expression neither does anything nor depends on what was done before.
+fn is_constant(expr: &Expr) -> bool {
+    expr.is_literal_expr() || expr.is_lambda_expr()
+}
+
+/// Whether an iterable is read from where it is held: it is taken for something whose elements are there already.
+fn is_held(iterable: &Expr) -> bool {
+    match iterable {
+        Expr::Name(_) | Expr::Tuple(_) | Expr::List(_) => true,
+        Expr::Attribute(attribute) => is_held(&attribute.value),
+        Expr::Subscript(subscript) => is_held(&subscript.value),
         _ => false,
     }
 }

@@ -19,8 +19,8 @@ use rustc_hash::FxHashMap;
 
 use super::scope::Bindings;
 use super::{
-    Argument, Block, Class, ClassId, Collection, Constant, DeclaredEffect, Element, Function, FunctionId, FunctionKind,
-    Module, Name, Op, OpKind, Temp, Variable, validate,
+    Annotation, Argument, Block, Class, ClassId, Collection, Constant, DeclaredEffect, Element, Function, FunctionId,
+    FunctionKind, Module, Name, Op, OpKind, Temp, Variable, validate,
 };
 use crate::python::{ast, span_of};
 use crate::text::{FileId, Span};
@@ -51,6 +51,7 @@ pub fn lower_if<'a>(
         scopes: Vec::new(),
         temps: Vec::new(),
         arenas: Vec::new(),
+        maps: Vec::new(),
         depth: 0,
         effects,
         keep,
@@ -74,6 +75,8 @@ struct Lowering<'a> {
     temps: Vec<Temp>,
     /// Arenas of functions that are done, for others to be filled in.
     arenas: Vec<Vec<Op>>,
+    /// Maps of functions that are done.
+    maps: Vec<FxHashMap<&'a str, u32>>,
     /// How many blocks are being filled.
     depth: u32,
     effects: &'a EffectLookup<'a>,
@@ -168,6 +171,15 @@ impl<'a> Lowering<'a> {
         self.names.entry(text).or_insert_with(|| Name::from(text)).clone()
     }
 
+    fn annotation(&mut self, expr: &'a ast::Expr) -> Annotation {
+        Annotation::of(expr, &mut |name| self.name(name))
+    }
+
+    /// The bindings of a scope before anything but its parameters is known.
+    fn bindings(&mut self, parameters: Vec<&'a str>) -> Bindings<'a> {
+        Bindings::of_names(parameters, self.maps.pop().unwrap_or_default())
+    }
+
     /// Begins a function whose first slots are what it binds.
     fn open(&mut self, opening: Opening<'a>) -> FunctionId {
         let id = FunctionId(index(self.functions.len()));
@@ -199,6 +211,7 @@ impl<'a> Lowering<'a> {
         let Some(mut scope) = self.scopes.pop() else { return };
         let ops = scope.ops.drain(..).collect();
         self.arenas.push(scope.ops);
+        self.maps.push(scope.bound);
         let mut function = Function {
             name: scope.qualified.clone(),
             qualified: scope.qualified,
@@ -211,7 +224,7 @@ impl<'a> Lowering<'a> {
             slots: scope.slots,
             named: scope.named,
             ops,
-            body: self.temps.split_off(scope.mark),
+            body: self.cut(scope.mark),
             is_generator: scope.yields,
             is_async: false,
             returns: None,
@@ -244,7 +257,14 @@ impl<'a> Lowering<'a> {
         self.depth += 1;
         fill(self);
         self.depth -= 1;
-        if self.temps.len() == mark { Vec::new() } else { self.temps.split_off(mark) }
+        self.cut(mark)
+    }
+
+    /// The operations since a mark, as a block.
+    fn cut(&mut self, mark: usize) -> Block {
+        let block = Block::from(&self.temps[mark..]);
+        self.temps.truncate(mark);
+        block
     }
 
     /// Fills the body of a loop, where `break` and `continue` have a meaning.
@@ -261,6 +281,16 @@ impl<'a> Lowering<'a> {
         let scope = self.scope();
         scope.slots.push(name);
         index(scope.slots.len() - 1)
+    }
+
+    /// A branch with nothing to do where the test fails.
+    fn when(&mut self, span: Span, test: Temp, then: Block) {
+        self.emit(span, OpKind::If { test, then, orelse: Block::default() });
+    }
+
+    /// Something that is not modelled and writes no variable.
+    fn unsupported(&mut self, span: Span) -> Temp {
+        self.emit(span, OpKind::Unsupported(Box::default()))
     }
 
     fn constant(&mut self, span: Span, constant: Constant) -> Temp {

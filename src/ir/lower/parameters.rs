@@ -3,7 +3,7 @@
 //! **Invariant:** parameters are in slot order, which is also the order in which their defaults are evaluated.
 
 use super::{Lowering, Overlay, index};
-use crate::ir::{Annotation, Constant, Field, Parameter, ParameterKind, Temp};
+use crate::ir::{Constant, Field, Parameter, ParameterKind, Temp};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 
@@ -70,11 +70,12 @@ impl<'a> Lowering<'a> {
         signature: &mut Signature<'a>,
     ) {
         signature.names.push(&parameter.name);
+        let annotation = parameter.annotation().map(|annotation| self.annotation(annotation));
         signature.parameters.push(Parameter {
             name: self.name(&parameter.name),
             kind,
             has_default,
-            annotation: parameter.annotation().map(Annotation::of),
+            annotation,
             span: span_of(&parameter.name),
         });
     }
@@ -102,9 +103,10 @@ impl<'a> Lowering<'a> {
             if let Stmt::AnnAssign(assign) = stmt
                 && let Expr::Name(name) = &*assign.target
             {
+                let annotation = self.annotation(&assign.annotation);
                 fields.push(Field {
                     name: self.name(&name.id),
-                    annotation: Annotation::of(&assign.annotation),
+                    annotation,
                     has_default: assign.value.is_some(),
                     span: span_of(assign),
                 });

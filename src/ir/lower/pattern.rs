@@ -5,7 +5,7 @@
 
 use super::operator::operate;
 use super::{Lowering, call, index};
-use crate::ir::{Collection, Constant, Element, OpKind, Operator, Temp, Variable};
+use crate::ir::{Block, Collection, Constant, Element, OpKind, Operator, Temp, Variable};
 use crate::python::ast::{self, Expr, Pattern, Singleton};
 use crate::python::span_of;
 use crate::text::Span;
@@ -67,7 +67,7 @@ impl<'a> Lowering<'a> {
                 let value = this.expr(guard);
                 this.store_slot(span, state.slot, value);
             });
-            self.emit(span, OpKind::If { test: matched, then, orelse: Vec::new() });
+            self.when(span, matched, then);
         }
         let test = self.load_slot(span, state.slot);
         let then = self.block(|this| {
@@ -125,7 +125,7 @@ impl<'a> Lowering<'a> {
             Pattern::MatchClass(class) => self.class(class, subject, last, state),
             Pattern::MatchStar(_) => {
                 // A star outside of a sequence survives only in recovered source.
-                let test = self.emit(span, OpKind::Unsupported(Vec::new()));
+                let test = self.unsupported(span);
                 self.store_slot(span, state.slot, test);
             }
         }
@@ -135,7 +135,7 @@ impl<'a> Lowering<'a> {
     fn if_matched(&mut self, span: Span, state: &mut Case<'a>, fill: impl FnOnce(&mut Self, &mut Case<'a>)) {
         let test = self.load_slot(span, state.slot);
         let then = self.block(|this| fill(this, state));
-        self.emit(span, OpKind::If { test, then, orelse: Vec::new() });
+        self.when(span, test, then);
     }
 
     /// Matches a part where the parts before it matched.
@@ -167,7 +167,7 @@ impl<'a> Lowering<'a> {
                 let span = span_of(&patterns[index]);
                 let test = this.load_slot(span, slot);
                 let orelse = this.block(more);
-                this.emit(span, OpKind::If { test, then: Vec::new(), orelse });
+                this.emit(span, OpKind::If { test, then: Block::default(), orelse });
             }
         });
         *state = shared.into_inner();
@@ -189,7 +189,7 @@ impl<'a> Lowering<'a> {
                 this.part(place, inner, value, &mut parts, state);
             }
         });
-        self.emit(span, OpKind::If { test, then, orelse: Vec::new() });
+        self.when(span, test, then);
     }
 
     fn mapping(&mut self, mapping: &'a ast::PatternMatchMapping, subject: Temp, last: bool, state: &mut Case<'a>) {
@@ -208,7 +208,8 @@ impl<'a> Lowering<'a> {
             let Some(rest) = &mapping.rest else { return };
             let bind = |this: &mut Self, state: &mut Case<'a>| {
                 let span = span_of(rest);
-                let others = this.emit(span, OpKind::Build(Collection::Dict, vec![Element::SpreadMapping(subject)]));
+                let others =
+                    this.emit(span, OpKind::Build(Collection::Dict, Box::new([Element::SpreadMapping(subject)])));
                 for key in &keys {
                     this.emit(span, OpKind::DeleteItem(others, *key));
                 }
@@ -220,7 +221,7 @@ impl<'a> Lowering<'a> {
                 this.if_matched(span, state, bind);
             }
         });
-        self.emit(span, OpKind::If { test, then, orelse: Vec::new() });
+        self.when(span, test, then);
     }
 
     fn class(&mut self, class: &'a ast::PatternMatchClass, subject: Temp, last: bool, state: &mut Case<'a>) {
@@ -247,7 +248,7 @@ impl<'a> Lowering<'a> {
                 this.part(place, &keyword.pattern, value, &mut parts, state);
             }
         });
-        self.emit(span, OpKind::If { test, then, orelse: Vec::new() });
+        self.when(span, test, then);
     }
 
     /// The attribute that a class's `__match_args__` names.

@@ -4,7 +4,7 @@
 
 use super::Lowering;
 use super::operator::binary;
-use crate::ir::{Annotation, Block, Constant, FunctionKind, Handler, OpKind, Temp, Variable};
+use crate::ir::{Block, Constant, FunctionKind, Handler, OpKind, Temp, Variable};
 use crate::python::ast::{self, ExceptHandler, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::Span;
@@ -22,7 +22,7 @@ impl<'a> Lowering<'a> {
             Stmt::Return(ret) => {
                 let value = ret.value.as_ref().map(|value| self.expr(value));
                 let within = !matches!(self.scope().kind, FunctionKind::Module | FunctionKind::ClassBody);
-                self.emit(span, if within { OpKind::Return(value) } else { OpKind::Unsupported(Vec::new()) });
+                self.emit(span, if within { OpKind::Return(value) } else { OpKind::Unsupported(Box::default()) });
             }
             Stmt::Delete(delete) => delete.targets.iter().for_each(|target| self.delete(target)),
             Stmt::Assign(assign) => {
@@ -62,12 +62,15 @@ impl<'a> Lowering<'a> {
                     }
                     this.emit(span, OpKind::Raise(Some(error)));
                 });
-                self.emit(span, OpKind::If { test, then: Vec::new(), orelse });
+                self.emit(span, OpKind::If { test, then: Block::default(), orelse });
             }
             Stmt::Import(import) => self.import(import),
             Stmt::ImportFrom(import) => self.import_from(import),
             Stmt::Expr(expr) => {
-                self.expr(&expr.value);
+                // A docstring does nothing.
+                if !expr.value.is_literal_expr() {
+                    self.expr(&expr.value);
+                }
             }
             Stmt::Break(_) => self.jump(span, OpKind::Break),
             Stmt::Continue(_) => self.jump(span, OpKind::Continue),
@@ -77,14 +80,14 @@ impl<'a> Lowering<'a> {
             }
             Stmt::Global(_) | Stmt::Nonlocal(_) | Stmt::Pass(_) => {}
             Stmt::IpyEscapeCommand(_) => {
-                self.emit(span, OpKind::Unsupported(Vec::new()));
+                self.unsupported(span);
             }
         }
     }
 
     /// `break` and `continue` mean nothing outside of a loop.
     fn jump(&mut self, span: Span, jump: OpKind) {
-        let kind = if self.scope().loops > 0 { jump } else { OpKind::Unsupported(Vec::new()) };
+        let kind = if self.scope().loops > 0 { jump } else { OpKind::Unsupported(Box::default()) };
         self.emit(span, kind);
     }
 
@@ -92,7 +95,8 @@ impl<'a> Lowering<'a> {
     fn ann_assign(&mut self, assign: &'a ast::StmtAnnAssign, span: Span) {
         if let Some(value) = &assign.value {
             let value = self.expr(value);
-            let annotated = self.emit(span, OpKind::Annotate(value, Annotation::of(&assign.annotation)));
+            let annotation = self.annotation(&assign.annotation);
+            let annotated = self.emit(span, OpKind::Annotate(value, annotation));
             return self.assign(&assign.target, annotated);
         }
         match &*assign.target {
@@ -140,7 +144,7 @@ impl<'a> Lowering<'a> {
             }
             other => {
                 self.expr(&assign.value);
-                let value = self.emit(span, OpKind::Unsupported(Vec::new()));
+                let value = self.unsupported(span);
                 self.assign(other, value);
             }
         }
@@ -183,7 +187,7 @@ impl<'a> Lowering<'a> {
         if entered >= MOST_MANAGERS || (entered > 0 && self.is_deep()) {
             for item in items {
                 self.expr(&item.context_expr);
-                let value = self.emit(span_of(item), OpKind::Unsupported(Vec::new()));
+                let value = self.unsupported(span_of(item));
                 if let Some(target) = &item.optional_vars {
                     self.assign(target, value);
                 }
@@ -202,13 +206,13 @@ impl<'a> Lowering<'a> {
         let finally = self.block(|this| {
             this.emit(span, OpKind::Leave(value));
         });
-        self.emit(span, OpKind::Try { body: inner, handlers: Vec::new(), orelse: Vec::new(), finally });
+        self.emit(span, OpKind::Try { body: inner, handlers: Box::default(), orelse: Block::default(), finally });
     }
 
     fn attempt(&mut self, attempt: &'a ast::StmtTry) {
         let body = self.block(|this| this.body(&attempt.body));
         let handlers = if attempt.is_star {
-            vec![self.group_handler(&attempt.handlers)]
+            Box::new([self.group_handler(&attempt.handlers)]) as Box<[Handler]>
         } else {
             attempt.handlers.iter().map(|handler| self.handler(handler)).collect()
         };
@@ -238,17 +242,17 @@ impl<'a> Lowering<'a> {
                     this.expr(types);
                 }
                 let writes: Vec<Variable> = handler.name.iter().map(|name| this.resolve(name)).collect();
-                let test = this.emit(span, OpKind::Unsupported(writes));
+                let test = this.emit(span, OpKind::Unsupported(writes.into()));
                 let then = this.block(|this| this.body(&handler.body));
-                this.emit(span, OpKind::If { test, then, orelse: Vec::new() });
+                this.when(span, test, then);
             }
             if let Some(ExceptHandler::ExceptHandler(last)) = handlers.last() {
                 let span = span_of(last);
-                let test = this.emit(span, OpKind::Unsupported(Vec::new()));
+                let test = this.unsupported(span);
                 let then = this.block(|this| {
                     this.emit(span, OpKind::Raise(None));
                 });
-                this.emit(span, OpKind::If { test, then, orelse: Vec::new() });
+                this.when(span, test, then);
             }
         });
         Handler { types: None, name: None, body }

@@ -67,6 +67,6 @@ impl<'a> Lowering<'a> {
     /// What stands where a target should, in recovered source, is evaluated.
     pub(super) fn no_target(&mut self, target: &'a Expr) {
         self.expr(target);
-        self.emit(span_of(target), OpKind::Unsupported(Vec::new()));
+        self.unsupported(span_of(target));
     }
 }

@@ -315,7 +315,7 @@ impl<'m> Machine<'m> {
             Variable::Local(slot) => {
                 let value = frame.environment.slots.borrow()[*slot as usize].clone();
                 match value {
-                    None if frame.code.kind == FunctionKind::ClassBody => {
+                    None if frame.code.kind == FunctionKind::ClassBody && *slot < frame.code.named => {
                         return self.load(frame, &Variable::Global(frame.code.slots[*slot as usize].clone()));
                     }
                     value => value,
@@ -327,7 +327,15 @@ impl<'m> Machine<'m> {
                 return global.ok_or_else(|| self.error("NameError"));
             }
         };
-        found.ok_or_else(|| self.error("UnboundLocalError"))
+        found.ok_or_else(|| self.error(Self::unbound(frame, variable)))
+    }
+
+    /// What Python raises for a variable without a value.
+    pub fn unbound(frame: &Frame<'m>, variable: &Variable) -> &'static str {
+        match variable {
+            Variable::Local(_) if frame.code.kind != FunctionKind::ClassBody => "UnboundLocalError",
+            Variable::Local(_) | Variable::Outer(..) | Variable::Global(_) => "NameError",
+        }
     }
 
     /// Binds or unbinds a variable; whether it was bound.

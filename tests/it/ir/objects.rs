@@ -21,7 +21,7 @@ impl<'m> Machine<'m> {
                 self.store(frame, variable, Some(at(value)));
                 Ok(Value::None)
             }
-            OpKind::Delete(variable) => unless(self.store(frame, variable, None), "NameError"),
+            OpKind::Delete(variable) => unless(self.store(frame, variable, None), Self::unbound(frame, variable)),
             OpKind::Attribute(object, name) => self.attribute(&at(object), name),
             OpKind::StoreAttribute(object, name, value) => match at(object) {
                 Value::Instance(instance) => {
@@ -37,7 +37,7 @@ impl<'m> Machine<'m> {
                 Ok(Value::None)
             }
             OpKind::Item(object, index) => at(object).item(&at(index)).ok_or_else(|| match at(object) {
-                Value::Dict(_) => self.error("KeyError"),
+                Value::Dict(_) if at(index).is_hashable() => self.error("KeyError"),
                 Value::List(_) | Value::Tuple(_) => self.error("IndexError"),
                 _ => self.error("TypeError"),
             }),
@@ -104,6 +104,10 @@ impl<'m> Machine<'m> {
                 Element::Pair(key, value) => pairs.push((at(key), at(value))),
                 Element::SpreadMapping(mapping) => pairs.extend(self.pairs(&at(mapping))?),
             }
+        }
+        let members = if collection == Collection::Set { values.as_slice() } else { &[] };
+        if !members.iter().chain(pairs.iter().map(|(key, _)| key)).all(Value::is_hashable) {
+            return Err(self.error("TypeError"));
         }
         Ok(Value::collection(collection, values, pairs))
     }

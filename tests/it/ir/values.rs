@@ -143,6 +143,15 @@ impl Value<'_> {
         }
     }
 
+    /// Whether it can be a key.
+    pub fn is_hashable(&self) -> bool {
+        match self {
+            Self::List(_) | Self::Set(_) | Self::Dict(_) => false,
+            Self::Tuple(values) => values.iter().all(Self::is_hashable),
+            _ => true,
+        }
+    }
+
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::None, Self::None) => true,
@@ -240,7 +249,7 @@ impl Value<'_> {
     /// `self[index] = value`; whether that is possible.
     pub fn set_item(&self, index: Self, value: Self) -> bool {
         match self {
-            Self::Dict(pairs) => put(pairs, index, value),
+            Self::Dict(pairs) if index.is_hashable() => put(pairs, index, value),
             Self::List(values) => {
                 let mut values = values.borrow_mut();
                 let Some(place) = index.int().and_then(|at| values.get_mut(usize::try_from(at).ok()?)) else {
