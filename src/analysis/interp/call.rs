@@ -1,7 +1,7 @@
 //! Calls.
 //!
-//! **Invariant:** a function of the program is run in place, below [`CALL_DEPTH`](super::CALL_DEPTH) activations and
-//! [`RECURSION`](super::RECURSION) of itself; anything else answers with something fresh and makes what it was given unknown.
+//! **Invariant:** a function of the program is run in place, below [`CALL_DEPTH`] activations and
+//! [`RECURSION`] of itself; anything else answers with something fresh and makes what it was given unknown.
 
 use std::rc::Rc;
 
