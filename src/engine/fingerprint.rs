@@ -119,6 +119,9 @@ mod tests {
                 flow: Vec::new(),
                 help: None,
                 function: "g".to_owned(),
+                evidence: None,
+                witness: None,
+                fix: None,
                 fingerprint: String::new(),
             })
             .collect();

@@ -6,6 +6,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+mod proof;
+
+pub use proof::{Applicability, Draw, Evidence, Fix, Sharing, Verdict, Witness, WitnessStatus};
+
 use crate::text::{FileId, Span};
 
 /// How bad the misuse is, whatever the certainty. Ordered: `Note < Warning < Error`.
@@ -95,6 +99,12 @@ pub struct Finding {
     pub help: Option<String>,
     /// Qualified name of the function that holds the primary location (`<module>` at module level).
     pub function: String,
+    /// The claim in a form that can be replayed; `None` where there is nothing to replay.
+    pub evidence: Option<Evidence>,
+    /// What the replay showed; `None` where nothing was replayed.
+    pub witness: Option<Witness>,
+    /// How it can be repaired.
+    pub fix: Option<Fix>,
     /// Fingerprint that survives moved lines; filled by the engine, empty before.
     pub fingerprint: String,
 }

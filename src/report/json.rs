@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::Report;
 use super::neutral::escape_json;
-use crate::finding::{Confidence, Finding, Label, Level};
-use crate::text::LineColumn;
+use crate::finding::{Applicability, Confidence, Finding, Fix, Label, Level, Place, Verdict, Witness, WitnessStatus};
+use crate::text::{FileId, LineColumn};
 
 /// Where the page of a rule is published.
 const PAGES: &str = "https://keylint.dev/rules";
@@ -27,10 +27,41 @@ struct Entry<'a> {
     end_location: Spot,
     related: Vec<Related<'a>>,
     flow: Vec<Step<'a>>,
-    witness: Option<()>,
-    fix: Option<()>,
+    witness: Option<Shown<'a>>,
+    fix: Option<Repair<'a>>,
     url: String,
     fingerprint: &'a str,
+}
+
+/// A witness.
+#[derive(Serialize)]
+struct Shown<'a> {
+    status: WitnessStatus,
+    draws: Vec<Drawn<'a>>,
+}
+
+#[derive(Serialize)]
+struct Drawn<'a> {
+    filename: String,
+    row: u32,
+    column: u32,
+    key_data: &'a [u32],
+}
+
+/// A fix.
+#[derive(Serialize)]
+struct Repair<'a> {
+    message: &'a str,
+    applicability: Applicability,
+    verdict: Verdict,
+    edits: Vec<Change<'a>>,
+}
+
+#[derive(Serialize)]
+struct Change<'a> {
+    location: Spot,
+    end_location: Spot,
+    content: &'a str,
 }
 
 #[derive(Serialize)]
@@ -92,11 +123,27 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
         end_location: report.end(finding.primary).into(),
         related: finding.related.iter().map(related).collect(),
         flow: finding.flow.iter().map(step).collect(),
-        witness: None,
-        fix: None,
+        witness: finding.witness.as_ref().map(|witness| shown(report, witness)),
+        fix: finding.fix.as_ref().map(|fix| repair(report, finding.primary.file, fix)),
         url: format!("{PAGES}/{}", finding.name),
         fingerprint: &finding.fingerprint,
     }
+}
+
+fn shown<'a>(report: &Report<'_>, witness: &'a Witness) -> Shown<'a> {
+    let draws = witness.draws.iter().map(|draw| {
+        let LineColumn { row, column } = report.start(draw.place);
+        Drawn { filename: report.filename(draw.place.file), row, column, key_data: &draw.key_data }
+    });
+    Shown { status: witness.status, draws: draws.collect() }
+}
+
+fn repair<'a>(report: &Report<'_>, file: FileId, fix: &'a Fix) -> Repair<'a> {
+    let edits = fix.edits.iter().map(|edit| {
+        let place = Place { file, span: edit.span };
+        Change { location: report.start(place).into(), end_location: report.end(place).into(), content: &edit.content }
+    });
+    Repair { message: &fix.message, applicability: fix.applicability, verdict: fix.verdict, edits: edits.collect() }
 }
 
 impl From<LineColumn> for Spot {

@@ -3,7 +3,7 @@
 //! **Invariant:** related places are told as origin, first use, second use; the flow is in execution order.
 
 use crate::analysis::facts::{Collision, CollisionKind, Role, Use};
-use crate::finding::{Finding, Label, Level};
+use crate::finding::{Evidence, Finding, Label, Level, Sharing};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -31,6 +31,12 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, text: Text) -> Finding {
         _ => false,
     };
     let middle = if both_before_use { [derived_again, first] } else { [first, derived_again] };
+    finding.evidence = Some(Evidence {
+        sharing: if hit.kind == CollisionKind::Iterated { Sharing::Iteration } else { Sharing::Twice },
+        first: wording::way(&hit.first),
+        second: wording::way(&hit.second),
+        draws_numbers: hit.first.role == Role::Sample && hit.second.role == Role::Sample,
+    });
     finding.flow = origin.into_iter().chain(derived_first).chain(middle.into_iter().flatten()).chain(second).collect();
     finding
 }

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** lanes are not iterations; a loop's repetition is another rule's.
 
-use crate::analysis::facts::{Broadcast, BroadcastKind, Facts};
-use crate::finding::Finding;
+use crate::analysis::facts::{Broadcast, BroadcastKind, Facts, Role};
+use crate::finding::{Evidence, Finding, Sharing};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -30,6 +30,9 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let mapped = wording::label(hit.mapped_at, mapped.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([mapped.clone()]));
     wording::relate(&mut finding, wording::inner_steps(&hit.used));
+    let way = wording::way(&hit.used);
+    let draws_numbers = hit.used.role == Role::Sample;
+    finding.evidence = Some(Evidence { sharing: Sharing::Lanes, first: way.clone(), second: way, draws_numbers });
     finding.flow =
         origin.into_iter().chain([mapped]).chain(wording::steps(&hit.used, "consumed for every lane")).collect();
     finding

@@ -72,6 +72,9 @@ fn finding(code: &'static str, place: Place, text: Text) -> Finding {
             flow: Vec::new(),
             help: Some(text.help),
             function: MODULE.to_owned(),
+            evidence: None,
+            witness: None,
+            fix: None,
             fingerprint: String::new(),
         },
     }

@@ -35,6 +35,9 @@ pub(super) fn finding(rule: &Rule, place: Place, confidence: Confidence, functio
         flow: Vec::new(),
         help: Some(text.help),
         function: function.to_owned(),
+        evidence: None,
+        witness: None,
+        fix: None,
         fingerprint: String::new(),
     }
 }
@@ -97,6 +100,14 @@ pub(super) fn inner_steps(used: &Use) -> Vec<Label> {
     let mut steps: Vec<Label> = used.via.iter().map(|&place| label(place, "... inside this call".to_owned())).collect();
     steps.push(label(used.leaf, format!("... by {} here", code(&used.callee))));
     steps
+}
+
+/// The way into a consumption as places, from the reporting frame's own call to the consuming call.
+pub(super) fn way(used: &Use) -> Vec<Place> {
+    if is_direct(used) {
+        return vec![used.place];
+    }
+    [used.place].into_iter().chain(used.via.iter().copied()).chain([used.leaf]).collect()
 }
 
 /// Where the key came from, as the first step of a story.

@@ -36,6 +36,9 @@ fn finding(code: &'static str, start: usize, len: usize) -> Finding {
         flow: Vec::new(),
         help: None,
         function: String::new(),
+        evidence: None,
+        witness: None,
+        fix: None,
         fingerprint: String::new(),
     }
 }

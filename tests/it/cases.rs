@@ -264,6 +264,9 @@ mod harness {
             flow: Vec::new(),
             help: None,
             function: String::new(),
+            evidence: None,
+            witness: None,
+            fix: None,
             fingerprint: String::new(),
         };
         let shown = level > Level::Note && confidence > Confidence::Low;

@@ -47,6 +47,9 @@ impl Backend for Canned {
                     flow: Vec::new(),
                     help: None,
                     function: "<module>".to_owned(),
+                    evidence: None,
+                    witness: None,
+                    fix: None,
                     fingerprint: String::new(),
                 };
                 let judgement = settings.for_file(&path).judge(&finding);

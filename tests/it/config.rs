@@ -100,6 +100,9 @@ fn finding(code: &'static str, level: Level, confidence: Confidence) -> Finding 
         flow: Vec::new(),
         help: None,
         function: String::new(),
+        evidence: None,
+        witness: None,
+        fix: None,
         fingerprint: String::new(),
     }
 }

@@ -29,6 +29,9 @@ fn finding(primary: Place) -> Finding {
         flow: Vec::new(),
         help: Some("split it: `k, sub = jax.random.split(k)`".to_owned()),
         function: "f".to_owned(),
+        evidence: None,
+        witness: None,
+        fix: None,
         fingerprint: "0123456789abcdef".to_owned(),
     }
 }

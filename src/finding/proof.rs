@@ -1,0 +1,105 @@
+//! What a finding claims in a form that can be replayed, what the replay showed, and how the misuse is repaired.
+//!
+//! **Invariant:** plain data, like the finding that carries it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Place;
+use crate::text::Edit;
+
+/// How two consumptions share a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sharing {
+    /// Two consumptions at `first` and `second` (which may be one place, reached by two calls) are given equal keys.
+    Twice,
+    /// A later iteration of a loop gives the consumption at `second` a key that an earlier one consumed.
+    Iteration,
+    /// All lanes of a mapped function give the consumption at `second` one key.
+    Lanes,
+}
+
+/// Two consumptions that are said to be given equal keys.
+///
+/// A consumption is told by the calls that lead to it: from the reporting frame's own call to the consuming call itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// How the key is shared.
+    pub sharing: Sharing,
+    /// The way to the earlier consumption: at least one place, outermost first.
+    pub first: Vec<Place>,
+    /// The way to the later consumption.
+    pub second: Vec<Place>,
+    /// Whether both consumptions draw numbers by calling functions of the library itself.
+    pub draws_numbers: bool,
+}
+
+/// What a replay says of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WitnessStatus {
+    /// An explored path reaches both consumptions with equal key data.
+    Confirmed,
+    /// Every path was explored, nothing on the keys' way was unknown, and no two keys were equal.
+    Refuted,
+    /// Neither.
+    Inconclusive,
+    /// Replays were switched off.
+    NotRun,
+}
+
+/// One consumption of a replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draw {
+    /// The call, in the frame that the finding is reported in.
+    pub place: Place,
+    /// The words of the key that it was given.
+    pub key_data: Vec<u32>,
+}
+
+/// What a replay showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// Whether it bears the finding out.
+    pub status: WitnessStatus,
+    /// The two consumptions that were given equal keys, or the keys of a raw-buffer collision; empty unless confirmed.
+    pub draws: Vec<Draw>,
+    /// What it shows, in a sentence for people; empty unless confirmed.
+    pub sentence: String,
+}
+
+/// Who may apply a fix. Ordered: `Display < Unsafe < Safe`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Applicability {
+    /// A person, after thought: shown, never applied.
+    Display,
+    /// `--unsafe-fixes`: numbers, shapes or checkpoints change, as they must when a reuse is repaired.
+    Unsafe,
+    /// `--fix`: nothing that can be observed changes.
+    Safe,
+}
+
+/// What the replay of the repaired program showed. A refuted fix is withheld and so has no word here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The finding is gone, there is no new one, and the same draws are made, each with a key of its own.
+    Verified,
+    /// The replay could not tell.
+    Inconclusive,
+    /// Replays were switched off.
+    NotRun,
+}
+
+/// A repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, as an imperative, no full stop; says so if numbers change.
+    pub message: String,
+    /// Who may apply it.
+    pub applicability: Applicability,
+    /// What its replay showed.
+    pub verdict: Verdict,
+    /// Sorted edits of the finding's file that do not overlap.
+    pub edits: Vec<Edit>,
+}
