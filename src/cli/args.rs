@@ -64,6 +64,18 @@ pub struct Check {
     /// Write the report to this file instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output_file: Option<PathBuf>,
+    /// Apply the safe fixes.
+    #[arg(long)]
+    pub fix: bool,
+    /// Apply also fixes that change numbers, shapes or checkpoints, as repairing a reuse must.
+    #[arg(long)]
+    pub unsafe_fixes: bool,
+    /// Show what `--fix` would change as a diff, and write nothing.
+    #[arg(long)]
+    pub diff: bool,
+    /// Do not replay findings and fixes.
+    #[arg(long)]
+    pub no_verify: bool,
     /// Exit with 0 even if there are findings.
     #[arg(short, long)]
     pub exit_zero: bool,

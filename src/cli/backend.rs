@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::fix::Repaired;
 use crate::config::{ConfigError, KnownRule, Resolver};
-use crate::engine::Outcome;
-use crate::finding::Level;
+use crate::engine::{Fixes, Outcome};
+use crate::finding::{Applicability, Level};
 
 /// A rule, as the registry describes it.
 #[derive(Clone, Debug, Serialize)]
@@ -60,6 +61,8 @@ pub struct CheckRequest<'a> {
     pub force_exclude: bool,
     /// Whether results may come from and go to the cache.
     pub use_cache: bool,
+    /// Whether findings get fixes.
+    pub fixes: Fixes,
     /// Is told how many files of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
@@ -71,6 +74,10 @@ pub trait Backend {
 
     /// Checks files.
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError>;
+
+    /// Checks files, applies fixes of at least this applicability, and checks again, until nothing more is to be fixed. Writes
+    /// nothing.
+    fn fix(&self, request: &CheckRequest<'_>, least: Applicability) -> Result<Repaired, ConfigError>;
 
     /// The files that would be checked, sorted.
     fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError>;

@@ -13,7 +13,8 @@ use super::contain::contained;
 use super::load::{Loaded, Want, library_words, load};
 use super::project::{Project, group};
 use super::settle::{Settled, settle, unreadable};
-use super::{Job, Outcome, Progress, Reported};
+use super::repair::repair;
+use super::{Fixes, Job, Outcome, Progress, Reported};
 use crate::analysis::Program;
 use crate::analysis::facts::Facts;
 use crate::analysis::facts::reconcile;
@@ -249,9 +250,8 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
 /// Applies the rules to what was learned, and settles every file of the project that is reported on.
 fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> Vec<Settled> {
     let Learned { mut loaded, facts, positions } = learned;
-    for file in loaded.iter_mut().flatten() {
-        file.module = None;
-    }
+    let modules = loaded.iter_mut().flatten().map(|file| file.module.take());
+    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes != Fixes::None).collect();
     let checked: Vec<Result<Vec<Finding>, String>> =
         facts.into_par_iter().map(|facts| contained(|| rules::check(&facts))).collect();
     let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
@@ -274,7 +274,13 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> Vec<Settl
         }
     }
     work.into_par_iter()
-        .filter_map(|(position, file, findings)| settle(job, project, position, file, findings))
+        .filter_map(|(position, file, findings)| {
+            let mut settled = settle(job, project, position, file, findings)?;
+            if job.fixes != Fixes::None {
+                repair(job, project, &modules, &mut settled);
+            }
+            Some(settled)
+        })
         .collect()
 }
 

@@ -265,6 +265,7 @@ mod harness {
             help: None,
             function: String::new(),
             evidence: None,
+            repair: None,
             witness: None,
             fix: None,
             fingerprint: String::new(),
