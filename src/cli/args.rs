@@ -61,9 +61,9 @@ pub struct Check {
     /// How to write the findings.
     #[arg(long, value_enum, default_value = "full", value_name = "FORMAT")]
     pub output_format: OutputFormat,
-    /// Write the report to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output_file: Option<PathBuf>,
+    /// Write the report to this file instead of standard output; `FORMAT=FILE` writes one more report. Repeatable.
+    #[arg(short, long, value_name = "[FORMAT=]FILE")]
+    pub output_file: Vec<String>,
     /// Exit with 0 even if there are findings.
     #[arg(short, long)]
     pub exit_zero: bool,
@@ -167,6 +167,16 @@ pub enum OutputFormat {
     Json,
     /// One JSON object a line.
     JsonLines,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// A code quality report of GitLab.
+    Gitlab,
+    /// JUnit's XML.
+    Junit,
+    /// Diagnostics of reviewdog.
+    Rdjson,
 }
 
 impl From<OutputFormat> for Format {
@@ -176,6 +186,11 @@ impl From<OutputFormat> for Format {
             OutputFormat::Concise => Self::Concise,
             OutputFormat::Json => Self::Json,
             OutputFormat::JsonLines => Self::JsonLines,
+            OutputFormat::Sarif => Self::Sarif,
+            OutputFormat::Github => Self::Github,
+            OutputFormat::Gitlab => Self::Gitlab,
+            OutputFormat::Junit => Self::Junit,
+            OutputFormat::Rdjson => Self::Rdjson,
         }
     }
 }

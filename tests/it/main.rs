@@ -8,6 +8,7 @@ mod cli;
 mod config;
 mod engine;
 mod eval;
+mod formats;
 mod front;
 mod hostile;
 mod ir;
