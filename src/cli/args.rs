@@ -41,6 +41,9 @@ pub enum Command {
     Rule(Rule),
     /// Evaluate expressions of `jax.random` on keylint's own PRNG.
     Eval(Eval),
+    /// Accept the findings that are there today, so that only new ones are told.
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
     /// Show the settings of a file, and where each comes from.
     Config(Config),
     /// Tell what is believed of the keys on a line.
@@ -82,9 +85,44 @@ pub struct Check {
     /// Show no progress.
     #[arg(long)]
     pub no_progress: bool,
+    /// The file of findings that are accepted and not told, in place of the one that is configured.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
     /// The name of the file that is read from standard input.
     #[arg(long, value_name = "NAME")]
     pub stdin_filename: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) selection: Selection,
+}
+
+/// What to do with the baseline.
+#[derive(Debug, Subcommand)]
+pub enum BaselineCommand {
+    /// Accept all findings shown; the file must not exist yet.
+    Create(Baseline),
+    /// Accept the findings shown beside those accepted already, and remove entries that match no finding.
+    Update(Baseline),
+    /// Remove entries that match no finding.
+    Prune(Baseline),
+}
+
+impl BaselineCommand {
+    pub(super) fn what(&self) -> &Baseline {
+        match self {
+            Self::Create(what) | Self::Update(what) | Self::Prune(what) => what,
+        }
+    }
+}
+
+/// Arguments of `keylint baseline`.
+#[derive(Debug, clap::Args)]
+pub struct Baseline {
+    /// Files and directories.
+    #[arg(default_value = ".", value_name = "PATHS")]
+    pub paths: Vec<PathBuf>,
+    /// The file, in place of the one that is configured, or of `keylint-baseline.json`.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
     #[command(flatten)]
     pub(super) selection: Selection,
 }

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
-use super::args::{Args, Check, OutputFormat};
+use super::args::{Args, Check, OutputFormat, Selection};
 use super::backend::{Backend, CheckRequest, Stdin};
+use super::baseline;
 use super::output::{Colour, write_file};
 use super::{Failure, Status, World};
 use crate::config::{KnownRule, Resolver};
@@ -26,9 +27,7 @@ pub(super) fn run(
     backend: &dyn Backend,
     world: &mut World<'_>,
 ) -> Result<Status, Failure> {
-    let rules: Vec<KnownRule> = backend.rules().iter().map(super::RuleInfo::known).collect();
-    let command_line = command.selection.command_line().map_err(Failure::Usage)?;
-    let resolver = Resolver::new(&world.cwd, rules, command_line)?;
+    let resolver = resolver(&command.selection, backend, world)?;
     let (paths, stdin) = inputs(command, world)?;
     let ticker = Ticker::new(world.stderr_is_terminal && !command.no_progress && !args.quiet);
     let request = CheckRequest {
@@ -49,8 +48,9 @@ pub(super) fn run(
     }
     let started = Instant::now();
     destinations(&command.output_file)?;
-    let outcome = backend.check(&request)?;
+    let mut outcome = backend.check(&request)?;
     ticker.clear();
+    baseline::apply(command.baseline.as_deref(), &resolver, &mut outcome, args.quiet, world)?;
     let checked = outcome.checked;
     if args.verbose {
         let seconds = started.elapsed().as_secs_f64();
@@ -66,6 +66,36 @@ pub(super) fn run(
         Err(failure) => Err(failure),
         Ok(()) => Ok(status),
     }
+}
+
+/// Gives the settings of each file, as the options change them.
+pub(super) fn resolver(selection: &Selection, backend: &dyn Backend, world: &World<'_>) -> Result<Resolver, Failure> {
+    let rules: Vec<KnownRule> = backend.rules().iter().map(super::RuleInfo::known).collect();
+    let command_line = selection.command_line().map_err(Failure::Usage)?;
+    Ok(Resolver::new(&world.cwd, rules, command_line)?)
+}
+
+/// Checks paths for another command, as `keylint check` would.
+pub(super) fn outcome_of(
+    paths: &[PathBuf],
+    resolver: &Resolver,
+    args: &Args,
+    backend: &dyn Backend,
+    world: &World<'_>,
+) -> Result<Outcome, Failure> {
+    let ticker = Ticker::new(world.stderr_is_terminal && !args.quiet);
+    let request = CheckRequest {
+        cwd: &world.cwd,
+        paths,
+        stdin: None,
+        resolver,
+        force_exclude: false,
+        use_cache: true,
+        progress: &|done, total| ticker.tell(done, total),
+    };
+    let outcome = backend.check(&request)?;
+    ticker.clear();
+    Ok(outcome)
 }
 
 /// Splits `-` off the paths and reads it.
