@@ -121,8 +121,8 @@ pub struct Baseline {
     #[arg(default_value = ".", value_name = "PATHS")]
     pub paths: Vec<PathBuf>,
     /// The file, in place of the one that is configured, or of `keylint-baseline.json`.
-    #[arg(long, value_name = "FILE")]
-    pub baseline: Option<PathBuf>,
+    #[arg(long = "baseline", value_name = "FILE")]
+    pub file: Option<PathBuf>,
     #[command(flatten)]
     pub(super) selection: Selection,
 }
@@ -211,7 +211,7 @@ pub enum OutputFormat {
     Github,
     /// A code quality report of GitLab.
     Gitlab,
-    /// JUnit's XML.
+    /// XML as `JUnit` writes it.
     Junit,
     /// Diagnostics of reviewdog.
     Rdjson,

@@ -27,7 +27,7 @@ pub(super) fn run(
 ) -> Result<Status, Failure> {
     let what = command.what();
     let resolver = check::resolver(&what.selection, backend, world)?;
-    let file = match named(what.baseline.as_deref(), &resolver, world)? {
+    let file = match named(what.file.as_deref(), &resolver, world)? {
         Some(file) => file,
         None => world.cwd.join(USUAL),
     };
@@ -139,15 +139,10 @@ fn folder(file: &Path) -> PathBuf {
 /// The path from `folder`, with forward slashes.
 fn relative(path: &Path, folder: &Path, world: &World<'_>) -> String {
     let full: PathBuf = world.cwd.join(path).components().filter(|part| *part != Component::CurDir).collect();
-    let mut up = 0;
-    let below = folder.ancestors().find_map(|ancestor| match full.strip_prefix(ancestor) {
-        Ok(below) => Some(below.to_owned()),
-        Err(_) => {
-            up += 1;
-            None
-        }
-    });
-    let parts = below.unwrap_or(full);
+    let shared = folder.ancestors().position(|ancestor| full.starts_with(ancestor));
+    let up = shared.unwrap_or_default();
+    let below = folder.ancestors().nth(up).and_then(|ancestor| full.strip_prefix(ancestor).ok());
+    let parts = below.unwrap_or(&full);
     let parts = parts.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
     std::iter::repeat_n("..".to_owned(), up).chain(parts).collect::<Vec<_>>().join("/")
 }

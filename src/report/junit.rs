@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a run that finds nothing is one test that passed, since readers take an empty report for a broken run.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite, XmlString};
@@ -47,13 +48,9 @@ fn case(report: &Report<'_>, finding: &Finding) -> TestCase {
     let mut text = format!("{file}:{row}:{column}: {} {}", finding.code, finding.message);
     for label in &finding.related {
         let at = report.start(label.place);
-        text.push_str(&format!(
-            "\n  {}:{}:{}: {}",
-            report.relative(label.place.file),
-            at.row,
-            at.column,
-            label.message
-        ));
+        let file = report.relative(label.place.file);
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {file}:{}:{}: {}", at.row, at.column, label.message);
     }
     status.set_message(neutral_line(&finding.message)).set_type(finding.level.to_string());
     status.set_description(neutral_line(&text));

@@ -55,7 +55,7 @@ pub enum Format {
     Github,
     /// A code quality report for GitLab.
     Gitlab,
-    /// JUnit's XML.
+    /// XML as `JUnit` writes it.
     Junit,
     /// The diagnostics of reviewdog.
     Rdjson,

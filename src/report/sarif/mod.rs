@@ -7,6 +7,7 @@ mod line_hash;
 mod model;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde_json::{Map, json};
@@ -129,7 +130,8 @@ fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line
     for (id, label) in related.iter().enumerate() {
         // A related location is shown only where the message links to it.
         text.push_str(if id == 0 { ": " } else { ", " });
-        text.push_str(&format!("[{}]({id})", escape_links(&neutral(&label.message))));
+        // Writing to a string cannot fail.
+        let _ = write!(text, "[{}]({id})", escape_links(&neutral(&label.message)));
     }
     let mut primary = location(report, finding.primary);
     let source = finding.primary.span;

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** what is empty is left out, save where the standard gives emptiness a meaning.
 
+#![expect(clippy::struct_field_names, reason = "the names are those of the standard")]
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
