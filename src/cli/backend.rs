@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::fix::Repaired;
 use crate::config::{ConfigError, KnownRule, Resolver};
-use crate::engine::{Fixes, Outcome};
-use crate::finding::{Applicability, Level};
+use crate::engine::Outcome;
+use crate::finding::{Finding, Level};
 
 /// A rule, as the registry describes it.
 #[derive(Clone, Debug, Serialize)]
@@ -62,7 +62,7 @@ pub struct CheckRequest<'a> {
     /// Whether results may come from and go to the cache.
     pub use_cache: bool,
     /// Whether findings get fixes.
-    pub fixes: Fixes,
+    pub fixes: bool,
     /// Is told how many files of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
@@ -75,9 +75,9 @@ pub trait Backend {
     /// Checks files.
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError>;
 
-    /// Checks files, applies fixes of at least this applicability, and checks again, until nothing more is to be fixed. Writes
-    /// nothing.
-    fn fix(&self, request: &CheckRequest<'_>, least: Applicability) -> Result<Repaired, ConfigError>;
+    /// Checks files, applies the fixes of the findings that are wanted, and checks again, until nothing more is to be fixed.
+    /// Writes nothing.
+    fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<Repaired, ConfigError>;
 
     /// The files that would be checked, sorted.
     fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError>;

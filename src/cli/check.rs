@@ -7,14 +7,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::args::{Args, Check};
+use clap::ValueEnum;
+
+use super::args::{Args, Check, OutputFormat, Selection};
 use super::backend::{Backend, CheckRequest, Stdin};
+use super::baseline;
 use super::fix::{self, Repaired};
 use super::output::{Colour, write_file};
 use super::{Failure, Status, World};
 use crate::config::{KnownRule, Resolver};
-use crate::engine::{Fixes, Outcome};
-use crate::report::{self, Format, Report};
+use crate::engine::Outcome;
+use crate::finding::Finding;
+use crate::report::{self, Format, Report, Root};
 use crate::source::{self, SourceFile};
 
 /// How long a run may last before it shows progress, and how often it does then.
@@ -26,12 +30,10 @@ pub(super) fn run(
     backend: &dyn Backend,
     world: &mut World<'_>,
 ) -> Result<Status, Failure> {
-    let rules: Vec<KnownRule> = backend.rules().iter().map(super::RuleInfo::known).collect();
-    let command_line = command.selection.command_line().map_err(Failure::Usage)?;
-    let resolver = Resolver::new(&world.cwd, rules, command_line)?;
+    let resolver = resolver(&command.selection, backend, world)?;
     let (paths, stdin) = inputs(command, world)?;
     let ticker = Ticker::new(world.stderr_is_terminal && !command.no_progress && !args.quiet);
-    let stdin_source = stdin.as_ref().map(source_of).transpose()?;
+    let stdin_source = stdin.as_ref().filter(|_| command.fix && !command.diff).map(source_of).transpose()?;
     let request = CheckRequest {
         cwd: &world.cwd,
         paths: &paths,
@@ -39,7 +41,7 @@ pub(super) fn run(
         resolver: &resolver,
         force_exclude: command.force_exclude,
         use_cache: !command.no_cache,
-        fixes: fixes(command),
+        fixes: command.fix || command.diff || shows_fixes(command)?,
         progress: &|done, total| ticker.tell(done, total),
     };
     if command.show_files {
@@ -50,13 +52,21 @@ pub(super) fn run(
         return Ok(Status::Clean);
     }
     let started = Instant::now();
-    let repaired = if command.fix || command.diff {
-        backend.fix(&request, fix::least(command))?
+    destinations(&command.output_file)?;
+    let mut repaired = if command.fix || command.diff {
+        let accepted = baseline::accepted(command.baseline.as_deref(), &resolver, world)?;
+        let least = fix::least(command);
+        let is_wanted = |finding: &Finding| {
+            let applies = finding.fix.as_ref().is_some_and(|fix| fix.applicability >= least);
+            applies && !accepted.contains(&finding.fingerprint)
+        };
+        backend.fix(&request, &is_wanted)?
     } else {
         Repaired { outcome: backend.check(&request)?, ..Repaired::default() }
     };
-    let outcome = &repaired.outcome;
     ticker.clear();
+    baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, args.quiet, world)?;
+    let outcome = &repaired.outcome;
     let checked = outcome.checked;
     if args.verbose {
         let seconds = started.elapsed().as_secs_f64();
@@ -80,18 +90,14 @@ pub(super) fn run(
     }
 }
 
-/// Whether this run has to look for fixes.
-fn fixes(command: &Check) -> Fixes {
-    let format = Format::from(command.output_format);
-    let are_shown = !command.statistics && format.shows_fixes();
-    match (command.fix || command.diff || are_shown, command.no_verify) {
-        (false, _) => Fixes::None,
-        (true, true) => Fixes::Unverified,
-        (true, false) => Fixes::Verified,
-    }
+/// Whether a report of this run has a place for fixes.
+fn shows_fixes(command: &Check) -> Result<bool, Failure> {
+    let (_, further) = destinations(&command.output_file)?;
+    let first = Format::from(command.output_format).shows_fixes() && !command.statistics;
+    Ok(first || further.iter().any(|(format, _)| format.shows_fixes()))
 }
 
-/// The text from standard input. What cannot be decoded is reported as any such file is, and printed as it came.
+/// The text from standard input, which goes back to standard output.
 fn source_of(stdin: &Stdin) -> Result<SourceFile, Failure> {
     let display = stdin.filename.display().to_string();
     source::decode(&display, stdin.bytes.clone())
@@ -114,6 +120,37 @@ fn show_diff(command: &Check, args: &Args, repaired: &Repaired, world: &mut Worl
         (false, true) => Status::Clean,
         (false, false) => Status::Findings,
     })
+}
+
+/// Gives the settings of each file, as the options change them.
+pub(super) fn resolver(selection: &Selection, backend: &dyn Backend, world: &World<'_>) -> Result<Resolver, Failure> {
+    let rules: Vec<KnownRule> = backend.rules().iter().map(super::RuleInfo::known).collect();
+    let command_line = selection.command_line().map_err(Failure::Usage)?;
+    Ok(Resolver::new(&world.cwd, rules, command_line)?)
+}
+
+/// Checks paths for another command, as `keylint check` would.
+pub(super) fn outcome_of(
+    paths: &[PathBuf],
+    resolver: &Resolver,
+    args: &Args,
+    backend: &dyn Backend,
+    world: &World<'_>,
+) -> Result<Outcome, Failure> {
+    let ticker = Ticker::new(world.stderr_is_terminal && !args.quiet);
+    let request = CheckRequest {
+        cwd: &world.cwd,
+        paths,
+        stdin: None,
+        resolver,
+        force_exclude: false,
+        use_cache: true,
+        fixes: false,
+        progress: &|done, total| ticker.tell(done, total),
+    };
+    let outcome = backend.check(&request)?;
+    ticker.clear();
+    Ok(outcome)
 }
 
 /// Splits `-` off the paths and reads it.
@@ -151,38 +188,104 @@ fn print(
     world: &mut World<'_>,
 ) -> Result<(), Failure> {
     let outcome = &repaired.outcome;
+    let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
+    let report =
+        Report::new(&outcome.files, shown, &outcome.hidden).with_root(repository(world)).with_failure(outcome.failed);
+    let format = Format::from(command.output_format);
+    let (main, further) = destinations(&command.output_file)?;
+    let lines: Vec<String> = fix::summary(repaired).into_iter().chain(fix::available(outcome, command)).collect();
+    let layout = Layout { colour: false, statistics: false, repairs: &lines };
+    for (format, path) in &further {
+        put(path, &rendered(args, &report, *format, layout)?)?;
+    }
     // The repaired text has standard output to itself.
     let aside = command.fix && from_stdin;
-    let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
-    let report = Report::new(&outcome.files, shown, &outcome.hidden);
-    let format = Format::from(command.output_format);
-    let colour = Colour::new(args.color, world.env);
     let is_terminal = if aside { world.stderr_is_terminal } else { world.stdout_is_terminal };
-    let colour = colour.on(is_terminal && command.output_file.is_none());
-    let mut bytes = Vec::new();
-    if !command.statistics {
-        report.write(format, colour, &mut bytes)?;
-    } else if format.is_for_people() {
-        bytes.extend(report::statistics(&report).bytes());
-    } else {
-        bytes.extend(report::statistics_json(&report).bytes());
-    }
-    if format.is_for_people() && !args.quiet {
-        if let Some(line) = fix::summary(repaired) {
-            writeln!(bytes, "{line}")?;
-        }
-        writeln!(bytes, "{}", report::summary(&report))?;
-        if let Some(line) = fix::available(outcome, command) {
-            writeln!(bytes, "{line}")?;
-        }
-    }
-    if let Some(path) = &command.output_file {
-        let written = write_file(path, &bytes);
-        return written.map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())));
+    let colour = Colour::new(args.color, world.env).on(is_terminal && main.is_none());
+    let bytes = rendered(args, &report, format, Layout { colour, statistics: command.statistics, ..layout })?;
+    if let Some(path) = main {
+        return put(path, &bytes);
     }
     let out: &mut dyn Write = if aside { world.stderr } else { world.stdout };
     out.write_all(&bytes)?;
     Ok(out.flush()?)
+}
+
+/// What is particular to one of several reports.
+#[derive(Clone, Copy)]
+struct Layout<'a> {
+    colour: bool,
+    /// Counts in place of findings.
+    statistics: bool,
+    /// What was repaired and what could be, in sentences.
+    repairs: &'a [String],
+}
+
+/// One report, with the summary where people read it.
+fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    if !layout.statistics {
+        report.write(format, layout.colour, &mut bytes)?;
+    } else if format.is_for_people() {
+        bytes.extend(report::statistics(report).bytes());
+    } else {
+        bytes.extend(report::statistics_json(report).bytes());
+    }
+    if format.is_for_people() && !args.quiet {
+        writeln!(bytes, "{}", report::summary(report))?;
+        for line in layout.repairs {
+            writeln!(bytes, "{line}")?;
+        }
+    }
+    Ok(bytes)
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_file(path, bytes).map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())))
+}
+
+/// Where the report goes instead of standard output, and the further reports.
+type Destinations<'a> = (Option<&'a Path>, Vec<(Format, &'a Path)>);
+
+/// Reads the values of `--output-file`: a path, or `FORMAT=PATH`.
+fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
+    let mut main: Option<&Path> = None;
+    let mut further: Vec<(Format, &Path)> = Vec::new();
+    for value in values {
+        let named =
+            value.split_once('=').and_then(|(name, path)| Some((OutputFormat::from_str(name, false).ok()?, path)));
+        if let Some((_, "")) = named {
+            return Err(Failure::Usage(format!("`--output-file {value}` names no file after `=`")));
+        }
+        match named {
+            Some((format, path)) => further.push((format.into(), Path::new(path))),
+            None if main.is_none() => main = Some(Path::new(value)),
+            None => {
+                return Err(Failure::Usage(format!(
+                    "`--output-file` is given twice without a format; write the second as `FORMAT={value}`"
+                )));
+            }
+        }
+    }
+    let mut paths: Vec<&Path> = main.into_iter().chain(further.iter().map(|(_, path)| *path)).collect();
+    paths.sort_unstable();
+    if let Some(pair) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
+        let path = pair[0].display();
+        return Err(Failure::Usage(format!("two reports would be written to `{path}`")));
+    }
+    Ok((main, further))
+}
+
+/// The root of the repository that machine formats name files from: where the CI system says it is, else the nearest folder
+/// that holds `.git`, else the current directory. Links are resolved, since the addresses must be those of the repository.
+fn repository(world: &World<'_>) -> Root {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let cwd = real(&world.cwd);
+    let told = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter().filter_map(|name| (world.env)(name));
+    let told = told.map(|path| real(Path::new(&path))).find(|root| root.is_absolute() && cwd.starts_with(root));
+    let marked = || cwd.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned);
+    let root = told.or_else(marked).unwrap_or_else(|| cwd.clone());
+    Root::new(root, cwd)
 }
 
 /// Shows progress on one line of standard error.

@@ -10,8 +10,8 @@ use super::backend::{Backend, CheckRequest, RuleInfo};
 use super::fix::{Changed, Repaired};
 
 use crate::config::{CommandLine, ConfigError, Resolver, Settings};
-use crate::engine::{self, Fixes, Input, Job, Outcome, Progress};
-use crate::finding::Applicability;
+use crate::engine::{self, Input, Job, Outcome, Progress};
+use crate::finding::Finding;
 use crate::fix;
 use crate::models::Models;
 use crate::rules::{self, Status};
@@ -44,8 +44,8 @@ impl Backend for House {
         Given::of(request)?.with(request, |given, project| project.check(request, given))
     }
 
-    fn fix(&self, request: &CheckRequest<'_>, least: Applicability) -> Result<Repaired, ConfigError> {
-        Given::of(request)?.with(request, |given, project| project.fix(request, given, least))
+    fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<Repaired, ConfigError> {
+        Given::of(request)?.with(request, |given, project| project.fix(request, given, is_wanted))
     }
 
     fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError> {
@@ -113,7 +113,7 @@ fn inspect(
     let cwd = std::env::current_dir().map_err(|error| error.to_string())?;
     let inputs = [Input { path: file.to_owned(), display: file.display().to_string() }];
     let project = Surroundings::new(&cwd, resolver, &inputs, &[]).map_err(|error| error.to_string())?;
-    project.with(&OsFiles, &inputs, &[], &|_, _| {}, Fixes::None, look)
+    project.with(&OsFiles, &inputs, &[], &|_, _| {}, false, look)
 }
 
 /// What surrounds the files of a run: settings, models and the folders that were given as a whole.
@@ -146,7 +146,7 @@ impl<'a> Surroundings<'a> {
     }
 
     /// Checks and repairs in turns. What is repaired lies over the files that were given, which stay as they are.
-    fn fix(&self, request: &CheckRequest<'_>, given: &mut Given, least: Applicability) -> Repaired {
+    fn fix(&self, request: &CheckRequest<'_>, given: &mut Given, is_wanted: &dyn Fn(&Finding) -> bool) -> Repaired {
         let mut changed: BTreeMap<FileId, Changed> = BTreeMap::new();
         let mut mended = 0;
         let mut rounds = 0;
@@ -156,7 +156,8 @@ impl<'a> Surroundings<'a> {
             if rounds < ROUNDS {
                 rounds += 1;
                 let shown = outcome.findings.iter().filter(|reported| reported.shown);
-                for (file, batch) in fix::select(shown.map(|reported| &reported.finding), least) {
+                let wanted = shown.map(|reported| &reported.finding).filter(|finding| is_wanted(finding));
+                for (file, batch) in fix::select(wanted) {
                     let Some(input) = given.inputs.get(file.0 as usize) else { continue };
                     let Some((before, after)) = repaired(&given.files, input, outcome.files.text(file), &batch.edits)
                     else {
@@ -184,7 +185,7 @@ impl<'a> Surroundings<'a> {
         inputs: &[Input],
         problems: &[Problem],
         progress: Progress<'_>,
-        fixes: Fixes,
+        fixes: bool,
         work: impl FnOnce(&Job<'_>) -> T,
     ) -> T {
         work(&Job {

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Fixes, Input, Job, Outcome, check, known_rules};
+use super::{Input, Job, Outcome, check, known_rules};
 use crate::analysis;
 use crate::config::{CommandLine, Resolver};
 use crate::finding::Finding;
@@ -78,7 +78,7 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
-        fixes: Fixes::None,
+        fixes: false,
         analyse: &analysis::analyse,
     })
 }

@@ -64,18 +64,6 @@ pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 /// Interprets one module of a program.
 pub type Analyse<'a> = &'a (dyn Fn(&Program<'_>, usize) -> Facts + Sync);
 
-/// Whether findings that are shown get fixes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fixes {
-    /// No fixes.
-    #[default]
-    None,
-    /// Fixes after which the analysis finds nothing more.
-    Unverified,
-    /// The same, replayed.
-    Verified,
-}
-
 /// What to check, and how.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
@@ -99,8 +87,8 @@ pub struct Job<'a> {
     pub progress: Progress<'a>,
     /// How many threads work; 0 for as many as there are processors.
     pub threads: usize,
-    /// Whether findings get fixes.
-    pub fixes: Fixes,
+    /// Whether the findings that are shown get fixes.
+    pub fixes: bool,
     /// The interpreter.
     pub analyse: Analyse<'a>,
 }

@@ -14,7 +14,7 @@ use super::load::{Loaded, Want, library_words, load};
 use super::project::{Project, group};
 use super::settle::{Settled, settle, unreadable};
 use super::repair::repair;
-use super::{Fixes, Job, Outcome, Progress, Reported};
+use super::{Job, Outcome, Progress, Reported};
 use crate::analysis::Program;
 use crate::analysis::facts::Facts;
 use crate::analysis::facts::reconcile;
@@ -251,7 +251,7 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
 fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> Vec<Settled> {
     let Learned { mut loaded, facts, positions } = learned;
     let modules = loaded.iter_mut().flatten().map(|file| file.module.take());
-    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes != Fixes::None).collect();
+    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes).collect();
     let checked: Vec<Result<Vec<Finding>, String>> =
         facts.into_par_iter().map(|facts| contained(|| rules::check(&facts))).collect();
     let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
@@ -276,7 +276,7 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> Vec<Settl
     work.into_par_iter()
         .filter_map(|(position, file, findings)| {
             let mut settled = settle(job, project, position, file, findings)?;
-            if job.fixes != Fixes::None {
+            if job.fixes {
                 repair(job, project, &modules, &mut settled);
             }
             Some(settled)

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Finding, Fix};
+use crate::finding::{Finding, Fix};
 use crate::text::{Edit, FileId, Span};
 
 /// The edits of one file that are applied in one round.
@@ -17,14 +17,11 @@ pub struct Batch {
     pub mended: usize,
 }
 
-/// The fixes of at least this applicability that can be applied together, file by file, first come first served.
-pub fn select<'a>(
-    findings: impl IntoIterator<Item = &'a Finding>,
-    least: Applicability,
-) -> BTreeMap<FileId, Batch> {
+/// The fixes of findings that can be applied together, file by file, first come first served.
+pub fn select<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTreeMap<FileId, Batch> {
     let mut batches: BTreeMap<FileId, (Batch, Vec<&'a Fix>)> = BTreeMap::new();
     for finding in findings {
-        let Some(fix) = finding.fix.as_ref().filter(|fix| fix.applicability >= least) else { continue };
+        let Some(fix) = &finding.fix else { continue };
         let (batch, taken) = batches.entry(finding.primary.file).or_default();
         if taken.iter().any(|other| other.edits == fix.edits) {
             batch.mended += 1;

@@ -61,7 +61,7 @@ impl Backend for Canned {
         Ok(outcome)
     }
 
-    fn fix(&self, request: &CheckRequest<'_>, _: Applicability) -> Result<Repaired, ConfigError> {
+    fn fix(&self, request: &CheckRequest<'_>, _: &dyn Fn(&Finding) -> bool) -> Result<Repaired, ConfigError> {
         Ok(Repaired { outcome: self.check(request)?, ..Repaired::default() })
     }
 

@@ -51,7 +51,7 @@ impl<'a> Tree<'a> {
             survey: &|_| self.texts.iter().map(|(path, _)| at(path)).collect(),
             progress,
             threads: self.threads,
-            fixes: engine::Fixes::None,
+            fixes: false,
             analyse: self.analyse,
         })
     }
@@ -171,7 +171,7 @@ fn what_cannot_be_decoded_is_unreadable() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
-        fixes: engine::Fixes::None,
+        fixes: false,
         analyse: &analysis::analyse,
     });
     assert_eq!(listed(&outcome), ["a.py:0 KEY004", "folder:0 KEY004"]);
@@ -312,7 +312,7 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 2,
-        fixes: engine::Fixes::None,
+        fixes: false,
         analyse: &spy,
     });
     assert_eq!(listed(&outcome), [""; 0]);
