@@ -36,6 +36,7 @@ pub(super) fn run(
         resolver: &resolver,
         force_exclude: command.force_exclude,
         use_cache: !command.no_cache,
+        verify: !command.no_verify,
         progress: &|done, total| ticker.tell(done, total),
     };
     if command.show_files {

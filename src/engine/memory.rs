@@ -78,6 +78,7 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
+        verify: true,
         analyse: &analysis::analyse,
     })
 }

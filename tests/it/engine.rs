@@ -51,6 +51,7 @@ impl<'a> Tree<'a> {
             survey: &|_| self.texts.iter().map(|(path, _)| at(path)).collect(),
             progress,
             threads: self.threads,
+            verify: true,
             analyse: self.analyse,
         })
     }
@@ -170,6 +171,7 @@ fn what_cannot_be_decoded_is_unreadable() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
+        verify: true,
         analyse: &analysis::analyse,
     });
     assert_eq!(listed(&outcome), ["a.py:0 KEY004", "folder:0 KEY004"]);
@@ -310,6 +312,7 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 2,
+        verify: true,
         analyse: &spy,
     });
     assert_eq!(listed(&outcome), [""; 0]);
