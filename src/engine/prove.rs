@@ -13,7 +13,7 @@ use super::load::Loaded;
 use super::outcome::Refuted;
 use super::project::Project;
 use crate::config::Shown;
-use crate::finding::{Confidence, Evidence, Finding, Witness, WitnessStatus};
+use crate::finding::{Confidence, Evidence, Finding, Place, Witness, WitnessStatus};
 use crate::ir;
 use crate::verify::replay;
 
@@ -34,7 +34,9 @@ pub(super) fn prove(
             if settings.judge(finding).shown != Shown::Yes {
                 return None;
             }
-            let witness = if job.verify { replayed(&program, &evidence) } else { silent(WitnessStatus::NotRun) };
+            let around: Vec<Place> = finding.related.iter().map(|label| label.place).collect();
+            let witness =
+                if job.verify { replayed(&program, &evidence, &around) } else { silent(WitnessStatus::NotRun) };
             let is_refuted = witness.status == WitnessStatus::Refuted;
             finding.witness = Some(witness);
             if is_refuted {
@@ -46,8 +48,8 @@ pub(super) fn prove(
     refuted.into_iter().flatten().collect()
 }
 
-fn replayed(program: &replay::Project<'_>, evidence: &Evidence) -> Witness {
-    contained(|| replay::witness(program, evidence)).unwrap_or_else(|_| silent(WitnessStatus::Inconclusive))
+fn replayed(program: &replay::Project<'_>, evidence: &Evidence, around: &[Place]) -> Witness {
+    contained(|| replay::witness(program, evidence, around)).unwrap_or_else(|_| silent(WitnessStatus::Inconclusive))
 }
 
 fn silent(status: WitnessStatus) -> Witness {

@@ -220,11 +220,24 @@ impl<'p> Machine<'p> {
                 self.havoc(&receiver);
                 self.unknown("__dict__")
             }
+            "_replace" | "replace" if instance.class.lineage().iter().any(|class| class.is_record.get()) => {
+                Value::Method(Rc::new((receiver, name.clone())))
+            }
+            _ if self.is_library_method(instance, name) => Value::Method(Rc::new((receiver, name.clone()))),
             _ => {
                 let attribute = self.symbols.attribute(instance.symbol, name);
                 self.written.get(&attribute).cloned().unwrap_or(Value::Unknown(attribute))
             }
         })
+    }
+
+    /// Whether a library models the method for a base class.
+    fn is_library_method(&self, instance: &Instance<'p>, name: &Name) -> bool {
+        let modelled = |base: &Name| {
+            let path = format!("{base}.{name}");
+            self.project.models.callable(&path).is_some_and(|callable| callable.exact)
+        };
+        instance.class.library_bases().iter().any(modelled)
     }
 
     /// What an attribute of a class is, looked up through an instance.
@@ -322,6 +335,7 @@ impl<'p> Machine<'p> {
                 let at = if at < 0 { at.checked_add(length)? } else { at };
                 (0..length).contains(&at).then(|| from.checked_add(at.checked_mul(*step)?)).flatten().map(Value::Int)
             }),
+            Value::Unknown(_) if matches!(index, Value::None) => Some(self.whole_stack(vec![object.clone()])),
             Value::Keys(array) => self.key_item(array, index),
             Value::Family(family) => family_item(family, index),
             Value::Stack(stack) => match index.int() {
@@ -343,15 +357,21 @@ impl<'p> Machine<'p> {
             return Ok(found);
         }
         let (base, at) = (self.symbol_of(object), self.symbol_of(index));
+        if let (Some(Node::Apply(name, parts)), Value::Int(0..)) = (self.symbols.node(base), index)
+            && &**name == super::library::COUNTING
+            && parts.len() == 1
+        {
+            return Ok(index.clone());
+        }
         let item = self.symbols.item(base, at);
         Ok(self.written.get(&item).cloned().unwrap_or(Value::Unknown(item)))
     }
 
     fn key_item(&mut self, array: &Rc<KeyArray>, index: &Value<'p>) -> Option<Value<'p>> {
-        let length = *array.keys.shape().first()?;
+        let length = array.keys.shape().first().copied();
         match index {
             Value::Slice(parts) => {
-                let picked = positions(length, parts)?;
+                let picked = positions(length?, parts)?;
                 let rest = array.keys.shape().get(1..)?;
                 let size: usize = rest.iter().product();
                 let places: Vec<usize> = picked.iter().flat_map(|row| row * size..(row + 1) * size).collect();
@@ -368,7 +388,11 @@ impl<'p> Machine<'p> {
                 Some(value)
             }
             Value::Ellipsis => Some(Value::Keys(array.clone())),
-            other => super::keys::element(array, position(length, other.int()?)?),
+            Value::None => {
+                let shape: Vec<usize> = std::iter::once(1).chain(array.keys.shape().iter().copied()).collect();
+                Some(Value::keys(array.keys.clone().reshape(&shape).ok()?, array.is_known))
+            }
+            other => super::keys::element(array, position(length?, other.int()?)?),
         }
     }
 

@@ -336,7 +336,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn replaced(&mut self, value: &Value<'p>, args: &Args<'p>) -> Value<'p> {
+    pub(super) fn replaced(&mut self, value: &Value<'p>, args: &Args<'p>) -> Value<'p> {
         let Value::Instance(instance) = value else {
             let copy = self.symbols.fresh("replaced");
             for (name, value) in &args.keywords {

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::DrawKind;
 use super::machine::{Frame, Halt, Machine, Ran, Signal, at};
 use super::step::ELEMENTS;
+use super::symbol::Node;
 use super::value::{Args, Class, Closure, Environment, Instance, Value, set};
 use crate::finding::Place;
 use crate::ir::{Argument, ClassId, FunctionId, FunctionKind, ParameterKind};
@@ -174,7 +175,10 @@ impl<'p> Machine<'p> {
             Value::Wrapped(wrapped) => self.call_wrapped(wrapped, args, place),
             Value::Stream(stream) => Ok(self.stream_call(&stream.0.clone())),
             Value::Static(inner) => self.call_value(inner, args, place),
-            Value::Unknown(_) => self.unresolved(function, args, place),
+            Value::Unknown(symbol) => match self.symbols.node(*symbol).cloned() {
+                Some(Node::Attribute(of, name, _)) => self.protocol_or_unknown(&Value::Unknown(of), &name, args, place),
+                _ => self.unresolved(function, args, place),
+            },
             _ => self.unresolved(function, args, place),
         }
     }

@@ -6,7 +6,7 @@
 use super::hints::Hints;
 use super::keys::STAND_IN;
 use super::machine::Draw;
-use super::search::{Path, explore, start_of};
+use super::search::{Path, Start, explore, start_of};
 use super::symbol::{Node, Symbols};
 use super::{DrawKind, Project};
 use crate::finding::{self, Evidence, Place, Sharing, Witness, WitnessStatus};
@@ -14,6 +14,9 @@ use crate::verify::eval;
 
 /// How many numbers are shown.
 const SHOWN: usize = 3;
+
+/// Most functions that are run for one claim.
+const STARTS: usize = 4;
 
 /// Two draws that are given one key.
 struct Pair {
@@ -23,16 +26,34 @@ struct Pair {
 }
 
 /// Replays what a finding claims.
-pub(super) fn witness(project: &Project<'_>, evidence: &Evidence) -> Witness {
-    let silent = |status| Witness { status, draws: Vec::new(), sentence: String::new() };
-    let Some(start) = evidence.first.first().and_then(|place| start_of(project, *place)) else {
-        return silent(WitnessStatus::Inconclusive);
-    };
+pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place]) -> Witness {
     let targets: Vec<Place> = evidence.first.iter().chain(&evidence.second).copied().collect();
-    let hints = Hints::new(project, &targets);
+    // The frame that a claim is made in may be the body of a loop or transform that stands elsewhere.
+    let callers = if evidence.sharing == Sharing::Twice { &[] } else { around };
+    let mut starts = Vec::new();
+    for place in evidence.first.iter().take(1).chain(callers) {
+        let start = start_of(project, *place);
+        starts.extend(start.filter(|start| !starts.contains(start)));
+    }
+    let all: Vec<Place> = targets.iter().chain(callers).copied().collect();
+    let hints = Hints::new(project, &targets, &all);
+    let mut status = WitnessStatus::Inconclusive;
+    for (index, start) in starts.into_iter().take(STARTS).enumerate() {
+        let witness = witness_from(project, evidence, &hints, start);
+        match witness.status {
+            WitnessStatus::Confirmed => return witness,
+            other if index == 0 => status = other,
+            _ => {}
+        }
+    }
+    Witness { status, draws: Vec::new(), sentence: String::new() }
+}
+
+fn witness_from(project: &Project<'_>, evidence: &Evidence, hints: &Hints, start: Start) -> Witness {
+    let silent = |status| Witness { status, draws: Vec::new(), sentence: String::new() };
     let mut found = None;
     let (mut both_seen, mut all_known) = (false, true);
-    let is_complete = explore(project, &hints, start, &mut |path| {
+    let is_complete = explore(project, hints, start, &mut |path| {
         if let Some(pair) = equal_pair(&path, evidence) {
             found = Some(tell(&path, evidence, &pair));
             return true;

@@ -34,9 +34,9 @@ pub(super) fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Ed
     }
     let targets: Vec<Place> =
         entry.claim.iter().flat_map(|claim| claim.first.iter().chain(&claim.second)).copied().collect();
-    let hints = Hints::new(original, &targets);
+    let hints = Hints::new(original, &targets, &targets);
     let moved: Vec<Place> = targets.iter().filter_map(|place| carry.place(*place)).collect();
-    let hints_after = Hints::new(patched, &moved);
+    let hints_after = Hints::new(patched, &moved, &moved);
     let mut verdict: Option<Comparison> = None;
     let mut drawn = 0;
     let mut claimed = false;

@@ -22,10 +22,11 @@ pub(super) struct Hints {
 }
 
 impl Hints {
-    pub(super) fn new(project: &Project<'_>, targets: &[Place]) -> Self {
+    /// Hints for places in question, and for further places on the way to them.
+    pub(super) fn new(project: &Project<'_>, targets: &[Place], all: &[Place]) -> Self {
         let mut hints = Self { targets: targets.to_vec(), ..Self::default() };
         for (index, module) in project.modules.iter().enumerate() {
-            let targets: Vec<Place> = targets.iter().filter(|target| target.file == module.file).copied().collect();
+            let targets: Vec<Place> = all.iter().filter(|target| target.file == module.file).copied().collect();
             if targets.is_empty() {
                 continue;
             }

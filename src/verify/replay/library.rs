@@ -12,7 +12,10 @@ use super::symbol::Symbol;
 use super::value::{Args, Stack, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Callable, Construct, Effect, ParamKind, ProtocolEffect, Returns, ShapeOp, Yield};
+use crate::models::{Argument, Callable, Construct, Effect, ParamKind, ProtocolEffect, Returns, ShapeOp, Yield};
+
+/// The function whose element `i` is `i`.
+pub(super) const COUNTING: &str = "jax.numpy.arange";
 
 /// The argument that is bound to a parameter.
 pub(super) fn argument<'a, 'p>(args: &'a Args<'p>, callable: &Callable, name: &str) -> Option<&'a Value<'p>> {
@@ -70,37 +73,48 @@ impl<'p> Machine<'p> {
                 None => Ok(Value::Library(path.clone())),
                 Some(_) => Ok(self.unknown(path)),
             },
-            Construct::Stream { .. } => {
-                let held = self.held_by(&args);
-                self.log(DrawKind::Consume, path, place, held);
+            Construct::Stream { seeds, .. } => {
+                let mut demanded = super::keys::Demanded { keys: Vec::new(), is_known: true };
+                for value in self.constructed(path, seeds, &args) {
+                    let value = if value.int().is_some() { self.seed(&value) } else { value };
+                    let more = self.demand(&value);
+                    demanded.keys.extend(more.keys);
+                    demanded.is_known &= more.is_known;
+                }
+                self.log(DrawKind::Consume, path, place, demanded);
                 let symbol = self.symbols.fresh(path);
                 Ok(Value::Stream(Rc::new((path.clone(), symbol))))
             }
             Construct::Plain { consumes } => {
-                let class = self.project.models.class(path);
-                let positions: Vec<(Option<usize>, &String)> = consumes
-                    .iter()
-                    .map(|name| {
-                        let place = class.and_then(|class| {
-                            class
-                                .params
-                                .iter()
-                                .take_while(|param| matches!(param.kind, ParamKind::Positional | ParamKind::Rest))
-                                .position(|param| param.name == *name)
-                        });
-                        (place, name)
-                    })
-                    .collect();
-                for (position, name) in positions {
-                    let given = position.and_then(|at| args.positional.get(at)).or_else(|| args.keyword(name)).cloned();
-                    if let Some(given) = given {
-                        self.consume(DrawKind::Consume, &given, path, place);
-                    }
+                for given in self.constructed(path, consumes, &args) {
+                    self.consume(DrawKind::Consume, &given, path, place);
                 }
                 self.escape(&args, place)?;
                 Ok(self.unknown(path))
             }
         }
+    }
+
+    /// The arguments of a constructor that are bound to these parameters.
+    fn constructed(&self, path: &Name, names: &[String], args: &Args<'p>) -> Vec<Value<'p>> {
+        let Some(class) = self.project.models.class(path) else { return Vec::new() };
+        let keywords: Vec<&str> = args.keywords.iter().map(|(name, _)| &**name).collect();
+        let value = |at: &usize| args.keywords.get(*at).map(|(_, value)| value.clone());
+        let mut found = Vec::new();
+        for name in names {
+            match class.argument(name.trim_start_matches('*'), args.positional.len(), &keywords) {
+                Some(Argument::Positional(at)) => found.extend(args.positional.get(at).cloned()),
+                Some(Argument::Keyword(at)) => found.extend(value(&at)),
+                Some(Argument::Rest(from)) => found.extend(args.positional.iter().skip(from).cloned()),
+                Some(Argument::KeywordRest) => {
+                    let rest = |name: &str| !class.params.iter().any(|param| param.name == name);
+                    let rest = args.keywords.iter().filter(|(name, _)| rest(name));
+                    found.extend(rest.map(|(_, value)| value.clone()));
+                }
+                None => {}
+            }
+        }
+        found
     }
 
     /// Hands keys over.
@@ -111,6 +125,13 @@ impl<'p> Machine<'p> {
 
     /// A pure function of its arguments.
     fn pure(&mut self, path: &Name, args: &Args<'p>) -> Value<'p> {
+        if matches!(&**path, COUNTING) && args.keywords.is_empty() {
+            match &args.positional[..] {
+                [Value::Int(to)] => return Value::Range(0, *to, 1),
+                [Value::Int(from), Value::Int(to)] => return Value::Range(*from, *to, 1),
+                _ => {}
+            }
+        }
         let parts: Vec<Symbol> = args.values().take(32).map(|value| self.symbol_of(value)).collect();
         let symbol = if args.is_open { self.symbols.fresh(path) } else { self.symbols.apply(path, &parts) };
         Value::Unknown(symbol)
@@ -249,7 +270,9 @@ impl<'p> Machine<'p> {
                 Value::Int(_) | Value::Float(_) | Value::Bool(_) => Some(first.clone()),
                 Value::List(_) | Value::Tuple(_) => {
                     let items = self.items_of(first)?.unwrap_or_default();
-                    let holds = items.iter().any(|item| matches!(item, Value::Keys(_) | Value::Family(_)));
+                    let is_key =
+                        |item: &Value<'p>| matches!(item, Value::Keys(_) | Value::Family(_) | Value::Unknown(_));
+                    let holds = items.iter().any(is_key);
                     if !holds {
                         return Ok(None);
                     }
@@ -289,19 +312,19 @@ impl<'p> Machine<'p> {
                     Some(Value::keys(array.keys.clone().reshape(&shape?).ok()?, array.is_known))
                 })
             }
-            ShapeOp::Repeat | ShapeOp::BroadcastTo | ShapeOp::Tile | ShapeOp::Full => match first {
-                Value::Keys(_) | Value::Unknown(_) if op != ShapeOp::Full || given.len() == 1 => {
-                    if array.as_ref().is_some_and(|array| !array.keys.shape().is_empty()) {
-                        return Ok(None);
-                    }
-                    if array.is_none() {
-                        return Ok(None);
-                    }
+            ShapeOp::Repeat | ShapeOp::BroadcastTo | ShapeOp::Tile => {
+                let copied = match first {
+                    Value::Unknown(_) => Some(first.clone()),
+                    Value::Keys(array) if array.keys.shape().is_empty() => Some(first.clone()),
+                    Value::Keys(array) if array.keys.shape().first() == Some(&1) => super::keys::element(array, 0),
+                    Value::Stack(stack) if stack.is_whole && stack.items.len() == 1 => stack.items.first().cloned(),
+                    _ => None,
+                };
+                copied.map(|copied| {
                     let rest = self.symbols.fresh("<copies>");
-                    Some(Value::Stack(Rc::new(Stack { items: vec![first.clone(); 4], rest, is_whole: false })))
-                }
-                _ => None,
-            },
+                    Value::Stack(Rc::new(Stack { items: vec![copied; 4], rest, is_whole: false }))
+                })
+            }
             ShapeOp::Take | ShapeOp::Index => {
                 let index = ["indices", "index"].iter().find_map(|name| argument(args, callable, name)).cloned();
                 match (first, index) {
@@ -324,7 +347,7 @@ impl<'p> Machine<'p> {
         })
     }
 
-    fn whole_stack(&mut self, items: Vec<Value<'p>>) -> Value<'p> {
+    pub(super) fn whole_stack(&mut self, items: Vec<Value<'p>>) -> Value<'p> {
         let parts: Vec<Symbol> = items.iter().take(64).map(|item| self.symbol_of(item)).collect();
         let rest = self.symbols.apply("stack", &parts);
         Value::Stack(Rc::new(Stack { items, rest, is_whole: true }))
@@ -389,6 +412,9 @@ impl<'p> Machine<'p> {
                 return self.call_value(receiver, args, place);
             }
             Value::Super(_) => return Ok(self.unknown(name)),
+            Value::Instance(_) if matches!(&**name, "replace" | "_replace") => {
+                return Ok(self.replaced(receiver, &args));
+            }
             Value::Instance(instance) => {
                 let bases = instance.class.library_bases();
                 let modelled = bases.iter().find_map(|base| {
@@ -405,7 +431,7 @@ impl<'p> Machine<'p> {
         self.protocol_or_unknown(receiver, name, args, place)
     }
 
-    fn protocol_or_unknown(
+    pub(super) fn protocol_or_unknown(
         &mut self,
         receiver: &Value<'p>,
         name: &Name,

@@ -509,7 +509,7 @@ impl<'p> Machine<'p> {
                 self.leave(frame, *entered)?;
                 Value::None
             }
-            OpKind::Call(..) => {
+            OpKind::Call(..) | OpKind::Item(..) | OpKind::Operate(..) => {
                 self.may_fail(frame)?;
                 self.simple(frame, op, temp)?
             }

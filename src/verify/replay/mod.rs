@@ -138,9 +138,10 @@ pub enum Comparison {
     Inconclusive(String),
 }
 
-/// Replays what a finding claims.
-pub fn witness(project: &Project<'_>, evidence: &Evidence) -> Witness {
-    claim::witness(project, evidence)
+/// Replays what a finding claims. `around` are further places of the finding's story: a loop or transform that runs the
+/// frame in question may stand there.
+pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place]) -> Witness {
+    claim::witness(project, evidence, around)
 }
 
 /// Replays the function that holds `place` on all paths that the bounds allow.

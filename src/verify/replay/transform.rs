@@ -424,14 +424,12 @@ impl<'p> Machine<'p> {
                 }
                 Value::dict(results)
             }
-            (Value::Keys(_) | Value::Family(_) | Value::Stack(_), Value::Int(0)) => {
-                self.item(value, &Value::Int(i128::from(lane)))?
-            }
+            (
+                Value::Keys(_) | Value::Family(_) | Value::Stack(_) | Value::Unknown(_) | Value::Range(..),
+                Value::Int(0),
+            ) => self.item(value, &Value::Int(i128::from(lane)))?,
             (Value::Unknown(_) | Value::Keys(_) | Value::Family(_) | Value::Stack(_), axis) => {
-                let index = match axis {
-                    Value::Int(0) => Value::Int(i128::from(lane)),
-                    other => Value::tuple(vec![other.clone(), Value::Int(i128::from(lane))]),
-                };
+                let index = Value::tuple(vec![axis.clone(), Value::Int(i128::from(lane))]);
                 let (of, at) = (self.symbol_of(value), self.symbol_of(&index));
                 Value::Unknown(self.symbols.item(of, at))
             }
@@ -487,6 +485,7 @@ fn leading_length(tree: &Value<'_>, depth: u32) -> Option<u32> {
     }
     match tree {
         Value::Keys(array) => u32::try_from(*array.keys.shape().first()?).ok(),
+        Value::Range(from, to, step) => u32::try_from(super::value::length_of_range(*from, *to, *step)).ok(),
         Value::Stack(stack) if stack.is_whole => u32::try_from(stack.items.len()).ok(),
         Value::Tuple(values) => values.iter().find_map(|value| leading_length(value, depth - 1)),
         Value::List(values) => values.borrow().iter().find_map(|value| leading_length(value, depth - 1)),
