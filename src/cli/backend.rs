@@ -63,6 +63,8 @@ pub struct CheckRequest<'a> {
     pub use_cache: bool,
     /// Whether findings get fixes.
     pub fixes: bool,
+    /// Whether findings are replayed.
+    pub verify: bool,
     /// Is told how many files of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }

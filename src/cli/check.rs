@@ -42,6 +42,7 @@ pub(super) fn run(
         force_exclude: command.force_exclude,
         use_cache: !command.no_cache,
         fixes: command.fix || command.diff || shows_fixes(command)?,
+        verify: !command.no_verify,
         progress: &|done, total| ticker.tell(done, total),
     };
     if command.show_files {
@@ -146,6 +147,7 @@ pub(super) fn outcome_of(
         force_exclude: false,
         use_cache: true,
         fixes: false,
+        verify: true,
         progress: &|done, total| ticker.tell(done, total),
     };
     let outcome = backend.check(&request)?;

@@ -113,7 +113,7 @@ fn inspect(
     let cwd = std::env::current_dir().map_err(|error| error.to_string())?;
     let inputs = [Input { path: file.to_owned(), display: file.display().to_string() }];
     let project = Surroundings::new(&cwd, resolver, &inputs, &[]).map_err(|error| error.to_string())?;
-    project.with(&OsFiles, &inputs, &[], &|_, _| {}, false, look)
+    project.with(&OsFiles, &inputs, &[], &|_, _| {}, look)
 }
 
 /// What surrounds the files of a run: settings, models and the folders that were given as a whole.
@@ -142,7 +142,8 @@ impl<'a> Surroundings<'a> {
 
     fn check(&self, request: &CheckRequest<'_>, given: &Given) -> Outcome {
         let Given { files, inputs, problems } = given;
-        self.with(files, inputs, problems, request.progress, request.fixes, engine::check)
+        let check = |job: &Job<'_>| engine::check(&Job { verify: request.verify, fixes: request.fixes, ..*job });
+        self.with(files, inputs, problems, request.progress, check)
     }
 
     /// Checks and repairs in turns. What is repaired lies over the files that were given, which stay as they are.
@@ -185,7 +186,6 @@ impl<'a> Surroundings<'a> {
         inputs: &[Input],
         problems: &[Problem],
         progress: Progress<'_>,
-        fixes: bool,
         work: impl FnOnce(&Job<'_>) -> T,
     ) -> T {
         work(&Job {
@@ -199,7 +199,8 @@ impl<'a> Surroundings<'a> {
             survey: &|root| self.survey(root),
             progress,
             threads: 0,
-            fixes,
+            verify: false,
+            fixes: false,
             analyse: &engine::analyse,
         })
     }

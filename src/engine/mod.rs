@@ -19,6 +19,7 @@ mod memory;
 mod outcome;
 mod project;
 mod repair;
+mod prove;
 mod run;
 mod settle;
 mod table;
@@ -36,7 +37,7 @@ use crate::source::{Files, Problem};
 pub use crate::analysis::analyse;
 pub use inspect::{facts, ir, why};
 pub use memory::{Checked, check_text, check_texts};
-pub use outcome::{Outcome, Reported};
+pub use outcome::{Outcome, Refuted, Reported};
 pub use run::check;
 pub use table::FileTable;
 
@@ -89,6 +90,8 @@ pub struct Job<'a> {
     pub threads: usize,
     /// Whether the findings that are shown get fixes.
     pub fixes: bool,
+    /// Whether findings are replayed.
+    pub verify: bool,
     /// The interpreter.
     pub analyse: Analyse<'a>,
 }

@@ -9,7 +9,7 @@ use super::contain::contained;
 use super::effects::Effects;
 use super::project::Project;
 use super::settle::Settled;
-use super::{Fixes, Job};
+use super::Job;
 use crate::analysis::Program;
 use crate::analysis::facts::{Facts, KeyFact, reconcile};
 use crate::config::Shown;
@@ -25,7 +25,7 @@ use crate::verify::replay::{self, Comparison, Entry};
 const TRIALS: usize = 200;
 
 /// Gives the findings of a file that are shown their fixes.
-pub(super) fn repair(job: &Job<'_>, project: &Project<'_>, modules: &[ir::Module], settled: &mut Settled) {
+pub(super) fn repair(job: &Job<'_>, project: &Project<'_>, program: &Program<'_>, settled: &mut Settled) {
     let Some(member) = project.members.iter().find(|member| member.file == settled.file) else { return };
     let settings = project.settings.for_file(&member.path);
     let wanted: Vec<usize> = (0..settled.findings.len())
@@ -35,14 +35,14 @@ pub(super) fn repair(job: &Job<'_>, project: &Project<'_>, modules: &[ir::Module
             has_fixes && settings.judge(finding).shown == Shown::Yes
         })
         .collect();
-    let Some(original) = modules.iter().position(|module| module.file == settled.file) else { return };
+    let Some(original) = program.of_file(settled.file) else { return };
     if wanted.is_empty() {
         return;
     }
     // A repair that breaks down is no repair; the findings stand as they are.
     let fixes = contained(|| {
         let kind = SourceKind::of_path(&member.display);
-        let workshop = Workshop { job, project, modules, original, kind, settled };
+        let workshop = Workshop { job, project, program, original, kind, settled };
         workshop.fixes(&wanted)
     });
     for (index, fix) in fixes.unwrap_or_default() {
@@ -63,8 +63,8 @@ struct Seen {
 struct Workshop<'a, 'j, 'p> {
     job: &'a Job<'j>,
     project: &'a Project<'p>,
-    modules: &'a [ir::Module],
-    /// Position of the file's own module.
+    program: &'a Program<'p>,
+    /// Index of the file's own module.
     original: usize,
     kind: SourceKind,
     settled: &'a Settled,
@@ -91,7 +91,7 @@ impl Workshop<'_, '_, '_> {
                     return fixes.into_iter().collect();
                 }
                 trials -= 1;
-                let before = before.get_or_insert_with(|| self.seen(&self.modules[self.original]));
+                let before = before.get_or_insert_with(|| self.seen(self.program.module(self.original)));
                 let Some(fix) = self.tried(before, &findings[index], &proposal) else { continue };
                 bench.accept(&proposal);
                 for mended in &proposal.mends {
@@ -118,12 +118,12 @@ impl Workshop<'_, '_, '_> {
         if !mends(before, &after, &self.settled.findings, proposal) {
             return None;
         }
-        let verdict = match self.job.fixes {
-            Fixes::None | Fixes::Unverified => Verdict::NotRun,
-            Fixes::Verified if proposal.applicability == Applicability::Safe => {
-                same_keys(before, &after, &proposal.edits)
-            }
-            Fixes::Verified => self.replayed(&patched, finding, proposal)?,
+        let verdict = if !self.job.verify {
+            Verdict::NotRun
+        } else if proposal.applicability == Applicability::Safe {
+            same_keys(before, &after, &proposal.edits)
+        } else {
+            self.replayed(&patched, finding, proposal)?
         };
         let applicability = match verdict {
             Verdict::Verified => proposal.applicability,
@@ -135,8 +135,7 @@ impl Workshop<'_, '_, '_> {
 
     /// What the analysis of the program says of the file, were `module` its own.
     fn seen(&self, module: &ir::Module) -> Seen {
-        let Project { models, settings, .. } = self.project;
-        let program = Program::new(self.with(module), self.project, models, &settings.roots);
+        let program = self.program.replacing(self.original, module);
         let facts = program.of_file(module.file).map(|index| (self.job.analyse)(&program, index));
         let mut facts: Vec<Facts> = facts.into_iter().collect();
         reconcile(&mut facts);
@@ -149,18 +148,15 @@ impl Workshop<'_, '_, '_> {
         Seen { counts, keys: facts.into_iter().flat_map(|facts| facts.keys).collect() }
     }
 
-    /// The modules of the program with `module` in place of the file's own.
-    fn with<'m>(&'m self, module: &'m ir::Module) -> Vec<&'m ir::Module> {
-        let modules = self.modules.iter().enumerate();
-        modules.map(|(index, other)| if index == self.original { module } else { other }).collect()
-    }
-
     /// What the replay says of a repair; `None` where it refutes it.
     fn replayed(&self, patched: &ir::Module, finding: &Finding, proposal: &Proposal) -> Option<Verdict> {
         let Project { models, settings, .. } = self.project;
-        let program = |module| replay::Project::new(self.with(module), self.project, models, &settings.roots);
+        let replay = |modules| replay::Project::new(modules, self.project, models, &settings.roots);
         let entry = Entry { place: finding.primary, claim: finding.evidence.clone() };
-        let (before, after) = (program(&self.modules[self.original]), program(patched));
+        let mut modules = self.program.modules().to_vec();
+        let before = replay(modules.clone());
+        modules[self.original] = patched;
+        let after = replay(modules);
         match replay::compare(&before, &after, &proposal.edits, &entry) {
             Comparison::Verified => Some(Verdict::Verified),
             Comparison::Refuted(_) => None,
@@ -197,14 +193,4 @@ fn same_keys(before: &Seen, after: &Seen, edits: &[Edit]) -> Verdict {
             old.text == new.text && moved(old.place.span.start) == i64::from(new.place.span.start)
         });
     if same { Verdict::Verified } else { Verdict::Inconclusive }
-}
-
-impl replay::Resolver for Project<'_> {
-    fn module(&self, from: crate::text::FileId, level: u32, path: &str) -> Option<crate::text::FileId> {
-        crate::analysis::Resolver::module(self, from, level, path)
-    }
-
-    fn absolute(&self, from: crate::text::FileId, level: u32, path: &str) -> String {
-        crate::analysis::Resolver::absolute(self, from, level, path)
-    }
 }

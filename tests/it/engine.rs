@@ -52,6 +52,7 @@ impl<'a> Tree<'a> {
             progress,
             threads: self.threads,
             fixes: false,
+            verify: true,
             analyse: self.analyse,
         })
     }
@@ -172,6 +173,7 @@ fn what_cannot_be_decoded_is_unreadable() {
         progress: &|_, _| {},
         threads: 1,
         fixes: false,
+        verify: true,
         analyse: &analysis::analyse,
     });
     assert_eq!(listed(&outcome), ["a.py:0 KEY004", "folder:0 KEY004"]);
@@ -313,6 +315,7 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         progress: &|_, _| {},
         threads: 2,
         fixes: false,
+        verify: true,
         analyse: &spy,
     });
     assert_eq!(listed(&outcome), [""; 0]);

@@ -19,6 +19,7 @@ mod laws;
 mod models;
 mod prng;
 mod readme;
+mod replay;
 mod report;
 mod rule_docs;
 mod rules;

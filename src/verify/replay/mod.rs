@@ -14,7 +14,25 @@
 //! **Invariant:** total. No program makes the replay panic or run on: paths, steps, depth of calls and iterations of what
 //! cannot be counted are bounded, the bounds are counts, and where one is met nothing is refuted.
 
-use crate::finding::{Evidence, Place, Witness, WitnessStatus};
+mod access;
+mod builtin;
+mod call;
+mod claim;
+mod compare;
+mod hints;
+mod iterate;
+mod keys;
+mod library;
+mod machine;
+mod search;
+mod step;
+mod symbol;
+mod transform;
+mod value;
+
+use rustc_hash::FxHashMap;
+
+use crate::finding::{Evidence, Place, Witness};
 use crate::ir::Module;
 use crate::models::Models;
 use crate::text::{Edit, FileId};
@@ -31,7 +49,6 @@ pub trait Resolver: Sync {
 /// A program to replay. Cheap to make: a repaired program is a new one that shares all modules but one.
 pub struct Project<'a> {
     /// Its modules.
-    #[expect(dead_code, reason = "read by the interpreter")]
     modules: Vec<&'a Module>,
     /// How imports resolve.
     resolver: &'a dyn Resolver,
@@ -39,12 +56,18 @@ pub struct Project<'a> {
     models: &'a Models,
     /// Names of the library's root packages beyond `jax` and `olympus`.
     roots: &'a [String],
+    by_file: FxHashMap<FileId, usize>,
 }
 
 impl<'a> Project<'a> {
     /// The program made of these modules.
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
-        Self { modules, resolver, models, roots }
+        let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
+        Self { modules, resolver, models, roots, by_file }
+    }
+
+    fn of_file(&self, file: FileId) -> Option<usize> {
+        self.by_file.get(&file).copied()
     }
 }
 
@@ -115,16 +138,28 @@ pub enum Comparison {
     Inconclusive(String),
 }
 
-/// Replays what a finding claims.
-pub fn witness(project: &Project<'_>, evidence: &Evidence) -> Witness {
-    let _ = (project, evidence);
-    Witness { status: WitnessStatus::Inconclusive, draws: Vec::new(), sentence: String::new() }
+/// Replays what a finding claims. `around` are further places of the finding's story: a loop or transform that runs the
+/// frame in question may stand there.
+pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place]) -> Witness {
+    claim::witness(project, evidence, around)
 }
 
 /// Replays the function that holds `place` on all paths that the bounds allow.
 pub fn trace(project: &Project<'_>, place: Place) -> Traces {
-    let _ = (project, place);
-    Traces::default()
+    let Some(start) = search::start_of(project, place) else { return Traces::default() };
+    let mut traces = Traces::default();
+    traces.is_complete = search::explore(project, &hints::Hints::default(), start, &mut |path| {
+        let draws = path.draws.iter().map(|draw| TracedDraw {
+            kind: draw.kind,
+            way: draw.way.iter().map(|(place, _)| *place).collect(),
+            callee: draw.callee.to_string(),
+            keys: claim::keys_of(draw, &path.symbols),
+        });
+        let choices = path.choices.iter().map(|choice| choice.value).collect();
+        traces.paths.push(Trace { choices, draws: draws.collect() });
+        false
+    });
+    traces
 }
 
 /// Replays a function before and after a repair.
@@ -132,6 +167,5 @@ pub fn trace(project: &Project<'_>, place: Place) -> Traces {
 /// `edits` are sorted edits of the entry's file that do not overlap; they turn the text that `original` was lowered from
 /// into that of `patched`, and places are carried over with them. All files keep their identities.
 pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], entry: &Entry) -> Comparison {
-    let _ = (original, patched, edits, entry);
-    Comparison::Inconclusive("nothing was replayed".to_owned())
+    compare::compare(original, patched, edits, entry)
 }
