@@ -13,13 +13,13 @@ use super::Job;
 use crate::analysis::Program;
 use crate::analysis::facts::{Facts, KeyFact, reconcile};
 use crate::config::Shown;
-use crate::finding::{Applicability, Confidence, Finding, Fix, Verdict};
+use crate::finding::{Applicability, Confidence, Finding, Fix, Place, Verdict};
 use crate::fix::{self, Bench, Proposal};
 use crate::ir;
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
-use crate::text::{Edit, apply_edits};
-use crate::verify::replay::{self, Comparison, Entry};
+use crate::text::{Edit, Span, apply_edits};
+use crate::verify::replay::{self, Comparison, DrawKind, Entry};
 
 /// Trials for one file: analyses of a patched text.
 const TRIALS: usize = 200;
@@ -152,11 +152,14 @@ impl Workshop<'_, '_, '_> {
     fn replayed(&self, patched: &ir::Module, finding: &Finding, proposal: &Proposal) -> Option<Verdict> {
         let Project { models, settings, .. } = self.project;
         let replay = |modules| replay::Project::new(modules, self.project, models, &settings.roots);
-        let entry = Entry { place: finding.primary, claim: finding.evidence.clone() };
         let mut modules = self.program.modules().to_vec();
         let before = replay(modules.clone());
         modules[self.original] = patched;
         let after = replay(modules);
+        if finding.evidence.is_none() {
+            return Some(traced(&before, &after, finding, &proposal.edits));
+        }
+        let entry = Entry { place: finding.primary, claim: finding.evidence.clone() };
         match replay::compare(&before, &after, &proposal.edits, &entry) {
             Comparison::Verified => Some(Verdict::Verified),
             Comparison::Refuted(_) => None,
@@ -183,14 +186,48 @@ fn mends(before: &Seen, after: &Seen, findings: &[Finding], proposal: &Proposal)
 
 /// An edit of annotations makes and consumes the very same keys at the very same places.
 fn same_keys(before: &Seen, after: &Seen, edits: &[Edit]) -> Verdict {
-    let moved = |offset: u32| {
-        edits.iter().filter(|edit| edit.span.end <= offset).fold(i64::from(offset), |at, edit| {
-            at + i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len())
-        })
-    };
     let same = before.keys.len() == after.keys.len()
         && before.keys.iter().zip(&after.keys).all(|(old, new)| {
-            old.text == new.text && moved(old.place.span.start) == i64::from(new.place.span.start)
+            old.text == new.text && moved(old.place.span.start, edits) == new.place.span.start
         });
     if same { Verdict::Verified } else { Verdict::Inconclusive }
+}
+
+/// Where an offset comes to lie after edits.
+fn moved(offset: u32, edits: &[Edit]) -> u32 {
+    let end = edits.iter().filter(|edit| edit.span.end <= offset).fold(i64::from(offset), |at, edit| {
+        at + i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len())
+    });
+    u32::try_from(end).unwrap_or(offset)
+}
+
+/// A repair of what is no collision. Making typed keys changes no draw at all. Whatever else is repaired drew from what was
+/// no key, so there is nothing to compare with: all draws of the repaired function have keys of their own.
+fn traced(before: &replay::Project<'_>, after: &replay::Project<'_>, finding: &Finding, edits: &[Edit]) -> Verdict {
+    let keeps = finding.code == "KEY301";
+    let others = finding.related.iter().map(|label| label.place).filter(|_| keeps);
+    let holds = std::iter::once(finding.primary).chain(others).all(|place| {
+        let start = moved(place.span.start, edits);
+        let new = replay::trace(after, Place { file: place.file, span: Span::new(start, start) });
+        if !new.is_complete {
+            return false;
+        }
+        if keeps {
+            let old = replay::trace(before, place);
+            let keys = |traces: &replay::Traces| -> Vec<Vec<Vec<Vec<u32>>>> {
+                let paths = traces.paths.iter();
+                paths.map(|path| path.draws.iter().map(|draw| draw.keys.clone()).collect()).collect()
+            };
+            return keys(&old) == keys(&new);
+        }
+        new.paths.iter().all(|path| {
+            let draws = path.draws.iter().filter(|draw| draw.kind == DrawKind::Sample);
+            let mut drawn: Vec<&Vec<u32>> = draws.flat_map(|draw| &draw.keys).collect();
+            let count = drawn.len();
+            drawn.sort_unstable();
+            drawn.dedup();
+            drawn.len() == count
+        })
+    });
+    if holds { Verdict::Verified } else { Verdict::Inconclusive }
 }

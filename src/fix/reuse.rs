@@ -344,8 +344,13 @@ impl Writer<'_, '_> {
             return None;
         }
         let names = self.bench.fresh(self.site.scope, self.key, uses.len());
+        let call = span_of(bare.call);
         let code = statement(self.key, &self.split, &names, true);
-        let mut edits = vec![Edit { span: span_of(bare.call), content: code }];
+        let targets = code.strip_suffix(self.bench.slice(call)).map(str::to_owned);
+        let mut edits = vec![match targets {
+            Some(targets) => Edit { span: Span::new(call.start, call.start), content: targets },
+            None => Edit { span: call, content: code },
+        }];
         edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
         Some(self.proposal(edits, &names))
     }
