@@ -48,6 +48,7 @@ pub struct Stdin {
 }
 
 /// What to check.
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for or not, by an option of its own")]
 pub struct CheckRequest<'a> {
     /// The absolute current directory.
     pub cwd: &'a Path,

@@ -50,9 +50,8 @@ pub(super) fn write(repaired: &Repaired, stdin: Option<&SourceFile>, world: &mut
         if stdin.is_some() {
             world.stdout.write_all(&bytes)?;
         } else {
-            write_file(&changed.path, &bytes).map_err(|error| {
-                Failure::Usage(format!("cannot write `{}`: {error}", changed.path.display()))
-            })?;
+            write_file(&changed.path, &bytes)
+                .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", changed.path.display())))?;
         }
     }
     if let (Some(source), []) = (stdin, &repaired.changed[..]) {

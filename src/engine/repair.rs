@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use super::Job;
 use super::contain::contained;
 use super::effects::Effects;
 use super::project::Project;
 use super::settle::Settled;
-use super::Job;
 use crate::analysis::Program;
 use crate::analysis::facts::{Facts, KeyFact, reconcile};
 use crate::config::Shown;
@@ -187,9 +187,11 @@ fn mends(before: &Seen, after: &Seen, findings: &[Finding], proposal: &Proposal)
 /// An edit of annotations makes and consumes the very same keys at the very same places.
 fn same_keys(before: &Seen, after: &Seen, edits: &[Edit]) -> Verdict {
     let same = before.keys.len() == after.keys.len()
-        && before.keys.iter().zip(&after.keys).all(|(old, new)| {
-            old.text == new.text && moved(old.place.span.start, edits) == new.place.span.start
-        });
+        && before
+            .keys
+            .iter()
+            .zip(&after.keys)
+            .all(|(old, new)| old.text == new.text && moved(old.place.span.start, edits) == new.place.span.start);
     if same { Verdict::Verified } else { Verdict::Inconclusive }
 }
 

@@ -61,8 +61,7 @@ fn children(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Pro
         let (other, number) = constant_item(bench, expr)?;
         (bench.code(other) == code).then_some((span_of(expr), span_of(other), number))
     };
-    let mends: Vec<usize> =
-        bench.matching(findings, |other| other.code == "KEY201" && other.function == lead.function);
+    let mends: Vec<usize> = bench.matching(findings, |other| other.code == "KEY201" && other.function == lead.function);
     let mends: Vec<usize> = mends.into_iter().filter(|at| item(*at).is_some()).collect();
     let items: Vec<_> = mends.iter().filter_map(|at| item(*at)).collect();
     let most = items.iter().map(|(.., number)| number + 1).max()?.max(2);
@@ -131,12 +130,10 @@ fn unpacked(bench: &Bench<'_>, span: Span, index: usize) -> Option<Proposal> {
 pub(super) fn arithmetic(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let span = findings[index].primary.span;
     let edit = match tree::expression_at(bench.module, span) {
-        Some(Expr::BinOp(sum)) if folds(sum.op) => {
-            pair(bench, &sum.left, &sum.right).and_then(|(key, other)| {
-                let content = derived(bench, key, other)?;
-                Some((bench.code(key), Edit { span, content }))
-            })
-        }
+        Some(Expr::BinOp(sum)) if folds(sum.op) => pair(bench, &sum.left, &sum.right).and_then(|(key, other)| {
+            let content = derived(bench, key, other)?;
+            Some((bench.code(key), Edit { span, content }))
+        }),
         _ => augmented(bench, span),
     };
     let Some((key, edit)) = edit else { return Vec::new() };

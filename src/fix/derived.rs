@@ -18,7 +18,7 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
         uses.push(Use { call, key, steps: bench.steps(span) });
     }
     uses.sort_by_key(|one| crate::python::span_of(one.key));
-    reuse::apart(bench, &uses, vec![index])
+    reuse::apart(bench, &uses, &[index])
 }
 
 /// A `split` whose result nobody binds: what mends the draw from the parent after it mends this as well.

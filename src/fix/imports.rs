@@ -91,7 +91,7 @@ struct Walk<'a, 'r> {
     imports: Imports<'a>,
 }
 
-impl<'a> Walk<'a, '_> {
+impl Walk<'_, '_> {
     /// The path under the canonical root, if it lies under one.
     fn canonical(&mut self, path: &str) -> String {
         let (root, rest) = path.split_once('.').map_or((path, ""), |(root, rest)| (root, rest));
@@ -109,13 +109,8 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a, '_> {
             AnyNodeRef::StmtImport(import) => {
                 for alias in &import.names {
                     let path = alias.name.as_str();
-                    let (name, bound) = match &alias.asname {
-                        Some(name) => (name.as_str(), path),
-                        None => {
-                            let first = path.split('.').next().unwrap_or_default();
-                            (first, first)
-                        }
-                    };
+                    let first = path.split('.').next().unwrap_or_default();
+                    let (name, bound) = alias.asname.as_ref().map_or((first, first), |name| (name.as_str(), path));
                     let bound = self.canonical(bound);
                     self.imports.names.push(name);
                     self.imports.bound.insert(span_of(alias), bound);

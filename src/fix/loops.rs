@@ -71,7 +71,8 @@ fn of<'a>(bench: &Bench<'a>, findings: &[Finding], index: usize) -> Option<Loop<
         let is_same = more.iter().all(|(more_call, more_key)| {
             bench.code(more_key) == bench.code(key)
                 && bench.names.scope_at(span_of(*more_call).start) == scope
-                && innermost(bench, span_of(*more_call), &findings[other]).is_some_and(|one| one.span() == repeats.span())
+                && innermost(bench, span_of(*more_call), &findings[other])
+                    .is_some_and(|one| one.span() == repeats.span())
         });
         if is_same {
             calls.extend(more);
@@ -128,7 +129,7 @@ fn innermost<'a>(bench: &Bench<'a>, span: Span, finding: &Finding) -> Option<Rep
         let repeats = match node {
             AnyNodeRef::StmtFor(each) if covers(&each.body, span) => statement_of(bench, node)?,
             AnyNodeRef::StmtWhile(repeat) if covers(&repeat.body, span) => statement_of(bench, node)?,
-            AnyNodeRef::StmtFor(_) | AnyNodeRef::StmtWhile(_) => return None,
+            AnyNodeRef::StmtFor(_) | AnyNodeRef::StmtWhile(_) | AnyNodeRef::StmtClassDef(_) => return None,
             AnyNodeRef::ExprListComp(list) => comprehension(&list.generators, span_of(list), span)?,
             AnyNodeRef::ExprSetComp(set) => comprehension(&set.generators, span_of(set), span)?,
             AnyNodeRef::ExprDictComp(dict) => comprehension(&dict.generators, span_of(dict), span)?,
@@ -137,7 +138,6 @@ fn innermost<'a>(bench: &Bench<'a>, span: Span, finding: &Finding) -> Option<Rep
                 return (by_call && covers(&def.body, span)).then_some(Repeats::Body(def));
             }
             AnyNodeRef::ExprLambda(lambda) => return by_call.then_some(Repeats::Lambda(lambda)),
-            AnyNodeRef::StmtClassDef(_) => return None,
             _ => continue,
         };
         return Some(repeats);
@@ -298,12 +298,7 @@ fn counted(bench: &Bench<'_>, scope: ScopeId, target: &Expr, iter: &Expr) -> Opt
 }
 
 /// Numbers the elements of an iterable: the index, the edits and the new name.
-fn numbered(
-    bench: &Bench<'_>,
-    scope: ScopeId,
-    target: &Expr,
-    iter: &Expr,
-) -> Option<(String, Vec<Edit>, Vec<String>)> {
+fn numbered(bench: &Bench<'_>, scope: ScopeId, target: &Expr, iter: &Expr) -> Option<(String, Vec<Edit>, Vec<String>)> {
     let index = ["i", "index", "step"].into_iter().find(|name| !bench.is_taken(scope, name))?.to_owned();
     let (left, right) = (span_of(target), span_of(iter));
     if is_range(bench, scope, iter) && bench.code(target) == "_" {
@@ -349,9 +344,11 @@ fn each_element(bench: &Bench<'_>, found: &Loop<'_>, generators: &[Comprehension
         _ => None,
     };
     let is_unused = |target: &Expr| match target {
-        Expr::Name(name) => !bench.names.occurrences(name.id.as_str()).iter().any(|one| {
-            one.does == Does::Read && bench.names.is_within(one.scope, found.scope)
-        }),
+        Expr::Name(name) => !bench
+            .names
+            .occurrences(name.id.as_str())
+            .iter()
+            .any(|one| one.does == Does::Read && bench.names.is_within(one.scope, found.scope)),
         _ => false,
     };
     let mut edits;

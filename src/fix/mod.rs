@@ -9,8 +9,8 @@
 //! proposal introduces are not offered again once it was accepted ([`Bench::accept`]).
 
 mod apply;
-mod buffer;
 mod bench;
+mod buffer;
 mod derived;
 mod diff;
 mod imports;

@@ -65,13 +65,8 @@ pub(super) struct Names<'a> {
 impl<'a> Names<'a> {
     pub fn of(module: &'a ast::ModModule) -> Self {
         let everything = Span::new(0, u32::MAX);
-        let root = Scope {
-            kind: ScopeKind::Module,
-            parent: 0,
-            full: everything,
-            inner: everything,
-            hole: Span::default(),
-        };
+        let root =
+            Scope { kind: ScopeKind::Module, parent: 0, full: everything, inner: everything, hole: Span::default() };
         let mut walk = Walk { scopes: vec![root], open: vec![0], by_name: FxHashMap::default() };
         for statement in &module.body {
             walk.visit_stmt(statement);

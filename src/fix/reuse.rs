@@ -29,7 +29,7 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     let mut proposals: Vec<Proposal> = sister(bench, findings, index).into_iter().collect();
     let family = family(bench, findings, index);
     let Some(uses) = uses_of(bench, findings, &family) else { return proposals };
-    proposals.extend(apart(bench, &uses, family));
+    proposals.extend(apart(bench, &uses, &family));
     proposals
 }
 
@@ -120,9 +120,10 @@ fn within_one_call<'a>(bench: &Bench<'a>, calls: &[(Span, Option<&str>)]) -> Opt
     let [(span, _), _] = calls else { return None };
     let call = tree::call_at(bench.module, *span)?;
     let plain: Vec<&Expr> = tree::arguments(call).filter(|argument| is_plain(argument)).collect();
-    let twice = plain.iter().map(|argument| bench.code(argument)).find(|code| {
-        is_keyish(code) && plain.iter().filter(|argument| bench.code(argument) == *code).count() > 1
-    })?;
+    let twice = plain
+        .iter()
+        .map(|argument| bench.code(argument))
+        .find(|code| is_keyish(code) && plain.iter().filter(|argument| bench.code(argument) == *code).count() > 1)?;
     let keys = plain.into_iter().filter(|argument| bench.code(argument) == twice);
     Some(keys.map(|key| Use { call, key, steps: bench.steps(*span) }).collect())
 }
@@ -160,13 +161,13 @@ struct Site<'a> {
 }
 
 /// Proposals that give each use a key of its own.
-pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: Vec<usize>) -> Vec<Proposal> {
-    let Some(site) = site(bench, uses) else { return inline(bench, uses, &mends) };
+pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec<Proposal> {
+    let Some(site) = site(bench, uses) else { return inline(bench, uses, mends) };
     let Some(first) = uses.first() else { return Vec::new() };
     let start = span_of(site.step.statement()).start;
     let key = bench.code(first.key);
     let Some(split) = bench.spelled(start, "jax.random.split", Some(first.call)) else { return Vec::new() };
-    let writer = Writer { bench, site: &site, start, key, split, mends: &mends };
+    let writer = Writer { bench, site: &site, start, key, split, mends };
     let same = uses.iter().all(|one| bench.code(one.key) == key);
     let name = match first.key {
         Expr::Name(name) if same => Some(name.id.as_str()),
@@ -175,7 +176,7 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: Vec<usize>) -> V
     let last = uses.last().unwrap_or(first);
     let rebinds = name.is_some_and(|name| is_rebound_by(last, name));
     if is_bound_between(bench, &site, uses, rebinds) {
-        return inline(bench, uses, &mends);
+        return inline(bench, uses, mends);
     }
     // What binds the key anew in every iteration needs no help with it.
     let goes_on = |one: &Use<'_>| name.is_some_and(|name| is_rebound_by(one, name));
@@ -204,7 +205,7 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: Vec<usize>) -> V
         proposals.extend(names_only());
         proposals.extend(writer.split_into(uses, true));
     }
-    proposals.extend(inline(bench, uses, &mends));
+    proposals.extend(inline(bench, uses, mends));
     proposals
 }
 
@@ -237,8 +238,8 @@ fn loop_below<'a>(one: &Use<'a>, depth: usize) -> Option<Step<'a>> {
     for (offset, step) in inner {
         let around = one.steps[depth + offset];
         let is_body = match around.statement() {
-            Stmt::For(each) => std::ptr::eq(&*each.body, step.suite),
-            Stmt::While(repeat) => std::ptr::eq(&*repeat.body, step.suite),
+            Stmt::For(each) => step.is_in(&each.body),
+            Stmt::While(repeat) => step.is_in(&repeat.body),
             _ => false,
         };
         if is_body {

@@ -20,6 +20,11 @@ impl<'a> Step<'a> {
         &self.suite[self.index]
     }
 
+    /// Whether the step is in this very suite.
+    pub fn is_in(self, suite: &[Stmt]) -> bool {
+        std::ptr::eq(self.suite, suite)
+    }
+
     /// Whether two steps are in one suite.
     pub fn is_beside(self, other: Self) -> bool {
         std::ptr::eq(self.suite, other.suite)

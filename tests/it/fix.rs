@@ -45,34 +45,100 @@ fn fixed(text: &str) -> String {
 const PROGRAMS: [(&str, &str); 30] = [
     ("reuse", "def f(key):\n    a = jax.random.normal(key)\n    b = jax.random.uniform(key)\n    return a + b\n"),
     ("one statement", "def f(key):\n    return jax.random.normal(key) + jax.random.uniform(key)\n"),
-    ("three uses", "def f(key):\n    # first\n    a = jax.random.normal(key)\n    # second\n    b = jax.random.normal(key, (2,))\n    c = jax.random.normal(key, (3,))  # third\n    return a, b, c\n"),
-    ("a key that lives on", "def f(key):\n    a = jax.random.normal(key)\n    b = jax.random.uniform(key)\n    return a + b, jax.random.fold_in(key, 3)\n"),
-    ("branches", "def f(key, p):\n    x = 0.0\n    if p:\n        x = jax.random.normal(key)\n    else:\n        pass\n    return x + jax.random.uniform(key)\n"),
-    ("taken names", "def f(key, key_1, subkey):\n    a = jax.random.normal(key)\n    return a + jax.random.uniform(key) + key_1 + subkey\n"),
-    ("tabs", "def f(key):\n\tif True:\n\t\ta = jax.random.normal(key)\n\t\tb = jax.random.normal(key)\n\treturn a + b\n"),
+    (
+        "three uses",
+        "def f(key):\n    # first\n    a = jax.random.normal(key)\n    # second\n    b = jax.random.normal(key, (2,))\n    c = jax.random.normal(key, (3,))  # third\n    return a, b, c\n",
+    ),
+    (
+        "a key that lives on",
+        "def f(key):\n    a = jax.random.normal(key)\n    b = jax.random.uniform(key)\n    return a + b, jax.random.fold_in(key, 3)\n",
+    ),
+    (
+        "branches",
+        "def f(key, p):\n    x = 0.0\n    if p:\n        x = jax.random.normal(key)\n    else:\n        pass\n    return x + jax.random.uniform(key)\n",
+    ),
+    (
+        "taken names",
+        "def f(key, key_1, subkey):\n    a = jax.random.normal(key)\n    return a + jax.random.uniform(key) + key_1 + subkey\n",
+    ),
+    (
+        "tabs",
+        "def f(key):\n\tif True:\n\t\ta = jax.random.normal(key)\n\t\tb = jax.random.normal(key)\n\treturn a + b\n",
+    ),
     ("one-line suite", "def f(key): return jax.random.normal(key) + jax.random.uniform(key)\n"),
-    ("semicolons", "def f(key):\n    a = 1; b = jax.random.normal(key); c = jax.random.normal(key)\n    return a + b + c\n"),
-    ("continued lines", "def f(key):\n    a = jax.random.normal(key) \\\n        + jax.random.uniform(\n            key,  # again\n        )\n    return a\n"),
-    ("decorators and async", "@jax.jit\nasync def f(key):\n    a = jax.random.normal(key)\n    return a + jax.random.normal(key)\n"),
-    ("not ASCII", "def f(key, größe):\n    é = \"漢😀\"; a = jax.random.normal(key, größe)\n    return é, a, jax.random.normal(key, größe)\n"),
-    ("from jax import random", "from jax import random\n\ndef f(key):\n    return random.normal(key), random.normal(key)\n"),
+    (
+        "semicolons",
+        "def f(key):\n    a = 1; b = jax.random.normal(key); c = jax.random.normal(key)\n    return a + b + c\n",
+    ),
+    (
+        "continued lines",
+        "def f(key):\n    a = jax.random.normal(key) \\\n        + jax.random.uniform(\n            key,  # again\n        )\n    return a\n",
+    ),
+    (
+        "decorators and async",
+        "@jax.jit\nasync def f(key):\n    a = jax.random.normal(key)\n    return a + jax.random.normal(key)\n",
+    ),
+    (
+        "not ASCII",
+        "def f(key, größe):\n    é = \"漢😀\"; a = jax.random.normal(key, größe)\n    return é, a, jax.random.normal(key, größe)\n",
+    ),
+    (
+        "from jax import random",
+        "from jax import random\n\ndef f(key):\n    return random.normal(key), random.normal(key)\n",
+    ),
     ("import jax.random as jr", "import jax.random as jr\n\ndef f(k):\n    return jr.normal(k), jr.normal(k)\n"),
-    ("from jax.random import", "from jax.random import normal, split\n\ndef f(rng):\n    return normal(rng), normal(rng)\n"),
+    (
+        "from jax.random import",
+        "from jax.random import normal, split\n\ndef f(rng):\n    return normal(rng), normal(rng)\n",
+    ),
     ("olympus", "import olympus\n\ndef f(rng):\n    return olympus.random.normal(rng), olympus.random.normal(rng)\n"),
-    ("attribute", "class A:\n    def draw(self, state):\n        a = jax.random.normal(state.key)\n        return a + jax.random.uniform(state.key)\n"),
+    (
+        "attribute",
+        "class A:\n    def draw(self, state):\n        a = jax.random.normal(state.key)\n        return a + jax.random.uniform(state.key)\n",
+    ),
     ("lambda", "f = lambda key: jax.random.normal(key) + jax.random.uniform(key)\n"),
-    ("sister", "def f(key):\n    k1, k2 = jax.random.split(key)\n    return jax.random.normal(k1) + jax.random.uniform(k1)\n"),
-    ("drawn, then split", "def f(key):\n    a = jax.random.normal(key)\n    key, sub = jax.random.split(key)\n    return a, jax.random.normal(sub), key\n"),
+    (
+        "sister",
+        "def f(key):\n    k1, k2 = jax.random.split(key)\n    return jax.random.normal(k1) + jax.random.uniform(k1)\n",
+    ),
+    (
+        "drawn, then split",
+        "def f(key):\n    a = jax.random.normal(key)\n    key, sub = jax.random.split(key)\n    return a, jax.random.normal(sub), key\n",
+    ),
     ("split for nothing", "def f(key):\n    jax.random.split(key)\n    return jax.random.normal(key)\n"),
-    ("split twice", "def f(key):\n    a, b = jax.random.split(key)\n    c, d = jax.random.split(key)\n    return [jax.random.normal(k) for k in (a, b, c, d)]\n"),
+    (
+        "split twice",
+        "def f(key):\n    a, b = jax.random.split(key)\n    c, d = jax.random.split(key)\n    return [jax.random.normal(k) for k in (a, b, c, d)]\n",
+    ),
     ("seed twice", "a = jax.random.key(0)\nb = jax.random.key(0)\nx = jax.random.normal(a) + jax.random.normal(b)\n"),
-    ("for", "def f(key, xs):\n    out = []\n    for x in xs:\n        out.append(x * jax.random.normal(key))\n    return out\n"),
-    ("while on one line", "def f(key, n):\n    x = 0.0\n    while n: n -= 1; x += jax.random.normal(key)\n    return x\n"),
-    ("parent thrown away", "def f(key):\n    x = 0.0\n    for i in range(3):\n        _, sub = jax.random.split(key)\n        x += jax.random.normal(sub)\n    return x\n"),
-    ("comprehension", "def f(key, xs):\n    a = [jax.random.normal(key) for _ in range(4)]\n    return a\n\ndef g(key, xs):\n    return {x: jax.random.normal(key) for x in xs}\n"),
-    ("fori_loop", "def f(key):\n    def body(i, x):\n        return x + jax.random.normal(key)\n    return jax.lax.fori_loop(0, 3, body, 0.0)\n"),
-    ("scan", "def f(key, n):\n    def body(x, _):\n        return x + jax.random.normal(key), None\n    return jax.lax.scan(body, 0.0, None, length=n)\n"),
-    ("buffers", "def f(seed, step):\n    key = jax.random.key(seed)\n    a, b = key\n    return jax.random.normal(a), jax.random.normal(key + step), jax.random.normal(b)\n"),
+    (
+        "for",
+        "def f(key, xs):\n    out = []\n    for x in xs:\n        out.append(x * jax.random.normal(key))\n    return out\n",
+    ),
+    (
+        "while on one line",
+        "def f(key, n):\n    x = 0.0\n    while n: n -= 1; x += jax.random.normal(key)\n    return x\n",
+    ),
+    (
+        "parent thrown away",
+        "def f(key):\n    x = 0.0\n    for i in range(3):\n        _, sub = jax.random.split(key)\n        x += jax.random.normal(sub)\n    return x\n",
+    ),
+    (
+        "comprehension",
+        "def f(key, xs):\n    a = [jax.random.normal(key) for _ in range(4)]\n    return a\n\ndef g(key, xs):\n    return {x: jax.random.normal(key) for x in xs}\n",
+    ),
+    (
+        "fori_loop",
+        "def f(key):\n    def body(i, x):\n        return x + jax.random.normal(key)\n    return jax.lax.fori_loop(0, 3, body, 0.0)\n",
+    ),
+    (
+        "scan",
+        "def f(key, n):\n    def body(x, _):\n        return x + jax.random.normal(key), None\n    return jax.lax.scan(body, 0.0, None, length=n)\n",
+    ),
+    (
+        "buffers",
+        "def f(seed, step):\n    key = jax.random.key(seed)\n    a, b = key\n    return jax.random.normal(a), jax.random.normal(key + step), jax.random.normal(b)\n",
+    ),
 ];
 
 fn program(text: &str) -> String {
@@ -180,7 +246,8 @@ fn suppressed_findings_are_not_repaired() {
 
 #[test]
 fn removed_types_are_safe_to_replace() {
-    let text = "from jax.random import KeyArray, normal\nimport jax\n\ndef f(key: KeyArray) -> KeyArray:\n    return key\n";
+    let text =
+        "from jax.random import KeyArray, normal\nimport jax\n\ndef f(key: KeyArray) -> KeyArray:\n    return key\n";
     let (status, out, err) = keylint(&["--fix", "-"], nowhere(), text.as_bytes());
     let expected = "from jax.random import normal\nimport jax\n\ndef f(key: jax.Array) -> jax.Array:\n    return key\n";
     assert_eq!((status, String::from_utf8(out).unwrap().as_str()), (Status::Clean, expected), "{err}");
@@ -190,7 +257,7 @@ fn removed_types_are_safe_to_replace() {
 #[test]
 fn pages_show_what_is_written() {
     let unmarked = |text: &str| -> String {
-        text.lines().map(|line| format!("{}\n", line.split("  # error").next().unwrap_or(line))).collect()
+        text.lines().flat_map(|line| [line.split("  # error").next().unwrap_or(line), "\n"]).collect()
     };
     let bless = std::env::var_os("BLESS").is_some();
     let mut wrong = String::new();

@@ -27,7 +27,14 @@ fn used(line: u32, callee: &str, role: Role) -> Use {
 
 /// A consumption on line 90 that is reached through a call on `line` and another one on line 80.
 fn through(line: u32, callee: &str) -> Use {
-    Use { place: at(line), leaf: at(90), via: vec![at(80)], callee: callee.to_owned(), role: Role::Sample, written: None }
+    Use {
+        place: at(line),
+        leaf: at(90),
+        via: vec![at(80)],
+        callee: callee.to_owned(),
+        role: Role::Sample,
+        written: None,
+    }
 }
 
 fn origin() -> Origin {
