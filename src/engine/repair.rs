@@ -3,7 +3,7 @@
 //! **Invariant:** a finding gets a fix only if the patched file parses and its analysis shows neither the finding nor a new
 //! one; a fix that the replay refutes is withheld. The number of trials per file is bounded by a count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Job;
 use super::contain::contained;
@@ -22,7 +22,13 @@ use crate::text::{Edit, Span, apply_edits};
 use crate::verify::replay::{self, Comparison, DrawKind, Entry};
 
 /// Trials for one file: analyses of a patched text.
-const TRIALS: usize = 200;
+const TRIALS: usize = 64;
+
+/// Bytes that the trials for one file analyse together; but for large files this allows more trials than there are.
+const TRIED_BYTES: usize = 4_000_000;
+
+/// Trials for a file whose analysis meets a bound of its own, and so takes as long as it may.
+const HARD_TRIALS: usize = 2;
 
 /// Gives the findings of a file that are shown their fixes.
 pub(super) fn repair(job: &Job<'_>, project: &Project<'_>, program: &Program<'_>, settled: &mut Settled) {
@@ -57,6 +63,8 @@ type Counts = BTreeMap<(&'static str, String), (usize, usize)>;
 struct Seen {
     counts: Counts,
     keys: Vec<KeyFact>,
+    /// Whether the interpreter met a bound.
+    is_exhausted: bool,
 }
 
 /// The file under repair, and the program around it.
@@ -81,9 +89,10 @@ impl Workshop<'_, '_, '_> {
         let mut bench = Bench::new(self.settled.file, text, &parsed.module, &self.project.settings.roots);
         let mut before: Option<Seen> = None;
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
-        let mut trials = TRIALS;
+        let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
+        let mut hopeless: BTreeSet<usize> = BTreeSet::new();
         for &index in wanted {
-            if fixes.contains_key(&index) {
+            if fixes.contains_key(&index) || hopeless.contains(&index) {
                 continue;
             }
             for proposal in fix::proposals(&bench, findings, index) {
@@ -91,8 +100,18 @@ impl Workshop<'_, '_, '_> {
                     return fixes.into_iter().collect();
                 }
                 trials -= 1;
-                let before = before.get_or_insert_with(|| self.seen(self.program.module(self.original)));
-                let Some(fix) = self.tried(before, &findings[index], &proposal) else { continue };
+                let before = before.get_or_insert_with(|| {
+                    let seen = self.seen(self.program.module(self.original));
+                    if seen.is_exhausted {
+                        trials = trials.min(HARD_TRIALS);
+                    }
+                    seen
+                });
+                let Some(fix) = self.tried(before, &findings[index], &proposal) else {
+                    // Those that it would mend as well would be offered the same.
+                    hopeless.extend(proposal.mends.iter().filter(|other| **other != index));
+                    continue;
+                };
                 bench.accept(&proposal);
                 for mended in &proposal.mends {
                     if wanted.contains(mended) {
@@ -139,13 +158,14 @@ impl Workshop<'_, '_, '_> {
         let facts = program.of_file(module.file).map(|index| (self.job.analyse)(&program, index));
         let mut facts: Vec<Facts> = facts.into_iter().collect();
         reconcile(&mut facts);
+        let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
         let mut counts = Counts::new();
         for finding in facts.iter().flat_map(rules::check) {
             let (all, certain) = counts.entry((finding.code, finding.function)).or_default();
             *all += 1;
             *certain += usize::from(finding.confidence > Confidence::Low);
         }
-        Seen { counts, keys: facts.into_iter().flat_map(|facts| facts.keys).collect() }
+        Seen { counts, keys: facts.into_iter().flat_map(|facts| facts.keys).collect(), is_exhausted }
     }
 
     /// What the replay says of a repair; `None` where it refutes it.

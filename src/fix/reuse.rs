@@ -12,6 +12,9 @@ use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
+/// More uses of one key than a line of names should serve.
+const MOST_USES: usize = 24;
+
 /// One consumption: its call, the expression for its key, and the statements around it.
 pub(super) struct Use<'a> {
     pub call: &'a ast::ExprCall,
@@ -28,6 +31,9 @@ impl Use<'_> {
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let mut proposals: Vec<Proposal> = sister(bench, findings, index).into_iter().collect();
     let family = family(bench, findings, index);
+    if family.len() >= MOST_USES {
+        return proposals;
+    }
     let Some(uses) = uses_of(bench, findings, &family) else { return proposals };
     proposals.extend(apart(bench, &uses, &family));
     proposals
@@ -82,6 +88,9 @@ fn family(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<usize> {
         }
         known.extend(more.iter().flat_map(|at| places(*at)));
         family.extend(more);
+        if family.len() >= MOST_USES {
+            return family;
+        }
     }
 }
 
