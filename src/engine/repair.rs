@@ -24,6 +24,9 @@ use crate::verify::replay::{self, Comparison, DrawKind, Entry};
 /// Trials for one file: analyses of a patched text.
 const TRIALS: usize = 64;
 
+/// Findings of one file for which repairs are looked for.
+const CONSIDERED: usize = 256;
+
 /// Bytes that the trials for one file analyse together; but for large files this allows more trials than there are.
 const TRIED_BYTES: usize = 4_000_000;
 
@@ -91,7 +94,7 @@ impl Workshop<'_, '_, '_> {
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
         let mut hopeless: BTreeSet<usize> = BTreeSet::new();
-        for &index in wanted {
+        for &index in wanted.iter().take(CONSIDERED) {
             if fixes.contains_key(&index) || hopeless.contains(&index) {
                 continue;
             }
