@@ -16,6 +16,7 @@ mod jep;
 mod laws;
 mod models;
 mod prng;
+mod programs;
 mod readme;
 mod report;
 mod rule_docs;
