@@ -53,8 +53,9 @@ impl Facts {
 
     /// Sorts everything by place and keeps one fact of each kind for one place.
     pub(crate) fn settle(&mut self) {
-        // The most certain collision of a place comes first and stays; of equals, the one that happens first.
-        self.collisions.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence)));
+        // The most certain collision of a place that is not harmless comes first and stays; of equals, the one that
+        // happens first.
+        self.collisions.sort_by_key(|c| (c.second.place, c.harmless, std::cmp::Reverse(c.confidence)));
         self.collisions.dedup_by_key(|c| c.second.place);
         self.indirect.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.leaf));
         self.indirect.dedup_by_key(|c| c.second.place);
@@ -94,17 +95,16 @@ impl Facts {
 /// is only suspected of a key whose second consumption is in sight is dropped.
 pub fn reconcile(modules: &mut [Facts]) {
     use std::collections::BTreeSet;
-    let shown: BTreeSet<(Place, Place)> = modules
-        .iter()
-        .flat_map(|facts| &facts.collisions)
-        .map(|collision| (collision.first.leaf, collision.second.leaf))
-        .collect();
+    let shown: BTreeSet<Place> =
+        modules.iter().flat_map(|facts| &facts.collisions).map(|collision| collision.second.leaf).collect();
     for facts in modules.iter_mut() {
         let places: BTreeSet<Place> = facts.collisions.iter().map(|collision| collision.second.place).collect();
         let indirect = std::mem::take(&mut facts.indirect);
-        facts.collisions.extend(indirect.into_iter().filter(|collision| {
-            !shown.contains(&(collision.first.leaf, collision.second.leaf)) && !places.contains(&collision.second.place)
-        }));
+        facts.collisions.extend(
+            indirect.into_iter().filter(|collision| {
+                !shown.contains(&collision.second.leaf) && !places.contains(&collision.second.place)
+            }),
+        );
         facts.collisions.sort_by_key(|c| (c.second.place, c.first.place, c.kind));
     }
     let mut leaves: BTreeSet<Place> = BTreeSet::new();

@@ -18,6 +18,7 @@ mod jep;
 mod laws;
 mod models;
 mod prng;
+mod programs;
 mod projects;
 mod readme;
 mod report;
