@@ -15,7 +15,7 @@ use super::bind::Args;
 use super::{Frame, Interp};
 
 /// Operations that a method which a library runs may take.
-const RUN_FUEL: u32 = super::FUEL / 10;
+const RUN_FUEL: u32 = 6_000;
 
 impl<'p> Interp<'p> {
     /// `receiver.name(…)` where no function of that name is in sight.
