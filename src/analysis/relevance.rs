@@ -352,6 +352,8 @@ struct Graph<'a> {
     callers: Vec<Vec<usize>>,
     names: FxHashMap<(ModuleIndex, Name), usize>,
     attributes: FxHashMap<(ModuleIndex, Name), usize>,
+    /// Nodes of attributes that speak of keys by their annotation.
+    spoken: Vec<usize>,
 }
 
 impl<'a> Graph<'a> {
@@ -370,6 +372,7 @@ impl<'a> Graph<'a> {
             callers: vec![Vec::new(); total],
             names,
             attributes,
+            spoken: Vec::new(),
         }
     }
 
@@ -434,6 +437,9 @@ impl<'a> Graph<'a> {
     /// Spreads what functions say to those that call them.
     fn close(mut self, modules: &[&Module]) -> Vec<Vec<Speech>> {
         self.speech.resize(self.callers.len(), Speech::Silent);
+        for node in std::mem::take(&mut self.spoken) {
+            self.speech[node] = Speech::Keys;
+        }
         let says_keys = |node: &usize| self.speech[*node] == Speech::Keys;
         let mut work: Vec<usize> = (0..self.speech.len()).filter(says_keys).collect();
         while let Some(node) = work.pop() {
@@ -504,6 +510,22 @@ impl Reader<'_, '_, '_> {
                 self.graph.edge(start + number, start + module.class(class).body.0 as usize);
             }
         }
+        // Whoever asks for a field that holds a layer of a library may call it with a key.
+        for field in module.classes.iter().flat_map(|class| &class.fields) {
+            if let Some(path) = self.path_of(&field.annotation)
+                && self.vocabulary.speech(path) == Speech::Keys
+            {
+                let node = self.graph.attribute(self.index, &field.name);
+                self.graph.spoken.push(node);
+            }
+        }
+    }
+
+    /// The library path that an annotation names.
+    fn path_of(&mut self, annotation: &Annotation) -> Option<PathId> {
+        let Annotation::Path(path, _) = annotation else { return None };
+        let root = *self.table.aliases.get(path.first()?)?;
+        Some(path[1..].iter().fold(root, |full, name| self.vocabulary.member(full, name)))
     }
 
     /// What a function says by itself; `asked` gets the nodes that it asks for.
@@ -627,8 +649,7 @@ impl Reader<'_, '_, '_> {
                 if path.last().is_some_and(|name| name.contains("PRNGKey") || name.contains("KeyArray")) {
                     return true;
                 }
-                let Some(root) = path.first().and_then(|first| self.table.aliases.get(first)) else { return false };
-                let full = path[1..].iter().fold(*root, |full, name| self.vocabulary.member(full, name));
+                let Some(full) = self.path_of(annotation) else { return false };
                 self.project.models.annotation(self.vocabulary.text(full)).is_some()
             }
             Annotation::Subscript(base, arguments) => {
