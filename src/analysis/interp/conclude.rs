@@ -37,7 +37,7 @@ struct Placed {
 impl Interp<'_> {
     /// Everything that the log says of the home module.
     pub(super) fn conclude(&mut self) -> Facts {
-        let mut facts = Facts { references: std::mem::take(&mut self.log.references), ..Facts::default() };
+        let mut facts = Facts { references: self.references(), ..Facts::default() };
         let file = self.module(self.home).file;
         for meeting in self.log.meetings.clone() {
             if let Some((collision, direct)) = self.collision(&meeting)

@@ -207,10 +207,10 @@ impl<'p> Interp<'p> {
                     self.run_escaping(frame, &value, place);
                 }
                 self.havoc(&receiver);
-                self.opaque(format!("{text}(…)"), Some(place))
+                self.opaque(self.call_text(&text), Some(place))
             }
             Some((ProtocolEffect::Split, key)) => self.split(frame, &key, None, &text, place),
-            Some(_) => self.opaque(format!("{text}(…)"), Some(place)),
+            Some(_) => self.opaque(self.call_text(&text), Some(place)),
             None => {
                 let receiver = (receiver, name.clone());
                 self.unresolved(frame, &args, place, Some(&receiver), written, Some(val))
