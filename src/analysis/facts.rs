@@ -98,17 +98,16 @@ impl Facts {
 /// is only suspected of a key whose second consumption is in sight is dropped.
 pub fn reconcile(modules: &mut [Facts]) {
     use std::collections::BTreeSet;
-    let shown: BTreeSet<(Place, Place)> = modules
-        .iter()
-        .flat_map(|facts| &facts.collisions)
-        .map(|collision| (collision.first.leaf, collision.second.leaf))
-        .collect();
+    let shown: BTreeSet<Place> =
+        modules.iter().flat_map(|facts| &facts.collisions).map(|collision| collision.second.leaf).collect();
     for facts in modules.iter_mut() {
         let places: BTreeSet<Place> = facts.collisions.iter().map(|collision| collision.second.place).collect();
         let indirect = std::mem::take(&mut facts.indirect);
-        facts.collisions.extend(indirect.into_iter().filter(|collision| {
-            !shown.contains(&(collision.first.leaf, collision.second.leaf)) && !places.contains(&collision.second.place)
-        }));
+        facts.collisions.extend(
+            indirect.into_iter().filter(|collision| {
+                !shown.contains(&collision.second.leaf) && !places.contains(&collision.second.place)
+            }),
+        );
         facts.collisions.sort_by_key(|c| (c.second.place, c.first.place, c.kind));
     }
     let mut leaves: BTreeSet<Place> = BTreeSet::new();

@@ -72,6 +72,10 @@ impl Relevance {
         let mut vocabulary = Vocabulary::new(models, roots);
         let mut tables: Vec<Table> =
             (0..modules.len()).map(|index| Table::of(&project, index, &mut vocabulary)).collect();
+        spread_aliases(&mut tables);
+        for table in &mut tables {
+            table.note_libraries(&vocabulary);
+        }
         let homes: Vec<Vec<ModuleIndex>> = (0..tables.len()).map(|index| homes_of(&tables, index)).collect();
         for (table, homes) in tables.iter_mut().zip(homes) {
             table.imported = homes;
@@ -216,9 +220,12 @@ impl Table {
         }
         table.roots.sort_unstable();
         table.roots.dedup();
-        let roots = table.aliases.values().map(|path| vocabulary.text(*path).split('.').next().unwrap_or_default());
-        table.libraries = roots.map(str::to_owned).collect();
         table
+    }
+
+    fn note_libraries(&mut self, vocabulary: &Vocabulary<'_>) {
+        let roots = self.aliases.values().map(|path| vocabulary.text(*path).split('.').next().unwrap_or_default());
+        self.libraries = roots.map(str::to_owned).collect();
     }
 
     fn add_targets(&mut self, op: (usize, Temp), targets: Vec<Target>) {
@@ -281,6 +288,36 @@ fn name_of<'a>(function: &'a Function, variable: &'a Variable) -> Option<&'a Nam
         Variable::Global(name) => Some(name),
         Variable::Local(slot) => function.slots.get(*slot as usize),
         Variable::Outer(..) => None,
+    }
+}
+
+/// Hands the library names of modules on to those that import them from there, by name or by `*`.
+fn spread_aliases(tables: &mut [Table]) {
+    for _ in 0..HOPS {
+        let mut fresh: Vec<(ModuleIndex, Name, PathId)> = Vec::new();
+        for (index, table) in tables.iter().enumerate() {
+            for (name, targets) in &table.bindings {
+                for target in targets {
+                    if let Target::Member(other, inner) = target
+                        && let Some(path) = tables[*other].aliases.get(inner)
+                        && table.aliases.get(name) != Some(path)
+                    {
+                        fresh.push((index, name.clone(), *path));
+                    }
+                }
+            }
+            for (name, path) in table.stars.iter().flat_map(|other| &tables[*other].aliases) {
+                if !table.aliases.contains_key(name) && !table.definitions.contains_key(name) {
+                    fresh.push((index, name.clone(), *path));
+                }
+            }
+        }
+        if fresh.is_empty() {
+            return;
+        }
+        for (index, name, path) in fresh {
+            tables[index].aliases.insert(name, path);
+        }
     }
 }
 

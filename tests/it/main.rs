@@ -18,6 +18,8 @@ mod jep;
 mod laws;
 mod models;
 mod prng;
+mod programs;
+mod projects;
 mod readme;
 mod report;
 mod rule_docs;

@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::Val;
+use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind,
     Exhausted, Facts, KeyFact, KeyKind, Origin, Role, Use,
 };
+use crate::analysis::heap::Kind;
 use crate::analysis::log::{Activation, Event, Iteration, Meeting};
 use crate::finding::{Confidence, Place};
 use crate::ir::{FunctionKind, OpKind, Temp, Variable};
@@ -138,13 +139,17 @@ impl Interp<'_> {
                 direct: true,
                 confidence,
             },
-            Some(_) => Placed {
-                first: Self::use_at(first, &a, caller),
-                second: Self::use_at(second, &b, caller),
-                function: self.qualified(&a[caller].0),
-                direct: false,
-                confidence,
-            },
+            Some(depth) => {
+                // A loop that gives its body the same key in every iteration is the mistake, whoever calls its function.
+                let told = if self.loops_over_one(first, second, &a, &b, depth) { depth } else { caller };
+                Placed {
+                    first: Self::use_at(first, &a, told),
+                    second: Self::use_at(second, &b, told),
+                    function: self.qualified(&a[told].0),
+                    direct: false,
+                    confidence,
+                }
+            }
             // A closure that runs later, and the function that made it.
             None => {
                 let escapes = |chain: &Chain| self.escaped.get(&chain[0].0.id).map(|(escape, _)| *escape);
@@ -161,6 +166,43 @@ impl Interp<'_> {
                 }
             }
         }
+    }
+
+    /// Whether two consumptions are one operation of a frame, in two iterations of a loop of that frame, and no argument
+    /// holds the key twice: `for layer in layers: layer(x, key)`.
+    fn loops_over_one(&self, first: &Event, second: &Event, a: &Chain, b: &Chain, depth: usize) -> bool {
+        let (frame, place) = &a[depth];
+        if frame.module != self.home || *place != b[depth].1 {
+            return false;
+        }
+        let code = self.module(frame.module).function(frame.function);
+        let is_here = |iteration: Rc<Iteration>| code.ops.iter().any(|op| op.span == iteration.place.span);
+        if !Self::repeated_by(first, second).is_some_and(is_here) {
+            return false;
+        }
+        let environment = &self.environments[frame.environment.0 as usize];
+        let arguments = environment.slots.iter().take(code.parameters.len());
+        !arguments.into_iter().any(|argument| self.holds_twice(argument, second.target.term))
+    }
+
+    /// Whether a list, tuple or array of keys holds one key in two places.
+    fn holds_twice(&self, value: &Value, term: TermId) -> bool {
+        let is_it = |value: &Value| {
+            value.alternatives().iter().any(|alternative| matches!(&alternative.val, Val::Key(key) if key.term == term))
+        };
+        value.alternatives().iter().any(|alternative| match &alternative.val {
+            Val::Array(array) => match &array.elements {
+                Elements::Listed(keys) | Elements::Joined(keys) => keys.iter().filter(|key| is_it(key)).count() > 1,
+                Elements::Copies(key) => is_it(key),
+                Elements::View { .. } => false,
+            },
+            Val::Tuple(values) => values.iter().filter(|value| is_it(value)).count() > 1,
+            Val::Object(object) => match &self.objects[object.0 as usize].kind {
+                Kind::List { items, .. } => items.iter().filter(|item| is_it(&item.value)).count() > 1,
+                _ => false,
+            },
+            _ => false,
+        })
     }
 
     /// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they
