@@ -260,7 +260,12 @@ impl Interp<'_> {
             _ => None,
         };
         let derived_at = derived_at.filter(|_| {
-            matches!(kind, CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild)
+            let mixed = kind == CollisionKind::Iterated && first.target.folded != second.target.folded;
+            mixed
+                || matches!(
+                    kind,
+                    CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild
+                )
         });
         let permuted = first.callee == second.callee && &*first.callee == "jax.random.permutation";
         let harmless = match kind {
