@@ -53,9 +53,12 @@ impl Facts {
 
     /// Sorts everything by place and keeps one fact of each kind for one place.
     pub(crate) fn settle(&mut self) {
-        // The most certain collision of a place that is not harmless comes first and stays; of equals, the one that
-        // happens first.
-        self.collisions.sort_by_key(|c| (c.second.place, c.harmless, std::cmp::Reverse(c.confidence)));
+        // The most certain collision of a place comes first and stays, but one that does no harm gives way to one that does;
+        // of equals, the one that happens first.
+        self.collisions.sort_by_key(|c| {
+            let hidden = c.harmless || c.confidence == Confidence::Low;
+            (c.second.place, hidden, std::cmp::Reverse(c.confidence))
+        });
         self.collisions.dedup_by_key(|c| c.second.place);
         self.indirect.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.leaf));
         self.indirect.dedup_by_key(|c| c.second.place);

@@ -121,6 +121,7 @@ impl<'a> Surroundings<'a> {
             files,
             cwd: self.cwd,
             inputs,
+            given: self.given,
             problems,
             rules: &engine::known_rules(),
             settings: &|path| self.resolver.for_file(path).unwrap_or_else(|_| self.fallback.clone()),

@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should fail where it stands, in its helpers too")]
 
 mod architecture;
+mod baseline;
 mod cases;
 mod cli;
 mod config;
 mod engine;
 mod eval;
+mod formats;
 mod front;
 mod hostile;
 mod ir;
@@ -17,6 +19,7 @@ mod laws;
 mod models;
 mod prng;
 mod programs;
+mod projects;
 mod readme;
 mod report;
 mod rule_docs;

@@ -225,6 +225,14 @@ impl Terms {
         }
     }
 
+    /// What an attribute belongs to.
+    pub fn owner(&self, id: TermId) -> Option<TermId> {
+        match self.get(id) {
+            Term::Attribute(owner, ..) => Some(*owner),
+            _ => None,
+        }
+    }
+
     /// The chain of keys that a term was derived from, nearest first, itself excluded.
     pub fn ancestors(&self, id: TermId) -> Vec<TermId> {
         let mut chain = Vec::new();

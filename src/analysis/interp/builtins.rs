@@ -18,6 +18,15 @@ use super::bind::{Arg, Args};
 use super::{Frame, Interp};
 
 impl<'p> Interp<'p> {
+    /// Whether `hasattr` asks for a function of a library that a model describes, and no version has removed.
+    fn is_modelled_member(&self, parts: &[Value]) -> bool {
+        let [of, name] = parts else { return false };
+        let (Some(Val::Library(path)), Some(Val::Term(name))) = (of.single(), name.single()) else { return false };
+        let Term::Text(name) = self.terms.get(*name) else { return false };
+        let callable = self.program.models.callable(&format!("{path}.{name}"));
+        callable.is_some_and(|callable| callable.exact && callable.removed.is_none())
+    }
+
     #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub(super) fn builtin(
         &mut self,
@@ -232,6 +241,10 @@ impl<'p> Interp<'p> {
                 let term = self.term_of(&value);
                 Value::term(self.terms.intern(Term::Apply(path.clone(), Box::new([term]))))
             }
+            BuiltinOp::Raises => Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([])))),
+            BuiltinOp::Suppress => {
+                Value::term(self.terms.intern(Term::Apply(super::exec::SUPPRESSES.into(), Box::new([]))))
+            }
             BuiltinOp::Nullcontext => first.unwrap_or_else(|| self.none()),
             BuiltinOp::Namespace | BuiltinOp::Object => {
                 let object = self.allocate(Kind::Instance, "<namespace>", Some(place));
@@ -252,6 +265,9 @@ impl<'p> Interp<'p> {
             | BuiltinOp::Type
             | BuiltinOp::Issubclass => {
                 let parts: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();
+                if op == BuiltinOp::Hasattr && self.is_modelled_member(&parts) {
+                    return Value::term(self.terms.intern(Term::Bool(true)));
+                }
                 let parts: Vec<_> = parts.iter().map(|part| self.term_of(part)).collect();
                 Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
             }

@@ -242,6 +242,9 @@ impl<'p> Interp<'p> {
         if !code.effects.is_empty() {
             return self.declared_call(frame, code, closure, &args, place);
         }
+        if code.elided {
+            return self.unresolved(frame, &args, place, None, Some(code.name.clone()), None);
+        }
         if !self.is_worth_running(closure, code, &args) {
             for value in args.values().cloned().collect::<Vec<_>>() {
                 self.havoc(&value);

@@ -78,12 +78,9 @@ impl Interp<'_> {
     }
 
     /// The loop of which the two events happened in different iterations: the outermost.
-    fn repeated_by(first: &Event, second: &Event) -> Option<Place> {
+    fn repeated_by(first: &Event, second: &Event) -> Option<Rc<Iteration>> {
         let (a, b) = (Self::iterations(first), Self::iterations(second));
-        a.iter()
-            .rev()
-            .find(|x| b.iter().any(|y| x.instance == y.instance && x.copy != y.copy))
-            .map(|iteration| iteration.place)
+        a.into_iter().rev().find(|x| b.iter().any(|y| x.instance == y.instance && x.copy != y.copy))
     }
 
     fn use_at(event: &Event, chain: &Chain, depth: usize) -> Use {
@@ -253,7 +250,7 @@ impl Interp<'_> {
         // A pure function of an attribute's key, asked for two things: a path at two times.
         if kind == CollisionKind::SplitTwice
             && first.place == second.place
-            && matches!(self.terms.get(first.target.term), Term::Attribute(..))
+            && self.is_held(first.target.term)
             && self.module(second.activation.module).function(second.activation.function).parameters.len() > 1
         {
             placed.confidence = Confidence::Low;
@@ -268,11 +265,15 @@ impl Interp<'_> {
         let derived_at = derived_at.filter(|_| {
             matches!(kind, CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild)
         });
+        let permuted = first.callee == second.callee && &*first.callee == "jax.random.permutation";
         let harmless = match kind {
             CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
             CollisionKind::SeededTwice => self.is_fallback(&first) || self.is_fallback(&second),
-            // One permutation for inputs and labels.
-            CollisionKind::Sampled => first.callee == second.callee && &*first.callee == "jax.random.permutation",
+            // One permutation for inputs and labels, or for all leaves of a tree.
+            CollisionKind::Sampled => permuted,
+            CollisionKind::Iterated => {
+                permuted && repeated_by.as_ref().is_some_and(|loop_| self.log.leaf_loops.contains(&loop_.instance))
+            }
             _ => false,
         };
         let collision = Collision {
@@ -283,7 +284,7 @@ impl Interp<'_> {
             origin: self.origin(second.target.term, second.target.derivation),
             derivation: self.describe(second.target.term),
             name: second.written.as_ref().map(ToString::to_string),
-            repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated),
+            repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
             meant: None,
             harmless,
             confidence: placed.confidence,
@@ -292,12 +293,22 @@ impl Interp<'_> {
         Some((collision, placed.direct))
     }
 
+    /// Whether a key is held in an attribute, or in a container that is.
+    fn is_held(&self, term: TermId) -> bool {
+        match self.terms.get(term) {
+            Term::Attribute(..) => true,
+            Term::Item(container, ..) => self.is_held(*container),
+            _ => false,
+        }
+    }
+
     /// Whether something besides a protocol or an unknown call says that a value is a key.
     fn is_known_key(&self, event: &Event) -> bool {
         !matches!(event.role, Role::Protocol | Role::Unresolved)
             || event.target.derivation != 0
             || self.log.declared.contains(&event.target.term)
             || self.log.scalar_keys.contains(&event.target.term)
+            || self.terms.symbol(event.target.term).is_some_and(|info| &*info.text == super::derive::SUPPLIED)
             || matches!(self.terms.get(self.root_of(event.target.term)), Term::Seed(_))
             || matches!(
                 self.terms.get(event.target.term),
@@ -449,7 +460,12 @@ impl Interp<'_> {
             if !chain[..=mapper].iter().all(|(activation, _)| own(activation)) {
                 continue;
             }
-            let depth = (mapper + 1).min(chain.len() - 1);
+            // A mapped function that stands on its own is right for its other callers: the mapping call tells it.
+            let mapped = chain.get(mapper + 1).is_some_and(|(activation, _)| {
+                let module = self.module(activation.module);
+                super::entry::is_entry(module, module.function(activation.function))
+            });
+            let depth = if mapped { mapper } else { (mapper + 1).min(chain.len() - 1) };
             let used = Self::use_at(&event, &chain, depth);
             if used.place.file != file || !seen.insert((used.place, broadcast.mapped_at)) {
                 continue;

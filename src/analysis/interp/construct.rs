@@ -71,9 +71,10 @@ impl<'p> Interp<'p> {
         let attributes = code
             .slots
             .iter()
+            .take(code.named as usize)
             .cloned()
             .zip(slots)
-            .filter(|(name, value)| !value.is_unbound() && !name.starts_with('<'))
+            .filter(|(_, value)| !value.is_unbound())
             .collect();
         self.classes[handle.0 as usize].attributes = attributes;
         Value::of(Val::Class(handle))

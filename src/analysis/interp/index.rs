@@ -94,6 +94,9 @@ impl<'p> Interp<'p> {
 
                         self.array_slice(&Rc::new(one), *bounds)
                     }
+                    [Index::NewAxis] if self.may_be_key(*term) => {
+                        self.listed(vec![Value::term(*term)], KeyKind::Unknown)
+                    }
                     [Index::NewAxis] => Value::term(*term),
                     _ => {
                         let term = *term;

@@ -3,7 +3,7 @@
 //! **Invariant:** what a function does with keys is read from its model; nothing here knows a path.
 
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::domain::value::{Val, Value, Wrapped};
 use crate::analysis::facts::{BufferOp, ReferenceKind, Role};
 use crate::analysis::heap::Kind;
 use crate::finding::Place;
@@ -122,14 +122,16 @@ impl<'p> Interp<'p> {
             Effect::Tree { op, of } => self.tree(frame, *op, callable, of, &args, place),
             Effect::Factory { makes: _ } => {
                 let options = args.positional.iter().map(|arg| ("".into(), arg.value.clone())).collect();
-                Value::of(Val::Wrapped(std::rc::Rc::new(crate::analysis::domain::value::Wrapped {
-                    transform: path.clone(),
-                    options,
-                    function: Some(Value::unbound()),
-                })))
+                Self::made_by_factory(path.clone(), options)
             }
             Effect::Builtin(op) => self.builtin(frame, *op, path, args, place),
         }
+    }
+
+    /// A callable without a path of its own: what a factory makes.
+    pub(super) fn made_by_factory(transform: Name, options: Vec<(Name, Value)>) -> Value {
+        let (options, function) = (options.into(), Some(Value::unbound()));
+        Value::of(Val::Wrapped(std::rc::Rc::new(Wrapped { transform, options, function })))
     }
 
     /// A pure function: its result depends on its arguments only; a key among them is taken for numbers.

@@ -14,6 +14,9 @@ use crate::models::{ProtocolEffect, Yield};
 use super::bind::Args;
 use super::{Frame, Interp};
 
+/// Operations that a method which a library runs may take.
+const RUN_FUEL: u32 = 6_000;
+
 impl<'p> Interp<'p> {
     /// `receiver.name(…)` where no function of that name is in sight.
     pub(super) fn call_method(
@@ -166,6 +169,11 @@ impl<'p> Interp<'p> {
                 if !protocol.libraries.iter().any(|library| relevance.imports(frame.module, library)) {
                     continue;
                 }
+                if let Some(method) = &protocol.runs
+                    && self.is_of_library(val, &protocol.libraries)
+                {
+                    self.run_named(frame, val, method, &args, place);
+                }
                 let key = protocol
                     .key
                     .names
@@ -176,6 +184,9 @@ impl<'p> Interp<'p> {
                     || self.is_of_library(val, &protocol.libraries);
                 match (protocol.effect, key) {
                     (ProtocolEffect::Supply, _) => return self.supplied_key(place),
+                    (ProtocolEffect::Raises, _) => {
+                        return Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([]))));
+                    }
                     (_, Some(key))
                         if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) =>
                     {
@@ -205,6 +216,34 @@ impl<'p> Interp<'p> {
                 self.unresolved(frame, &args, place, Some(&receiver), written, Some(val))
             }
         }
+    }
+
+    /// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that.
+    fn run_named(&mut self, frame: &mut Frame<'p>, val: &Val, method: &str, args: &Args, place: Place) {
+        if args.keyword("method").is_some() {
+            return;
+        }
+        let Some(bound) = self.instance_method(val, &method.into()) else { return };
+        let Some(Val::Method(parts)) = bound.single() else { return };
+        let Some(Val::Function(closure)) = parts.1.single() else { return };
+        let parameters = &self.module(closure.module).function(closure.function).parameters;
+        let takes = |name: &Name| parameters.iter().any(|parameter| parameter.name == *name);
+        let given = Args {
+            positional: args.positional.iter().skip(1).cloned().collect(),
+            keywords: args.keywords.iter().filter(|(name, _)| takes(name)).cloned().collect(),
+            spread: args.spread.clone(),
+            mappings: args.mappings.clone(),
+        };
+        if !given.values().cloned().collect::<Vec<_>>().iter().any(|value| self.holds_key(value)) {
+            return;
+        }
+        // What the library does before and after is not in sight: the call is taken to return, whatever was made of its body.
+        let (pc, alive, fuel) = (self.pc, self.alive, self.fuel);
+        self.fuel = fuel.min(RUN_FUEL);
+        let given_fuel = self.fuel;
+        self.call_value(frame, &bound, given, Some(place));
+        self.fuel = fuel - (given_fuel - self.fuel);
+        (self.pc, self.alive) = (pc, alive);
     }
 
     /// Whether an object was made by one of these libraries, or is an instance of a class based on theirs.

@@ -55,7 +55,7 @@ use crate::text::Span;
 use super::domain::extent::Extent;
 use super::domain::guard::{Guard, Guards};
 use super::domain::term::{Symbol, Term, TermId, Terms};
-use super::domain::value::{EnvironmentId, ModuleIndex, ObjectId, Val, Value};
+use super::domain::value::{Elements, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
 use super::heap::{ClassInfo, Environment, Object, Shared};
 use super::log::{Activation, Derivation, Event, Iteration, Meeting, Target};
 use super::program::Program;
@@ -222,6 +222,8 @@ struct Log {
     origins: FxHashMap<TermId, Place>,
     /// Terms that some sink of the library took for a scalar key.
     scalar_keys: FxHashSet<TermId>,
+    /// Loops that run once for each leaf of a tree.
+    leaf_loops: FxHashSet<u32>,
     /// Terms that an annotation declares to be keys.
     declared: FxHashSet<TermId>,
     /// What the entry's parameters were given.
@@ -371,10 +373,15 @@ impl<'p> Interp<'p> {
             }
             Val::Library(path) => self.terms.intern(Term::Apply(path.clone(), Box::new([]))),
             Val::Array(array) => match &array.elements {
-                super::domain::value::Elements::View { family, start, step, .. } => {
+                Elements::View { family, start, step, .. } => {
                     let (family, start) = (*family, *start);
                     let step = self.terms.int(i128::from(*step));
                     self.terms.intern(Term::Apply("<view>".into(), Box::new([family, start, step])))
+                }
+                Elements::Listed(parts) => {
+                    let parts = parts.clone();
+                    let parts: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+                    self.terms.intern(Term::Apply("<listed>".into(), parts.into()))
                 }
                 _ => self.terms.fresh(Symbol::Opaque, "<array>", None),
             },

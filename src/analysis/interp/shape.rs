@@ -148,17 +148,24 @@ impl<'p> Interp<'p> {
 
     /// An array function given no key that is known: its result depends on its arguments.
     fn shape_of_unknown(&mut self, op: ShapeOp, input: &Value, path: &Name, args: &Args) -> Value {
-        if matches!(op, ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile)
-            && let Some(Val::Term(term)) = input.single()
-            && self.may_be_key(*term)
-        {
-            // Copies of whatever it is: should it be a key, the copies are one key.
-            return Value::of(Val::Array(Rc::new(Array {
-                kind: KeyKind::Unknown,
-                derivation: 0,
-                dims: None,
-                elements: Elements::Copies(Rc::new(input.clone())),
-            })));
+        if matches!(op, ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile) {
+            let one = match input.single() {
+                Some(Val::Term(term)) if self.may_be_key(*term) => Some(input.clone()),
+                Some(Val::Array(array)) => match &array.elements {
+                    Elements::Listed(parts) if parts.len() == 1 => parts.first().cloned(),
+                    _ => None,
+                },
+                _ => None,
+            };
+            if let Some(one) = one {
+                // Copies of whatever it is: should it be a key, the copies are one key.
+                return Value::of(Val::Array(Rc::new(Array {
+                    kind: KeyKind::Unknown,
+                    derivation: 0,
+                    dims: None,
+                    elements: Elements::Copies(Rc::new(one)),
+                })));
+            }
         }
         let mut parts: Vec<TermId> = vec![self.term_of(input)];
         for arg in args.positional.iter().skip(1) {
