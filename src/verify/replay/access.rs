@@ -392,7 +392,29 @@ impl<'p> Machine<'p> {
                 let shape: Vec<usize> = std::iter::once(1).chain(array.keys.shape().iter().copied()).collect();
                 Some(Value::keys(array.keys.clone().reshape(&shape).ok()?, array.is_known))
             }
-            other => super::keys::element(array, position(length?, other.int()?)?),
+            Value::Stack(stack) if stack.is_whole => {
+                let length = length?;
+                let rows: Option<Vec<usize>> = stack.items.iter().map(|item| position(length, item.int()?)).collect();
+                let rows = rows?;
+                let rest = array.keys.shape().get(1..)?;
+                let size: usize = rest.iter().product();
+                let places: Vec<usize> = rows.iter().flat_map(|row| row * size..(row + 1) * size).collect();
+                let shape: Vec<usize> = std::iter::once(rows.len()).chain(rest.iter().copied()).collect();
+                Some(Value::keys(array.keys.gather(&shape, &places).ok()?, array.is_known))
+            }
+            other => match (length, other.int()?) {
+                // An index beyond the end is the last, as JAX has it.
+                (Some(length), at) => {
+                    let at = position(length, at).or_else(|| if at >= 0 { length.checked_sub(1) } else { Some(0) });
+                    super::keys::element(array, at?)
+                }
+                // The words of a raw key.
+                (None, at) if array.is_known => {
+                    let words = array.keys.words();
+                    words.get(position(words.len(), at)?).map(|word| Value::Int(i128::from(*word)))
+                }
+                (None, _) => None,
+            },
         }
     }
 

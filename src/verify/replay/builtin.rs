@@ -8,7 +8,7 @@ use super::iterate::Source;
 use super::machine::{Machine, Ran, Signal};
 use super::step::{ELEMENTS, length, own};
 use super::symbol::Symbol;
-use super::value::{Args, Instance, Partial, Value, Wrapped};
+use super::value::{Args, Class, Instance, Partial, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::BuiltinOp;
@@ -338,11 +338,19 @@ impl<'p> Machine<'p> {
 
     pub(super) fn replaced(&mut self, value: &Value<'p>, args: &Args<'p>) -> Value<'p> {
         let Value::Instance(instance) = value else {
-            let copy = self.symbols.fresh("replaced");
-            for (name, value) in &args.keywords {
-                self.set_attribute(&Value::Unknown(copy), name, Some(value.clone()));
-            }
-            return Value::Unknown(copy);
+            let Value::Unknown(symbol) = value else { return self.unknown("replaced") };
+            // A copy of something unknown: what is not given is the original's.
+            self.numbers += 1;
+            let class = Rc::new(Class {
+                name: "replaced".into(),
+                bases: Vec::new(),
+                attributes: std::cell::RefCell::default(),
+                fields: Vec::new(),
+                is_record: std::cell::Cell::new(true),
+                number: self.numbers,
+            });
+            let attributes = std::cell::RefCell::new(args.keywords.clone());
+            return Value::Instance(Rc::new(Instance { class, attributes, symbol: *symbol }));
         };
         let mut attributes = instance.attributes.borrow().clone();
         for (name, value) in &args.keywords {

@@ -13,6 +13,7 @@ use super::value::{Args, Stack, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{Argument, Callable, Construct, Effect, ParamKind, ProtocolEffect, Returns, ShapeOp, Yield};
+use crate::prng::keys::Keys;
 
 /// The function whose element `i` is `i`.
 pub(super) const COUNTING: &str = "jax.numpy.arange";
@@ -223,7 +224,18 @@ impl<'p> Machine<'p> {
                 self.escape(&args, place)?;
                 self.unknown(path)
             }
-            Effect::Pure { .. } | Effect::ShapeOf { .. } | Effect::Fabricate { .. } => self.pure(path, &args),
+            Effect::Fabricate { of } => match argument(&args, callable, of) {
+                Some(Value::Keys(array)) => {
+                    let (like, is_known) = (array.keys.clone(), array.is_known);
+                    let words = vec![0; like.words().len()];
+                    match Keys::new(like.implementation(), like.shape(), words) {
+                        Ok(keys) if path.contains("zeros") => Value::keys(keys, is_known),
+                        _ => self.pure(path, &args),
+                    }
+                }
+                _ => self.pure(path, &args),
+            },
+            Effect::Pure { .. } | Effect::ShapeOf { .. } => self.pure(path, &args),
             Effect::Number { of } => match argument(&args, callable, of) {
                 Some(value @ (Value::Int(_) | Value::Bool(_))) => value.clone(),
                 Some(Value::Unknown(symbol)) => Value::Unknown(*symbol),
@@ -267,9 +279,14 @@ impl<'p> Machine<'p> {
         Ok(match op {
             ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack | ShapeOp::Concatenate => match first {
                 Value::Keys(_) | Value::Family(_) | Value::Stack(_) => Some(first.clone()),
+                Value::Unknown(_) if op == ShapeOp::Array => Some(first.clone()),
                 Value::Int(_) | Value::Float(_) | Value::Bool(_) => Some(first.clone()),
                 Value::List(_) | Value::Tuple(_) => {
                     let items = self.items_of(first)?.unwrap_or_default();
+                    let is_number = |item: &Value<'p>| matches!(item, Value::Int(_));
+                    if op == ShapeOp::Array && !items.is_empty() && items.iter().all(is_number) {
+                        return Ok(Some(self.whole_stack(items)));
+                    }
                     let is_key =
                         |item: &Value<'p>| matches!(item, Value::Keys(_) | Value::Family(_) | Value::Unknown(_));
                     let holds = items.iter().any(is_key);
@@ -295,7 +312,12 @@ impl<'p> Machine<'p> {
                 Some(Value::keys(array.keys.clone().reshape(&[length]).ok()?, array.is_known))
             }),
             ShapeOp::Reshape => {
-                let shape: Option<Vec<i128>> = match argument(args, callable, "shape") {
+                let mut parts = arguments(args, callable, "shape");
+                if parts.is_empty() {
+                    parts = arguments(args, callable, "args");
+                }
+                let shape: Option<Vec<i128>> = match parts.first() {
+                    _ if parts.len() > 1 => parts.iter().map(Value::int).collect(),
                     Some(Value::Tuple(values)) => values.iter().map(Value::int).collect(),
                     Some(Value::List(values)) => values.borrow().iter().map(Value::int).collect(),
                     Some(value) => value.int().map(|length| vec![length]),
@@ -464,6 +486,10 @@ impl<'p> Machine<'p> {
                 }
                 ProtocolEffect::Supply | ProtocolEffect::Observe => return Ok(self.unknown(name)),
             }
+        }
+        let is_copied = matches!(&**name, "replace" | "_replace") && args.positional.is_empty();
+        if is_copied && !args.keywords.is_empty() && matches!(receiver, Value::Unknown(_)) {
+            return Ok(self.replaced(receiver, &args));
         }
         self.havoc(receiver);
         let function = match receiver {
