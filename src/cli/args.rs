@@ -41,6 +41,9 @@ pub enum Command {
     Rule(Rule),
     /// Evaluate expressions of `jax.random` on keylint's own PRNG.
     Eval(Eval),
+    /// Accept the findings that are there today, so that only new ones are told.
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
     /// Show the settings of a file, and where each comes from.
     Config(Config),
     /// Tell what is believed of the keys on a line.
@@ -61,9 +64,9 @@ pub struct Check {
     /// How to write the findings.
     #[arg(long, value_enum, default_value = "full", value_name = "FORMAT")]
     pub output_format: OutputFormat,
-    /// Write the report to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output_file: Option<PathBuf>,
+    /// Write the report to this file instead of standard output; `FORMAT=FILE` writes one more report. Repeatable.
+    #[arg(short, long, value_name = "[FORMAT=]FILE")]
+    pub output_file: Vec<String>,
     /// Exit with 0 even if there are findings.
     #[arg(short, long)]
     pub exit_zero: bool,
@@ -85,9 +88,44 @@ pub struct Check {
     /// Show no progress.
     #[arg(long)]
     pub no_progress: bool,
+    /// The file of findings that are accepted and not told, in place of the one that is configured.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
     /// The name of the file that is read from standard input.
     #[arg(long, value_name = "NAME")]
     pub stdin_filename: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) selection: Selection,
+}
+
+/// What to do with the baseline.
+#[derive(Debug, Subcommand)]
+pub enum BaselineCommand {
+    /// Accept all findings shown; the file must not exist yet.
+    Create(Baseline),
+    /// Accept the findings shown beside those accepted already, and remove entries that match no finding.
+    Update(Baseline),
+    /// Remove entries that match no finding.
+    Prune(Baseline),
+}
+
+impl BaselineCommand {
+    pub(super) fn what(&self) -> &Baseline {
+        match self {
+            Self::Create(what) | Self::Update(what) | Self::Prune(what) => what,
+        }
+    }
+}
+
+/// Arguments of `keylint baseline`.
+#[derive(Debug, clap::Args)]
+pub struct Baseline {
+    /// Files and directories.
+    #[arg(default_value = ".", value_name = "PATHS")]
+    pub paths: Vec<PathBuf>,
+    /// The file, in place of the one that is configured, or of `keylint-baseline.json`.
+    #[arg(long = "baseline", value_name = "FILE")]
+    pub file: Option<PathBuf>,
     #[command(flatten)]
     pub(super) selection: Selection,
 }
@@ -170,6 +208,16 @@ pub enum OutputFormat {
     Json,
     /// One JSON object a line.
     JsonLines,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// A code quality report of GitLab.
+    Gitlab,
+    /// XML as `JUnit` writes it.
+    Junit,
+    /// Diagnostics of reviewdog.
+    Rdjson,
 }
 
 impl From<OutputFormat> for Format {
@@ -179,6 +227,11 @@ impl From<OutputFormat> for Format {
             OutputFormat::Concise => Self::Concise,
             OutputFormat::Json => Self::Json,
             OutputFormat::JsonLines => Self::JsonLines,
+            OutputFormat::Sarif => Self::Sarif,
+            OutputFormat::Github => Self::Github,
+            OutputFormat::Gitlab => Self::Gitlab,
+            OutputFormat::Junit => Self::Junit,
+            OutputFormat::Rdjson => Self::Rdjson,
         }
     }
 }

@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::args::{Args, Check};
+use clap::ValueEnum;
+
+use super::args::{Args, Check, OutputFormat, Selection};
 use super::backend::{Backend, CheckRequest, Stdin};
+use super::baseline;
 use super::output::{Colour, write_file};
 use super::{Failure, Status, World};
 use crate::config::{KnownRule, Resolver};
 use crate::engine::Outcome;
-use crate::report::{self, Format, Report};
+use crate::report::{self, Format, Report, Root};
 
 /// How long a run may last before it shows progress, and how often it does then.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -24,9 +27,7 @@ pub(super) fn run(
     backend: &dyn Backend,
     world: &mut World<'_>,
 ) -> Result<Status, Failure> {
-    let rules: Vec<KnownRule> = backend.rules().iter().map(super::RuleInfo::known).collect();
-    let command_line = command.selection.command_line().map_err(Failure::Usage)?;
-    let resolver = Resolver::new(&world.cwd, rules, command_line)?;
+    let resolver = resolver(&command.selection, backend, world)?;
     let (paths, stdin) = inputs(command, world)?;
     let ticker = Ticker::new(world.stderr_is_terminal && !command.no_progress && !args.quiet);
     let request = CheckRequest {
@@ -47,8 +48,10 @@ pub(super) fn run(
         return Ok(Status::Clean);
     }
     let started = Instant::now();
-    let outcome = backend.check(&request)?;
+    destinations(&command.output_file)?;
+    let mut outcome = backend.check(&request)?;
     ticker.clear();
+    baseline::apply(command.baseline.as_deref(), &resolver, &mut outcome, args.quiet, world)?;
     let checked = outcome.checked;
     if args.verbose {
         let seconds = started.elapsed().as_secs_f64();
@@ -64,6 +67,36 @@ pub(super) fn run(
         Err(failure) => Err(failure),
         Ok(()) => Ok(status),
     }
+}
+
+/// Gives the settings of each file, as the options change them.
+pub(super) fn resolver(selection: &Selection, backend: &dyn Backend, world: &World<'_>) -> Result<Resolver, Failure> {
+    let rules: Vec<KnownRule> = backend.rules().iter().map(super::RuleInfo::known).collect();
+    let command_line = selection.command_line().map_err(Failure::Usage)?;
+    Ok(Resolver::new(&world.cwd, rules, command_line)?)
+}
+
+/// Checks paths for another command, as `keylint check` would.
+pub(super) fn outcome_of(
+    paths: &[PathBuf],
+    resolver: &Resolver,
+    args: &Args,
+    backend: &dyn Backend,
+    world: &World<'_>,
+) -> Result<Outcome, Failure> {
+    let ticker = Ticker::new(world.stderr_is_terminal && !args.quiet);
+    let request = CheckRequest {
+        cwd: &world.cwd,
+        paths,
+        stdin: None,
+        resolver,
+        force_exclude: false,
+        use_cache: true,
+        progress: &|done, total| ticker.tell(done, total),
+    };
+    let outcome = backend.check(&request)?;
+    ticker.clear();
+    Ok(outcome)
 }
 
 /// Splits `-` off the paths and reads it.
@@ -95,27 +128,92 @@ fn status(outcome: &Outcome, exit_zero: bool) -> Status {
 
 fn print(command: &Check, args: &Args, outcome: &Outcome, world: &mut World<'_>) -> Result<(), Failure> {
     let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
-    let report = Report::new(&outcome.files, shown, &outcome.hidden);
+    let report =
+        Report::new(&outcome.files, shown, &outcome.hidden).with_root(repository(world)).with_failure(outcome.failed);
     let format = Format::from(command.output_format);
-    let colour = Colour::new(args.color, world.env);
-    let colour = colour.on(world.stdout_is_terminal && command.output_file.is_none());
-    let mut bytes = Vec::new();
-    if !command.statistics {
-        report.write(format, colour, &mut bytes)?;
-    } else if format.is_for_people() {
-        bytes.extend(report::statistics(&report).bytes());
-    } else {
-        bytes.extend(report::statistics_json(&report).bytes());
+    let (main, further) = destinations(&command.output_file)?;
+    for (format, path) in &further {
+        put(path, &rendered(args, &report, *format, Layout::default())?)?;
     }
-    if format.is_for_people() && !args.quiet {
-        writeln!(bytes, "{}", report::summary(&report))?;
-    }
-    if let Some(path) = &command.output_file {
-        let written = write_file(path, &bytes);
-        return written.map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())));
+    let colour = Colour::new(args.color, world.env).on(world.stdout_is_terminal && main.is_none());
+    let bytes = rendered(args, &report, format, Layout { colour, statistics: command.statistics })?;
+    if let Some(path) = main {
+        return put(path, &bytes);
     }
     world.stdout.write_all(&bytes)?;
     Ok(world.stdout.flush()?)
+}
+
+/// What is particular to one of several reports.
+#[derive(Clone, Copy, Default)]
+struct Layout {
+    colour: bool,
+    /// Counts in place of findings.
+    statistics: bool,
+}
+
+/// One report, with the summary where people read it.
+fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    if !layout.statistics {
+        report.write(format, layout.colour, &mut bytes)?;
+    } else if format.is_for_people() {
+        bytes.extend(report::statistics(report).bytes());
+    } else {
+        bytes.extend(report::statistics_json(report).bytes());
+    }
+    if format.is_for_people() && !args.quiet {
+        writeln!(bytes, "{}", report::summary(report))?;
+    }
+    Ok(bytes)
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_file(path, bytes).map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())))
+}
+
+/// Where the report goes instead of standard output, and the further reports.
+type Destinations<'a> = (Option<&'a Path>, Vec<(Format, &'a Path)>);
+
+/// Reads the values of `--output-file`: a path, or `FORMAT=PATH`.
+fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
+    let mut main: Option<&Path> = None;
+    let mut further: Vec<(Format, &Path)> = Vec::new();
+    for value in values {
+        let named =
+            value.split_once('=').and_then(|(name, path)| Some((OutputFormat::from_str(name, false).ok()?, path)));
+        if let Some((_, "")) = named {
+            return Err(Failure::Usage(format!("`--output-file {value}` names no file after `=`")));
+        }
+        match named {
+            Some((format, path)) => further.push((format.into(), Path::new(path))),
+            None if main.is_none() => main = Some(Path::new(value)),
+            None => {
+                return Err(Failure::Usage(format!(
+                    "`--output-file` is given twice without a format; write the second as `FORMAT={value}`"
+                )));
+            }
+        }
+    }
+    let mut paths: Vec<&Path> = main.into_iter().chain(further.iter().map(|(_, path)| *path)).collect();
+    paths.sort_unstable();
+    if let Some(pair) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
+        let path = pair[0].display();
+        return Err(Failure::Usage(format!("two reports would be written to `{path}`")));
+    }
+    Ok((main, further))
+}
+
+/// The root of the repository that machine formats name files from: where the CI system says it is, else the nearest folder
+/// that holds `.git`, else the current directory. Links are resolved, since the addresses must be those of the repository.
+fn repository(world: &World<'_>) -> Root {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let cwd = real(&world.cwd);
+    let told = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter().filter_map(|name| (world.env)(name));
+    let told = told.map(|path| real(Path::new(&path))).find(|root| root.is_absolute() && cwd.starts_with(root));
+    let marked = || cwd.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned);
+    let root = told.or_else(marked).unwrap_or_else(|| cwd.clone());
+    Root::new(root, cwd)
 }
 
 /// Shows progress on one line of standard error.

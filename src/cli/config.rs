@@ -32,6 +32,10 @@ fn print(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     line(out, "roots", &list(settings.roots.iter().map(String::as_str)))?;
     let models: Vec<String> = settings.models.iter().map(|path| path.display().to_string()).collect();
     line(out, "models", &list(models.iter().map(String::as_str)))?;
+    match &settings.baseline {
+        Some(baseline) => line(out, "baseline", &quoted(&baseline.display().to_string()))?,
+        None => writeln!(out, "# baseline: none")?,
+    }
     line(out, "tests", &list(settings.tests().iter().map(String::as_str)))?;
     match settings.jax_version {
         Some(version) => line(out, "jax-version", &quoted(&version.to_string()))?,

@@ -5,6 +5,7 @@
 
 mod args;
 mod backend;
+mod baseline;
 mod check;
 mod completions;
 mod config;
@@ -96,6 +97,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend,
         Command::Check(command) => check::run(command, &args, backend, world),
         Command::Rule(command) => rule::run(command, backend, world),
         Command::Eval(command) => eval::run(command, world),
+        Command::Baseline(command) => baseline::run(command, &args, backend, world),
         Command::Config(command) => config::run(command, backend, world),
         Command::Why(command) => why::run(command, backend, world),
         Command::Dev(command) => dev::run(command, backend, world),

@@ -39,6 +39,9 @@ pub struct Options {
     /// Files with models of further libraries, relative to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<String>>,
+    /// The file of findings that are accepted, relative to this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
     /// Patterns of test files, in place of `tests/`, `test_*.py`, `*_test.py` and `conftest.py`. In test files the
     /// rules `KEY1xx` and `KEY402` are notes.
     #[serde(skip_serializing_if = "Option::is_none")]

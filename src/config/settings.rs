@@ -73,6 +73,8 @@ pub struct Settings {
     pub roots: Vec<String>,
     /// Files with models of further libraries; absolute.
     pub models: Vec<PathBuf>,
+    /// The file of findings that are accepted; absolute.
+    pub baseline: Option<PathBuf>,
     /// The JAX version the code runs with, where it is known.
     pub jax_version: Option<JaxVersion>,
     /// The lowest level that is shown.
@@ -220,6 +222,8 @@ pub struct HiddenCounts {
     pub by_level: BTreeMap<Level, usize>,
     /// Of a level that is shown, but below the least confidence shown, by confidence.
     pub by_confidence: BTreeMap<Confidence, usize>,
+    /// Accepted by the baseline.
+    pub accepted: usize,
 }
 
 impl HiddenCounts {
@@ -234,7 +238,7 @@ impl HiddenCounts {
 
     /// Whether nothing is hidden.
     pub fn is_empty(&self) -> bool {
-        self.by_level.is_empty() && self.by_confidence.is_empty()
+        self.by_level.is_empty() && self.by_confidence.is_empty() && self.accepted == 0
     }
 }
 

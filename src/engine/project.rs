@@ -73,8 +73,10 @@ pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
         for path in (job.survey)(&root) {
             let full = plain(&path);
             if !members.contains_key(&full) && !settings.is_excluded(&path) {
-                let file = table.add(path.clone(), String::new());
-                let display = path.display().to_string();
+                // Named as a person in the current directory would name it.
+                let display = path.strip_prefix(job.cwd).unwrap_or(&path).to_owned();
+                let file = table.add(display.clone(), String::new());
+                let display = display.display().to_string();
                 members.insert(full, Member { file, path, display, is_reported: false });
             }
         }

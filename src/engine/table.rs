@@ -25,6 +25,11 @@ impl FileTable {
         self.entries.get(file.0 as usize).map_or(Path::new(""), |(path, _)| path)
     }
 
+    /// All paths, those of the files given first.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.entries.iter().map(|(path, _)| path.as_path())
+    }
+
     /// The decoded text; empty where no finding speaks of the file.
     pub fn text(&self, file: FileId) -> &str {
         self.entries.get(file.0 as usize).map_or("", |(_, text)| text)

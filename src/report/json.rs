@@ -11,9 +11,6 @@ use super::neutral::escape_json;
 use crate::finding::{Applicability, Confidence, Finding, Fix, Label, Level, Place, Verdict, Witness, WitnessStatus};
 use crate::text::{FileId, LineColumn};
 
-/// Where the page of a rule is published.
-const PAGES: &str = "https://keylint.dev/rules";
-
 #[derive(Serialize)]
 struct Entry<'a> {
     code: &'a str,
@@ -125,7 +122,7 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
         flow: finding.flow.iter().map(step).collect(),
         witness: finding.witness.as_ref().map(|witness| shown(report, witness)),
         fix: finding.fix.as_ref().map(|fix| repair(report, finding.primary.file, fix)),
-        url: format!("{PAGES}/{}", finding.name),
+        url: super::page_url(finding),
         fingerprint: &finding.fingerprint,
     }
 }

@@ -6,8 +6,14 @@
 mod concise;
 mod excerpt;
 mod full;
+mod github;
+mod gitlab;
 mod json;
+mod junit;
 mod neutral;
+mod rdjson;
+mod root;
+mod sarif;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -16,10 +22,12 @@ use std::path::Path;
 
 use crate::config::HiddenCounts;
 use crate::finding::{Finding, Place};
+use crate::rules;
 use crate::text::{FileId, LineColumn, LineIndex};
 
 pub use excerpt::problem;
 pub use neutral::{neutral, neutral_line};
+pub use root::Root;
 pub use summary::{statistics, statistics_json, summary};
 
 /// Gives path and text of the files that findings speak of.
@@ -41,6 +49,16 @@ pub enum Format {
     Json,
     /// One JSON object a line.
     JsonLines,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// Workflow commands of GitHub Actions.
+    Github,
+    /// A code quality report for GitLab.
+    Gitlab,
+    /// XML as `JUnit` writes it.
+    Junit,
+    /// The diagnostics of reviewdog.
+    Rdjson,
 }
 
 impl Format {
@@ -56,6 +74,8 @@ pub struct Report<'a> {
     findings: Vec<&'a Finding>,
     hidden: &'a HiddenCounts,
     lines: BTreeMap<FileId, LineIndex>,
+    root: Root,
+    failed: bool,
 }
 
 impl<'a> Report<'a> {
@@ -78,7 +98,19 @@ impl<'a> Report<'a> {
                 lines.entry(file).or_insert_with(|| LineIndex::new(files.text(file)));
             }
         }
-        Self { files, findings, hidden, lines }
+        Self { files, findings, hidden, lines, root: Root::default(), failed: false }
+    }
+
+    /// The same report, with files named from the root of a repository where a format asks for that.
+    #[must_use]
+    pub fn with_root(self, root: Root) -> Self {
+        Self { root, ..self }
+    }
+
+    /// The same report, of a run that failed or did not.
+    #[must_use]
+    pub fn with_failure(self, failed: bool) -> Self {
+        Self { failed, ..self }
     }
 
     /// The findings, in the order of the report.
@@ -93,6 +125,11 @@ impl<'a> Report<'a> {
             Format::Concise => concise::write(self, colour, out),
             Format::Json => json::write_array(self, out),
             Format::JsonLines => json::write_lines(self, out),
+            Format::Sarif => sarif::write(self, out),
+            Format::Github => github::write(self, out),
+            Format::Gitlab => gitlab::write(self, out),
+            Format::Junit => junit::write(self, out),
+            Format::Rdjson => rdjson::write(self, out),
         }
     }
 
@@ -102,6 +139,32 @@ impl<'a> Report<'a> {
 
     fn filename(&self, file: FileId) -> String {
         self.files.path(file).display().to_string()
+    }
+
+    fn root(&self) -> &Root {
+        &self.root
+    }
+
+    fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// The path below the root of the repository.
+    fn relative(&self, file: FileId) -> String {
+        self.root.relative(self.files.path(file))
+    }
+
+    /// The address of a file, and whether it is relative.
+    fn uri(&self, file: FileId) -> (String, bool) {
+        self.root.uri(self.files.path(file))
+    }
+
+    /// Row and column from 1; the column counts bytes.
+    fn byte_position(&self, file: FileId, offset: u32) -> (u32, u32) {
+        let Some(lines) = self.lines.get(&file) else { return (1, 1) };
+        let row = lines.row(offset);
+        let line = lines.line(self.text(file), row);
+        (row, offset.clamp(line.start, line.end) - line.start + 1)
     }
 
     fn start(&self, place: Place) -> LineColumn {
@@ -124,6 +187,11 @@ impl<'a> Report<'a> {
         let LineColumn { row, column } = self.start(place);
         format!("{}:{row}:{column}", neutral(&self.filename(place.file)))
     }
+}
+
+/// Address of the page of a finding's rule.
+fn page_url(finding: &Finding) -> String {
+    rules::find(finding.code).map(rules::Rule::url).unwrap_or_default()
 }
 
 impl FileTable for crate::engine::FileTable {

@@ -35,6 +35,13 @@ fn hidden(hidden: &HiddenCounts) -> String {
         .rev()
         .map(|(confidence, count)| counted(*count, &format!("{confidence}-confidence finding")));
     let parts: Vec<String> = levels.chain(confidences).collect();
+    let accepted = match hidden.accepted {
+        0 => None,
+        count => Some(format!("{count} accepted by the baseline")),
+    };
+    if parts.is_empty() {
+        return accepted.unwrap_or_default();
+    }
     let mut options = String::new();
     if let Some((level, _)) = hidden.by_level.first_key_value() {
         let _ = write!(options, "--min-level {level}");
@@ -46,7 +53,8 @@ fn hidden(hidden: &HiddenCounts) -> String {
     }
     let total: usize = hidden.by_level.values().chain(hidden.by_confidence.values()).sum();
     let them = if total == 1 { "it" } else { "them" };
-    format!("{} hidden; {options} shows {them}", listed(&parts))
+    let rest = accepted.map_or_else(String::new, |accepted| format!("; {accepted}"));
+    format!("{} hidden; {options} shows {them}{rest}", listed(&parts))
 }
 
 fn counted(count: usize, noun: &str) -> String {

@@ -1,12 +1,14 @@
-//! Comments that silence findings: which findings they reach, and which of them are unused or wrong.
+//! What silences findings: comments, with those that are unused or wrong, and the baseline.
 //!
 //! **Invariant:** suppressions are judged against all findings of a file, before any is hidden for its level or
 //! confidence; whether a comment is needed must not depend on what one happens to look at.
 
 mod apply;
+mod baseline;
 mod parse;
 #[cfg(test)]
 mod tests;
 
 pub use apply::{Applied, Scope, Silenced, Source, apply};
+pub use baseline::{Baseline, BaselineError, Entry};
 pub use parse::{Directive, Effect, Problem, parse};

@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should fail where it stands, in its helpers too")]
 
 mod architecture;
+mod baseline;
 mod cases;
 mod cli;
 mod config;
 mod engine;
 mod eval;
+mod formats;
 mod front;
 mod hostile;
 mod ir;

@@ -1,0 +1,152 @@
+//! `keylint baseline`, and the baseline of `keylint check`.
+//!
+//! **Invariant:** a baseline is written whole or not at all, and never from a run that could not see every file: it would lose the
+//! entries of what was not seen.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use super::args::{Args, BaselineCommand};
+use super::backend::Backend;
+use super::check;
+use super::output::write_file;
+use super::{Failure, Status, World};
+use crate::config::Resolver;
+use crate::engine::{Outcome, Reported};
+use crate::finding::Finding;
+use crate::suppress::Baseline;
+
+/// The file where neither an option nor the configuration names one.
+const USUAL: &str = "keylint-baseline.json";
+
+pub(super) fn run(
+    command: &BaselineCommand,
+    args: &Args,
+    backend: &dyn Backend,
+    world: &mut World<'_>,
+) -> Result<Status, Failure> {
+    let what = command.what();
+    let resolver = check::resolver(&what.selection, backend, world)?;
+    let file = match named(what.file.as_deref(), &resolver, world)? {
+        Some(file) => file,
+        None => world.cwd.join(USUAL),
+    };
+    let old = match command {
+        BaselineCommand::Create(_) if file.exists() => {
+            let file = shown(&file, world);
+            return Err(Failure::Usage(format!(
+                "`{file}` exists already; `keylint baseline update` brings it up to date"
+            )));
+        }
+        BaselineCommand::Create(_) => Baseline::default(),
+        BaselineCommand::Update(_) | BaselineCommand::Prune(_) => read(&file, world)?,
+    };
+    let outcome = check::outcome_of(&what.paths, &resolver, args, backend, world)?;
+    if outcome.failed {
+        return Err(Failure::Usage(format!(
+            "some files could not be checked, so `{}` is left as it is; `keylint check` tells which",
+            shown(&file, world)
+        )));
+    }
+    let folder = folder(&file);
+    let live = old.without(&old.stale(findings(&outcome), &decided(&outcome, &folder, world)));
+    let stale = old.len() - live.len();
+    let current = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
+    let current = Baseline::of(
+        current.map(|finding| (relative(outcome.files.path(finding.primary.file), &folder, world), finding)),
+    );
+    let new = match command {
+        BaselineCommand::Prune(_) => live.clone(),
+        BaselineCommand::Create(_) | BaselineCommand::Update(_) => live.with(&current),
+    };
+    let text = new.render();
+    write_file(&file, text.as_bytes())
+        .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", shown(&file, world))))?;
+    if !args.quiet {
+        let added = new.len() - live.len();
+        let (file, kept) = (shown(&file, world), new.len());
+        writeln!(world.stdout, "{file}: {kept} accepted ({added} added, {stale} removed).")?;
+    }
+    Ok(Status::Clean)
+}
+
+/// Hides the findings that the baseline accepts, and tells of entries that match nothing any more.
+pub(super) fn apply(
+    option: Option<&Path>,
+    resolver: &Resolver,
+    outcome: &mut Outcome,
+    quiet: bool,
+    world: &mut World<'_>,
+) -> Result<(), Failure> {
+    let Some(file) = named(option, resolver, world)? else { return Ok(()) };
+    let baseline = read(&file, world)?;
+    let folder = folder(&file);
+    let stale = baseline.stale(findings(outcome), &decided(outcome, &folder, world)).len();
+    let accepted = baseline.fingerprints();
+    for reported in outcome.findings.iter_mut().filter(|reported| reported.shown) {
+        if accepted.contains(reported.finding.fingerprint.as_str()) {
+            reported.shown = false;
+            outcome.hidden.accepted += 1;
+        }
+    }
+    if stale > 0 && !outcome.failed && !quiet {
+        let (entries, them) = if stale == 1 { ("entry", "it") } else { ("entries", "them") };
+        writeln!(
+            world.stderr,
+            "warning: {stale} {entries} of `{}` matched no finding; `keylint baseline prune` removes {them}",
+            shown(&file, world)
+        )?;
+    }
+    Ok(())
+}
+
+/// The baseline that an option or the configuration names.
+fn named(option: Option<&Path>, resolver: &Resolver, world: &World<'_>) -> Result<Option<PathBuf>, Failure> {
+    match option {
+        Some(path) => Ok(Some(world.cwd.join(path))),
+        None => Ok(resolver.for_directory(&world.cwd)?.baseline.clone()),
+    }
+}
+
+fn read(file: &Path, world: &World<'_>) -> Result<Baseline, Failure> {
+    let name = shown(file, world);
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        Failure::Usage(format!("cannot read the baseline `{name}`: {error}; `keylint baseline create` makes one"))
+    })?;
+    Baseline::parse(&text).map_err(|error| {
+        Failure::Usage(format!(
+            "`{name}` is no baseline: {error}; mend it, or delete it and run `keylint baseline create`"
+        ))
+    })
+}
+
+fn findings(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
+    outcome.findings.iter().map(|Reported { finding, .. }| finding)
+}
+
+/// Whether a run would have found what was found in the file of a path: it was checked, or is gone.
+fn decided(outcome: &Outcome, folder: &Path, world: &World<'_>) -> impl Fn(&str) -> bool {
+    let checked: BTreeSet<String> =
+        outcome.files.paths().take(outcome.checked).map(|path| relative(path, folder, world)).collect();
+    let folder = folder.to_owned();
+    move |path| checked.contains(path) || !folder.join(path).exists()
+}
+
+fn folder(file: &Path) -> PathBuf {
+    file.parent().map(Path::to_owned).unwrap_or_default()
+}
+
+/// The path from `folder`, with forward slashes.
+fn relative(path: &Path, folder: &Path, world: &World<'_>) -> String {
+    let full: PathBuf = world.cwd.join(path).components().filter(|part| *part != Component::CurDir).collect();
+    let shared = folder.ancestors().position(|ancestor| full.starts_with(ancestor));
+    let up = shared.unwrap_or_default();
+    let below = folder.ancestors().nth(up).and_then(|ancestor| full.strip_prefix(ancestor).ok());
+    let parts = below.unwrap_or(&full);
+    let parts = parts.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    std::iter::repeat_n("..".to_owned(), up).chain(parts).collect::<Vec<_>>().join("/")
+}
+
+fn shown(file: &Path, world: &World<'_>) -> String {
+    file.strip_prefix(&world.cwd).unwrap_or(file).display().to_string()
+}

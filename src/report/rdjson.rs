@@ -1,0 +1,117 @@
+//! The `rdjson` format of reviewdog.
+//!
+//! **Invariant:** columns count bytes of UTF-8, as the format asks.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::Report;
+use super::neutral::escape_json;
+use crate::finding::{Applicability, Finding, Level, Place};
+
+#[derive(Serialize)]
+struct Root<'a> {
+    source: Source<'a>,
+    diagnostics: Vec<Diagnostic<'a>>,
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    name: &'a str,
+    url: &'a str,
+}
+
+#[derive(Serialize)]
+struct Diagnostic<'a> {
+    message: &'a str,
+    location: Location,
+    severity: &'a str,
+    code: Code<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suggestions: Vec<Suggestion<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related_locations: Vec<Related<'a>>,
+}
+
+#[derive(Serialize)]
+struct Location {
+    path: String,
+    range: Range,
+}
+
+#[derive(Serialize)]
+struct Range {
+    start: Position,
+    end: Position,
+}
+
+#[derive(Serialize)]
+struct Position {
+    line: u32,
+    column: u32,
+}
+
+#[derive(Serialize)]
+struct Code<'a> {
+    value: &'a str,
+    url: String,
+}
+
+#[derive(Serialize)]
+struct Suggestion<'a> {
+    range: Range,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct Related<'a> {
+    message: &'a str,
+    location: Location,
+}
+
+pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let root = Root {
+        source: Source { name: "keylint", url: env!("CARGO_PKG_REPOSITORY") },
+        diagnostics: report.findings().iter().map(|finding| diagnostic(report, finding)).collect(),
+    };
+    let json = serde_json::to_string_pretty(&root).map_err(io::Error::other)?;
+    writeln!(out, "{}", escape_json(&json))
+}
+
+fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
+    // A reviewer's click applies one suggestion, so a fix of several edits, each of no use alone, is not suggested.
+    let fix = finding.fix.as_ref().filter(|fix| fix.applicability != Applicability::Display && fix.edits.len() == 1);
+    let edits = fix.map_or(&[][..], |fix| &fix.edits).iter();
+    let file = finding.primary.file;
+    Diagnostic {
+        message: &finding.message,
+        location: location(report, finding.primary),
+        severity: match finding.level {
+            Level::Note => "INFO",
+            Level::Warning => "WARNING",
+            Level::Error => "ERROR",
+        },
+        code: Code { value: finding.code, url: super::page_url(finding) },
+        suggestions: edits
+            .map(|edit| Suggestion { range: range(report, Place { file, span: edit.span }), text: &edit.content })
+            .collect(),
+        related_locations: finding
+            .related
+            .iter()
+            .map(|label| Related { message: &label.message, location: location(report, label.place) })
+            .collect(),
+    }
+}
+
+fn location(report: &Report<'_>, place: Place) -> Location {
+    Location { path: report.relative(place.file), range: range(report, place) }
+}
+
+fn range(report: &Report<'_>, place: Place) -> Range {
+    let position = |offset| {
+        let (line, column) = report.byte_position(place.file, offset);
+        Position { line, column }
+    };
+    Range { start: position(place.span.start), end: position(place.span.end) }
+}

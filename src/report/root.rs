@@ -1,0 +1,107 @@
+//! How machine formats name files: relative to the root of the repository.
+//!
+//! **Invariant:** names have forward slashes; an address is valid wherever it is read, so what must be encoded is.
+
+use std::path::{Component, Path, PathBuf};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What a path segment of an address may hold as it is (RFC 3986, section 2.3).
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The root of the repository that a report is made for.
+#[derive(Clone, Debug, Default)]
+pub struct Root {
+    root: PathBuf,
+    cwd: PathBuf,
+}
+
+impl Root {
+    /// Both absolute; paths as given are relative to `cwd`.
+    pub fn new(root: PathBuf, cwd: PathBuf) -> Self {
+        Self { root, cwd }
+    }
+
+    /// The segments of a path below the root; `None` for what lies elsewhere.
+    fn segments(&self, path: &Path) -> Option<Vec<String>> {
+        let full = plain(&self.cwd.join(path));
+        let inner = full.strip_prefix(&self.root).ok()?;
+        Some(inner.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect())
+    }
+
+    /// The path below the root, else as given, with forward slashes.
+    pub(super) fn relative(&self, path: &Path) -> String {
+        self.segments(path).map_or_else(|| slashes(path), |segments| segments.join("/"))
+    }
+
+    /// The address of a file: relative to the root, else absolute. The second part tells which.
+    pub(super) fn uri(&self, path: &Path) -> (String, bool) {
+        match self.segments(path) {
+            Some(segments) => (segments.iter().map(|segment| encode(segment)).collect::<Vec<_>>().join("/"), true),
+            None => (file_uri(&plain(&self.cwd.join(path))), false),
+        }
+    }
+
+    /// The address of the root itself, as a folder; `None` where there is none.
+    pub(super) fn folder_uri(&self) -> Option<String> {
+        self.root.is_absolute().then(|| {
+            let uri = file_uri(&self.root);
+            if uri.ends_with('/') { uri } else { format!("{uri}/") }
+        })
+    }
+}
+
+fn encode(segment: &str) -> String {
+    utf8_percent_encode(segment, ENCODED).to_string()
+}
+
+fn file_uri(path: &Path) -> String {
+    let path = slashes(path);
+    let encoded: Vec<String> = path.trim_start_matches('/').split('/').map(encode_drive).collect();
+    format!("file:///{}", encoded.join("/"))
+}
+
+/// A Windows drive keeps its colon.
+fn encode_drive(segment: &str) -> String {
+    match segment.strip_suffix(':') {
+        Some(drive) if drive.len() == 1 => segment.to_owned(),
+        _ => encode(segment),
+    }
+}
+
+fn slashes(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if std::path::MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace(std::path::MAIN_SEPARATOR, "/") }
+}
+
+/// The path without `.` and, as far as they can be resolved by name, `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            _ => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_to_the_root_and_encoded() {
+        let root = Root::new(PathBuf::from("/repo"), PathBuf::from("/repo/src"));
+        assert_eq!(root.uri(Path::new("./ä b/#1.py")), ("src/%C3%A4%20b/%231.py".to_owned(), true));
+        assert_eq!(root.uri(Path::new("../a.py")), ("a.py".to_owned(), true));
+        assert_eq!(root.uri(Path::new("/else/a b.py")), ("file:///else/a%20b.py".to_owned(), false));
+        assert_eq!(root.relative(Path::new("../a b.py")), "a b.py");
+        assert_eq!(root.folder_uri().as_deref(), Some("file:///repo/"));
+        assert_eq!(Root::default().uri(Path::new("a.py")), ("a.py".to_owned(), true));
+        assert_eq!(Root::default().folder_uri(), None);
+    }
+}

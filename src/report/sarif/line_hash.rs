@@ -1,0 +1,94 @@
+//! `primaryLocationLineHash`, the fingerprint by which GitHub code scanning recognises an alert in the next upload.
+//!
+//! It is a hash over the hundred UTF-16 units that begin with a line: white space within lines does not count, all line ends
+//! are one, and equal hashes of one file are numbered. GitHub computes it where it is absent, and only when SARIF is uploaded by
+//! its own action; ours must be equal to it, or an alert would be closed and opened again (codeql-action, `fingerprints.ts`).
+//!
+//! **Invariant:** the work is linear in the text; arithmetic wraps at 64 bits.
+
+use rustc_hash::FxHashMap;
+
+/// How many units a line's hash is made of.
+const WINDOW: usize = 100;
+const FACTOR: u64 = 37;
+/// Stands for the end of the file.
+const END: u16 = 0xffff;
+
+/// The hash of each line, by row from 1 at index 0, as `hexadecimal:occurrence`.
+pub(super) fn line_hashes(text: &str) -> Vec<String> {
+    let (units, starts) = significant(text);
+    // FACTOR to the power of WINDOW: what the unit that leaves the window has been multiplied by.
+    let leaving = (0..WINDOW).fold(1_u64, |power, _| power.wrapping_mul(FACTOR));
+    let unit = |at: usize| u64::from(units.get(at).copied().unwrap_or(0));
+    let mut occurrences: FxHashMap<u64, u32> = FxHashMap::default();
+    let mut hashes = Vec::with_capacity(starts.len());
+    // The hash of the window that begins at `at`: behind the end of the text it is filled with zeros.
+    let mut hash = (0..WINDOW).fold(0_u64, |hash, at| hash.wrapping_mul(FACTOR).wrapping_add(unit(at)));
+    let mut at = 0;
+    for start in starts {
+        while at < start {
+            let entering = hash.wrapping_mul(FACTOR).wrapping_add(unit(at + WINDOW));
+            hash = entering.wrapping_sub(leaving.wrapping_mul(unit(at)));
+            at += 1;
+        }
+        let occurrence = occurrences.entry(hash).or_default();
+        *occurrence += 1;
+        hashes.push(format!("{hash:x}:{occurrence}"));
+    }
+    hashes
+}
+
+/// The units that count, the end of the file last, and where among them each line begins.
+fn significant(text: &str) -> (Vec<u16>, Vec<usize>) {
+    let mut units = Vec::with_capacity(text.len() + 1);
+    let mut starts = Vec::new();
+    let mut is_at_start = true;
+    let mut after_return = false;
+    for unit in text.encode_utf16() {
+        let follows_return = std::mem::take(&mut after_return);
+        let unit = match unit {
+            0x20 | 0x09 => continue,
+            0x0a if follows_return => continue,
+            0x0d => {
+                after_return = true;
+                0x0a
+            }
+            unit => unit,
+        };
+        if std::mem::take(&mut is_at_start) {
+            starts.push(units.len());
+        }
+        is_at_start = unit == 0x0a;
+        units.push(unit);
+    }
+    if is_at_start {
+        starts.push(units.len());
+    }
+    units.push(END);
+    (units, starts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_empty_file_has_the_published_hash() {
+        assert_eq!(line_hashes(""), ["c129715d7a2bc9a3:1"]);
+    }
+
+    #[test]
+    fn layout_within_lines_and_line_ends_do_not_count() {
+        let text = "x = f(key)\ny = g(key)\nx = f(key)\n";
+        assert_eq!(line_hashes(text), line_hashes("x=f(key)\r\n\ty = g( key )\rx = f(key)\n"));
+        assert_eq!(line_hashes(text).len(), 4);
+    }
+
+    #[test]
+    fn equal_windows_are_numbered() {
+        let line = format!("{}\n", "a".repeat(120));
+        let hashes = line_hashes(&line.repeat(2));
+        let (first, second) = (hashes[0].split_once(':').unwrap(), hashes[1].split_once(':').unwrap());
+        assert_eq!((first.0, first.1, second.1), (second.0, "1", "2"));
+    }
+}

@@ -1,0 +1,281 @@
+//! The `sarif` format: SARIF 2.1.0, made for GitHub code scanning and valid for any reader.
+//!
+//! **Invariant:** GitHub's limits hold whatever is found, and what they leave out is told in a notification: 25,000 results,
+//! 1,000 related locations and 10,000 steps of a flow each, texts of 1,024 characters.
+
+mod line_hash;
+mod model;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use serde_json::{Map, json};
+
+use self::line_hash::line_hashes;
+use self::model::{
+    Artifact, Automation, Certainty, Change, CodeFlow, Configuration, Descriptor, Driver, Fingerprints, FlowStep, Help,
+    Invocation, Location, Log, Logical, Notification, Outcome, Physical, Properties, Region, Repair, Replacement, Run,
+    Text, ThreadFlow, Tool,
+};
+use super::Report;
+use super::neutral::{escape_json, neutral};
+use crate::finding::{Confidence, Finding, Fix, Label, Level, Place, WitnessStatus};
+use crate::rules::{self, Rule, Status};
+use crate::text::{FileId, LineColumn};
+
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+/// The folder that relative addresses start from.
+const BASE: &str = "%SRCROOT%";
+const MOST_RESULTS: usize = 25_000;
+const MOST_RELATED: usize = 1_000;
+const MOST_STEPS: usize = 10_000;
+const LONGEST_TEXT: usize = 1_024;
+
+pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let rules: Vec<&Rule> = rules::all().iter().filter(|rule| rule.status != Status::Removed).collect();
+    let indices: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(index, rule)| (rule.code, index)).collect();
+    let (kept, left_out) = within_limit(report);
+    let mut hashes: BTreeMap<FileId, Vec<String>> = BTreeMap::new();
+    let results = kept.into_iter().map(|finding| {
+        let file = finding.primary.file;
+        let lines = hashes.entry(file).or_insert_with(|| line_hashes(report.text(file)));
+        let row = report.start(finding.primary).row as usize;
+        let line = lines.get(row.saturating_sub(1)).cloned();
+        result(report, finding, indices.get(finding.code).copied().unwrap_or_default(), line)
+    });
+    let results: Vec<Outcome<'_>> = results.collect();
+    let mut base_ids = Map::new();
+    if let Some(uri) = report.root().folder_uri() {
+        base_ids.insert(BASE.to_owned(), json!({ "uri": uri }));
+    }
+    let run = Run {
+        tool: Tool { driver: driver(&rules) },
+        automation_details: Automation { id: "keylint/" },
+        invocations: [Invocation {
+            execution_successful: !report.failed(),
+            working_directory: report.root().folder_uri().map(|uri| Artifact { uri, uri_base_id: None }),
+            tool_execution_notifications: left_out.into_iter().collect(),
+        }],
+        original_uri_base_ids: base_ids,
+        column_kind: "unicodeCodePoints",
+        results,
+    };
+    let log = Log { schema: SCHEMA, version: "2.1.0", runs: [run] };
+    let json = serde_json::to_string_pretty(&log).map_err(io::Error::other)?;
+    writeln!(out, "{}", escape_json(&json))
+}
+
+/// The findings that fit, the worst first kept, in the order of the report; and a notice of what does not.
+fn within_limit<'a>(report: &Report<'a>) -> (Vec<&'a Finding>, Option<Notification>) {
+    let all = report.findings();
+    if all.len() <= MOST_RESULTS {
+        return (all.to_vec(), None);
+    }
+    let mut worst: Vec<(usize, &Finding)> = all.iter().copied().enumerate().collect();
+    worst.sort_by_key(|(_, finding)| std::cmp::Reverse((finding.level, finding.confidence)));
+    worst.truncate(MOST_RESULTS);
+    worst.sort_by_key(|(position, _)| *position);
+    let text = format!(
+        "{} of {} findings are left out: GitHub accepts no more than {MOST_RESULTS} in one upload",
+        all.len() - MOST_RESULTS,
+        all.len()
+    );
+    (
+        worst.into_iter().map(|(_, finding)| finding).collect(),
+        Some(Notification { level: "warning", message: Text { text } }),
+    )
+}
+
+fn driver(rules: &[&Rule]) -> Driver {
+    Driver {
+        name: "keylint",
+        full_name: format!("keylint {}", env!("CARGO_PKG_VERSION")),
+        version: env!("CARGO_PKG_VERSION"),
+        semantic_version: env!("CARGO_PKG_VERSION"),
+        information_uri: env!("CARGO_PKG_REPOSITORY"),
+        rules: rules.iter().map(|rule| descriptor(rule)).collect(),
+    }
+}
+
+fn descriptor(rule: &Rule) -> Descriptor {
+    let level = level(rule.level);
+    Descriptor {
+        id: rule.code,
+        name: pascal_case(rule.name),
+        short_description: Text { text: cut(&sentence(&rule.summary)) },
+        full_description: Text { text: cut(&first_paragraph(rule.page)) },
+        help: Help { text: plain(rule.page), markdown: rule.page.to_owned() },
+        help_uri: rule.url(),
+        default_configuration: Configuration { enabled: !rule.opt_in, level },
+        properties: Properties {
+            tags: ["correctness", "jax", "prng"],
+            precision: match rule.confidence {
+                Confidence::High => "high",
+                Confidence::Medium => "medium",
+                Confidence::Low => "low",
+            },
+            severity: match rule.level {
+                Level::Error => "error",
+                Level::Warning => "warning",
+                Level::Note => "recommendation",
+            },
+        },
+    }
+}
+
+fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line: Option<String>) -> Outcome<'a> {
+    let related: Vec<&Label> = finding.related.iter().take(MOST_RELATED).collect();
+    let mut text = escape_links(&neutral(&finding.message));
+    for (id, label) in related.iter().enumerate() {
+        // A related location is shown only where the message links to it.
+        text.push_str(if id == 0 { ": " } else { ", " });
+        // Writing to a string cannot fail.
+        let _ = write!(text, "[{}]({id})", escape_links(&neutral(&label.message)));
+    }
+    let mut primary = location(report, finding.primary);
+    let source = finding.primary.span;
+    let source = report.text(finding.primary.file).get(source.start as usize..source.end as usize);
+    primary.physical_location.region.snippet = source.map(|source| Text { text: cut(source) });
+    primary.logical_locations.push(Logical { fully_qualified_name: finding.function.clone(), kind: "function" });
+    let steps = |label: &Label| FlowStep { location: labelled(report, label, None) };
+    let flow: Vec<FlowStep> = finding.flow.iter().take(MOST_STEPS).map(steps).collect();
+    Outcome {
+        rule_id: finding.code,
+        rule_index,
+        level: level(finding.level),
+        message: Text { text },
+        locations: [primary],
+        related_locations: related
+            .into_iter()
+            .enumerate()
+            .map(|(id, label)| labelled(report, label, Some(id)))
+            .collect(),
+        code_flows: if flow.len() < 2 {
+            Vec::new()
+        } else {
+            vec![CodeFlow { thread_flows: [ThreadFlow { locations: flow }] }]
+        },
+        partial_fingerprints: Fingerprints { line, own: &finding.fingerprint },
+        fixes: finding.fix.iter().map(|fix| repair(report, finding.primary.file, fix)).collect(),
+        suppressions: [],
+        properties: Certainty {
+            confidence: finding.confidence.to_string(),
+            witness: finding
+                .witness
+                .as_ref()
+                .filter(|witness| witness.status == WitnessStatus::Confirmed)
+                .map(|witness| witness.sentence.clone()),
+        },
+    }
+}
+
+fn repair(report: &Report<'_>, file: FileId, fix: &Fix) -> Repair {
+    let replacement = |edit: &crate::text::Edit| Replacement {
+        deleted_region: region(report, Place { file, span: edit.span }),
+        inserted_content: Text { text: edit.content.clone() },
+    };
+    let replacements = fix.edits.iter().map(replacement).collect();
+    let change = Change { artifact_location: artifact(report, file), replacements };
+    Repair { description: Text { text: sentence(&fix.message) }, artifact_changes: [change] }
+}
+
+fn labelled(report: &Report<'_>, label: &Label, id: Option<usize>) -> Location {
+    Location { id, message: Some(Text { text: neutral(&label.message) }), ..location(report, label.place) }
+}
+
+fn location(report: &Report<'_>, place: Place) -> Location {
+    Location {
+        id: None,
+        physical_location: Physical { artifact_location: artifact(report, place.file), region: region(report, place) },
+        logical_locations: Vec::new(),
+        message: None,
+    }
+}
+
+fn artifact(report: &Report<'_>, file: FileId) -> Artifact {
+    let (uri, is_relative) = report.uri(file);
+    // An address from standard input has no place in any folder.
+    let has_base = is_relative && report.root().folder_uri().is_some();
+    Artifact { uri, uri_base_id: has_base.then_some(BASE) }
+}
+
+fn region(report: &Report<'_>, place: Place) -> Region {
+    let LineColumn { row: start_line, column: start_column } = report.start(place);
+    let LineColumn { row: end_line, column: end_column } = report.end(place);
+    Region { start_line, start_column, end_line, end_column, snippet: None }
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Note => "note",
+    }
+}
+
+/// `key-reused` as `KeyReused`.
+fn pascal_case(name: &str) -> String {
+    let word = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
+    };
+    name.split('-').map(word).collect()
+}
+
+/// A text as a sentence: a capital first, a full stop last.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let mut out: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+    if !out.ends_with(['.', '!', '?']) {
+        out.push('.');
+    }
+    out
+}
+
+/// The first paragraph below the headings of a page, on one line.
+fn first_paragraph(page: &str) -> String {
+    let lines = page.lines().skip_while(|line| line.is_empty() || line.starts_with('#'));
+    let lines: Vec<&str> = lines.take_while(|line| !line.trim().is_empty()).collect();
+    plain(&lines.join(" "))
+}
+
+/// Markdown without the marks that only a renderer understands.
+fn plain(markdown: &str) -> String {
+    markdown.replace('`', "")
+}
+
+/// No more than a reader accepts.
+fn cut(text: &str) -> String {
+    if text.chars().count() <= LONGEST_TEXT {
+        return text.to_owned();
+    }
+    text.chars().take(LONGEST_TEXT - 1).chain(['…']).collect()
+}
+
+/// Square brackets would be links (SARIF 2.1.0, section 3.11.6).
+fn escape_links(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_keep_within_the_limits() {
+        assert_eq!(cut(&"é".repeat(5_000)).chars().count(), LONGEST_TEXT);
+        assert_eq!(sentence("a key is consumed"), "A key is consumed.");
+        assert_eq!(pascal_case("key-reused-in-loop"), "KeyReusedInLoop");
+        assert_eq!(escape_links("split(key)[1]"), "split(key)\\[1\\]");
+    }
+
+    #[test]
+    fn every_rule_describes_itself() {
+        for rule in rules::all() {
+            let described = descriptor(rule);
+            assert!(described.full_description.text.len() > 20, "{}", rule.name);
+            assert!(!described.full_description.text.starts_with('#'), "{}", rule.name);
+        }
+    }
+}

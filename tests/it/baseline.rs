@@ -1,0 +1,118 @@
+//! The baseline, through the executable: old findings are silent, new ones are told, and nothing is lost.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+const REUSE: &str = "import jax\n\n\ndef draw(key):\n    a = jax.random.normal(key)\n    b = jax.random.normal(key)\n    return a + b\n";
+
+/// Status, standard output and standard error of `keylint ARGUMENTS` in a folder.
+fn keylint(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_keylint")).args(arguments).current_dir(folder).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn project(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("keylint.toml"), "baseline = 'accepted.json'\n").unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn what_was_there_is_silent_and_what_is_new_is_told() {
+    let folder = project(&[("pkg/a.py", REUSE)]);
+    let at = folder.path();
+    assert_eq!(keylint(at, &["baseline", "create"]).1, "accepted.json: 1 accepted (1 added, 0 removed).\n");
+    let (status, out, err) = keylint(at, &["check"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert_eq!(out, "All checks passed (1 accepted by the baseline).\n");
+
+    // Lines above, another name, another place in the file: the finding is the same.
+    let moved = format!("\"\"\"A module.\"\"\"\n\nunrelated = 1\n{REUSE}");
+    fs::write(at.join("pkg/a.py"), &moved).unwrap();
+    assert_eq!(keylint(at, &["check"]).0, 0);
+    let second = moved.replace("    return", "    c = jax.random.uniform(key)\n    return");
+    fs::write(at.join("pkg/a.py"), second).unwrap();
+    let (status, out, _) = keylint(at, &["check", "--output-format", "concise"]);
+    assert_eq!(status, 1);
+    assert_eq!(out.lines().filter(|line| line.contains("KEY101")).count(), 1, "{out}");
+    assert!(out.contains("pkg/a.py:10:9"), "{out}");
+
+    // The option wins over the configuration.
+    assert_eq!(keylint(at, &["baseline", "create", "--baseline", "other.json"]).0, 0);
+    assert_eq!(keylint(at, &["check", "--baseline", "other.json"]).0, 0);
+}
+
+#[test]
+fn stale_entries_are_told_and_pruned() {
+    let folder = project(&[("a.py", REUSE), ("b.py", REUSE), ("c.py", REUSE)]);
+    let at = folder.path();
+    keylint(at, &["baseline", "create"]);
+    fs::write(at.join("a.py"), "import jax\n").unwrap();
+    fs::remove_file(at.join("b.py")).unwrap();
+    let (status, _, err) = keylint(at, &["check"]);
+    assert_eq!(status, 0);
+    assert_eq!(
+        err,
+        "warning: 2 entries of `accepted.json` matched no finding; `keylint baseline prune` removes them\n"
+    );
+    // A run that looks at one file says nothing of the others, though what is gone is gone.
+    assert!(keylint(at, &["check", "c.py"]).2.starts_with("warning: 1 entry of "));
+    assert_eq!(keylint(at, &["baseline", "prune", "c.py"]).1, "accepted.json: 2 accepted (0 added, 1 removed).\n");
+    assert_eq!(keylint(at, &["baseline", "prune"]).1, "accepted.json: 1 accepted (0 added, 1 removed).\n");
+    // Pruning accepts nothing new; updating does.
+    fs::write(at.join("d.py"), REUSE).unwrap();
+    assert_eq!(keylint(at, &["baseline", "prune"]).1, "accepted.json: 1 accepted (0 added, 0 removed).\n");
+    assert_eq!(keylint(at, &["check"]).0, 1);
+    assert_eq!(keylint(at, &["baseline", "update"]).1, "accepted.json: 2 accepted (1 added, 0 removed).\n");
+    assert_eq!(keylint(at, &["check"]).0, 0);
+}
+
+#[test]
+fn a_baseline_that_cannot_be_read_is_an_error() {
+    let folder = project(&[("a.py", REUSE)]);
+    let at = folder.path();
+    let (status, _, err) = keylint(at, &["check"]);
+    assert_eq!(status, 2);
+    assert!(err.contains("cannot read the baseline `accepted.json`") && err.contains("baseline create"), "{err}");
+    fs::write(at.join("accepted.json"), "{\"version\": 1,\n \"findings\": [{\"path\": 3}]}").unwrap();
+    let (status, _, err) = keylint(at, &["check"]);
+    assert_eq!(status, 2);
+    assert!(err.contains("at row 2, column ") && err.contains("expected a string"), "{err}");
+    fs::write(at.join("accepted.json"), "{\"version\": 9, \"findings\": []}").unwrap();
+    assert!(keylint(at, &["check"]).2.contains("version 9 is not known"));
+    let (status, _, err) = keylint(at, &["baseline", "create"]);
+    assert_eq!(status, 2);
+    assert!(err.contains("exists already"), "{err}");
+}
+
+#[test]
+fn a_run_that_saw_not_everything_writes_nothing() {
+    let folder = project(&[("a.py", REUSE)]);
+    let at = folder.path();
+    fs::write(at.join("bad.py"), b"x = '\xff'\n").unwrap();
+    let (status, _, err) = keylint(at, &["baseline", "create"]);
+    assert_eq!(status, 2, "{err}");
+    assert!(err.contains("is left as it is"), "{err}");
+    assert!(!at.join("accepted.json").exists());
+}
+
+#[test]
+fn hidden_findings_are_not_accepted_unless_shown() {
+    let folder = project(&[("tests/test_a.py", REUSE)]);
+    let at = folder.path();
+    assert_eq!(keylint(at, &["baseline", "create"]).1, "accepted.json: 0 accepted (0 added, 0 removed).\n");
+    assert_eq!(
+        keylint(at, &["baseline", "update", "--min-level", "note"]).1,
+        "accepted.json: 1 accepted (1 added, 0 removed).\n"
+    );
+    assert_eq!(keylint(at, &["check", "--min-level", "note"]).0, 0);
+}
