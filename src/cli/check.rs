@@ -92,6 +92,7 @@ pub(super) fn outcome_of(
         resolver,
         force_exclude: false,
         use_cache: true,
+        verify: true,
         progress: &|done, total| ticker.tell(done, total),
     };
     let outcome = backend.check(&request)?;
