@@ -27,7 +27,7 @@ impl<'p> Machine<'p> {
                 }
                 _ => self.named("len", &args),
             },
-            (BuiltinOp::Range, Some(_)) => self.range(&args)?,
+            (BuiltinOp::Range, Some(_)) => self.range(&args),
             (BuiltinOp::Zip, _) => {
                 let mut iterators = Vec::new();
                 for value in &args.positional {
@@ -173,7 +173,7 @@ impl<'p> Machine<'p> {
             }
             (BuiltinOp::Isinstance, Some(value)) => {
                 let class = second.unwrap_or(Value::None);
-                match self.is_a(&value, &class) {
+                match Self::is_a(&value, &class) {
                     Some(answer) => Value::Bool(answer),
                     None => self.named("isinstance", &args),
                 }
@@ -300,20 +300,20 @@ impl<'p> Machine<'p> {
         Value::Unknown(self.symbols.apply(name, &parts))
     }
 
-    fn range(&mut self, args: &Args<'p>) -> Ran<'p, Value<'p>> {
+    fn range(&mut self, args: &Args<'p>) -> Value<'p> {
         let (from, to, step) = match &args.positional[..] {
             [to] => (Value::Int(0), to.clone(), Value::Int(1)),
             [from, to] => (from.clone(), to.clone(), Value::Int(1)),
             [from, to, step, ..] => (from.clone(), to.clone(), step.clone()),
-            [] => return Ok(self.unknown("range")),
+            [] => return self.unknown("range"),
         };
         if let (Some(from), Some(to), Some(step)) = (from.int(), to.int(), step.int()) {
-            return Ok(Value::Range(from, to, step));
+            return Value::Range(from, to, step);
         }
-        let Value::Unknown(symbol) = self.named("range", args) else { return Ok(Value::None) };
+        let Value::Unknown(symbol) = self.named("range", args) else { return Value::None };
         match step.int() {
-            Some(step) => Ok(Self::source(Source::Counting(from, step, symbol, 0))),
-            None => Ok(Value::Unknown(symbol)),
+            Some(step) => Self::source(Source::Counting(from, step, symbol, 0)),
+            None => Value::Unknown(symbol),
         }
     }
 

@@ -173,7 +173,8 @@ fn sentence(path: &Path, evidence: &Evidence, pair: &Pair) -> String {
     if evidence.draws_numbers
         && let Some(numbers) = numbers(first, second, &pair.key)
     {
-        text.push_str(&format!("; the first numbers of both are {numbers}"));
+        text.push_str("; the first numbers of both are ");
+        text.push_str(&numbers);
     }
     text
 }
