@@ -76,6 +76,9 @@ pub struct Check {
     /// Neither read nor write the cache.
     #[arg(short, long)]
     pub no_cache: bool,
+    /// Do not replay findings on the reference PRNG.
+    #[arg(long)]
+    pub no_verify: bool,
     /// List the files that would be checked, and stop.
     #[arg(long)]
     pub show_files: bool,

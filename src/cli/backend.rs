@@ -60,6 +60,8 @@ pub struct CheckRequest<'a> {
     pub force_exclude: bool,
     /// Whether results may come from and go to the cache.
     pub use_cache: bool,
+    /// Whether findings are replayed.
+    pub verify: bool,
     /// Is told how many files of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }

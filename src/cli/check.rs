@@ -37,6 +37,7 @@ pub(super) fn run(
         resolver: &resolver,
         force_exclude: command.force_exclude,
         use_cache: !command.no_cache,
+        verify: !command.no_verify,
         progress: &|done, total| ticker.tell(done, total),
     };
     if command.show_files {
@@ -91,6 +92,7 @@ pub(super) fn outcome_of(
         resolver,
         force_exclude: false,
         use_cache: true,
+        verify: true,
         progress: &|done, total| ticker.tell(done, total),
     };
     let outcome = backend.check(&request)?;

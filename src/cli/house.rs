@@ -49,7 +49,8 @@ impl Backend for House {
         }
         let given: Vec<PathBuf> = request.paths.iter().map(|path| absolute(request.cwd, path)).collect();
         let project = Surroundings::new(request.cwd, request.resolver, &inputs, &given)?;
-        Ok(project.with(&files, &inputs, &problems, request.progress, engine::check))
+        let check = |job: &Job<'_>| engine::check(&Job { verify: request.verify, ..*job });
+        Ok(project.with(&files, &inputs, &problems, request.progress, check))
     }
 
     fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError> {
@@ -129,6 +130,7 @@ impl<'a> Surroundings<'a> {
             survey: &|root| self.survey(root),
             progress,
             threads: 0,
+            verify: false,
             analyse: &engine::analyse,
         })
     }

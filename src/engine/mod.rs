@@ -18,6 +18,7 @@ mod load;
 mod memory;
 mod outcome;
 mod project;
+mod prove;
 mod run;
 mod settle;
 mod table;
@@ -35,7 +36,7 @@ use crate::source::{Files, Problem};
 pub use crate::analysis::analyse;
 pub use inspect::{facts, ir, why};
 pub use memory::{Checked, check_text, check_texts};
-pub use outcome::{Outcome, Reported};
+pub use outcome::{Outcome, Refuted, Reported};
 pub use run::check;
 pub use table::FileTable;
 
@@ -88,6 +89,8 @@ pub struct Job<'a> {
     pub progress: Progress<'a>,
     /// How many threads work; 0 for as many as there are processors.
     pub threads: usize,
+    /// Whether findings are replayed.
+    pub verify: bool,
     /// The interpreter.
     pub analyse: Analyse<'a>,
 }

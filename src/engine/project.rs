@@ -16,6 +16,7 @@ use crate::config::Settings;
 use crate::models::Models;
 use crate::python::{ModuleGraph, Resolution};
 use crate::text::FileId;
+use crate::verify::replay;
 
 /// What marks the root of a project where no configuration lies above a file.
 const MARKS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
@@ -110,6 +111,12 @@ impl<'a> Project<'a> {
         targets
     }
 
+    /// Where a file is.
+    pub(super) fn path_of(&self, file: FileId) -> Option<&Path> {
+        let position = *self.positions.get(&file)?;
+        self.members.get(position).map(|member| member.path.as_path())
+    }
+
     /// The path of a file for its fingerprints: relative to the root where it lies below, with forward slashes.
     pub(super) fn relative(&self, job: &Job<'_>, position: usize) -> String {
         self.members
@@ -137,6 +144,16 @@ impl Resolver for Project<'_> {
         package.truncate(package.len().saturating_sub(up));
         package.extend(path.split('.').filter(|part| !part.is_empty()));
         package.join(".")
+    }
+}
+
+impl replay::Resolver for Project<'_> {
+    fn module(&self, from: FileId, level: u32, path: &str) -> Option<FileId> {
+        Resolver::module(self, from, level, path)
+    }
+
+    fn absolute(&self, from: FileId, level: u32, path: &str) -> String {
+        Resolver::absolute(self, from, level, path)
     }
 }
 

@@ -26,6 +26,9 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
             notes.push(format!("note: {}: {}", neutral(&label.message), report.locus(label.place)));
         }
     }
+    if let Some(witness) = finding.witness.as_ref().filter(|witness| !witness.sentence.is_empty()) {
+        notes.push(format!("note: {}", neutral(&witness.sentence)));
+    }
     if finding.confidence < Confidence::High {
         notes.push(format!("note: {} confidence", finding.confidence));
     }

@@ -52,6 +52,7 @@ impl<'a> Tree<'a> {
             survey: &|_| self.texts.iter().map(|(path, _)| at(path)).collect(),
             progress,
             threads: self.threads,
+            verify: true,
             analyse: self.analyse,
         })
     }
@@ -172,6 +173,7 @@ fn what_cannot_be_decoded_is_unreadable() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
+        verify: true,
         analyse: &analysis::analyse,
     });
     assert_eq!(listed(&outcome), ["a.py:0 KEY004", "folder:0 KEY004"]);
@@ -313,6 +315,7 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 2,
+        verify: true,
         analyse: &spy,
     });
     assert_eq!(listed(&outcome), [""; 0]);

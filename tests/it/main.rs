@@ -21,6 +21,7 @@ mod prng;
 mod programs;
 mod projects;
 mod readme;
+mod replay;
 mod report;
 mod rule_docs;
 mod rules;

@@ -41,10 +41,10 @@ struct Truth {
     collisions: Vec<Collision>,
 }
 
-/// Two draws from one key: where a finding may stand, what was drawn first and second, the row of the first, and whether the
-/// key was once made by `fold_in` and once by `split`.
+/// Two draws from one key: where a finding may stand, what was drawn first and second, the row of the first, whether the
+/// key was once made by `fold_in` and once by `split`, and the row of the second in the lowest frame that sees both.
 #[derive(Clone, Deserialize, PartialEq)]
-struct Collision(Vec<(usize, usize)>, String, String, usize, bool);
+struct Collision(Vec<(usize, usize)>, String, String, usize, bool, usize);
 
 impl Collision {
     fn admits(&self, row: usize) -> bool {
@@ -53,7 +53,7 @@ impl Collision {
 
     /// The row in the lowest frame that sees both draws.
     fn frame(&self) -> usize {
-        self.0.first().map_or(0, |(first, _)| *first)
+        self.5
     }
 
     /// Whether keylint may say nothing of it by default: inputs and labels are shuffled alike on purpose, and of two splits of
@@ -145,7 +145,7 @@ fn differences(program: &Program, truth: &Truth, findings: &[Checked]) -> Vec<St
         let mut due = here.clone().filter(|collision| !collision.is_excused());
         let is_met = here.into_iter().any(|collision| findings.iter().any(|checked| collision.admits(checked.row)));
         if !is_met {
-            let Some(Collision(rows, first, second, earlier, _)) = due.next() else { continue };
+            let Some(Collision(rows, first, second, earlier, ..)) = due.next() else { continue };
             wrong.push(format!("MISSED {second} on {rows:?} after {first} on {earlier}"));
         }
     }

@@ -54,7 +54,7 @@ impl<'p> Interp<'p> {
             Val::Module(module) => self.module_member(*module, name, place),
             Val::Object(object) => self.object_attribute(frame, *object, name, place),
             Val::Class(class) => match self.class_attribute(*class, name) {
-                Some(value) => value,
+                Some(value) => Self::class_member(*class, value),
                 None => self.opaque(name.clone(), Some(place)),
             },
             Val::Key(_) | Val::Array(_) => self.key_attribute(frame, val, name, place),
@@ -137,6 +137,20 @@ impl<'p> Interp<'p> {
             return declared;
         }
         Value::term(attribute)
+    }
+
+    /// A class attribute seen through the class: `Model.create(…)` binds `cls`.
+    fn class_member(class: ClassHandle, value: Value) -> Value {
+        match value.single() {
+            Some(Val::Partial(partial)) => match partial.keywords.first() {
+                Some((mark, _)) if &**mark == "<static>" => partial.function.clone(),
+                Some((mark, _)) if &**mark == "<class>" => {
+                    Value::of(Val::Method(std::rc::Rc::new((Value::of(Val::Class(class)), partial.function.clone()))))
+                }
+                _ => value,
+            },
+            _ => value,
+        }
     }
 
     /// A class attribute seen through an instance: functions become methods, properties run.

@@ -1,7 +1,7 @@
 //! From the log to facts.
 //!
-//! **Invariant:** a collision is told in the lowest frame that sees both consumptions; one that only a caller can see is told at
-//! the caller's call. Facts about other modules are left to the analysis of those.
+//! **Invariant:** a collision is told in the lowest frame that sees both consumptions; one of two arguments that are one key is told
+//! at the caller's call. Facts about other modules are left to the analysis of those.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -140,8 +140,7 @@ impl Interp<'_> {
                 confidence,
             },
             Some(depth) => {
-                // A loop that gives its body the same key in every iteration is the mistake, whoever calls its function.
-                let told = if self.loops_over_one(first, second, &a, &b, depth) { depth } else { caller };
+                let told = if self.is_own_mistake(&a[depth].0, second) { depth } else { caller };
                 Placed {
                     first: Self::use_at(first, &a, told),
                     second: Self::use_at(second, &b, told),
@@ -168,41 +167,45 @@ impl Interp<'_> {
         }
     }
 
-    /// Whether two consumptions are one operation of a frame, in two iterations of a loop of that frame, and no argument
-    /// holds the key twice: `for layer in layers: layer(x, key)`.
-    fn loops_over_one(&self, first: &Event, second: &Event, a: &Chain, b: &Chain, depth: usize) -> bool {
-        let (frame, place) = &a[depth];
-        if frame.module != self.home || *place != b[depth].1 {
+    /// Whether the mistake is that of a frame although only a caller knows enough to see it, what a receiver is, say: not
+    /// if the caller handed one key over in two places.
+    fn is_own_mistake(&self, frame: &Activation, second: &Event) -> bool {
+        if frame.module != self.home {
             return false;
         }
         let code = self.module(frame.module).function(frame.function);
-        let is_here = |iteration: Rc<Iteration>| code.ops.iter().any(|op| op.span == iteration.place.span);
-        if !Self::repeated_by(first, second).is_some_and(is_here) {
-            return false;
-        }
         let environment = &self.environments[frame.environment.0 as usize];
         let arguments = environment.slots.iter().take(code.parameters.len());
-        !arguments.into_iter().any(|argument| self.holds_twice(argument, second.target.term))
+        arguments.map(|argument| self.times_held(argument, second.target.term)).sum::<usize>() < 2
     }
 
-    /// Whether a list, tuple or array of keys holds one key in two places.
-    fn holds_twice(&self, value: &Value, term: TermId) -> bool {
-        let is_it = |value: &Value| {
-            value.alternatives().iter().any(|alternative| matches!(&alternative.val, Val::Key(key) if key.term == term))
-        };
-        value.alternatives().iter().any(|alternative| match &alternative.val {
-            Val::Array(array) => match &array.elements {
-                Elements::Listed(keys) | Elements::Joined(keys) => keys.iter().filter(|key| is_it(key)).count() > 1,
-                Elements::Copies(key) => is_it(key),
-                Elements::View { .. } => false,
-            },
-            Val::Tuple(values) => values.iter().filter(|value| is_it(value)).count() > 1,
-            Val::Object(object) => match &self.objects[object.0 as usize].kind {
-                Kind::List { items, .. } => items.iter().filter(|item| is_it(&item.value)).count() > 1,
+    /// In how many places a value holds a key: itself, or as parts of a list, tuple, dict or array of keys.
+    fn times_held(&self, value: &Value, term: TermId) -> usize {
+        let is_it = |value: &&Value| {
+            value.alternatives().iter().any(|alternative| match &alternative.val {
+                Val::Key(key) => key.term == term,
+                Val::Term(held) => *held == term,
                 _ => false,
+            })
+        };
+        if is_it(&value) {
+            return 1;
+        }
+        let held = value.alternatives().iter().map(|alternative| match &alternative.val {
+            Val::Array(array) => match &array.elements {
+                Elements::Listed(keys) | Elements::Joined(keys) => keys.iter().filter(is_it).count(),
+                Elements::Copies(key) => 2 * usize::from(is_it(&&**key)),
+                Elements::View { .. } => 0,
             },
-            _ => false,
-        })
+            Val::Tuple(values) => values.iter().filter(is_it).count(),
+            Val::Object(object) => match &self.objects[object.0 as usize].kind {
+                Kind::List { items, .. } => items.iter().map(|item| &item.value).filter(is_it).count(),
+                Kind::Dict { entries, .. } => entries.iter().map(|entry| &entry.value).filter(is_it).count(),
+                _ => 0,
+            },
+            _ => 0,
+        });
+        held.max().unwrap_or(0)
     }
 
     /// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they

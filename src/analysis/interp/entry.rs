@@ -113,6 +113,7 @@ impl<'p> Interp<'p> {
             iteration: None,
             lanes: Vec::new(),
             lane_extents: FxHashMap::default(),
+            lengths: FxHashMap::default(),
             lane_keys: FxHashMap::default(),
             abstract_depth: 0,
             catching: Rc::new(RefCell::new(Vec::new())),

@@ -162,6 +162,8 @@ struct Interp<'p> {
     lanes: Vec<Lane>,
     /// Extent that a lane's index stands for.
     lane_extents: FxHashMap<TermId, Extent>,
+    /// Contents of objects whose length was asked for, with their epochs.
+    lengths: FxHashMap<ObjectId, Vec<(u32, crate::analysis::heap::Kind)>>,
     /// Keys that a lane's own key stands for, where they are no range of one family.
     lane_keys: FxHashMap<TermId, Vec<Target>>,
     /// How many transforms that only trace are around.
@@ -251,10 +253,6 @@ impl<'p> Interp<'p> {
 
     fn none(&mut self) -> Value {
         Value::term(self.terms.intern(Term::None))
-    }
-
-    fn int(&mut self, value: i128) -> Value {
-        Value::term(self.terms.int(value))
     }
 
     /// Conjunction of a guard with the current paths, decided with what is known of literals.

@@ -27,7 +27,7 @@ pub fn program(seed: u64) -> Program {
         marks.push((w.lines.len(), unit));
         let seed = 100 * unit;
         w.put(&format!("# unit {unit}"));
-        if w.dice.percent(55) {
+        if w.dice.percent(70) {
             calls.push(templates::unit(&mut w, unit, seed));
         } else {
             calls.push(function(&mut w, unit, seed));
