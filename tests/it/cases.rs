@@ -315,6 +315,7 @@ mod harness {
             help: None,
             function: String::new(),
             evidence: None,
+            repair: None,
             witness: None,
             fix: None,
             fingerprint: String::new(),

@@ -96,6 +96,7 @@ impl Interp<'_> {
             },
             callee: event.callee.to_string(),
             role: event.role,
+            written: event.written.as_ref().map(ToString::to_string),
         }
     }
 
@@ -290,7 +291,7 @@ impl Interp<'_> {
             derivation: self.describe(second.target.term),
             name: second.written.as_ref().map(ToString::to_string),
             repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
-            meant: None,
+            meant: self.sister_unused(&first, &second, kind),
             harmless,
             confidence: placed.confidence,
             function: placed.function,
@@ -304,6 +305,23 @@ impl Interp<'_> {
             Term::Attribute(..) => true,
             Term::Item(container, ..) => self.is_held(*container),
             _ => false,
+        }
+    }
+
+    /// The one child that nothing uses of the split that was meant to serve the second consumption: the split that came before
+    /// it, or the one that made the key.
+    fn sister_unused(&self, first: &Event, second: &Event, kind: CollisionKind) -> Option<String> {
+        let (place, activation) = match kind {
+            CollisionKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
+            CollisionKind::Sampled if matches!(self.terms.get(second.target.term), Term::Child(..)) => {
+                let derivation = self.derivation(second.target.derivation)?;
+                (derivation.place, derivation.activation.clone())
+            }
+            _ => return None,
+        };
+        match self.unread_children(place, &activation)?.as_slice() {
+            [only] if activation.id == second.activation.id => Some(only.to_string()),
+            _ => None,
         }
     }
 
