@@ -17,6 +17,7 @@ mod jax_truth;
 mod jep;
 mod laws;
 mod models;
+mod notebooks;
 mod prng;
 mod readme;
 mod report;
