@@ -26,11 +26,7 @@ impl Remark {
 
     /// The sentence behind its place.
     pub(super) fn worded(&self, files: &FileTable) -> String {
-        let place = |place: &Place| {
-            let text = files.text(place.file);
-            let at = LineIndex::new(text).line_column(text, place.span.start);
-            format!("{}:{}:{}", files.path(place.file).display(), at.row, at.column)
-        };
+        let place = |place: &Place| files.locus(*place);
         let mut worded = self.places.first().map_or_else(String::new, |first| format!("{}: ", place(first)));
         worded.push_str(&self.text);
         let further: Vec<String> = self.places.iter().skip(1).map(place).collect();

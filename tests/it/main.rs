@@ -18,6 +18,7 @@ mod jax_truth;
 mod jep;
 mod laws;
 mod models;
+mod notebooks;
 mod prng;
 mod programs;
 mod projects;
