@@ -303,7 +303,7 @@ pub struct Config {
 #[derive(Debug, clap::Args)]
 pub struct Why {
     /// The line to explain.
-    #[arg(value_name = "FILE:LINE")]
+    #[arg(value_name = "FILE:[CELL:]LINE")]
     pub place: String,
     #[command(flatten)]
     pub(super) selection: Selection,

@@ -85,8 +85,8 @@ pub trait Backend {
     /// The files that would be checked, sorted.
     fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError>;
 
-    /// What is believed of the keys on a 1-based row of a file; otherwise why nothing can be said.
-    fn why(&self, file: &Path, row: usize, resolver: &Resolver) -> Result<String, String>;
+    /// What is believed of the keys on a 1-based row of a file, or of a cell of it; otherwise why nothing can be said.
+    fn why(&self, file: &Path, cell: Option<u32>, row: u32, resolver: &Resolver) -> Result<String, String>;
 
     /// The operations that a file is lowered to.
     fn ir(&self, file: &Path) -> Result<String, String>;

@@ -160,6 +160,10 @@ fn inputs(command: &Check, world: &mut World<'_>) -> Result<(Vec<PathBuf>, Optio
     let is_stdin = |path: &&PathBuf| path.as_path() == Path::new("-");
     let paths: Vec<PathBuf> = command.paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
     if !command.paths.iter().any(|path| is_stdin(&path)) {
+        if command.stdin_filename.is_some() {
+            let hint = "`--stdin-filename` names what is read from standard input, which is asked for by the path `-`";
+            return Err(Failure::Usage(hint.to_owned()));
+        }
         return Ok((paths, None));
     }
     if !paths.is_empty() {

@@ -53,8 +53,8 @@ impl Backend for House {
         Ok(found.chain(request.stdin.as_ref().map(|stdin| stdin.filename.clone())).collect())
     }
 
-    fn why(&self, file: &Path, row: usize, resolver: &Resolver) -> Result<String, String> {
-        inspect(file, resolver, |job| engine::why(job, row))
+    fn why(&self, file: &Path, cell: Option<u32>, row: u32, resolver: &Resolver) -> Result<String, String> {
+        inspect(file, resolver, |job| engine::why(job, cell, row))
     }
 
     fn ir(&self, file: &Path) -> Result<String, String> {
@@ -192,6 +192,7 @@ impl<'a> Surroundings<'a> {
             files,
             cwd: self.cwd,
             inputs,
+            given: self.given,
             problems,
             rules: &engine::known_rules(),
             settings: &|path| self.resolver.for_file(path).unwrap_or_else(|_| self.fallback.clone()),

@@ -14,15 +14,24 @@ pub(super) fn run(command: &Why, backend: &dyn Backend, world: &mut World<'_>) -
     let rules = backend.rules().iter().map(RuleInfo::known).collect();
     let command_line = command.selection.command_line().map_err(Failure::Usage)?;
     let resolver = Resolver::new(&world.cwd, rules, command_line)?;
-    let (file, row) = place(&command.place)?;
-    let answer = backend.why(Path::new(file), row, &resolver).map_err(Failure::Usage)?;
+    let (file, cell, row) = place(&command.place)?;
+    let answer = backend.why(Path::new(file), cell, row, &resolver).map_err(Failure::Usage)?;
     write!(world.stdout, "{}", report::neutral_line(&answer))?;
     Ok(Status::Clean)
 }
 
-fn place(written: &str) -> Result<(&str, usize), Failure> {
-    let parsed = written.rsplit_once(':').and_then(|(file, row)| Some((file, row.parse::<usize>().ok()?)));
-    parsed
-        .filter(|(file, row)| !file.is_empty() && *row > 0)
-        .ok_or_else(|| Failure::Usage(format!("expected `FILE:LINE`, not `{written}`")))
+/// Reads `FILE:LINE`, or `FILE:CELL:LINE` of a notebook, where the cell may be written as in reports: `cell 3`.
+fn place(written: &str) -> Result<(&str, Option<u32>, u32), Failure> {
+    let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
+    let last = |text| -> Option<(&str, u32)> {
+        let (rest, last) = str::rsplit_once(text, ':')?;
+        Some((rest, number(last.strip_prefix("cell ").unwrap_or(last))?))
+    };
+    let parsed = last(written).map(|(rest, row)| match last(rest).filter(|(file, _)| file.ends_with(".ipynb")) {
+        Some((file, cell)) => (file, Some(cell), row),
+        None => (rest, None, row),
+    });
+    parsed.filter(|(file, _, _)| !file.is_empty()).ok_or_else(|| {
+        Failure::Usage(format!("expected `FILE:LINE`, or `FILE:CELL:LINE` of a notebook, not `{written}`"))
+    })
 }

@@ -32,29 +32,43 @@ pub fn ir(files: &dyn Files, path: &Path) -> Result<String, String> {
 
 /// What the interpreter learned of the one file of the job; otherwise why nothing is known.
 pub fn facts(job: &Job<'_>) -> Result<String, String> {
-    learned(job, |facts, _, _| format!("{facts:#?}\n"))
+    learned(job, |facts, _, _| Ok(format!("{facts:#?}\n")))
 }
 
-/// What is believed of the keys on a 1-based row of the one file of the job; otherwise why nothing can be said.
-pub fn why(job: &Job<'_>, row: usize) -> Result<String, String> {
+/// What is believed of the keys on a 1-based row of the one file of the job, or of a cell of it; otherwise why nothing can
+/// be said.
+pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String> {
     learned(job, |facts, files, file| {
         let lines = LineIndex::new(files.text(file));
-        let row = u32::try_from(row).unwrap_or(u32::MAX);
+        let path = files.path(file).display();
+        let (first, told) = match (cell, files.cells(file)) {
+            (Some(number), cells) => match cells.numbered(number) {
+                Some(cell) => (lines.row(cell.span.start), format!("row {row} of cell {number}")),
+                None => return Err(format!("`{path}` has no cell {number} with Python code")),
+            },
+            (None, cells) if !cells.is_empty() => {
+                return Err(format!("`{path}` is a notebook; name the cell as well: `{path}:CELL:LINE`"));
+            }
+            (None, _) => (1, format!("row {row}")),
+        };
+        let row = row.saturating_add(first - 1);
         let mut answer = String::new();
         for remark in remarks(facts).iter().filter(|remark| remark.touches(file, row, &lines)) {
             // Writing to a string cannot fail.
             let _ = writeln!(answer, "{}", remark.worded(files));
         }
         if answer.is_empty() {
-            let path = files.path(file).display();
-            let _ = writeln!(answer, "nothing is known of keys on row {row} of `{path}`");
+            let _ = writeln!(answer, "nothing is known of keys on {told} of `{path}`");
         }
-        answer
+        Ok(answer)
     })
 }
 
 /// Loads the project of the one file of the job, and hands its facts and its identity to `show`.
-fn learned(job: &Job<'_>, show: impl Fn(&Facts, &FileTable, FileId) -> String + Sync) -> Result<String, String> {
+fn learned(
+    job: &Job<'_>,
+    show: impl Fn(&Facts, &FileTable, FileId) -> Result<String, String> + Sync,
+) -> Result<String, String> {
     on_workers(job.threads, || {
         let (mut files, projects) = group(job);
         let progress = Counter::new(job);
@@ -71,11 +85,11 @@ fn learned(job: &Job<'_>, show: impl Fn(&Facts, &FileTable, FileId) -> String + 
                 return Err(format!("keylint failed on `{path}`: {message}"));
             }
             if let Ok(source) = source::read(job.files, &member.path, path) {
-                files.set_text(member.file, source.text);
+                files.set_text(member.file, source.text, source.cells);
             }
         }
         match (facts.first(), positions.first().and_then(|position| project.members.get(*position))) {
-            (Some(facts), Some(member)) => Ok(show(facts, &files, member.file)),
+            (Some(facts), Some(member)) => show(facts, &files, member.file),
             _ => Err("the file names no library that handles keys, and imports no module that does".to_owned()),
         }
     })?

@@ -71,6 +71,7 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         files: &files,
         cwd: folder,
         inputs: &inputs,
+        given: &[],
         problems: &[],
         rules: &rules,
         settings: &|_| settings.clone(),

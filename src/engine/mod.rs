@@ -74,6 +74,8 @@ pub struct Job<'a> {
     pub cwd: &'a Path,
     /// The files to report on.
     pub inputs: &'a [Input],
+    /// The absolute paths that were given as such; files below a folder among them belong together.
+    pub given: &'a [PathBuf],
     /// What was met on the way to them.
     pub problems: &'a [Problem],
     /// The rules, in the order of their codes.

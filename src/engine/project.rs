@@ -167,10 +167,16 @@ fn root_of(job: &Job<'_>, full: &Path, settings: &Settings) -> PathBuf {
     if full.starts_with(&root) {
         return root;
     }
-    // The configuration was named on the command line and lies elsewhere.
+    // No configuration lies above the file, or one was named on the command line and lies elsewhere.
     let folder = full.parent().unwrap_or(full);
     let marked = folder.ancestors().find(|folder| MARKS.iter().any(|mark| job.files.exists(&folder.join(mark))));
-    marked.unwrap_or(folder).to_owned()
+    let given = || folder.ancestors().filter(|folder| job.given.iter().any(|given| plain(given) == **folder)).last();
+    marked.or_else(given).unwrap_or_else(|| above_package(job, folder)).to_owned()
+}
+
+/// The folder from which Python would import what lies in `folder`: the nearest that is no package.
+fn above_package<'a>(job: &Job<'_>, folder: &'a Path) -> &'a Path {
+    folder.ancestors().find(|folder| !job.files.exists(&folder.join("__init__.py"))).unwrap_or(folder)
 }
 
 /// The path below `root`, or the whole path, with forward slashes.

@@ -42,7 +42,7 @@ pub(super) fn prove(
             if is_refuted {
                 finding.confidence = Confidence::Low;
             }
-            is_refuted.then(|| Refuted { place: finding.primary, code: finding.code })
+            is_refuted.then_some(Refuted { place: finding.primary, code: finding.code })
         })
         .collect();
     refuted.into_iter().flatten().collect()

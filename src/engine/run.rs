@@ -25,7 +25,7 @@ use crate::ir;
 use crate::python::WORKER_STACK_BYTES;
 use crate::rules;
 use crate::source;
-use crate::text::{FileId, Span};
+use crate::text::{Cells, FileId, Span};
 
 /// How many files beyond those given are read for one project because something imports them.
 const DEPENDENCY_LIMIT: usize = 5_000;
@@ -81,7 +81,7 @@ fn check_here(job: &Job<'_>) -> Outcome {
         if let Some(project) = projects.get(index) {
             outcome.judge(settled.findings, &project.settings, file);
         }
-        texts.insert(file, settled.text);
+        texts.insert(file, (settled.text, settled.cells));
     }
     for problem in job.problems {
         let path = PathBuf::from(&problem.path);
@@ -95,7 +95,12 @@ fn check_here(job: &Job<'_>) -> Outcome {
 }
 
 /// Keeps the texts that findings speak of, and reads those that are missing.
-fn keep_texts(job: &Job<'_>, projects: &[Project<'_>], mut texts: BTreeMap<FileId, String>, outcome: &mut Outcome) {
+fn keep_texts(
+    job: &Job<'_>,
+    projects: &[Project<'_>],
+    mut texts: BTreeMap<FileId, (String, Cells)>,
+    outcome: &mut Outcome,
+) {
     let mut spoken_of: BTreeSet<FileId> = BTreeSet::new();
     for Reported { finding, .. } in &outcome.findings {
         let labels = finding.related.iter().chain(&finding.flow).map(|label| label.place.file);
@@ -103,10 +108,12 @@ fn keep_texts(job: &Job<'_>, projects: &[Project<'_>], mut texts: BTreeMap<FileI
     }
     let members = projects.iter().flat_map(|project| &project.members);
     for member in members.filter(|member| spoken_of.contains(&member.file)) {
-        let text = texts.remove(&member.file).filter(|text| !text.is_empty());
+        let kept = texts.remove(&member.file).filter(|(text, _)| !text.is_empty());
         // A file that cannot be read again is shown without its text.
-        let text = text.or_else(|| Some(source::read(job.files, &member.path, &member.display).ok()?.text));
-        outcome.files.set_text(member.file, text.unwrap_or_default());
+        let again = || source::read(job.files, &member.path, &member.display).ok();
+        let kept = kept.or_else(|| again().map(|source| (source.text, source.cells)));
+        let (text, cells) = kept.unwrap_or_default();
+        outcome.files.set_text(member.file, text, cells);
     }
 }
 

@@ -10,13 +10,17 @@ use crate::finding::{Finding, Place};
 use crate::rules;
 use crate::source;
 use crate::suppress;
-use crate::text::{FileId, LineIndex, Span};
+use crate::text::{Cells, FileId, LineIndex, Span};
+
+/// The rule about values that nobody uses.
+const DISCARDED: &str = "KEY110";
 
 /// A file that there is something to say of.
 pub(super) struct Settled {
     pub(super) file: FileId,
     pub(super) findings: Vec<Finding>,
     pub(super) text: String,
+    pub(super) cells: Cells,
     /// Whether the file was not checked as it should.
     pub(super) failed: bool,
 }
@@ -44,12 +48,13 @@ pub(super) fn settle(
     }
     sort(&mut findings);
     findings.dedup_by(|a, b| (a.primary, a.code, &a.message) == (b.primary, b.code, &b.message));
-    let text = match source::read(job.files, &member.path, &member.display) {
-        Ok(source) if stamp(&source.text) == loaded.stamp => source.text,
+    let (text, cells) = match source::read(job.files, &member.path, &member.display) {
+        Ok(source) if stamp(&source.text) == loaded.stamp => (source.text, source.cells),
         Ok(_) => return Some(unreadable(file, &path, "it changed while it was checked; run again")),
         Err(problem) => return Some(unreadable(file, &path, &problem.message)),
     };
     let Kept { comments, statements } = loaded.kept.unwrap_or_default();
+    findings.retain(|finding| !(finding.code == DISCARDED && is_shown(&cells, &text, finding.primary.span)));
     let subject = Subject { path: &path, text: &text, comments: &comments, statements: &statements };
     // Suppressed findings count as well, lest a suppression rename its neighbours.
     name_all(subject, &mut findings);
@@ -59,14 +64,23 @@ pub(super) fn settle(
     let mut findings = suppress::apply(heard, job.rules, &|code| selected.is_selected(code), findings).findings;
     name_all(subject, &mut findings);
     sort(&mut findings);
-    Some(Settled { file, findings, text, failed: loaded.broke.is_some() })
+    Some(Settled { file, findings, text, cells, failed: loaded.broke.is_some() })
+}
+
+/// Whether a place is the last expression of a cell, of which a notebook shows the value.
+fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
+    let slice = |start: u32, end: u32| text.get(Span::new(start, end).range()).unwrap_or_default();
+    cells.around(span.start).is_some_and(|cell| {
+        let before = slice(cell.span.start, span.start);
+        (before.is_empty() || before.ends_with(['\n', '\r'])) && slice(span.end, cell.span.end).trim().is_empty()
+    })
 }
 
 /// A file that could not be read.
 pub(super) fn unreadable(file: FileId, path: &str, message: &str) -> Settled {
     let mut findings = vec![rules::unreadable_file(Place { file, span: Span::default() }, message)];
     name_all(Subject { path, text: "", comments: &[], statements: &[] }, &mut findings);
-    Settled { file, findings, text: String::new(), failed: true }
+    Settled { file, findings, text: String::new(), cells: Cells::NONE, failed: true }
 }
 
 fn sort(findings: &mut [Finding]) {

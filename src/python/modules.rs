@@ -35,6 +35,15 @@ pub struct ModuleGraph {
     packages: FxHashSet<String>,
 }
 
+/// What the suffix of a path says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Suffix {
+    Module,
+    Stub,
+    /// Nothing can import it; it imports as a script does.
+    Notebook,
+}
+
 #[derive(Debug)]
 struct Module {
     /// The folder of the file; relative imports count from here.
@@ -54,23 +63,28 @@ struct Module {
 impl ModuleGraph {
     /// The graph over paths as given; the position of a path is its [`FileId`].
     pub fn new<P: AsRef<str>>(paths: &[P]) -> Self {
-        let split: Vec<(String, String, bool)> = paths.iter().map(|path| parts(path.as_ref())).collect();
-        let packages: FxHashSet<String> =
-            split.iter().filter(|(_, stem, _)| stem == "__init__").map(|(folder, _, _)| folder.clone()).collect();
+        let split: Vec<(String, String, Suffix)> = paths.iter().map(|path| parts(path.as_ref())).collect();
+        let packages: FxHashSet<String> = split
+            .iter()
+            .filter(|(_, stem, suffix)| stem == "__init__" && *suffix != Suffix::Notebook)
+            .map(|(folder, _, _)| folder.clone())
+            .collect();
         let mut graph = Self {
             files: Vec::with_capacity(split.len()),
             by_path: FxHashMap::default(),
             by_name: FxHashMap::default(),
             packages,
         };
-        for (index, (folder, stem, is_stub)) in split.into_iter().enumerate() {
+        for (index, (folder, stem, suffix)) in split.into_iter().enumerate() {
             let Ok(id) = u32::try_from(index) else { break };
-            graph.add(FileId(id), folder, &stem, is_stub);
+            graph.add(FileId(id), folder, &stem, suffix);
         }
         graph
     }
 
-    fn add(&mut self, id: FileId, folder: String, stem: &str, is_stub: bool) {
+    fn add(&mut self, id: FileId, folder: String, stem: &str, suffix: Suffix) {
+        let is_notebook = suffix == Suffix::Notebook;
+        let is_stub = suffix == Suffix::Stub;
         let inner_root = self.inner_root(&folder).to_owned();
         let outer_root = self.outer_root(&folder).unwrap_or(&inner_root).to_owned();
         let path = if stem == "__init__" { folder.clone() } else { join(&folder, stem) };
@@ -82,7 +96,7 @@ impl ModuleGraph {
             if names.contains(&name) {
                 continue;
             }
-            if *root != folder {
+            if *root != folder && !is_notebook {
                 self.by_name.entry(name.clone()).or_default().push(id);
             }
             names.push(name);
@@ -96,11 +110,11 @@ impl ModuleGraph {
         let wins = known
             .and_then(|other| self.files.get(other.0 as usize))
             .is_none_or(|other| rank(is_stub, stem == "__init__") > rank(other.is_stub, other.is_package));
-        if wins {
+        if wins && !is_notebook {
             self.by_path.insert(path.clone(), id);
         }
-        let is_script = !self.packages.contains(&folder) && inner_root == outer_root;
-        let is_package = stem == "__init__";
+        let is_script = is_notebook || (!self.packages.contains(&folder) && inner_root == outer_root);
+        let is_package = stem == "__init__" && !is_notebook;
         self.files.push(Module { folder, root: inner_root, path, names, is_stub, is_package, is_script });
     }
 
@@ -232,8 +246,8 @@ impl ModuleGraph {
     }
 }
 
-/// Folder, stem, and whether it is a stub.
-fn parts(path: &str) -> (String, String, bool) {
+/// Folder, stem, and what the suffix says.
+fn parts(path: &str) -> (String, String, Suffix) {
     let mut components: Vec<&str> = Vec::new();
     for part in path.split(std::path::is_separator) {
         match part {
@@ -246,8 +260,13 @@ fn parts(path: &str) -> (String, String, bool) {
     }
     let name = components.pop().unwrap_or_default();
     let (stem, suffix) = name.rsplit_once('.').unwrap_or((name, ""));
+    let suffix = match suffix {
+        "pyi" => Suffix::Stub,
+        "ipynb" => Suffix::Notebook,
+        _ => Suffix::Module,
+    };
     let lead = if path.starts_with(std::path::is_separator) { "/" } else { "" };
-    (format!("{lead}{}", components.join("/")), stem.to_owned(), suffix == "pyi")
+    (format!("{lead}{}", components.join("/")), stem.to_owned(), suffix)
 }
 
 fn join(folder: &str, name: &str) -> String {

@@ -45,15 +45,17 @@ pub enum SourceKind {
     Py,
     /// A stub of signatures.
     Pyi,
+    /// The code of a notebook, with `IPython`'s commands among it.
+    Ipynb,
 }
 
 impl SourceKind {
-    /// The dialect that the name of a file speaks of; anything but `.pyi` is a module.
+    /// The dialect that the name of a file speaks of; anything but `.pyi` and `.ipynb` is a module.
     pub fn of_path(path: &str) -> Self {
-        if path.rsplit_once('.').is_some_and(|(_, suffix)| suffix.eq_ignore_ascii_case("pyi")) {
-            Self::Pyi
-        } else {
-            Self::Py
+        match path.rsplit_once('.') {
+            Some((_, suffix)) if suffix.eq_ignore_ascii_case("pyi") => Self::Pyi,
+            Some((_, "ipynb")) => Self::Ipynb,
+            _ => Self::Py,
         }
     }
 }
@@ -116,6 +118,7 @@ fn parse_raw(text: &str, kind: SourceKind) -> Raw {
     let source = match kind {
         SourceKind::Py => ast::PySourceType::Python,
         SourceKind::Pyi => ast::PySourceType::Stub,
+        SourceKind::Ipynb => ast::PySourceType::Ipynb,
     };
     let options = ParseOptions::from(source).with_target_version(PythonVersion::PY315);
     let Some(parsed) = parse_unchecked(text, options).try_into_module() else {

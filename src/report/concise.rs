@@ -1,4 +1,4 @@
-//! The `concise` format: `path:row:column: CODE [level] message`.
+//! The `concise` format: `path:row:column: CODE [level] message`, in a notebook `path:cell number:row:column: …`.
 //!
 //! **Invariant:** exactly one line per finding.
 

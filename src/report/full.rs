@@ -1,6 +1,6 @@
 //! The `full` format: an excerpt per finding, with all that is known about it.
 //!
-//! **Invariant:** places in the finding's own file are labels in the excerpt, those in other files are notes.
+//! **Invariant:** places in the finding's own file, or cell of a notebook, are labels in the excerpt, others are notes.
 
 use std::io::{self, Write};
 
@@ -10,6 +10,7 @@ use super::Report;
 use super::excerpt::{Excerpt, Mark};
 use super::neutral::neutral;
 use crate::finding::{Applicability, Confidence, Finding, Level};
+use crate::text::{LineIndex, Span};
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     report.findings().iter().try_for_each(|finding| write_one(report, finding, colour, out))
@@ -17,11 +18,17 @@ pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> i
 
 fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     let file = finding.primary.file;
-    let mut marks = vec![Mark { style: LabelStyle::Primary, span: finding.primary.span, message: &finding.label }];
+    let cell = report.cell(finding.primary);
+    // The excerpt of a notebook is one of the cell, as if that were a file.
+    let base = cell.map_or(0, |cell| cell.span.start);
+    let within = |span: Span| Span::new(span.start - base, span.end - base);
+    let primary = within(finding.primary.span);
+    let mut marks = vec![Mark { style: LabelStyle::Primary, span: primary, message: &finding.label }];
     let mut notes = Vec::new();
     for label in &finding.related {
-        if label.place.file == file {
-            marks.push(Mark { style: LabelStyle::Secondary, span: label.place.span, message: &label.message });
+        if label.place.file == file && report.cell(label.place) == cell {
+            let span = within(label.place.span);
+            marks.push(Mark { style: LabelStyle::Secondary, span, message: &label.message });
         } else {
             notes.push(format!("note: {}: {}", neutral(&label.message), report.locus(label.place)));
         }
@@ -42,7 +49,11 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
         notes.push(format!("fix: {} ({applied})", neutral(&fix.message)));
     }
     let Some(lines) = report.lines.get(&file) else { return Ok(()) };
-    let (excerpt, labels) = Excerpt::new(&report.filename(file), report.text(file), lines, &marks);
+    let name = report.filename(file) + &report.cell_suffix(finding.primary);
+    let (excerpt, labels) = match cell.and_then(|cell| report.text(file).get(cell.span.range())) {
+        Some(code) => Excerpt::new(&name, code, &LineIndex::new(code), &marks),
+        None => Excerpt::new(&name, report.text(file), lines, &marks),
+    };
     let diagnostic = Diagnostic::new(severity(finding.level))
         .with_code(finding.code)
         .with_message(neutral(&finding.message))

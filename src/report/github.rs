@@ -1,5 +1,7 @@
 //! The `github` format: workflow commands, which GitHub Actions shows as annotations.
 //!
+//! A notebook's lines are those of the cell that the text names, since an annotation has no place for it.
+//!
 //! **Invariant:** exactly one line per finding, whatever its texts hold.
 
 use std::io::{self, Write};
@@ -19,7 +21,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
         let title = property(&format!("keylint ({})", finding.code));
         let place = format!("file={},line={},col={}", property(&file), start.row, start.column);
         let message = finding.message.lines().next().unwrap_or_default();
-        let text = data(&format!("{file}:{}:{}: {} {message}", start.row, start.column, finding.code));
+        let text = data(&format!("{}: {} {message}", report.locus_in(&file, finding.primary), finding.code));
         writeln!(out, "::{command} title={title},{place},endLine={},endColumn={}::{text}", end.row, end.column)?;
     }
     Ok(())

@@ -62,7 +62,10 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
         };
         Entry {
             check_name: finding.code,
-            description: format!("{}: {}", finding.code, finding.message),
+            description: match report.cell_number(finding.primary) {
+                Some(cell) => format!("{}: {} (cell {cell})", finding.code, finding.message),
+                None => format!("{}: {}", finding.code, finding.message),
+            },
             severity,
             fingerprint,
             location: Location {

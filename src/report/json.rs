@@ -1,6 +1,7 @@
 //! The `json` and `json-lines` formats.
 //!
-//! **Invariant:** the fields, their order and their meaning are a contract with scripts; every field is always there.
+//! **Invariant:** the fields, their order and their meaning are a contract with scripts; every field is always there, but that a place
+//! other than the primary one names its cell only in a notebook.
 
 use std::io::{self, Write};
 
@@ -19,7 +20,7 @@ struct Entry<'a> {
     confidence: Confidence,
     message: &'a str,
     filename: String,
-    cell: Option<usize>,
+    cell: Option<u32>,
     location: Spot,
     end_location: Spot,
     related: Vec<Related<'a>>,
@@ -40,6 +41,8 @@ struct Shown<'a> {
 #[derive(Serialize)]
 struct Drawn<'a> {
     filename: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<u32>,
     row: u32,
     column: u32,
     key_data: &'a [u32],
@@ -56,6 +59,8 @@ struct Repair<'a> {
 
 #[derive(Serialize)]
 struct Change<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<u32>,
     location: Spot,
     end_location: Spot,
     content: &'a str,
@@ -71,6 +76,8 @@ struct Spot {
 struct Related<'a> {
     message: &'a str,
     filename: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<u32>,
     location: Spot,
     end_location: Spot,
 }
@@ -79,6 +86,8 @@ struct Related<'a> {
 struct Step<'a> {
     message: &'a str,
     filename: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<u32>,
     location: Spot,
 }
 
@@ -100,12 +109,14 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
     let related = |label: &'a Label| Related {
         message: &label.message,
         filename: report.filename(label.place.file),
+        cell: report.cell_number(label.place),
         location: report.start(label.place).into(),
         end_location: report.end(label.place).into(),
     };
     let step = |label: &'a Label| Step {
         message: &label.message,
         filename: report.filename(label.place.file),
+        cell: report.cell_number(label.place),
         location: report.start(label.place).into(),
     };
     Entry {
@@ -115,7 +126,7 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
         confidence: finding.confidence,
         message: &finding.message,
         filename: report.filename(finding.primary.file),
-        cell: None,
+        cell: report.cell_number(finding.primary),
         location: report.start(finding.primary).into(),
         end_location: report.end(finding.primary).into(),
         related: finding.related.iter().map(related).collect(),
@@ -130,7 +141,8 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
 fn shown<'a>(report: &Report<'_>, witness: &'a Witness) -> Shown<'a> {
     let draws = witness.draws.iter().map(|draw| {
         let LineColumn { row, column } = report.start(draw.place);
-        Drawn { filename: report.filename(draw.place.file), row, column, key_data: &draw.key_data }
+        let (filename, cell) = (report.filename(draw.place.file), report.cell_number(draw.place));
+        Drawn { filename, cell, row, column, key_data: &draw.key_data }
     });
     Shown { status: witness.status, draws: draws.collect() }
 }
@@ -138,7 +150,8 @@ fn shown<'a>(report: &Report<'_>, witness: &'a Witness) -> Shown<'a> {
 fn repair<'a>(report: &Report<'_>, file: FileId, fix: &'a Fix) -> Repair<'a> {
     let edits = fix.edits.iter().map(|edit| {
         let place = Place { file, span: edit.span };
-        Change { location: report.start(place).into(), end_location: report.end(place).into(), content: &edit.content }
+        let (location, end_location) = (report.start(place).into(), report.end(place).into());
+        Change { cell: report.cell_number(place), location, end_location, content: &edit.content }
     });
     Repair { message: &fix.message, applicability: fix.applicability, verdict: fix.verdict, edits: edits.collect() }
 }

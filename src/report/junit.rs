@@ -45,18 +45,18 @@ fn case(report: &Report<'_>, finding: &Finding) -> TestCase {
     let LineColumn { row, column } = report.start(finding.primary);
     let file = report.relative(finding.primary.file);
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    let mut text = format!("{file}:{row}:{column}: {} {}", finding.code, finding.message);
+    let mut text = format!("{}: {} {}", report.locus_in(&file, finding.primary), finding.code, finding.message);
     for label in &finding.related {
-        let at = report.start(label.place);
-        let file = report.relative(label.place.file);
+        let locus = report.locus_in(&report.relative(label.place.file), label.place);
         // Writing to a string cannot fail.
-        let _ = write!(text, "\n  {file}:{}:{}: {}", at.row, at.column, label.message);
+        let _ = write!(text, "\n  {locus}: {}", label.message);
     }
     status.set_message(neutral_line(&finding.message)).set_type(finding.level.to_string());
     status.set_description(neutral_line(&text));
-    let mut case = TestCase::new(format!("{}:{row}:{column}", finding.code), status);
+    let mut case = TestCase::new(report.locus_in(finding.code, finding.primary), status);
     // Readers group by class name: a path without its extension.
-    case.set_classname(file.strip_suffix(".py").unwrap_or(&file));
+    let class = file.strip_suffix(".py").or_else(|| file.strip_suffix(".ipynb"));
+    case.set_classname(class.unwrap_or(&file));
     case.extra.insert(XmlString::new("line"), XmlString::new(row.to_string()));
     case.extra.insert(XmlString::new("column"), XmlString::new(column.to_string()));
     case

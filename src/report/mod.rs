@@ -23,19 +23,21 @@ use std::path::Path;
 use crate::config::HiddenCounts;
 use crate::finding::{Finding, Place};
 use crate::rules;
-use crate::text::{FileId, LineColumn, LineIndex};
+use crate::text::{Cell, Cells, FileId, LineColumn, LineIndex};
 
 pub use excerpt::problem;
 pub use neutral::{neutral, neutral_line};
 pub use root::Root;
 pub use summary::{statistics, statistics_json, summary};
 
-/// Gives path and text of the files that findings speak of.
+/// Gives path, text and cells of the files that findings speak of.
 pub trait FileTable {
     /// The path as given.
     fn path(&self, file: FileId) -> &Path;
     /// The decoded text.
     fn text(&self, file: FileId) -> &str;
+    /// The cells of a notebook's text; none of any other file's.
+    fn cells(&self, file: FileId) -> &Cells;
 }
 
 /// How findings are written.
@@ -164,33 +166,66 @@ impl<'a> Report<'a> {
         self.root.uri(self.files.path(file))
     }
 
-    /// Row and column from 1; the column counts bytes.
-    fn byte_position(&self, file: FileId, offset: u32) -> (u32, u32) {
-        let Some(lines) = self.lines.get(&file) else { return (1, 1) };
-        let row = lines.row(offset);
-        let line = lines.line(self.text(file), row);
-        (row, offset.clamp(line.start, line.end) - line.start + 1)
+    /// The cell of a notebook that a place starts in.
+    fn cell(&self, place: Place) -> Option<Cell> {
+        self.files.cells(place.file).around(place.span.start)
     }
 
+    /// The number of that cell.
+    fn cell_number(&self, place: Place) -> Option<u32> {
+        self.cell(place).map(|cell| cell.number)
+    }
+
+    /// Start and end of a place as row and column from 1; columns count bytes, and rows those of the cell if there is one.
+    fn byte_positions(&self, place: Place) -> [(u32, u32); 2] {
+        let Some(lines) = self.lines.get(&place.file) else { return [(1, 1); 2] };
+        let column = |offset: u32| {
+            let line = lines.line(self.text(place.file), lines.row(offset));
+            offset.clamp(line.start, line.end) - line.start + 1
+        };
+        // A place that ends with its cell ends before the line end that closes it.
+        let last = self.cell(place).map_or(u32::MAX, |cell| cell.span.end.saturating_sub(1));
+        let (start, end) = (self.start(place), self.end(place));
+        [(start.row, column(place.span.start)), (end.row, column(place.span.end.min(last)))]
+    }
+
+    /// The row in the whole text of the file.
+    fn row_of_text(&self, place: Place) -> u32 {
+        self.lines.get(&place.file).map_or(1, |lines| lines.row(place.span.start))
+    }
+
+    /// Row and column, within the cell if there is one.
     fn start(&self, place: Place) -> LineColumn {
-        self.position(place.file, place.span.start)
+        self.position(place, place.span.start)
     }
 
+    /// Row and column of the end, within the cell of the start if there is one.
     fn end(&self, place: Place) -> LineColumn {
-        self.position(place.file, place.span.end)
+        self.position(place, place.span.end)
     }
 
-    fn position(&self, file: FileId, offset: u32) -> LineColumn {
-        match self.lines.get(&file) {
-            Some(lines) => lines.line_column(self.text(file), offset),
+    fn position(&self, place: Place, offset: u32) -> LineColumn {
+        let (text, cells) = (self.text(place.file), self.files.cells(place.file));
+        match self.lines.get(&place.file) {
+            Some(lines) => cells.line_column(lines, text, place.span.start, offset),
             None => LineColumn { row: 1, column: 1 },
         }
     }
 
-    /// `path:row:column`, fit for a terminal.
-    fn locus(&self, place: Place) -> String {
+    /// `path:row:column`, or `path:cell number:row:column`, of a path in the form that the format asks for.
+    fn locus_in(&self, path: &str, place: Place) -> String {
         let LineColumn { row, column } = self.start(place);
-        format!("{}:{row}:{column}", neutral(&self.filename(place.file)))
+        format!("{path}{}:{row}:{column}", self.cell_suffix(place))
+    }
+
+    /// `:cell number` where there are cells.
+    fn cell_suffix(&self, place: Place) -> String {
+        self.cell_number(place).map(|number| format!(":cell {number}")).unwrap_or_default()
+    }
+
+    /// The place as people write it, fit for a terminal.
+    fn locus(&self, place: Place) -> String {
+        self.locus_in(&neutral(&self.filename(place.file)), place)
     }
 }
 
@@ -206,5 +241,9 @@ impl FileTable for crate::engine::FileTable {
 
     fn text(&self, file: FileId) -> &str {
         self.text(file)
+    }
+
+    fn cells(&self, file: FileId) -> &Cells {
+        self.cells(file)
     }
 }

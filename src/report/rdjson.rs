@@ -24,14 +24,14 @@ struct Source<'a> {
 
 #[derive(Serialize)]
 struct Diagnostic<'a> {
-    message: &'a str,
+    message: String,
     location: Location,
     severity: &'a str,
     code: Code<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     suggestions: Vec<Suggestion<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    related_locations: Vec<Related<'a>>,
+    related_locations: Vec<Related>,
 }
 
 #[derive(Serialize)]
@@ -65,8 +65,8 @@ struct Suggestion<'a> {
 }
 
 #[derive(Serialize)]
-struct Related<'a> {
-    message: &'a str,
+struct Related {
+    message: String,
     location: Location,
 }
 
@@ -82,10 +82,12 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
 fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
     // A reviewer's click applies one suggestion, so a fix of several edits, each of no use alone, is not suggested.
     let fix = finding.fix.as_ref().filter(|fix| fix.applicability != Applicability::Display && fix.edits.len() == 1);
+    // Lines of a cell are not those of the document that would be edited.
+    let fix = fix.filter(|_| report.cell(finding.primary).is_none());
     let edits = fix.map_or(&[][..], |fix| &fix.edits).iter();
     let file = finding.primary.file;
     Diagnostic {
-        message: &finding.message,
+        message: message(report, finding.primary, &finding.message),
         location: location(report, finding.primary),
         severity: match finding.level {
             Level::Note => "INFO",
@@ -99,8 +101,19 @@ fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
         related_locations: finding
             .related
             .iter()
-            .map(|label| Related { message: &label.message, location: location(report, label.place) })
+            .map(|label| Related {
+                message: message(report, label.place, &label.message),
+                location: location(report, label.place),
+            })
             .collect(),
+    }
+}
+
+/// The message, which tells the cell since the location cannot.
+fn message(report: &Report<'_>, place: Place, message: &str) -> String {
+    match report.cell_number(place) {
+        Some(cell) => format!("{message} (cell {cell})"),
+        None => message.to_owned(),
     }
 }
 
@@ -109,9 +122,6 @@ fn location(report: &Report<'_>, place: Place) -> Location {
 }
 
 fn range(report: &Report<'_>, place: Place) -> Range {
-    let position = |offset| {
-        let (line, column) = report.byte_position(place.file, offset);
-        Position { line, column }
-    };
-    Range { start: position(place.span.start), end: position(place.span.end) }
+    let [start, end] = report.byte_positions(place).map(|(line, column)| Position { line, column });
+    Range { start, end }
 }

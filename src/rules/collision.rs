@@ -76,9 +76,10 @@ fn derivations(hit: &Collision) -> (Vec<Label>, Vec<Label>) {
     let Some((first, again)) = hit.derived_at else { return (Vec::new(), Vec::new()) };
     let (first_text, again_text) = match hit.kind {
         CollisionKind::SeededTwice => ("first made from this seed here", "made from the same seed again here"),
-        CollisionKind::FoldMeetsChild => ("first derived here", "the same key is derived here"),
+        CollisionKind::FoldMeetsChild | CollisionKind::Iterated => {
+            ("first derived here", "the same key is derived here")
+        }
         CollisionKind::Sampled
-        | CollisionKind::Iterated
         | CollisionKind::SplitAndSampled
         | CollisionKind::SplitTwice
         | CollisionKind::FoldedTwice

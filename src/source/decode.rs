@@ -3,9 +3,13 @@
 //! **Invariant:** no byte is replaced or dropped. Either the whole file decodes under the encoding that Python would use,
 //! and [`SourceFile::encode`] gives the same bytes back for every single-byte or UTF-8 encoding, or there is a [`Problem`].
 
-use super::Problem;
+use std::path::Path;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+use super::discover::is_notebook;
+use super::{Problem, notebook};
+use crate::text::{Cells, Edit, Span};
+
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// How a file spells its text in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +35,19 @@ pub struct SourceFile {
     pub encoding: Encoding,
     /// Whether the file starts with a byte order mark.
     pub had_bom: bool,
+    /// Of a notebook, the cells that the text is made of.
+    pub cells: Cells,
+    /// Of a notebook, the document that holds the text.
+    pub(super) document: Option<Box<str>>,
 }
 
 impl SourceFile {
-    /// The bytes to write for `text` in the encoding of this file.
+    /// The bytes to write for `text` in the encoding of this file. What belongs to which cell of a notebook is known where one
+    /// cell changed only; [`SourceFile::rewrite`] knows it always.
     pub fn encode(&self, text: &str) -> Result<Vec<u8>, Problem> {
+        if self.document.is_some() {
+            return self.rewrite(&[difference(&self.text, text)]);
+        }
         let lost = |character: char| Problem {
             path: self.path.clone(),
             message: format!("the file's encoding has no {character:?}; save the file as UTF-8"),
@@ -66,6 +78,20 @@ impl SourceFile {
     }
 }
 
+/// The smallest edit that makes one text of the other.
+fn difference(before: &str, after: &str) -> Edit {
+    let same = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
+        pairs.take_while(|(old, new)| old == new).map(|(old, _)| old.len_utf8()).sum()
+    };
+    let start = same(&mut before.chars().zip(after.chars()));
+    let (old, new) = (&before[start..], &after[start..]);
+    let tail = same(&mut old.chars().rev().zip(new.chars().rev()));
+    // A text holds less than 4 GiB.
+    let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let span = Span::new(offset(start), offset(before.len() - tail));
+    Edit { span, content: new[..new.len() - tail].to_owned() }
+}
+
 fn encode_with(table: &'static encoding_rs::Encoding, text: &str, bytes: &mut Vec<u8>) -> Result<(), char> {
     let (encoded, _, replaced) = table.encode(text);
     if !replaced {
@@ -85,6 +111,12 @@ pub fn decode(path: &str, bytes: Vec<u8>) -> Result<SourceFile, Problem> {
         return Err(problem("the file is UTF-16, which Python does not read; save it as UTF-8".to_owned()));
     }
     let had_bom = bytes.starts_with(BYTE_ORDER_MARK);
+    if is_notebook(Path::new(path)) {
+        let document = from_utf8(bytes).map_err(problem)?;
+        let (text, cells) = notebook::code(&document).map_err(problem)?;
+        let document = Some(document.into_boxed_str());
+        return Ok(SourceFile { path: path.to_owned(), text, encoding: Encoding::Utf8, had_bom, cells, document });
+    }
     let cookie = cookie(if had_bom { &bytes[BYTE_ORDER_MARK.len()..] } else { &bytes });
     let declared = match &cookie {
         None => Declared::Utf8,
@@ -128,7 +160,7 @@ pub fn decode(path: &str, bytes: Vec<u8>) -> Result<SourceFile, Problem> {
     if u32::try_from(text.len()).is_err() {
         return Err(problem("text of 4 GiB or more; exclude it".to_owned()));
     }
-    Ok(SourceFile { path: path.to_owned(), text, encoding, had_bom })
+    Ok(SourceFile { path: path.to_owned(), text, encoding, had_bom, cells: Cells::NONE, document: None })
 }
 
 enum Declared {

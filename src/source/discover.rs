@@ -92,7 +92,7 @@ pub struct Discovery {
     pub problems: Vec<Problem>,
 }
 
-/// Finds the files that the paths stand for: files as they are, folders with all `.py` and `.pyi` files below.
+/// Finds the files that the paths stand for: files as they are, folders with all `.py`, `.pyi` and `.ipynb` files below.
 pub fn discover(paths: &[PathBuf], selection: &Selection) -> Discovery {
     let mut search = Search { excluded: Excluded::default(), files: BTreeMap::new(), problems: Vec::new() };
     search.excluded = Excluded::new(selection, &mut search.problems);
@@ -148,7 +148,7 @@ impl Search {
             match entry {
                 Ok(entry) => {
                     let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir());
-                    if is_folder || !is_python(entry.path()) {
+                    if is_folder || !(is_python(entry.path()) || is_notebook(entry.path())) {
                         continue;
                     }
                     if entry.path_is_symlink() {
@@ -176,8 +176,14 @@ impl Search {
     }
 }
 
+/// Whether the file is a module that can be imported.
 pub(super) fn is_python(path: &Path) -> bool {
     path.extension().is_some_and(|suffix| suffix == "py" || suffix == "pyi")
+}
+
+/// Whether the file is a notebook, which nothing imports.
+pub(super) fn is_notebook(path: &Path) -> bool {
+    path.extension().is_some_and(|suffix| suffix == "ipynb")
 }
 
 fn path_of(error: &ignore::Error) -> Option<&Path> {

@@ -6,6 +6,8 @@
 mod decode;
 mod discover;
 mod files;
+mod notebook;
+mod rewrite;
 mod survey;
 
 pub use decode::{Encoding, SourceFile, decode};

@@ -37,6 +37,11 @@ impl Span {
         self.start <= other.start && other.end <= self.end
     }
 
+    /// The same bytes as a range to slice a text with.
+    pub const fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
     /// Length in bytes.
     pub const fn len(self) -> u32 {
         self.end - self.start

@@ -69,7 +69,7 @@ impl Backend for Canned {
         Ok(request.paths.to_vec())
     }
 
-    fn why(&self, file: &Path, row: usize, _: &Resolver) -> Result<String, String> {
+    fn why(&self, file: &Path, _: Option<u32>, row: u32, _: &Resolver) -> Result<String, String> {
         Ok(format!("{} {row} \u{1b}[31m\n", file.display()))
     }
 

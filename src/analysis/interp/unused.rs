@@ -10,7 +10,7 @@ use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{CaptureKind, CapturedUse, Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
 use crate::analysis::log::{Activation, Event};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
+use crate::ir::{Argument, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
 use crate::models::Effect;
 use crate::text::FileId;
 
@@ -248,10 +248,12 @@ impl Interp<'_> {
             }
             let used = Use { place, ..leaf_use(&event) };
             if let Some((class, name)) = self.attribute_of_self(event.target.term) {
-                if self.log.stores.iter().any(|store| store.name == name) {
+                if self.log.stores.iter().any(|store| store.name == name) || self.is_handed_on(&event, &name) {
                     continue;
                 }
-                let fact = Self::stale_fact(used, format!("self.{name}"), code);
+                let owner = self.terms.owner(event.target.term).and_then(|owner| self.terms.symbol(owner));
+                let owner = owner.map_or("self", |info| &*info.text);
+                let fact = Self::stale_fact(used, format!("{owner}.{name}"), code);
                 candidates.push(StaleCandidate { class: Some(class), name, fact });
             } else if let Some((name, _, _)) =
                 self.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
@@ -263,6 +265,22 @@ impl Interp<'_> {
             }
         }
         candidates
+    }
+
+    /// Whether a function around a consumption hands on something by the attribute's name: `state.replace(rng=rng)`.
+    fn is_handed_on(&self, event: &Event, name: &Name) -> bool {
+        std::iter::successors(Some(event.activation.clone()), |activation| {
+            activation.caller.as_ref().map(|(caller, _)| caller.clone())
+        })
+        .any(|activation| {
+            let code = self.module(activation.module).function(activation.function);
+            code.ops.iter().any(|op| match &op.kind {
+                OpKind::Call(_, arguments) => {
+                    arguments.iter().any(|argument| matches!(argument, Argument::Keyword(given, _) if given == name))
+                }
+                _ => false,
+            })
+        })
     }
 
     /// Whether a consumption waits for an attribute or global that is not there yet: `if self.w is None: self.w = …`.

@@ -103,7 +103,7 @@ impl<'a> Lowering<'a> {
                 let value = self.expr(&starred.value);
                 self.emit(span, OpKind::Build(Collection::Tuple, Box::new([Element::Spread(value)])))
             }
-            Expr::IpyEscapeCommand(_) => self.unsupported(span),
+            Expr::IpyEscapeCommand(command) => self.command(command.kind, &command.value, span),
         }
     }
 

@@ -5,6 +5,7 @@
 //! are numbered in the order in which they are defined.
 
 mod chain;
+mod command;
 mod comprehension;
 mod define;
 mod expr;

@@ -79,8 +79,8 @@ impl<'a> Lowering<'a> {
                 self.assign(&alias.name, value);
             }
             Stmt::Global(_) | Stmt::Nonlocal(_) | Stmt::Pass(_) => {}
-            Stmt::IpyEscapeCommand(_) => {
-                self.unsupported(span);
+            Stmt::IpyEscapeCommand(command) => {
+                self.command(command.kind, &command.value, span);
             }
         }
     }

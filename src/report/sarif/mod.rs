@@ -14,9 +14,9 @@ use serde_json::{Map, json};
 
 use self::line_hash::line_hashes;
 use self::model::{
-    Artifact, Automation, Certainty, Change, CodeFlow, Configuration, Descriptor, Driver, Fingerprints, FlowStep, Help,
-    Invocation, Location, Log, Logical, Notification, Outcome, Physical, Properties, Region, Repair, Replacement, Run,
-    Text, ThreadFlow, Tool,
+    Artifact, Automation, Cell, Certainty, Change, CodeFlow, Configuration, Descriptor, Driver, Fingerprints, FlowStep,
+    Help, Invocation, Location, Log, Logical, Notification, Outcome, Physical, Properties, Region, Repair, Replacement,
+    Run, Text, ThreadFlow, Tool,
 };
 use super::Report;
 use super::neutral::{escape_json, neutral};
@@ -40,7 +40,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
     let results = kept.into_iter().map(|finding| {
         let file = finding.primary.file;
         let lines = hashes.entry(file).or_insert_with(|| line_hashes(report.text(file)));
-        let row = report.start(finding.primary).row as usize;
+        let row = report.row_of_text(finding.primary) as usize;
         let line = lines.get(row.saturating_sub(1)).cloned();
         result(report, finding, indices.get(finding.code).copied().unwrap_or_default(), line)
     });
@@ -139,6 +139,8 @@ fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line
     primary.physical_location.region.snippet = source.map(|source| Text { text: cut(source) });
     primary.logical_locations.push(Logical { fully_qualified_name: finding.function.clone(), kind: "function" });
     let steps = |label: &Label| FlowStep { location: labelled(report, label, None) };
+    // Regions of a cell are not those of the document that would be edited.
+    let fixes = finding.fix.iter().filter(|_| report.cell(finding.primary).is_none());
     let flow: Vec<FlowStep> = finding.flow.iter().take(MOST_STEPS).map(steps).collect();
     Outcome {
         rule_id: finding.code,
@@ -157,7 +159,7 @@ fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line
             vec![CodeFlow { thread_flows: [ThreadFlow { locations: flow }] }]
         },
         partial_fingerprints: Fingerprints { line, own: &finding.fingerprint },
-        fixes: finding.fix.iter().map(|fix| repair(report, finding.primary.file, fix)).collect(),
+        fixes: fixes.map(|fix| repair(report, finding.primary.file, fix)).collect(),
         suppressions: [],
         properties: Certainty {
             confidence: finding.confidence.to_string(),
@@ -190,6 +192,7 @@ fn location(report: &Report<'_>, place: Place) -> Location {
         physical_location: Physical { artifact_location: artifact(report, place.file), region: region(report, place) },
         logical_locations: Vec::new(),
         message: None,
+        properties: report.cell_number(place).map(|cell| Cell { cell }),
     }
 }
 

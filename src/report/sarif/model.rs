@@ -157,6 +157,14 @@ pub(super) struct Location {
     pub(super) logical_locations: Vec<Logical>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) message: Option<Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) properties: Option<Cell>,
+}
+
+/// The cell of a notebook that a region's lines belong to.
+#[derive(Serialize)]
+pub(super) struct Cell {
+    pub(super) cell: u32,
 }
 
 #[derive(Serialize)]

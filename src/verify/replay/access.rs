@@ -200,7 +200,6 @@ impl<'p> Machine<'p> {
                 "step" => parts[2].clone(),
                 _ => self.unknown(name),
             },
-            Value::Property(_) => Value::Method(Rc::new((object.clone(), name.clone()))),
             _ => Value::Method(Rc::new((object.clone(), name.clone()))),
         })
     }
@@ -336,7 +335,7 @@ impl<'p> Machine<'p> {
                 (0..length).contains(&at).then(|| from.checked_add(at.checked_mul(*step)?)).flatten().map(Value::Int)
             }),
             Value::Unknown(_) if matches!(index, Value::None) => Some(self.whole_stack(vec![object.clone()])),
-            Value::Keys(array) => self.key_item(array, index),
+            Value::Keys(array) => Self::key_item(array, index),
             Value::Family(family) => family_item(family, index),
             Value::Stack(stack) => match index.int() {
                 Some(at) if at >= 0 => usize::try_from(at).ok().and_then(|at| stack.items.get(at).cloned()),
@@ -367,7 +366,7 @@ impl<'p> Machine<'p> {
         Ok(self.written.get(&item).cloned().unwrap_or(Value::Unknown(item)))
     }
 
-    fn key_item(&mut self, array: &Rc<KeyArray>, index: &Value<'p>) -> Option<Value<'p>> {
+    fn key_item(array: &Rc<KeyArray>, index: &Value<'p>) -> Option<Value<'p>> {
         let length = array.keys.shape().first().copied();
         match index {
             Value::Slice(parts) => {
@@ -392,7 +391,29 @@ impl<'p> Machine<'p> {
                 let shape: Vec<usize> = std::iter::once(1).chain(array.keys.shape().iter().copied()).collect();
                 Some(Value::keys(array.keys.clone().reshape(&shape).ok()?, array.is_known))
             }
-            other => super::keys::element(array, position(length?, other.int()?)?),
+            Value::Stack(stack) if stack.is_whole => {
+                let length = length?;
+                let rows: Option<Vec<usize>> = stack.items.iter().map(|item| position(length, item.int()?)).collect();
+                let rows = rows?;
+                let rest = array.keys.shape().get(1..)?;
+                let size: usize = rest.iter().product();
+                let places: Vec<usize> = rows.iter().flat_map(|row| row * size..(row + 1) * size).collect();
+                let shape: Vec<usize> = std::iter::once(rows.len()).chain(rest.iter().copied()).collect();
+                Some(Value::keys(array.keys.gather(&shape, &places).ok()?, array.is_known))
+            }
+            other => match (length, other.int()?) {
+                // An index beyond the end is the last, as JAX has it.
+                (Some(length), at) => {
+                    let at = position(length, at).or_else(|| if at >= 0 { length.checked_sub(1) } else { Some(0) });
+                    super::keys::element(array, at?)
+                }
+                // The words of a raw key.
+                (None, at) if array.is_known => {
+                    let words = array.keys.words();
+                    words.get(position(words.len(), at)?).map(|word| Value::Int(i128::from(*word)))
+                }
+                (None, _) => None,
+            },
         }
     }
 
@@ -437,12 +458,12 @@ impl<'p> Machine<'p> {
     }
 
     /// `isinstance(value, class)`; `None` where it depends on what is unknown.
-    pub(super) fn is_a(&mut self, value: &Value<'p>, class: &Value<'p>) -> Option<bool> {
+    pub(super) fn is_a(value: &Value<'p>, class: &Value<'p>) -> Option<bool> {
         match (value, class) {
             (_, Value::Tuple(classes)) => {
                 let mut answer = Some(false);
                 for class in classes.iter() {
-                    match self.is_a(value, class) {
+                    match Self::is_a(value, class) {
                         Some(true) => return Some(true),
                         None => answer = None,
                         Some(false) => {}
@@ -464,8 +485,7 @@ impl<'p> Machine<'p> {
                 let general = ["builtins.Exception", "builtins.BaseException"];
                 Some(error == class || general.contains(&&**class))
             }
-            (Value::None, Value::Library(_)) => Some(false),
-            (_, Value::Library(path)) => {
+            (_, Value::Library(path)) if !matches!(value, Value::None) => {
                 let name = path.strip_prefix("builtins.")?;
                 Some(match name {
                     "int" => matches!(value, Value::Int(_) | Value::Bool(_)),
@@ -479,7 +499,7 @@ impl<'p> Machine<'p> {
                     _ => return None,
                 })
             }
-            (_, Value::Class(_)) => Some(false),
+            (Value::None, Value::Library(_)) | (_, Value::Class(_)) => Some(false),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use super::iterate::Source;
 use super::machine::{Machine, Ran, Signal};
 use super::step::{ELEMENTS, length, own};
 use super::symbol::Symbol;
-use super::value::{Args, Instance, Partial, Value, Wrapped};
+use super::value::{Args, Class, Instance, Partial, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::BuiltinOp;
@@ -27,7 +27,7 @@ impl<'p> Machine<'p> {
                 }
                 _ => self.named("len", &args),
             },
-            (BuiltinOp::Range, Some(_)) => self.range(&args)?,
+            (BuiltinOp::Range, Some(_)) => self.range(&args),
             (BuiltinOp::Zip, _) => {
                 let mut iterators = Vec::new();
                 for value in &args.positional {
@@ -173,7 +173,7 @@ impl<'p> Machine<'p> {
             }
             (BuiltinOp::Isinstance, Some(value)) => {
                 let class = second.unwrap_or(Value::None);
-                match self.is_a(&value, &class) {
+                match Self::is_a(&value, &class) {
                     Some(answer) => Value::Bool(answer),
                     None => self.named("isinstance", &args),
                 }
@@ -300,20 +300,20 @@ impl<'p> Machine<'p> {
         Value::Unknown(self.symbols.apply(name, &parts))
     }
 
-    fn range(&mut self, args: &Args<'p>) -> Ran<'p, Value<'p>> {
+    fn range(&mut self, args: &Args<'p>) -> Value<'p> {
         let (from, to, step) = match &args.positional[..] {
             [to] => (Value::Int(0), to.clone(), Value::Int(1)),
             [from, to] => (from.clone(), to.clone(), Value::Int(1)),
             [from, to, step, ..] => (from.clone(), to.clone(), step.clone()),
-            [] => return Ok(self.unknown("range")),
+            [] => return self.unknown("range"),
         };
         if let (Some(from), Some(to), Some(step)) = (from.int(), to.int(), step.int()) {
-            return Ok(Value::Range(from, to, step));
+            return Value::Range(from, to, step);
         }
-        let Value::Unknown(symbol) = self.named("range", args) else { return Ok(Value::None) };
+        let Value::Unknown(symbol) = self.named("range", args) else { return Value::None };
         match step.int() {
-            Some(step) => Ok(Self::source(Source::Counting(from, step, symbol, 0))),
-            None => Ok(Value::Unknown(symbol)),
+            Some(step) => Self::source(Source::Counting(from, step, symbol, 0)),
+            None => Value::Unknown(symbol),
         }
     }
 
@@ -338,11 +338,19 @@ impl<'p> Machine<'p> {
 
     pub(super) fn replaced(&mut self, value: &Value<'p>, args: &Args<'p>) -> Value<'p> {
         let Value::Instance(instance) = value else {
-            let copy = self.symbols.fresh("replaced");
-            for (name, value) in &args.keywords {
-                self.set_attribute(&Value::Unknown(copy), name, Some(value.clone()));
-            }
-            return Value::Unknown(copy);
+            let Value::Unknown(symbol) = value else { return self.unknown("replaced") };
+            // A copy of something unknown: what is not given is the original's.
+            self.numbers += 1;
+            let class = Rc::new(Class {
+                name: "replaced".into(),
+                bases: Vec::new(),
+                attributes: std::cell::RefCell::default(),
+                fields: Vec::new(),
+                is_record: std::cell::Cell::new(true),
+                number: self.numbers,
+            });
+            let attributes = std::cell::RefCell::new(args.keywords.clone());
+            return Value::Instance(Rc::new(Instance { class, attributes, symbol: *symbol }));
         };
         let mut attributes = instance.attributes.borrow().clone();
         for (name, value) in &args.keywords {

@@ -176,10 +176,12 @@ impl<'p> Machine<'p> {
             Value::Stream(stream) => Ok(self.stream_call(&stream.0.clone())),
             Value::Static(inner) => self.call_value(inner, args, place),
             Value::Unknown(symbol) => match self.symbols.node(*symbol).cloned() {
-                Some(Node::Attribute(of, name, _)) => self.protocol_or_unknown(&Value::Unknown(of), &name, args, place),
-                _ => self.unresolved(function, args, place),
+                Some(Node::Attribute(of, name, _)) => {
+                    self.protocol_or_unknown(&Value::Unknown(of), &name, &args, place)
+                }
+                _ => self.unresolved(function, &args, place),
             },
-            _ => self.unresolved(function, args, place),
+            _ => self.unresolved(function, &args, place),
         }
     }
 
@@ -288,17 +290,9 @@ impl<'p> Machine<'p> {
                     Some(Value::dict(rest.into_iter().map(|(name, value)| (Value::Text(name), value)).collect()))
                 }
             };
-            let value = match given {
-                Some(value) => value,
-                None => {
-                    let default = closure.defaults.iter().find(|(at, _)| *at == index).map(|(_, value)| value.clone());
-                    match default {
-                        Some(value) if !args.is_open => value,
-                        _ => self.unknown(&parameter.name),
-                    }
-                }
-            };
-            slots.push(Some(value));
+            let default = || closure.defaults.iter().find(|(at, _)| *at == index).map(|(_, value)| value.clone());
+            let value = given.or_else(|| if args.is_open { None } else { default() });
+            slots.push(Some(value.unwrap_or_else(|| self.unknown(&parameter.name))));
         }
         slots
     }
@@ -386,20 +380,20 @@ impl<'p> Machine<'p> {
     }
 
     /// A call of something out of sight.
-    pub(super) fn unresolved(&mut self, function: &Value<'p>, args: Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
+    pub(super) fn unresolved(&mut self, function: &Value<'p>, args: &Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
         let name: crate::ir::Name = match function {
             Value::Unknown(symbol) => self.symbols.name(*symbol),
             Value::Library(path) => Some(path.clone()),
             _ => None,
         }
         .unwrap_or_else(|| "<call>".into());
-        let held = self.held_by(&args);
+        let held = self.held_by(args);
         let maybe: Vec<_> = args
             .values()
             .filter_map(|value| if let Value::Unknown(symbol) = value { Some(*symbol) } else { None })
             .collect();
         self.log_with(DrawKind::Unresolved, &name, place, held, None, maybe);
-        self.escape(&args, place)?;
+        self.escape(args, place)?;
         for value in args.values() {
             self.havoc(value);
         }

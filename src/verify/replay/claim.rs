@@ -104,6 +104,14 @@ fn equal_pair(path: &Path, evidence: &Evidence) -> Option<Pair> {
     for (second, second_frame) in &seconds {
         let later = &path.draws[*second];
         let keys = keys_of(later, &path.symbols);
+        // One call that is given one key twice.
+        let twice = keys.iter().enumerate().find(|(index, key)| keys[..*index].contains(key));
+        if evidence.sharing == Sharing::Twice
+            && evidence.first == evidence.second
+            && let Some((_, key)) = twice
+        {
+            return Some(Pair { first: *second, second: *second, key: key.clone() });
+        }
         for (first, first_frame) in firsts.iter().filter(|(first, _)| first < second) {
             let earlier = &path.draws[*first];
             let fits = match evidence.sharing {
@@ -165,7 +173,8 @@ fn sentence(path: &Path, evidence: &Evidence, pair: &Pair) -> String {
     if evidence.draws_numbers
         && let Some(numbers) = numbers(first, second, &pair.key)
     {
-        text.push_str(&format!("; the first numbers of both are {numbers}"));
+        text.push_str("; the first numbers of both are ");
+        text.push_str(&numbers);
     }
     text
 }

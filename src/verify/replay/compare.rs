@@ -7,9 +7,10 @@
 use super::claim::{frame_of, keys_of};
 use super::hints::Hints;
 use super::machine::Draw;
-use super::search::{Path, explore, run, start_of};
+use super::search::{Path, Start, explore, run, start_of};
 use super::{Comparison, DrawKind, Entry, Project};
 use crate::finding::Place;
+use crate::ir::FunctionId;
 use crate::text::{Edit, FileId, Span};
 
 /// Replays a function before and after a repair.
@@ -18,20 +19,9 @@ pub(super) fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Ed
         return Comparison::Inconclusive("the function is not part of the program".to_owned());
     };
     let carry = Carry { file: entry.place.file, edits };
-    // Edits may add statements around the place, so it is looked for by where it starts.
-    let moved = entry.claim.as_ref().and_then(|claim| claim.second.first()).copied().unwrap_or(entry.place);
-    let Some(after) = carry.place(moved).and_then(|place| start_of(patched, place)) else {
-        return Comparison::Inconclusive("the function is not part of the repaired program".to_owned());
-    };
-    let is_same = |from: &Project<'_>, start: super::search::Start| {
-        from.modules
-            .get(start.module)
-            .and_then(|module| module.functions.get(start.function.0 as usize))
-            .map(|code| code.qualified.clone())
-    };
-    if is_same(original, start) != is_same(patched, after) {
+    let Some(after) = again(original, patched, start) else {
         return Comparison::Inconclusive("the function cannot be found again in the repaired program".to_owned());
-    }
+    };
     let targets: Vec<Place> =
         entry.claim.iter().flat_map(|claim| claim.first.iter().chain(&claim.second)).copied().collect();
     let hints = Hints::new(original, &targets, &targets);
@@ -70,6 +60,27 @@ pub(super) fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Ed
         }
         None => Comparison::Verified,
     }
+}
+
+/// The same function in the repaired program: of its qualified name and, where several have that, its number among them.
+fn again(original: &Project<'_>, patched: &Project<'_>, start: Start) -> Option<Start> {
+    let before = original.modules.get(start.module)?;
+    let name = &before.functions.get(start.function.0 as usize)?.qualified;
+    let module = patched.of_file(before.file)?;
+    let numbers = |project: &Project<'_>, module: usize| -> Vec<FunctionId> {
+        let functions = project.modules.get(module).map_or(&[][..], |module| &module.functions);
+        (0_u32..)
+            .zip(functions)
+            .filter(|(_, code)| code.qualified == *name)
+            .map(|(number, _)| FunctionId(number))
+            .collect()
+    };
+    let (olds, news) = (numbers(original, start.module), numbers(patched, module));
+    if olds.len() != news.len() {
+        return None;
+    }
+    let at = olds.iter().position(|id| *id == start.function)?;
+    news.get(at).map(|function| Start { module, function: *function })
 }
 
 /// Whether a draw is one that a repair must keep.

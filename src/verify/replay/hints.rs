@@ -6,7 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Project;
 use crate::finding::Place;
-use crate::ir::{Function, FunctionId, OpKind, Temp};
+use crate::ir::{Function, FunctionId, Module, OpKind, Temp};
+use crate::text::Span;
 
 /// An operation with blocks.
 type At = (usize, FunctionId, Temp);
@@ -32,14 +33,13 @@ impl Hints {
             }
             for (number, code) in (0u32..).zip(&module.functions) {
                 let id = FunctionId(number);
-                let holds = |span: crate::text::Span| {
+                let holds = |span: Span| {
                     targets.iter().any(|target| span.start <= target.span.start && target.span.end <= span.end)
                 };
                 if number == 0 || holds(code.full) {
-                    let mut walk = Walk { hints: &mut hints, module: index, id, code, holds: &holds };
-                    if walk.block(&code.body) {
-                        hints.functions.insert((index, id));
-                    }
+                    let mut walk = Walk { hints: &mut hints, module: index, of: module, id, code, holds: &holds };
+                    walk.block(&code.body);
+                    hints.functions.insert((index, id));
                 }
             }
         }
@@ -100,12 +100,18 @@ fn exits(code: &Function, block: &[Temp]) -> bool {
 struct Walk<'h, 'c> {
     hints: &'h mut Hints,
     module: usize,
+    of: &'c Module,
     id: FunctionId,
     code: &'c Function,
-    holds: &'h dyn Fn(crate::text::Span) -> bool,
+    holds: &'h dyn Fn(Span) -> bool,
 }
 
 impl Walk<'_, '_> {
+    /// All of a function's source.
+    fn full(&self, id: FunctionId) -> Span {
+        self.of.functions.get(id.0 as usize).map(|code| code.full).unwrap_or_default()
+    }
+
     /// Whether a block leads to a place in question.
     fn block(&mut self, block: &[Temp]) -> bool {
         let mut leads = false;
@@ -134,6 +140,11 @@ impl Walk<'_, '_> {
                         self.hints.handlers.insert(at);
                     }
                     self.block(body) | caught | self.block(orelse) | self.block(finally)
+                }
+                OpKind::Function(id, _) => (self.holds)(self.full(*id)) || (self.holds)(op.span),
+                OpKind::Class(id, _) => {
+                    let class = self.of.classes.get(id.0 as usize);
+                    class.is_some_and(|class| (self.holds)(self.full(class.body)))
                 }
                 _ => (self.holds)(op.span),
             };

@@ -69,13 +69,14 @@ impl<'p> Machine<'p> {
                     Source::Unknown(instance.symbol, 0)
                 }
             }
-            other => match self.items_of(other)? {
-                Some(items) => Source::Values(items.into()),
-                None => {
+            other => {
+                if let Some(items) = self.items_of(other)? {
+                    Source::Values(items.into())
+                } else {
                     let symbol = self.symbol_of(value);
                     Source::Unknown(symbol, 0)
                 }
-            },
+            }
         };
         Ok(Self::source(source))
     }
@@ -262,7 +263,7 @@ impl<'p> Machine<'p> {
                     Ok(value) => Some(value),
                     Err(Signal::Raise(error)) => {
                         let stop = Value::Library("builtins.StopIteration".into());
-                        if self.is_a(&error, &stop) == Some(true) {
+                        if Self::is_a(&error, &stop) == Some(true) {
                             return Ok(None);
                         }
                         return Err(Signal::Raise(error));

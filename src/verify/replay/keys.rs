@@ -166,18 +166,18 @@ impl<'p> Machine<'p> {
         });
     }
 
+    /// A number, or the one that stands for it; whether it is known.
+    fn number_of(&mut self, value: &Value<'p>) -> (i128, bool) {
+        if let Some(number) = value.int() {
+            return (number, true);
+        }
+        let symbol = self.symbol_of(value);
+        (self.symbols.number(symbol), false)
+    }
+
     /// `key(seed)`
     pub(super) fn seed(&mut self, seed: &Value<'p>) -> Value<'p> {
-        let (number, is_known) = match seed {
-            Value::Unknown(symbol) => (self.symbols.number(*symbol), false),
-            other => match other.int() {
-                Some(number) => (number, true),
-                None => {
-                    let symbol = self.symbol_of(other);
-                    (self.symbols.number(symbol), false)
-                }
-            },
-        };
+        let (number, is_known) = self.number_of(seed);
         match derive::key(Mode::default(), Implementation::default(), number) {
             Ok(keys) => Value::keys(keys, is_known),
             Err(_) => self.unknown("<key>"),
@@ -215,13 +215,7 @@ impl<'p> Machine<'p> {
     /// `fold_in(key, data)`
     pub(super) fn fold_in(&mut self, key: &Value<'p>, data: &Value<'p>) -> Value<'p> {
         let Some((keys, key_is_known)) = self.key_of(key) else { return self.unknown("<key>") };
-        let (number, is_known) = match data.int() {
-            Some(number) => (number, true),
-            None => {
-                let symbol = self.symbol_of(data);
-                (self.symbols.number(symbol), false)
-            }
-        };
+        let (number, is_known) = self.number_of(data);
         let data = u32::try_from(number.rem_euclid(1 << 32)).unwrap_or(0);
         match derive::fold_in(&keys, data) {
             Ok(keys) => Value::keys(keys, key_is_known && is_known),
@@ -230,7 +224,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The arguments of a sampler beside its key as Python would write them, where they are known and the draw is small.
-    pub(super) fn written_arguments(&self, args: &Args<'p>, key: &str, position: Option<usize>) -> Option<String> {
+    pub(super) fn written_arguments(args: &Args<'p>, key: &str, position: Option<usize>) -> Option<String> {
         let mut text = String::new();
         for (index, value) in args.positional.iter().enumerate() {
             if Some(index) == position {
@@ -241,7 +235,10 @@ impl<'p> Machine<'p> {
         }
         for (name, value) in &args.keywords {
             if &**name != key {
-                text.push_str(&format!(", {name}={}", literal(value, 4)?));
+                text.push_str(", ");
+                text.push_str(name);
+                text.push('=');
+                text.push_str(&literal(value, 4)?);
             }
         }
         (!args.is_open).then_some(text)

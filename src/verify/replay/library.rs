@@ -12,7 +12,10 @@ use super::symbol::Symbol;
 use super::value::{Args, Stack, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Argument, Callable, Construct, Effect, ParamKind, ProtocolEffect, Returns, ShapeOp, Yield};
+use crate::models::{
+    Argument, Callable, Construct, Effect, ParamKind, ProtocolEffect, Returns, ShapeOp, TreeOp, Yield,
+};
+use crate::prng::keys::Keys;
 
 /// The function whose element `i` is `i`.
 pub(super) const COUNTING: &str = "jax.numpy.arange";
@@ -45,7 +48,7 @@ impl<'p> Machine<'p> {
         let models = self.project.models;
         if let Some(class) = models.class(path) {
             let construct = class.construct.clone();
-            return self.construct_library(path, &construct, args, place);
+            return self.construct_library(path, &construct, &args, place);
         }
         if let Some(callable) = models.callable(path) {
             return self.apply(callable, path, args, place);
@@ -53,14 +56,14 @@ impl<'p> Machine<'p> {
         if path.strip_prefix("builtins.").is_some_and(is_exception) {
             return Ok(Value::Library(path.clone()));
         }
-        self.unresolved(&Value::Library(path.clone()), args, place)
+        self.unresolved(&Value::Library(path.clone()), &args, place)
     }
 
     fn construct_library(
         &mut self,
         path: &Name,
         construct: &Construct,
-        args: Args<'p>,
+        args: &Args<'p>,
         place: Place,
     ) -> Ran<'p, Value<'p>> {
         match construct {
@@ -75,7 +78,7 @@ impl<'p> Machine<'p> {
             },
             Construct::Stream { seeds, .. } => {
                 let mut demanded = super::keys::Demanded { keys: Vec::new(), is_known: true };
-                for value in self.constructed(path, seeds, &args) {
+                for value in self.constructed(path, seeds, args) {
                     let value = if value.int().is_some() { self.seed(&value) } else { value };
                     let more = self.demand(&value);
                     demanded.keys.extend(more.keys);
@@ -86,10 +89,10 @@ impl<'p> Machine<'p> {
                 Ok(Value::Stream(Rc::new((path.clone(), symbol))))
             }
             Construct::Plain { consumes } => {
-                for given in self.constructed(path, consumes, &args) {
+                for given in self.constructed(path, consumes, args) {
                     self.consume(DrawKind::Consume, &given, path, place);
                 }
-                self.escape(&args, place)?;
+                self.escape(args, place)?;
                 Ok(self.unknown(path))
             }
         }
@@ -193,7 +196,7 @@ impl<'p> Machine<'p> {
                     for words in &demanded.keys {
                         parts.extend(words.iter().map(|word| self.symbols.int(i128::from(*word))));
                     }
-                    let numbers = self.written_arguments(&args, name, callable.position(name));
+                    let numbers = Self::written_arguments(&args, name, callable.position(name));
                     self.log_with(DrawKind::Sample, path, place, demanded, numbers, Vec::new());
                 }
                 let others: Vec<Symbol> = args.values().take(16).map(|value| self.symbol_of(value)).collect();
@@ -223,7 +226,18 @@ impl<'p> Machine<'p> {
                 self.escape(&args, place)?;
                 self.unknown(path)
             }
-            Effect::Pure { .. } | Effect::ShapeOf { .. } | Effect::Fabricate { .. } => self.pure(path, &args),
+            Effect::Fabricate { of } => match argument(&args, callable, of) {
+                Some(Value::Keys(array)) => {
+                    let (like, is_known) = (array.keys.clone(), array.is_known);
+                    let words = vec![0; like.words().len()];
+                    match Keys::new(like.implementation(), like.shape(), words) {
+                        Ok(keys) if path.contains("zeros") => Value::keys(keys, is_known),
+                        _ => self.pure(path, &args),
+                    }
+                }
+                _ => self.pure(path, &args),
+            },
+            Effect::Pure { .. } | Effect::ShapeOf { .. } => self.pure(path, &args),
             Effect::Number { of } => match argument(&args, callable, of) {
                 Some(value @ (Value::Int(_) | Value::Bool(_))) => value.clone(),
                 Some(Value::Unknown(symbol)) => Value::Unknown(*symbol),
@@ -237,8 +251,8 @@ impl<'p> Machine<'p> {
                 }
             }
             Effect::Supply { .. } => self.unknown(path),
-            Effect::Tree { of, .. } => match argument(&args, callable, of) {
-                Some(tree) => self.tree(&callable.effect, &tree.clone(), path)?,
+            Effect::Tree { op, of } => match argument(&args, callable, of) {
+                Some(tree) => self.tree(*op, &tree.clone(), path),
                 None => self.unknown(path),
             },
             Effect::Transform(transform) => match transform.returns {
@@ -247,7 +261,7 @@ impl<'p> Machine<'p> {
                     let function = function.cloned();
                     Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function, args }))
                 }
-                Returns::Result => self.run_transform(transform, callable, path, args, place)?,
+                Returns::Result => self.run_transform(transform, callable, path, &args, place)?,
             },
             Effect::Factory { .. } => Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function: None, args })),
             Effect::Builtin(op) => self.builtin(*op, path, args, place)?,
@@ -266,10 +280,20 @@ impl<'p> Machine<'p> {
         let array = if let Value::Keys(array) = first { Some(array.clone()) } else { None };
         Ok(match op {
             ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack | ShapeOp::Concatenate => match first {
-                Value::Keys(_) | Value::Family(_) | Value::Stack(_) => Some(first.clone()),
-                Value::Int(_) | Value::Float(_) | Value::Bool(_) => Some(first.clone()),
+                Value::Unknown(_) if op != ShapeOp::Array => None,
+                Value::Keys(_)
+                | Value::Family(_)
+                | Value::Stack(_)
+                | Value::Unknown(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::Bool(_) => Some(first.clone()),
                 Value::List(_) | Value::Tuple(_) => {
                     let items = self.items_of(first)?.unwrap_or_default();
+                    let is_number = |item: &Value<'p>| matches!(item, Value::Int(_));
+                    if op == ShapeOp::Array && !items.is_empty() && items.iter().all(is_number) {
+                        return Ok(Some(self.whole_stack(items)));
+                    }
                     let is_key =
                         |item: &Value<'p>| matches!(item, Value::Keys(_) | Value::Family(_) | Value::Unknown(_));
                     let holds = items.iter().any(is_key);
@@ -295,7 +319,12 @@ impl<'p> Machine<'p> {
                 Some(Value::keys(array.keys.clone().reshape(&[length]).ok()?, array.is_known))
             }),
             ShapeOp::Reshape => {
-                let shape: Option<Vec<i128>> = match argument(args, callable, "shape") {
+                let mut parts = arguments(args, callable, "shape");
+                if parts.is_empty() {
+                    parts = arguments(args, callable, "args");
+                }
+                let shape: Option<Vec<i128>> = match parts.first() {
+                    _ if parts.len() > 1 => parts.iter().map(Value::int).collect(),
                     Some(Value::Tuple(values)) => values.iter().map(Value::int).collect(),
                     Some(Value::List(values)) => values.borrow().iter().map(Value::int).collect(),
                     Some(value) => value.int().map(|length| vec![length]),
@@ -353,20 +382,18 @@ impl<'p> Machine<'p> {
         Value::Stack(Rc::new(Stack { items, rest, is_whole: true }))
     }
 
-    fn tree(&mut self, effect: &Effect, tree: &Value<'p>, path: &Name) -> Ran<'p, Value<'p>> {
-        use crate::models::TreeOp;
-        let Effect::Tree { op, .. } = effect else { return Ok(self.unknown(path)) };
+    fn tree(&mut self, op: TreeOp, tree: &Value<'p>, path: &Name) -> Value<'p> {
         let mut leaves = Vec::new();
         let is_known = leaves_of(tree, &mut leaves, 8);
         let symbol = self.symbol_of(tree);
-        Ok(match op {
+        match op {
             TreeOp::Leaves if is_known => Value::list(leaves),
             TreeOp::Flatten if is_known => {
                 let structure = self.symbols.apply("structure", &[symbol]);
                 Value::tuple(vec![Value::list(leaves), Value::Unknown(structure)])
             }
             _ => Value::Unknown(self.symbols.apply(path, &[symbol])),
-        })
+        }
     }
 
     /// A method of something built in, of a library, or unknown.
@@ -428,14 +455,14 @@ impl<'p> Machine<'p> {
             }
             _ => {}
         }
-        self.protocol_or_unknown(receiver, name, args, place)
+        self.protocol_or_unknown(receiver, name, &args, place)
     }
 
     pub(super) fn protocol_or_unknown(
         &mut self,
         receiver: &Value<'p>,
         name: &Name,
-        args: Args<'p>,
+        args: &Args<'p>,
         place: Place,
     ) -> Ran<'p, Value<'p>> {
         for protocol in self.project.models.protocols(name) {
@@ -454,7 +481,7 @@ impl<'p> Machine<'p> {
             match protocol.effect {
                 ProtocolEffect::Consume => {
                     self.consume(DrawKind::Consume, &key, name, place);
-                    self.escape(&args, place)?;
+                    self.escape(args, place)?;
                     self.havoc(receiver);
                     return Ok(self.unknown(name));
                 }
@@ -462,8 +489,14 @@ impl<'p> Machine<'p> {
                     self.consume(DrawKind::Split, &key, name, place);
                     return Ok(self.split(&key, None));
                 }
-                ProtocolEffect::Supply | ProtocolEffect::Observe => return Ok(self.unknown(name)),
+                ProtocolEffect::Supply | ProtocolEffect::Observe | ProtocolEffect::Raises => {
+                    return Ok(self.unknown(name));
+                }
             }
+        }
+        let is_copied = matches!(&**name, "replace" | "_replace") && args.positional.is_empty();
+        if is_copied && !args.keywords.is_empty() && matches!(receiver, Value::Unknown(_)) {
+            return Ok(self.replaced(receiver, args));
         }
         self.havoc(receiver);
         let function = match receiver {

@@ -341,7 +341,7 @@ impl<'p> Machine<'p> {
                 let types = handler.types.map(|types| at(frame, types));
                 let takes = match types {
                     None => true,
-                    Some(types) => self.catches(&error, &types),
+                    Some(types) => Self::catches(&error, &types),
                 };
                 if takes {
                     let place = handler.types.and_then(|types| position(&handler.body, types));
@@ -441,10 +441,10 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether a handler of these types takes an exception. Of what is unknown, the first handler does.
-    fn catches(&mut self, error: &Value<'p>, types: &Value<'p>) -> bool {
+    fn catches(error: &Value<'p>, types: &Value<'p>) -> bool {
         match types {
-            Value::Tuple(types) => types.iter().any(|types| self.catches(error, types)),
-            _ => self.is_a(error, types).unwrap_or(true),
+            Value::Tuple(types) => types.iter().any(|types| Self::catches(error, types)),
+            _ => Self::is_a(error, types).unwrap_or(true),
         }
     }
 

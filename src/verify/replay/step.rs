@@ -13,6 +13,7 @@ use crate::ir::{Collection, Constant, Element, Op, OpKind, Operator, Temp};
 pub(super) const ELEMENTS: usize = 4_096;
 
 impl<'p> Machine<'p> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub(super) fn simple(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
         let get = |temp: &Temp| at(frame, *temp);
         Ok(match &op.kind {
@@ -111,8 +112,7 @@ impl<'p> Machine<'p> {
                 let manager = get(manager);
                 self.manage(&manager, true)?
             }
-            OpKind::Await(value) => get(value),
-            OpKind::Annotate(value, _) => get(value),
+            OpKind::Await(value) | OpKind::Annotate(value, _) => get(value),
             OpKind::Unsupported(variables) => {
                 for variable in variables {
                     let value = self.unknown("<unsupported>");
@@ -171,7 +171,7 @@ impl<'p> Machine<'p> {
                 },
             }
         }
-        if is_open && !matches!(collection, Collection::Dict) {
+        if is_open && (!matches!(collection, Collection::Dict) || pairs.is_empty()) {
             return Ok(self.unknown("<display>"));
         }
         Ok(match collection {
@@ -189,13 +189,13 @@ impl<'p> Machine<'p> {
                 for value in &values {
                     match value {
                         Value::Text(piece) => text.push_str(piece),
-                        other => match other.int() {
-                            Some(number) => text.push_str(&number.to_string()),
-                            None => {
+                        other => {
+                            let Some(number) = other.int() else {
                                 let parts: Vec<Symbol> = values.iter().map(|value| self.symbol_of(value)).collect();
                                 return Ok(Value::Unknown(self.symbols.apply("<text>", &parts)));
-                            }
-                        },
+                            };
+                            text.push_str(&number.to_string());
+                        }
                     }
                 }
                 Value::text(&text)
@@ -256,12 +256,12 @@ impl<'p> Machine<'p> {
             Operator::IsNot => negate(left.is(right)),
             Operator::Eq => left.equals(right, 16).map(Value::Bool),
             Operator::Ne => negate(left.equals(right, 16)),
-            Operator::In => self.contains(left, right).map(Value::Bool),
-            Operator::NotIn => negate(self.contains(left, right)),
-            Operator::MatchClass => self.is_a(left, right).map(Value::Bool),
+            Operator::In => Self::contains(left, right).map(Value::Bool),
+            Operator::NotIn => negate(Self::contains(left, right)),
+            Operator::MatchClass => Self::is_a(left, right).map(Value::Bool),
             Operator::MatchMapping => match (left, right) {
                 (Value::Dict(_), Value::Tuple(keys)) => {
-                    let answers: Option<Vec<bool>> = keys.iter().map(|key| self.contains(key, left)).collect();
+                    let answers: Option<Vec<bool>> = keys.iter().map(|key| Self::contains(key, left)).collect();
                     answers.map(|answers| Value::Bool(answers.into_iter().all(|answer| answer)))
                 }
                 (Value::Unknown(_), _) => None,
@@ -368,7 +368,7 @@ impl<'p> Machine<'p> {
     }
 
     /// `item in container`; `None` where it depends on what is unknown.
-    fn contains(&mut self, item: &Value<'p>, container: &Value<'p>) -> Option<bool> {
+    fn contains(item: &Value<'p>, container: &Value<'p>) -> Option<bool> {
         let any = |values: &[Value<'p>]| {
             let mut answer = Some(false);
             for value in values {
@@ -431,8 +431,8 @@ impl<'p> Machine<'p> {
                 let both: Vec<Value<'p>> = a.borrow().iter().chain(b.borrow().iter()).take(ELEMENTS).cloned().collect();
                 Some(Value::list(both))
             }
-            (Operator::Mul, Value::List(_) | Value::Tuple(_), _) => self.repeated(left, right),
-            (Operator::Mul, _, Value::List(_) | Value::Tuple(_)) => self.repeated(right, left),
+            (Operator::Mul, Value::List(_) | Value::Tuple(_), _) => Self::repeated(left, right),
+            (Operator::Mul, _, Value::List(_) | Value::Tuple(_)) => Self::repeated(right, left),
             (Operator::Or, Value::Dict(a), Value::Dict(b)) => {
                 let mut pairs = a.borrow().clone();
                 for (key, value) in b.borrow().iter() {
@@ -449,7 +449,7 @@ impl<'p> Machine<'p> {
     }
 
     /// `[x] * n`; of an unknown `n`, two copies, the others like them.
-    fn repeated(&mut self, values: &Value<'p>, count: &Value<'p>) -> Option<Value<'p>> {
+    fn repeated(values: &Value<'p>, count: &Value<'p>) -> Option<Value<'p>> {
         let items = match values {
             Value::List(items) => items.borrow().clone(),
             Value::Tuple(items) => items.to_vec(),

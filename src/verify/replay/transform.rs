@@ -27,13 +27,13 @@ impl<'p> Machine<'p> {
         place: Place,
     ) -> Ran<'p, Value<'p>> {
         let Some(callable) = self.project.models.callable(&wrapped.path) else {
-            return self.unresolved(&Value::None, args, place);
+            return self.unresolved(&Value::None, &args, place);
         };
         let transform = match &callable.effect {
             Effect::Transform(transform) => transform,
             Effect::Factory { makes } => return self.apply(makes, &wrapped.path, args, place),
             Effect::Builtin(BuiltinOp::Wraps) => return Ok(args.positional.first().cloned().unwrap_or(Value::None)),
-            _ => return self.unresolved(&Value::None, args, place),
+            _ => return self.unresolved(&Value::None, &args, place),
         };
         let Some(function) = &wrapped.function else {
             // A decorator with arguments meets its function.
@@ -78,18 +78,19 @@ impl<'p> Machine<'p> {
     }
 
     /// A transform that runs its body when it is called itself.
+    #[expect(clippy::too_many_lines, reason = "one arm for each way to run a body")]
     pub(super) fn run_transform(
         &mut self,
         transform: &'p Transform,
         callable: &'p Callable,
         path: &Name,
-        args: Args<'p>,
+        args: &Args<'p>,
         place: Place,
     ) -> Ran<'p, Value<'p>> {
-        let get = |name: Option<&str>| name.and_then(|name| argument(&args, callable, name)).cloned();
+        let get = |name: Option<&str>| name.and_then(|name| argument(args, callable, name)).cloned();
         let function = get(transform.function.as_deref()).unwrap_or(Value::None);
         let mut operands: Vec<Value<'p>> =
-            transform.operands.iter().flat_map(|name| arguments(&args, callable, name)).collect();
+            transform.operands.iter().flat_map(|name| arguments(args, callable, name)).collect();
         if transform.packed {
             let mut unpacked = Vec::new();
             for operand in &operands {
@@ -100,7 +101,7 @@ impl<'p> Machine<'p> {
             }
             operands = unpacked;
         }
-        let over: Vec<Value<'p>> = transform.over.iter().flat_map(|name| arguments(&args, callable, name)).collect();
+        let over: Vec<Value<'p>> = transform.over.iter().flat_map(|name| arguments(args, callable, name)).collect();
         match transform.runs {
             Runs::Once | Runs::Lanes => {
                 let value = self.call_value(&function, Args::of(operands), place)?;
@@ -108,14 +109,14 @@ impl<'p> Machine<'p> {
                 self.transformed(transform.result, value, aux)
             }
             Runs::Abstract => Ok(self.unknown(path)),
-            Runs::Associative | Runs::Reduce => self.reduce(&function, &args, path, place),
+            Runs::Associative | Runs::Reduce => self.reduce(&function, args, path, place),
             Runs::Scan => {
                 let carry = get(transform.carry.as_deref()).unwrap_or(Value::None);
                 let length = get(transform.length.as_deref());
                 self.scan(&function, carry, &over, length.as_ref(), place)
             }
             Runs::Map => {
-                let known = self.common_length(&over);
+                let known = Self::common_length(&over);
                 let mut outputs = Vec::new();
                 let trips = self.symbols.fresh("<map>");
                 let mut index = 0;
@@ -213,7 +214,7 @@ impl<'p> Machine<'p> {
         place: Place,
     ) -> Ran<'p, Value<'p>> {
         let given = length.and_then(|length| u32::try_from(length.int()?).ok());
-        let known = self.common_length(over).or(given);
+        let known = Self::common_length(over).or(given);
         let mut outputs = Vec::new();
         let trips = self.symbols.fresh("<scan>");
         let mut index = 0;
@@ -357,7 +358,7 @@ impl<'p> Machine<'p> {
             .filter(|(index, _)| !matches!(axis_of(*index), Value::None))
             .map(|(_, value)| value.clone())
             .collect();
-        let known = self.common_length(&mapped);
+        let known = Self::common_length(&mapped);
         let lanes = known.map_or(2, |known| if known <= LANES { known } else { 2 });
         if known.is_some_and(|known| known > LANES) {
             self.is_bounded = true;
@@ -443,7 +444,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The length that the arrays in these trees share, where it is known.
-    fn common_length(&mut self, trees: &[Value<'p>]) -> Option<u32> {
+    fn common_length(trees: &[Value<'p>]) -> Option<u32> {
         trees.iter().find_map(|tree| leading_length(tree, 6))
     }
 

@@ -143,7 +143,7 @@ pub(super) enum Value<'p> {
     Property(Rc<Value<'p>>),
 }
 
-impl<'p> Value<'p> {
+impl Value<'_> {
     pub(super) fn tuple(values: Vec<Self>) -> Self {
         Self::Tuple(values.into())
     }
@@ -271,14 +271,11 @@ impl<'p> Value<'p> {
 
 /// `len(range(from, to, step))`
 pub(super) fn length_of_range(from: i128, to: i128, step: i128) -> i128 {
-    match step {
-        0 => 0,
-        1.. if to > from => to.saturating_sub(from).saturating_add(step - 1) / step,
-        ..0 if to < from => {
-            from.saturating_sub(to).saturating_sub(step).saturating_sub(1) / step.saturating_neg().max(1)
-        }
-        _ => 0,
+    let (low, high, stride) = if step < 0 { (to, from, step.saturating_neg()) } else { (from, to, step) };
+    if stride == 0 || low >= high {
+        return 0;
     }
+    high.saturating_sub(low).saturating_sub(1) / stride + 1
 }
 
 impl<'p> Args<'p> {

@@ -1,0 +1,45 @@
+//! Notebooks as text: the Python of all code cells in order.
+//!
+//! **Invariant:** this file is the only one that names the crate that knows the format. Each cell's code is followed by one line
+//! end, so that a statement never joins two cells' lines; cells with a magic of their own (`%%bash`) are left out.
+
+use ruff_notebook::{Notebook, NotebookError};
+
+use crate::text::{Cell, Cells, Span};
+
+/// The code of a notebook and where its cells are; of one in another language than Python there is none.
+pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
+    // An editor makes a notebook of an empty file when it opens it.
+    if document.trim().is_empty() {
+        return Ok((String::new(), Cells::NONE));
+    }
+    let notebook = Notebook::from_source_code(document).map_err(|error| worded(&error))?;
+    if !notebook.is_python_notebook() {
+        return Ok((String::new(), Cells::NONE));
+    }
+    let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let ranges = notebook.cell_offsets().ranges();
+    let cells = notebook.index().iter().zip(ranges).map(|(cell, range)| Cell {
+        number: offset(cell.cell_index().get()),
+        span: Span::new(range.start().to_u32(), range.end().to_u32()),
+    });
+    let cells: Vec<Cell> = cells.collect();
+    let text = if cells.is_empty() { String::new() } else { notebook.source_code().to_owned() };
+    Ok((text, Cells::new(cells)))
+}
+
+/// What is wrong with a document, and what to do.
+fn worded(error: &NotebookError) -> String {
+    match error {
+        NotebookError::Io(error) => format!("the notebook cannot be read: {error}"),
+        NotebookError::Json(error) | NotebookError::InvalidJson(error) => {
+            format!("a notebook is a JSON document and this is none: {error}; restore the file, or exclude it")
+        }
+        NotebookError::InvalidSchema(error) => format!(
+            "not a notebook of format 4, the only one in use since 2015: {error}; open and save it in Jupyter, or exclude it"
+        ),
+        NotebookError::InvalidFormat(version) => format!(
+            "a notebook of format {version}, where 4 is expected; convert it with `jupyter nbconvert --to notebook`, or exclude it"
+        ),
+    }
+}

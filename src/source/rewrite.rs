@@ -1,0 +1,277 @@
+//! Edits of a text as new bytes of its file.
+//!
+//! In a notebook the text is spread over the strings of a JSON document. Of the cells that edits touch, the strings that they
+//! touch are written anew, in the cell's own style: one string, or a list with a line each, laid out as the list was.
+//!
+//! **Invariant:** what no edit touches keeps its bytes, be it white space, the order of fields, outputs or how a character is
+//! escaped.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::decode::BYTE_ORDER_MARK;
+use super::{Problem, SourceFile};
+use crate::text::{Cell, Edit, apply_edits};
+
+impl SourceFile {
+    /// The bytes of the file once its text is edited. Edits are in order, do not overlap, and stay within a cell each.
+    pub fn rewrite(&self, edits: &[Edit]) -> Result<Vec<u8>, Problem> {
+        let problem = |message: String| Problem { path: self.path.clone(), message };
+        let text = apply_edits(&self.text, edits).map_err(|error| problem(format!("cannot be edited: {error}")))?;
+        let Some(document) = &self.document else { return self.encode(&text) };
+        let strings: Document<'_> =
+            serde_json::from_str(document).map_err(|error| problem(format!("not a notebook: {error}")))?;
+        let mut by_cell: Vec<(Cell, Vec<&Edit>)> = Vec::new();
+        for edit in edits {
+            let cell = self.cells.around(edit.span.start);
+            let Some(cell) = cell.filter(|cell| edit.span.end <= cell.span.end) else {
+                return Err(problem("an edit reaches over the end of a cell".to_owned()));
+            };
+            match by_cell.last_mut().filter(|(last, _)| *last == cell) {
+                Some((_, edits)) => edits.push(edit),
+                None => by_cell.push((cell, vec![edit])),
+            }
+        }
+        let escapes = escapes_letters(document);
+        let mut rewritten = if self.had_bom { BYTE_ORDER_MARK.to_vec() } else { Vec::new() };
+        let mut at = 0;
+        for (cell, edits) in by_cell {
+            let source = strings.cells.get(cell.number as usize - 1).map(|cell| cell.source.get());
+            let changed = source.and_then(|source| {
+                let start = (source.as_ptr() as usize).checked_sub(document.as_ptr() as usize)?;
+                Some((start, source, Source::read(source, escapes)?.edited(cell, &edits)))
+            });
+            let Some((start, source, changed)) = changed else {
+                return Err(problem(format!("cell {} is not what was read", cell.number)));
+            };
+            rewritten.extend_from_slice(document.get(at..start).unwrap_or_default().as_bytes());
+            rewritten.extend_from_slice(changed.as_bytes());
+            at = start + source.len();
+        }
+        rewritten.extend_from_slice(document.get(at..).unwrap_or_default().as_bytes());
+        Ok(rewritten)
+    }
+}
+
+/// As much of a notebook as edits need, as it is written.
+#[derive(Deserialize)]
+struct Document<'a> {
+    #[serde(borrow)]
+    cells: Vec<Written<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Written<'a> {
+    #[serde(borrow)]
+    source: &'a RawValue,
+}
+
+/// The code of a cell as it is written: one string, or a list of strings.
+struct Source<'a> {
+    written: &'a str,
+    /// Where the strings stand in `written`, with their quotes.
+    strings: Vec<Range<usize>>,
+    is_list: bool,
+    /// Whether characters beyond ASCII are escaped.
+    escapes: bool,
+}
+
+/// A character of a cell's code.
+#[derive(Clone, Copy)]
+struct Letter<'a> {
+    character: char,
+    /// How it is written, and in which string, if it stood there before.
+    kept: Option<(&'a str, usize)>,
+    /// Whether it is the last one of its string.
+    is_last: bool,
+}
+
+impl<'a> Source<'a> {
+    fn read(written: &'a str, escapes: bool) -> Option<Self> {
+        let is_list = written.starts_with('[');
+        let strings = if is_list {
+            let strings: Vec<&RawValue> = serde_json::from_str(written).ok()?;
+            let range = |string: &&RawValue| {
+                let start = (string.get().as_ptr() as usize).checked_sub(written.as_ptr() as usize)?;
+                Some(start..start + string.get().len())
+            };
+            strings.iter().map(range).collect::<Option<Vec<_>>>()?
+        } else {
+            vec![0..written.len()]
+        };
+        Some(Self { written, strings, is_list, escapes })
+    }
+
+    /// The same code with edits, whose spans are those of the text around `cell`.
+    fn edited(&self, cell: Cell, edits: &[&Edit]) -> String {
+        let mut before = Vec::new();
+        for (index, range) in self.strings.iter().enumerate() {
+            let string = self.written.get(range.start + 1..range.end - 1).unwrap_or_default();
+            letters(string, index, &mut before);
+        }
+        // The line end that closes the cell is written nowhere.
+        before.push(Letter { character: '\n', kept: None, is_last: false });
+        let mut after = Vec::with_capacity(before.len());
+        let mut edits = edits.iter().peekable();
+        let mut at = cell.span.start;
+        let mut skipped_to = at;
+        for letter in before {
+            while let Some(edit) = edits.next_if(|edit| edit.span.start <= at) {
+                after.extend(fresh(&edit.content));
+                skipped_to = edit.span.end;
+            }
+            if at >= skipped_to {
+                after.push(letter);
+            }
+            at = at.saturating_add(u32::try_from(letter.character.len_utf8()).unwrap_or_default());
+        }
+        after.extend(edits.flat_map(|edit| fresh(&edit.content)));
+        if after.last().is_some_and(|last| last.character == '\n') {
+            after.pop();
+        }
+        if self.is_list { self.list(&after) } else { self.string(&after) }
+    }
+
+    fn string(&self, letters: &[Letter<'_>]) -> String {
+        let mut string = String::from("\"");
+        for letter in letters {
+            match letter.kept {
+                Some((written, _)) => string.push_str(written),
+                None => escape(letter.character, self.escapes, &mut string),
+            }
+        }
+        string.push('"');
+        string
+    }
+
+    /// A list that differs from what is written in as few strings as possible.
+    fn list(&self, letters: &[Letter<'_>]) -> String {
+        let new = lines(letters);
+        let is_same = |line: &[Letter<'_>], old: usize| {
+            line.iter().all(|letter| letter.kept.is_some_and(|(_, string)| string == old))
+                && line.iter().map(|letter| letter.kept.map_or(0, |(written, _)| written.len())).sum::<usize>() + 2
+                    == self.strings[old].len()
+        };
+        let is_empty = |old: usize| self.strings[old].len() == 2;
+        let (mut first, mut last) = (0, self.strings.len());
+        let (mut from, mut to) = (0, new.len());
+        while first < last && (is_empty(first) || (from < to && is_same(new[from], first))) {
+            from += usize::from(!is_empty(first));
+            first += 1;
+        }
+        while last > first && (is_empty(last - 1) || (to > from && is_same(new[to - 1], last - 1))) {
+            to -= usize::from(!is_empty(last - 1));
+            last -= 1;
+        }
+        let gap = match self.strings.as_slice() {
+            [one, two, ..] => self.slice(one.end..two.start).to_owned(),
+            [one] => format!(",{}", self.slice(1..one.start)),
+            [] => ",".to_owned(),
+        };
+        let middle = new[from..to].iter().map(|line| self.string(line)).collect::<Vec<_>>().join(&gap);
+        let before = first.checked_sub(1).map(|old| self.strings[old].end);
+        let after = self.strings.get(last).map(|string| string.start);
+        let (start, end, middle) = match (middle.is_empty(), first < last, before, after) {
+            (true, false, _, _) => return self.written.to_owned(),
+            (false, true, _, _) => (self.strings[first].start, self.strings[last - 1].end, middle),
+            (false, false, Some(before), _) => (before, before, gap + &middle),
+            (false, false, None, Some(after)) => (after, after, middle + &gap),
+            (true, true, Some(before), _) => (before, self.strings[last - 1].end, middle),
+            (true, true, None, Some(after)) => (self.strings[first].start, after, middle),
+            (_, _, None, None) => return format!("[{middle}]"),
+        };
+        format!("{}{middle}{}", self.slice(0..start), self.slice(end..self.written.len()))
+    }
+
+    fn slice(&self, range: Range<usize>) -> &'a str {
+        self.written.get(range).unwrap_or_default()
+    }
+}
+
+/// Cuts where strings ended and after every new line end.
+fn lines<'l, 'a>(letters: &'l [Letter<'a>]) -> Vec<&'l [Letter<'a>]> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for (index, letter) in letters.iter().enumerate() {
+        let follows = letters.get(index + 1);
+        let is_end = match letter.kept {
+            None => letter.character == '\n',
+            Some(_) => {
+                letter.is_last && (letter.character == '\n' || follows.is_some_and(|follows| follows.kept.is_some()))
+            }
+        };
+        if is_end || follows.is_none() {
+            lines.push(&letters[start..=index]);
+            start = index + 1;
+        }
+    }
+    lines
+}
+
+fn fresh(content: &str) -> impl Iterator<Item = Letter<'_>> {
+    content.chars().map(|character| Letter { character, kept: None, is_last: false })
+}
+
+/// The characters of a JSON string, given without its quotes.
+fn letters<'a>(string: &'a str, index: usize, letters: &mut Vec<Letter<'a>>) {
+    let mut rest = string;
+    while let Some(first) = rest.chars().next() {
+        let (character, length) = if first == '\\' { unescape(rest) } else { (first, first.len_utf8()) };
+        let (written, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        letters.push(Letter { character, kept: Some((written, index)), is_last: after.is_empty() });
+        rest = after;
+    }
+}
+
+/// The character that an escape sequence stands for, and the sequence's length.
+fn unescape(rest: &str) -> (char, usize) {
+    let unit = |at: usize| u32::from_str_radix(rest.get(at..at + 4)?, 16).ok();
+    match rest.as_bytes().get(1) {
+        Some(b'n') => ('\n', 2),
+        Some(b't') => ('\t', 2),
+        Some(b'r') => ('\r', 2),
+        Some(b'b') => ('\u{8}', 2),
+        Some(b'f') => ('\u{c}', 2),
+        Some(b'u') => match (unit(2), unit(8)) {
+            // Two halves of a character beyond the basic plane; JSON has no others.
+            (Some(high @ 0xd800..=0xdbff), Some(low @ 0xdc00..=0xdfff)) => {
+                (char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)).unwrap_or('\u{fffd}'), 12)
+            }
+            (unit, _) => (unit.and_then(char::from_u32).unwrap_or('\u{fffd}'), 6),
+        },
+        Some(other) => (char::from(*other), 2),
+        None => ('\\', 1),
+    }
+}
+
+/// Writes a character of a JSON string.
+fn escape(character: char, escapes: bool, out: &mut String) {
+    match character {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        _ if character < ' ' || (escapes && !character.is_ascii()) => {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+        _ => out.push(character),
+    }
+}
+
+/// Whether a document keeps to ASCII where it could do otherwise.
+fn escapes_letters(document: &str) -> bool {
+    let bytes = document.as_bytes();
+    let is_escape = |at: usize| {
+        let slashes = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        let unit = document.get(at + 2..at + 6).and_then(|unit| u32::from_str_radix(unit, 16).ok());
+        slashes % 2 == 0 && unit.is_some_and(|unit| unit >= 0x80)
+    };
+    document.is_ascii() && memchr::memmem::find_iter(bytes, b"\\u").any(is_escape)
+}

@@ -1,0 +1,89 @@
+//! The code cells of a notebook, as parts of one text.
+//!
+//! **Invariant:** cells are in order, and each reaches to where the next one starts. A text without cells is no notebook's.
+
+use super::{LineColumn, LineIndex, Span};
+
+/// A code cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Its number among all cells of the notebook, those that hold no code included, from 1.
+    pub number: u32,
+    /// Its code within the text, with the line end that closes it.
+    pub span: Span,
+}
+
+/// The code cells of a text; none where it is not a notebook's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cells(Vec<Cell>);
+
+impl Cells {
+    /// No cells.
+    pub const NONE: Self = Self(Vec::new());
+
+    /// No cells, for whoever has to lend some.
+    pub fn none() -> &'static Self {
+        static NONE: Cells = Cells::NONE;
+        &NONE
+    }
+
+    /// Cells by number and by where each starts and the last one ends, in order.
+    pub fn new(cells: Vec<Cell>) -> Self {
+        Self(cells)
+    }
+
+    /// The cells, in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Cell> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Whether the text is no notebook's, or one's without code.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The cell that an offset lies in.
+    pub fn around(&self, offset: u32) -> Option<Cell> {
+        let before = self.0.partition_point(|cell| cell.span.start <= offset);
+        self.0.get(before.checked_sub(1)?).copied()
+    }
+
+    /// The cell of a number.
+    pub fn numbered(&self, number: u32) -> Option<Cell> {
+        self.0.iter().copied().find(|cell| cell.number == number)
+    }
+
+    /// Row and column of an offset, within the cell that `anchor` lies in if there is one: an end is told in the cell of its
+    /// start.
+    pub fn line_column(&self, lines: &LineIndex, text: &str, anchor: u32, offset: u32) -> LineColumn {
+        let Some(cell) = self.around(anchor) else { return lines.line_column(text, offset) };
+        // The last line end is not the cell's own.
+        let offset = offset.min(cell.span.end.saturating_sub(1)).max(cell.span.start);
+        let LineColumn { row, column } = lines.line_column(text, offset);
+        LineColumn { row: row - lines.row(cell.span.start) + 1, column }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told_within_their_cell() {
+        let text = "a\nb\n\nc\n";
+        let lines = LineIndex::new(text);
+        let cell = |number, start, end| Cell { number, span: Span::new(start, end) };
+        let cells = Cells::new(vec![cell(2, 0, 5), cell(4, 5, 7)]);
+        let told = |anchor, offset| {
+            let LineColumn { row, column } = cells.line_column(&lines, text, anchor, offset);
+            (cells.around(anchor).map(|cell| cell.number), row, column)
+        };
+        assert_eq!(told(2, 2), (Some(2), 2, 1));
+        assert_eq!(told(2, 5), (Some(2), 3, 1));
+        assert_eq!(told(5, 6), (Some(4), 1, 2));
+        assert_eq!(told(5, 9), (Some(4), 1, 2));
+        assert_eq!(Cells::NONE.around(0), None);
+        assert_eq!(Cells::NONE.line_column(&lines, text, 0, 5), LineColumn { row: 4, column: 1 });
+        assert_eq!(cells.numbered(4), Some(cell(4, 5, 7)));
+    }
+}

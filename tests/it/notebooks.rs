@@ -1,0 +1,278 @@
+//! Notebooks: small ones in, findings by cell out; and edits written back into the document.
+
+use std::fs;
+
+use keylint::cli::{self, House, World};
+use keylint::source::{SourceFile, decode};
+use keylint::text::{Edit, Span};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const PYTHON: &str = "python";
+
+/// A notebook whose cells hold Python; one that starts with `#` is Markdown.
+fn notebook(cells: &[&str]) -> String {
+    document(cells, PYTHON, true)
+}
+
+fn document(cells: &[&str], language: &str, as_lists: bool) -> String {
+    let cell = |text: &&str| {
+        let source: Value =
+            if as_lists { text.split_inclusive('\n').collect() } else { Value::String((*text).to_owned()) };
+        if text.starts_with('#') {
+            json!({"cell_type": "markdown", "metadata": {}, "source": source})
+        } else {
+            json!({"cell_type": "code", "execution_count": 1, "metadata": {"tags": ["é"]},
+                "outputs": [{"output_type": "stream", "name": "stdout", "text": ["1\n"]}], "source": source})
+        }
+    };
+    let cells: Vec<Value> = cells.iter().map(cell).collect();
+    let document = json!({"nbformat": 4, "nbformat_minor": 4, "cells": cells,
+        "metadata": {"language_info": {"name": language, "version": "3.12"}}});
+    serde_json::to_string_pretty(&document).unwrap() + "\n"
+}
+
+/// Runs a command in a folder that holds these files; what it prints, standard output first.
+fn keylint(files: &[(&str, &str)], arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        fs::write(folder.path().join(path), text).unwrap();
+    }
+    let arguments = ["keylint"].iter().chain(arguments).map(|argument| {
+        let is_path = files.iter().any(|(path, _)| argument.starts_with(path));
+        if is_path { folder.path().join(argument).into() } else { (*argument).into() }
+    });
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let mut world = World {
+        cwd: folder.path().to_owned(),
+        env: &|_| None,
+        stdout_is_terminal: false,
+        stderr_is_terminal: false,
+        stdin: &mut std::io::empty(),
+        stdout: &mut stdout,
+        stderr: &mut stderr,
+    };
+    cli::run(arguments, &House, &mut world);
+    stdout.extend(stderr);
+    let printed = String::from_utf8(stdout).unwrap();
+    printed.replace(&format!("{}/", folder.path().display()), "")
+}
+
+/// The findings in a notebook of these cells, one a line.
+fn findings(cells: &[&str]) -> Vec<String> {
+    let printed = keylint(&[("a.ipynb", &notebook(cells))], &["check", "-q", "--output-format", "concise", "a.ipynb"]);
+    let places = printed.lines().map(|line| {
+        let (place, rest) = line.split_once(": KEY").unwrap_or((line, ""));
+        format!("{place} KEY{}", rest.get(..3).unwrap_or_default())
+    });
+    places.collect()
+}
+
+#[test]
+fn a_key_of_one_cell_is_reused_in_others() {
+    let cells = [
+        "# Title",
+        "import jax\nkey = jax.random.key(0)",
+        "a = jax.random.normal(key)\n",
+        "## Again",
+        "\n\nb = (\n  jax.random.normal(key))",
+    ];
+    assert_eq!(findings(&cells), ["a.ipynb:cell 5:4:3 KEY101"]);
+    let json = keylint(&[("a.ipynb", &notebook(&cells))], &["check", "a.ipynb", "--output-format", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["cell"], 5);
+    assert_eq!(json[0]["location"], json!({"row": 4, "column": 3}));
+    assert_eq!(json[0]["end_location"], json!({"row": 4, "column": 25}));
+    assert_eq!(json[0]["related"][1]["cell"], 3);
+    assert_eq!(json[0]["related"][1]["location"], json!({"row": 1, "column": 5}));
+    let sarif = keylint(&[("a.ipynb", &notebook(&cells))], &["check", "a.ipynb", "--output-format", "sarif"]);
+    let sarif: Value = serde_json::from_str(&sarif).unwrap();
+    let location = &sarif["runs"][0]["results"][0]["locations"][0];
+    assert_eq!(location["properties"]["cell"], 5);
+    assert_eq!(location["physicalLocation"]["region"]["startLine"], 4);
+}
+
+#[test]
+fn an_excerpt_numbers_the_rows_of_its_cell() {
+    let cells =
+        ["import jax\nkey = jax.random.key(0)", "# two\n", "\na = jax.random.normal(key)\nb = jax.random.bits(key)"];
+    let printed = keylint(&[("a.ipynb", &notebook(&cells))], &["check", "a.ipynb"]);
+    insta::assert_snapshot!(printed);
+}
+
+#[test]
+fn commands_are_tolerated_and_what_they_bind_is_unknown() {
+    let start = "%load_ext autoreload\nimport jax\n!pip install jax\nkey = jax.random.key(0)";
+    assert_eq!(findings(&[start, "files = !ls {key}\n?jax\njax.random.normal(key)"]), [""; 0]);
+    assert_eq!(
+        findings(&[start, "%%time\na = jax.random.normal(key)", "%%bash\nnot python (", "b = jax.random.normal(key)"]),
+        ["a.ipynb:cell 4:1:5 KEY101"]
+    );
+    let timed = "a = jax.random.normal(key)\n%time key, sub = jax.random.split(key)\nb = jax.random.normal(key)";
+    assert_eq!(findings(&[start, timed]), [""; 0]);
+    // A name that only a command reads is used all the same.
+    assert_eq!(findings(&[start, "sub = jax.random.split(key)", "%timeit f(sub)"]), [""; 0]);
+}
+
+#[test]
+fn a_cell_shows_its_last_expression() {
+    let start = "import jax\nkey = jax.random.key(0)";
+    assert_eq!(findings(&[start, "jax.random.split(key)\n"]), [""; 0]);
+    assert_eq!(findings(&[start, "jax.random.split(key)\nx = 1"]), ["a.ipynb:cell 2:1:1 KEY110"]);
+}
+
+#[test]
+fn comments_and_baselines_hold_in_notebooks() {
+    let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
+    assert_eq!(findings(&[start, "b = jax.random.normal(key)  # keylint: ignore[KEY101] meant"]), [""; 0]);
+    assert_eq!(findings(&[start, "\n# keylint: ignore[KEY101]\nb = jax.random.normal(key)"]), [""; 0]);
+    let reuse = notebook(&[start, "b = jax.random.normal(key)"]);
+    let moved = notebook(&[start, "import os", "\n\nb = jax.random.normal(key)"]);
+    let fingerprint = |text: &str| {
+        let json = keylint(&[("a.ipynb", text)], &["check", "a.ipynb", "--output-format", "json"]);
+        serde_json::from_str::<Value>(&json).unwrap()[0]["fingerprint"].clone()
+    };
+    assert!(fingerprint(&reuse).is_string());
+    assert_eq!(fingerprint(&reuse), fingerprint(&moved));
+}
+
+#[test]
+fn why_is_asked_by_cell_and_line() {
+    let text = notebook(&["# Title", "import jax\nkey = jax.random.key(0)"]);
+    let why = |place: &str| keylint(&[("a.ipynb", &text)], &["why", place]);
+    assert!(why("a.ipynb:2:2").contains("a.ipynb:cell 2:2:7: "), "{}", why("a.ipynb:2:2"));
+    assert_eq!(why("a.ipynb:cell 2:2"), why("a.ipynb:2:2"));
+    assert!(why("a.ipynb:2").contains("name the cell as well"));
+    assert!(why("a.ipynb:1:1").contains("has no cell 1 with Python code"));
+}
+
+#[test]
+fn what_is_no_notebook_is_told() {
+    let told = |text: &str| keylint(&[("a.ipynb", text)], &["check", "a.ipynb", "--output-format", "concise"]);
+    assert!(
+        told("{").contains("KEY004 [error] the file cannot be read: a notebook is a JSON document and this is none")
+    );
+    assert!(told("[]").contains("not a notebook of format 4"));
+    assert!(
+        told(&notebook(&["x = 1"]).replace("\"nbformat\": 4", "\"nbformat\": 3")).contains("a notebook of format 3")
+    );
+    assert!(told("\n").contains("All checks passed"));
+    assert!(told(&document(&["key <- 1 +"], "R", true)).contains("All checks passed"));
+    assert!(told(&notebook(&["x = 1", "y = ("])).contains("a.ipynb:cell 2:1:"));
+    assert!(told(&format!("\u{feff}{}", notebook(&["x = 1"]))).contains("All checks passed"));
+}
+
+fn read(document: &str) -> SourceFile {
+    decode("a.ipynb", document.as_bytes().to_vec()).unwrap()
+}
+
+fn edited(document: &str, edits: &[(&str, &str)]) -> String {
+    let file = read(document);
+    let edit = |(old, new): &(&str, &str)| {
+        let start = u32::try_from(file.text.find(old).unwrap()).unwrap();
+        Edit { span: Span::new(start, start + u32::try_from(old.len()).unwrap()), content: (*new).to_owned() }
+    };
+    let edits: Vec<Edit> = edits.iter().map(edit).collect();
+    String::from_utf8(file.rewrite(&edits).unwrap()).unwrap()
+}
+
+#[test]
+fn only_the_lines_edited_change() {
+    let rest = r#""metadata": {}, "outputs": [], "execution_count": null}],   "nbformat":4, "nbformat_minor":2 , "metadata":{"language_info":{"name":"python"}}}"#;
+    let lists = |source: &str| format!("{{\"cells\" : [\r\n{{\"source\":{source} ,\"cell_type\":\"code\", {rest}");
+    let before = lists("[\n   \"a = '\\u00e9' \\/\\n\",\n   \"b = 1\\n\",\n   \"c\" ]");
+    let one = lists("[\n   \"a = '\\u00e9' \\/\\n\",\n   \"b = '\\u00fc\\ud83d\\ude00\\\"'\\n\",\n   \"c\" ]");
+    assert_eq!(edited(&before, &[("1", "'ü😀\"'")]), one);
+    let two = lists("[\n   \"a = '\\u00e9' \\/\\n\",\n   \"# x\\n\",\n   \"b = 1\\n\",\n   \"c\" ]");
+    assert_eq!(edited(&before, &[("b =", "# x\nb =")]), two);
+    let fewer = lists("[\n   \"a = '\\u00e9' \\/\\n\",\n   \"b = 1\" ]");
+    assert_eq!(edited(&before, &[("c\n", "")]), fewer);
+    let last = lists("[\n   \"a = '\\u00e9' \\/\\n\",\n   \"b = 1\\n\",\n   \"c  # x\" ]");
+    assert_eq!(edited(&before, &[("c\n", "c  # x\n")]), last);
+    assert_eq!(edited(&before, &[("a = 'é' /\nb = 1\nc\n", "")]), lists("[]"));
+    let string = lists("\"a = 'é'\\r\\nb\\t= 1\"");
+    assert_eq!(edited(&string, &[("b", "key")]), lists("\"a = 'é'\\r\\nkey\\t= 1\""));
+    assert_eq!(edited(&string, &[("'é'", "'ü'\r\n"), ("1", "2")]), lists("\"a = 'ü'\\r\\n\\r\\nb\\t= 2\""));
+}
+
+#[test]
+fn an_edit_stays_within_its_cell() {
+    let file = read(&notebook(&["a = 1", "b = 2"]));
+    let edit = |start, end, content: &str| Edit { span: Span::new(start, end), content: content.to_owned() };
+    assert!(file.rewrite(&[edit(3, 8, "")]).unwrap_err().message.contains("over the end of a cell"));
+    let at_start = String::from_utf8(file.rewrite(&[edit(6, 6, "# x\n")]).unwrap()).unwrap();
+    assert!(at_start.contains("\"# x\\n\",\n        \"b = 2\"\n"), "{at_start}");
+    let whole = file.encode("a = 1\nb = 3\n").unwrap();
+    assert_eq!(String::from_utf8(whole).unwrap(), notebook(&["a = 1", "b = 3"]));
+    assert_eq!(file.encode(&file.text).unwrap(), notebook(&["a = 1", "b = 2"]).into_bytes());
+}
+
+/// Escapes all that lies beyond ASCII.
+fn ascii(document: &str) -> String {
+    let unit = |unit: u16| if unit < 0x80 { String::from(char::from(unit as u8)) } else { format!("\\u{unit:04x}") };
+    document.encode_utf16().map(unit).collect()
+}
+
+proptest! {
+    /// What is written is read as what was edited, and all but the cell's code keeps its bytes.
+    #[test]
+    fn edits_survive_and_touch_nothing_else(
+        cells in prop::collection::vec("( |x|é|😀|\"|\\\\|\n|\r\n|\t){1,12}", 1..4),
+        (as_lists, is_ascii, which) in (any::<bool>(), any::<bool>(), any::<prop::sample::Index>()),
+        (from, to) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+        content in "(y|ü|𝄞|\n|\"|\\\\){0,5}",
+    ) {
+        let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+        let mut before = document(&cells, PYTHON, as_lists);
+        if is_ascii {
+            before = ascii(&before);
+        }
+        let file = read(&before);
+        prop_assert_eq!(file.rewrite(&[]).unwrap(), before.as_bytes());
+        let which = which.index(cells.len());
+        let base = cells[..which].iter().map(|cell| cell.len() + 1).sum::<usize>();
+        let bounds: Vec<usize> = cells[which].char_indices().map(|(at, _)| at).chain([cells[which].len()]).collect();
+        let (from, to) = (bounds[from.index(bounds.len())], bounds[to.index(bounds.len())]);
+        let (from, to) = (from.min(to), from.max(to));
+        let offset = |at: usize| u32::try_from(base + at).unwrap();
+        let edit = Edit { span: Span::new(offset(from), offset(to)), content: content.clone() };
+        let bytes = file.rewrite(std::slice::from_ref(&edit)).unwrap();
+        let after = read(std::str::from_utf8(&bytes).unwrap());
+        let mut expected = file.text.clone();
+        expected.replace_range(base + from..base + to, &content);
+        prop_assert_eq!(&after.text, &expected);
+        prop_assert_eq!(after.cells.iter().count(), cells.len());
+        // The other cells, and all but the code of this one, are as they were.
+        let mut changed = cells.clone();
+        let code = cells[which][..from].to_owned() + &content + &cells[which][to..];
+        changed[which] = &code;
+        let document = document(&changed, PYTHON, as_lists);
+        let values: (Value, Value) = (serde_json::from_slice(&bytes).unwrap(), serde_json::from_str(&document).unwrap());
+        for field in ["metadata", "nbformat", "nbformat_minor"] {
+            prop_assert_eq!(&values.0[field], &values.1[field]);
+        }
+        if !code.contains('\r') {
+            let written = if is_ascii { ascii(&document) } else { document };
+            // Of a document in ASCII that escapes nothing it cannot be told that it would.
+            if before.contains("\\u") || !is_ascii {
+                prop_assert_eq!(String::from_utf8(bytes).unwrap(), written);
+            }
+        }
+    }
+
+    #[test]
+    fn rewriting_never_panics(
+        cells in prop::collection::vec("(a|é|\n){0,6}", 0..4),
+        edits in prop::collection::vec((0_u32..20, 0_u32..20, "(b|\n){0,3}"), 0..4),
+    ) {
+        let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+        let file = read(&notebook(&cells));
+        let edits: Vec<Edit> = edits
+            .into_iter()
+            .map(|(start, end, content)| Edit { span: Span::new(start, end), content })
+            .collect();
+        if let Ok(bytes) = file.rewrite(&edits) {
+            prop_assert!(decode("a.ipynb", bytes).is_ok());
+        }
+    }
+}
