@@ -1,7 +1,7 @@
 //! What is analysed: the module's body, then every function and method on its own, with symbols for what it is given.
 //!
-//! **Invariant:** every function of a module is run at least once: from its module, as an entry, or (closures that nothing ran) on its
-//! own at the end of the function that made it.
+//! **Invariant:** every function of a module that may have to do with keys is run at least once: from its module, as an entry, or
+//! (closures that nothing ran) on its own at the end of the function that made it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
