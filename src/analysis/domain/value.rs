@@ -8,6 +8,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::analysis::facts::KeyKind;
+use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
 
 use super::guard::{Guard, Guards};
@@ -132,6 +133,21 @@ pub struct Partial {
     pub keywords: Vec<(Name, Value)>,
 }
 
+/// A name that another module of the program binds by importing it: what it stands for is found when it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Import {
+    /// The module that imports.
+    pub from: ModuleIndex,
+    /// Number of leading dots.
+    pub level: u32,
+    /// The dotted path.
+    pub path: Name,
+    /// The name taken from it.
+    pub name: Name,
+    /// Where it is written.
+    pub place: Place,
+}
+
 /// One alternative, without its guard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Val {
@@ -161,6 +177,8 @@ pub enum Val {
     Module(ModuleIndex),
     /// A name of a library, canonical.
     Library(Name),
+    /// An import that is not followed yet; only the globals of other modules hold such.
+    Import(Rc<Import>),
     /// A function under a transform.
     Wrapped(Rc<Wrapped>),
     /// A function with bound arguments.

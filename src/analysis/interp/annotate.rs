@@ -104,10 +104,10 @@ impl<'p> Interp<'p> {
         annotation: &Annotation,
     ) -> Option<crate::analysis::domain::value::ClassHandle> {
         let Annotation::Path(path, _) = annotation else { return None };
-        let mut value = self.modules.get(&module)?.globals.get(path.first()?)?.clone();
+        let mut value = self.global(module, path.first()?)?;
         for name in &path[1..] {
             let Some(Val::Module(inner)) = value.single() else { return None };
-            value = self.modules.get(inner)?.globals.get(name)?.clone();
+            value = self.global(*inner, name)?;
         }
         match value.single() {
             Some(Val::Class(class)) => Some(*class),
@@ -116,9 +116,9 @@ impl<'p> Interp<'p> {
     }
 
     /// The qualified name that an annotation's path means in a module.
-    fn annotation_path(&self, module: ModuleIndex, path: &[Name]) -> Option<String> {
+    fn annotation_path(&mut self, module: ModuleIndex, path: &[Name]) -> Option<String> {
         let first = path.first()?;
-        let root = match self.modules.get(&module).and_then(|state| state.globals.get(first)).and_then(Value::single) {
+        let root = match self.global(module, first)?.single() {
             Some(Val::Library(library)) => library.to_string(),
             _ => return None,
         };

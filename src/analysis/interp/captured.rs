@@ -137,6 +137,7 @@ impl<'p> Reach<'_, 'p> {
             | Val::Class(_)
             | Val::Module(_)
             | Val::Library(_)
+            | Val::Import(_)
             | Val::Wrapped(_)
             | Val::Partial(_) => false,
         }

@@ -421,6 +421,7 @@ impl<'p> Interp<'p> {
             | Val::Class(_)
             | Val::Module(_)
             | Val::Library(_)
+            | Val::Import(_)
             | Val::Wrapped(_)
             | Val::Partial(_)
             | Val::Slice(_)
