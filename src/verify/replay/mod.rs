@@ -138,6 +138,12 @@ pub enum Comparison {
     Inconclusive(String),
 }
 
+/// Most operations of one replay.
+const REPLAY: u32 = 200_000;
+
+/// Most operations of the replays of one file.
+const ALL_OF_A_FILE: u32 = 1_000_000;
+
 /// How many operations a number of replays may take together.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
@@ -146,10 +152,10 @@ pub struct Budget {
 
 impl Budget {
     /// A budget for the findings of one file.
-    pub const FILE: Self = Self { left: 1_000_000 };
+    pub const FILE: Self = Self { left: ALL_OF_A_FILE };
 
     /// A budget for one replay.
-    pub const ONE: Self = Self { left: 200_000 };
+    pub const ONE: Self = Self { left: REPLAY };
 }
 
 /// Replays what a finding claims. `around` are further places of the finding's story: a loop or transform that runs the
