@@ -20,6 +20,7 @@ use crate::engine::Outcome;
 use crate::finding::Finding;
 use crate::report::{self, Format, Report, Root};
 use crate::source::{self, SourceFile};
+use crate::text::LineIndex;
 
 /// How long a run may last before it shows progress, and how often it does then.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -72,6 +73,18 @@ pub(super) fn run(
     if args.verbose {
         let seconds = started.elapsed().as_secs_f64();
         writeln!(world.stderr, "Checked {checked} {} in {seconds:.2} s.", if checked == 1 { "file" } else { "files" })?;
+    }
+    if args.verbose {
+        for refuted in &outcome.refuted {
+            let text = outcome.files.text(refuted.place.file);
+            let row = LineIndex::new(text).line_column(text, refuted.place.span.start).row;
+            let path = report::neutral(&outcome.files.path(refuted.place.file).display().to_string());
+            let code = refuted.code;
+            writeln!(
+                world.stderr,
+                "{path}:{row}: the replay refutes {code}, which is a mistake of keylint: please report it"
+            )?;
+        }
     }
     if checked == 0 && !outcome.failed && !args.quiet {
         writeln!(world.stderr, "warning: no Python files were found under the given paths")?;

@@ -11,7 +11,7 @@ use keylint::ir::{self, OpKind};
 use keylint::models::Models;
 use keylint::python::{SourceKind, parse};
 use keylint::text::{Edit, FileId, Span, apply_edits};
-use keylint::verify::replay::{self, Comparison, DrawKind, Entry, Project, Resolver, Traces};
+use keylint::verify::replay::{self, Budget, Comparison, DrawKind, Entry, Project, Resolver, Traces};
 use serde_json::Value;
 use walkdir::WalkDir;
 
@@ -57,7 +57,7 @@ fn status(text: &str, sharing: Sharing, first: &str, second: &str) -> WitnessSta
     let module = lowered(text);
     let (first, second) = (vec![place(text, first)], vec![place(text, second)]);
     let evidence = Evidence { sharing, first, second, draws_numbers: true };
-    replay::witness(&project(&module), &evidence, &[]).status
+    replay::witness(&project(&module), &evidence, &[], &mut Budget::ONE.clone()).status
 }
 
 /// Code, status and sentence of every witness among the findings of a text.
@@ -343,7 +343,7 @@ fn any_place_can_be_claimed() {
                 for sharing in [Sharing::Twice, Sharing::Iteration, Sharing::Lanes] {
                     let evidence =
                         Evidence { sharing, first: vec![pair[0]], second: vec![pair[1]], draws_numbers: true };
-                    let witness = replay::witness(&project, &evidence, &calls);
+                    let witness = replay::witness(&project, &evidence, &calls, &mut Budget::ONE.clone());
                     assert_eq!(witness.status == WitnessStatus::Confirmed, !witness.draws.is_empty());
                 }
             }

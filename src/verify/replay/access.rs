@@ -126,7 +126,7 @@ impl<'p> Machine<'p> {
         if !self.globals.contains_key(&index) && self.nesting < 32 {
             self.nesting += 1;
             self.quiet += 1;
-            let ended = self.run_module(index);
+            let ended = self.aside(|this| this.run_module(index));
             self.quiet -= 1;
             self.nesting -= 1;
             if ended.is_err() {

@@ -211,9 +211,16 @@ impl<'p> Machine<'p> {
         self.running.pop();
         self.stack.pop();
         self.here = here;
-        match halt? {
-            Halt::Return(value) => Ok(value),
-            Halt::Yield(_) => Ok(self.unknown(&code.name)),
+        match halt {
+            Ok(Halt::Return(value)) => Ok(value),
+            Ok(Halt::Yield(_)) => Ok(self.unknown(&code.name)),
+            // The program is taken to be one that runs: what fails far from the places in question fails for want of
+            // knowledge.
+            Err(Signal::Raise(_)) if !self.is_caught() && !self.hints.holds(closure.module, closure.id) => {
+                self.is_bounded = true;
+                Ok(self.unknown(&code.name))
+            }
+            Err(signal) => Err(signal),
         }
     }
 

@@ -8,7 +8,7 @@ use super::keys::STAND_IN;
 use super::machine::Draw;
 use super::search::{Path, Start, explore, start_of};
 use super::symbol::{Node, Symbols};
-use super::{DrawKind, Project};
+use super::{Budget, DrawKind, Project};
 use crate::finding::{self, Evidence, Place, Sharing, Witness, WitnessStatus};
 use crate::verify::eval;
 
@@ -26,7 +26,10 @@ struct Pair {
 }
 
 /// Replays what a finding claims.
-pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place]) -> Witness {
+pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
+    if budget.left == 0 {
+        return Witness { status: WitnessStatus::Inconclusive, draws: Vec::new(), sentence: String::new() };
+    }
     let targets: Vec<Place> = evidence.first.iter().chain(&evidence.second).copied().collect();
     // The frame that a claim is made in may be the body of a loop or transform that stands elsewhere.
     let callers = if evidence.sharing == Sharing::Twice { &[] } else { around };
@@ -39,7 +42,7 @@ pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Plac
     let hints = Hints::new(project, &targets, &all);
     let mut status = WitnessStatus::Inconclusive;
     for (index, start) in starts.into_iter().take(STARTS).enumerate() {
-        let witness = witness_from(project, evidence, &hints, start);
+        let witness = witness_from(project, evidence, &hints, start, budget);
         match witness.status {
             WitnessStatus::Confirmed => return witness,
             other if index == 0 => status = other,
@@ -49,11 +52,17 @@ pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Plac
     Witness { status, draws: Vec::new(), sentence: String::new() }
 }
 
-fn witness_from(project: &Project<'_>, evidence: &Evidence, hints: &Hints, start: Start) -> Witness {
+fn witness_from(
+    project: &Project<'_>,
+    evidence: &Evidence,
+    hints: &Hints,
+    start: Start,
+    budget: &mut Budget,
+) -> Witness {
     let silent = |status| Witness { status, draws: Vec::new(), sentence: String::new() };
     let mut found = None;
     let (mut both_seen, mut all_known) = (false, true);
-    let is_complete = explore(project, hints, start, &mut |path| {
+    let is_complete = explore(project, hints, start, budget, &mut |path| {
         if let Some(pair) = equal_pair(&path, evidence) {
             found = Some(tell(&path, evidence, &pair));
             return true;

@@ -8,7 +8,7 @@ use super::claim::{frame_of, keys_of};
 use super::hints::Hints;
 use super::machine::Draw;
 use super::search::{Path, Start, explore, run, start_of};
-use super::{Comparison, DrawKind, Entry, Project};
+use super::{Budget, Comparison, DrawKind, Entry, Project};
 use crate::finding::Place;
 use crate::ir::FunctionId;
 use crate::text::{Edit, FileId, Span};
@@ -30,7 +30,7 @@ pub(super) fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Ed
     let mut verdict: Option<Comparison> = None;
     let mut drawn = 0;
     let mut claimed = false;
-    explore(original, &hints, start, &mut |before| {
+    explore(original, &hints, start, &mut Budget::ONE.clone(), &mut |before| {
         let choices: Vec<u8> = before.choices.iter().map(|choice| choice.value).collect();
         let path = run(patched, &hints_after, after, &choices);
         if path.choices != before.choices {

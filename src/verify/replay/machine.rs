@@ -19,6 +19,9 @@ use crate::text::Span;
 /// Most operations of one path.
 const STEPS: u32 = 20_000;
 
+/// Most operations of the bodies of imported modules, on one path.
+const MODULE_STEPS: u32 = 40_000;
+
 /// Most choices of one path.
 const CHOICES: usize = 256;
 
@@ -146,6 +149,9 @@ pub(super) struct Machine<'p> {
     prefix: &'p [u8],
     pub(super) choices: Vec<Choice>,
     steps: u32,
+    module_steps: u32,
+    /// How many calls that are running stand in a `try`.
+    tries: u32,
     /// Whether a bound was met.
     pub(super) is_bounded: bool,
     activations: u32,
@@ -174,6 +180,8 @@ impl<'p> Machine<'p> {
             prefix,
             choices: Vec::new(),
             steps: STEPS,
+            module_steps: MODULE_STEPS,
+            tries: 0,
             is_bounded: false,
             activations: 0,
             numbers: 0,
@@ -195,12 +203,25 @@ impl<'p> Machine<'p> {
 
     /// How many steps have been taken since the count started.
     pub(super) fn spent(&self) -> u32 {
-        STEPS - self.steps
+        (STEPS - self.steps) + (MODULE_STEPS - self.module_steps)
     }
 
     /// Starts the count of steps anew.
     pub(super) fn refill(&mut self) {
         self.steps = STEPS;
+    }
+
+    /// Runs the body of an imported module on a count of its own.
+    pub(super) fn aside<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let steps = std::mem::replace(&mut self.steps, self.module_steps);
+        let result = work(self);
+        self.module_steps = std::mem::replace(&mut self.steps, steps);
+        result
+    }
+
+    /// Whether an exception would be caught by the program.
+    pub(super) fn is_caught(&self) -> bool {
+        self.tries > 0
     }
 
     pub(super) fn unknown(&mut self, name: &str) -> Value<'p> {
@@ -511,7 +532,11 @@ impl<'p> Machine<'p> {
             }
             OpKind::Call(..) | OpKind::Item(..) | OpKind::Operate(..) => {
                 self.may_fail(frame)?;
-                self.simple(frame, op, temp)?
+                let in_try = u32::from(frame.tasks.iter().any(|task| matches!(task, Task::Guarded(_))));
+                self.tries += in_try;
+                let value = self.simple(frame, op, temp);
+                self.tries -= in_try;
+                value?
             }
             _ => self.simple(frame, op, temp)?,
         };

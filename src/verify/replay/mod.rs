@@ -138,27 +138,48 @@ pub enum Comparison {
     Inconclusive(String),
 }
 
+/// Most operations of one replay.
+const REPLAY: u32 = 200_000;
+
+/// Most operations of the replays of one file.
+const ALL_OF_A_FILE: u32 = 1_000_000;
+
+/// How many operations a number of replays may take together.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    left: u32,
+}
+
+impl Budget {
+    /// A budget for the findings of one file.
+    pub const FILE: Self = Self { left: ALL_OF_A_FILE };
+
+    /// A budget for one replay.
+    pub const ONE: Self = Self { left: REPLAY };
+}
+
 /// Replays what a finding claims. `around` are further places of the finding's story: a loop or transform that runs the
 /// frame in question may stand there.
-pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place]) -> Witness {
-    claim::witness(project, evidence, around)
+pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
+    claim::witness(project, evidence, around, budget)
 }
 
 /// Replays the function that holds `place` on all paths that the bounds allow.
 pub fn trace(project: &Project<'_>, place: Place) -> Traces {
     let Some(start) = search::start_of(project, place) else { return Traces::default() };
     let mut traces = Traces::default();
-    traces.is_complete = search::explore(project, &hints::Hints::default(), start, &mut |path| {
-        let draws = path.draws.iter().map(|draw| TracedDraw {
-            kind: draw.kind,
-            way: draw.way.iter().map(|(place, _)| *place).collect(),
-            callee: draw.callee.to_string(),
-            keys: claim::keys_of(draw, &path.symbols),
+    traces.is_complete =
+        search::explore(project, &hints::Hints::default(), start, &mut Budget::ONE.clone(), &mut |path| {
+            let draws = path.draws.iter().map(|draw| TracedDraw {
+                kind: draw.kind,
+                way: draw.way.iter().map(|(place, _)| *place).collect(),
+                callee: draw.callee.to_string(),
+                keys: claim::keys_of(draw, &path.symbols),
+            });
+            let choices = path.choices.iter().map(|choice| choice.value).collect();
+            traces.paths.push(Trace { choices, draws: draws.collect() });
+            false
         });
-        let choices = path.choices.iter().map(|choice| choice.value).collect();
-        traces.paths.push(Trace { choices, draws: draws.collect() });
-        false
-    });
     traces
 }
 

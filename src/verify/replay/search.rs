@@ -1,24 +1,21 @@
 //! The search of paths: runs that differ in what they choose, likeliest first.
 //!
 //! **Invariant:** a path is told by its choices alone, so that it can be run again. At most [`PATHS`] are run, and
-//! [`BUDGET`] operations together.
+//! no more operations than the budget has.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use super::Project;
 use super::hints::Hints;
 use super::machine::{Choice, Draw, Machine};
 use super::symbol::Symbols;
 use super::value::Closure;
+use super::{Budget, Project};
 use crate::finding::Place;
 use crate::ir::{FunctionId, FunctionKind, Module};
 
 /// Most paths of one replay.
 pub(super) const PATHS: usize = 64;
-
-/// Most operations of one replay.
-const BUDGET: u32 = 200_000;
 
 /// Most paths that wait.
 const WAITING: usize = 2_048;
@@ -113,11 +110,26 @@ fn is_idle(project: &Project<'_>, closure: &Rc<Closure<'_>>) -> bool {
     !closure.is_called.get() && (in_function || closure.code.kind == FunctionKind::Lambda)
 }
 
+/// What preparing a run costs, in operations.
+fn overhead(project: &Project<'_>, start: Start) -> u32 {
+    let Some(module) = project.modules.get(start.module) else { return 0 };
+    let size = |id: FunctionId| module.functions.get(id.0 as usize).map_or(0, |code| code.ops.len());
+    let size = size(Module::BODY).saturating_add(size(start.function)).saturating_add(module.functions.len());
+    u32::try_from(size / 2).unwrap_or(u32::MAX)
+}
+
 /// Runs paths until `visit` has seen enough; whether all paths were run and none met a bound.
-pub(super) fn explore(project: &Project<'_>, hints: &Hints, start: Start, visit: &mut dyn FnMut(Path) -> bool) -> bool {
+pub(super) fn explore(
+    project: &Project<'_>,
+    hints: &Hints,
+    start: Start,
+    budget: &mut Budget,
+    visit: &mut dyn FnMut(Path) -> bool,
+) -> bool {
     let mut waiting: VecDeque<Vec<u8>> = VecDeque::from([Vec::new()]);
     let mut is_complete = true;
-    let mut budget = BUDGET;
+    let overhead = overhead(project, start);
+    let mut replay = Budget::ONE.left;
     for _ in 0..PATHS {
         let Some(prefix) = waiting.pop_front() else { return is_complete };
         let path = run(project, hints, start, &prefix);
@@ -134,13 +146,11 @@ pub(super) fn explore(project: &Project<'_>, hints: &Hints, start: Start, visit:
                 waiting.push_back(other);
             }
         }
-        let spent = path.spent;
-        if visit(path) {
+        let spent = path.spent.saturating_add(overhead);
+        budget.left = budget.left.saturating_sub(spent);
+        replay = replay.saturating_sub(spent);
+        if visit(path) || budget.left == 0 || replay == 0 {
             return false;
-        }
-        match budget.checked_sub(spent) {
-            Some(rest) => budget = rest,
-            None => return false,
         }
     }
     is_complete && waiting.is_empty()
