@@ -12,7 +12,9 @@ mod config;
 mod dev;
 mod eval;
 mod house;
+mod ignores;
 mod output;
+mod progress;
 mod rule;
 mod why;
 

@@ -12,6 +12,7 @@ mod eval;
 mod formats;
 mod front;
 mod hostile;
+mod ignores;
 mod ir;
 mod jax_truth;
 mod jep;
