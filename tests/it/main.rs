@@ -4,6 +4,7 @@
 
 mod architecture;
 mod baseline;
+mod book;
 mod cases;
 mod cli;
 mod config;
