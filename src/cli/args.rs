@@ -97,6 +97,9 @@ pub struct Check {
     /// Show no progress.
     #[arg(long)]
     pub no_progress: bool,
+    /// Silence the findings shown by comments in the files, which give this reason.
+    #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "diff"])]
+    pub add_ignores: Option<String>,
     /// The file of findings that are accepted and not told, in place of the one that is configured.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,

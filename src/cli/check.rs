@@ -4,8 +4,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::ValueEnum;
 
@@ -13,7 +12,9 @@ use super::args::{Args, Check, OutputFormat, Selection};
 use super::backend::{Backend, CheckRequest, Stdin};
 use super::baseline;
 use super::fix::{self, Repaired};
+use super::ignores;
 use super::output::{Colour, write_file};
+use super::progress::Ticker;
 use super::{Failure, Status, World};
 use crate::config::{KnownRule, Resolver};
 use crate::engine::Outcome;
@@ -21,9 +22,6 @@ use crate::finding::Finding;
 use crate::report::{self, Format, Report, Root};
 use crate::source::{self, SourceFile};
 use crate::text::LineIndex;
-
-/// How long a run may last before it shows progress, and how often it does then.
-const PATIENCE: Duration = Duration::from_millis(500);
 
 pub(super) fn run(
     command: &Check,
@@ -33,10 +31,15 @@ pub(super) fn run(
 ) -> Result<Status, Failure> {
     let resolver = resolver(&command.selection, backend, world)?;
     let (paths, stdin) = inputs(command, world)?;
+    let reason = command.add_ignores.as_deref().map(ignores::reason).transpose()?;
+    if reason.is_some() && stdin.is_some() {
+        return Err(Failure::Usage("`--add-ignores` writes files and cannot be used with `-`".to_owned()));
+    }
     let ticker = Ticker::new(world.stderr_is_terminal && !command.no_progress && !args.quiet);
     let stdin_source = stdin.as_ref().filter(|_| command.fix && !command.diff).map(source_of).transpose()?;
+    let cwd = world.cwd.clone();
     let request = CheckRequest {
-        cwd: &world.cwd,
+        cwd: &cwd,
         paths: &paths,
         stdin,
         resolver: &resolver,
@@ -68,6 +71,14 @@ pub(super) fn run(
     };
     ticker.clear();
     baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, args.quiet, world)?;
+    if let Some(reason) = reason {
+        let added = ignores::add(&repaired.outcome, reason, world)?;
+        repaired.outcome = backend.check(&request)?;
+        baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, true, world)?;
+        if !args.quiet {
+            writeln!(world.stderr, "{}", ignores::summary(&added, &repaired.outcome))?;
+        }
+    }
     let outcome = &repaired.outcome;
     let checked = outcome.checked;
     if args.verbose {
@@ -305,34 +316,4 @@ fn repository(world: &World<'_>) -> Root {
     let marked = || cwd.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned);
     let root = told.or_else(marked).unwrap_or_else(|| cwd.clone());
     Root::new(root, cwd)
-}
-
-/// Shows progress on one line of standard error.
-struct Ticker {
-    started: Instant,
-    last: Option<Mutex<Option<Instant>>>,
-}
-
-impl Ticker {
-    fn new(enabled: bool) -> Self {
-        Self { started: Instant::now(), last: enabled.then(Mutex::default) }
-    }
-
-    fn tell(&self, done: usize, total: usize) {
-        let Some(last) = &self.last else { return };
-        // Whoever holds the lock is printing already.
-        let Ok(mut last) = last.try_lock() else { return };
-        if last.unwrap_or(self.started).elapsed() >= PATIENCE {
-            *last = Some(Instant::now());
-            // Progress that cannot be shown is no loss.
-            let _ = write!(std::io::stderr(), "\r\u{1b}[2KChecking {done} of {total} files …");
-        }
-    }
-
-    fn clear(&self) {
-        let shown = self.last.as_ref().is_some_and(|last| last.lock().is_ok_and(|last| last.is_some()));
-        if shown {
-            let _ = write!(std::io::stderr(), "\r\u{1b}[2K");
-        }
-    }
 }

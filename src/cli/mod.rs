@@ -13,7 +13,9 @@ mod dev;
 mod eval;
 mod fix;
 mod house;
+mod ignores;
 mod output;
+mod progress;
 mod rule;
 mod why;
 

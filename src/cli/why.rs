@@ -8,6 +8,7 @@ use super::args::Why;
 use super::backend::{Backend, RuleInfo};
 use super::{Failure, Status, World};
 use crate::config::Resolver;
+use crate::python::SourceKind;
 use crate::report;
 
 pub(super) fn run(command: &Why, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
@@ -20,6 +21,10 @@ pub(super) fn run(command: &Why, backend: &dyn Backend, world: &mut World<'_>) -
     Ok(Status::Clean)
 }
 
+fn is_notebook(file: &str) -> bool {
+    SourceKind::of_path(file) == SourceKind::Ipynb
+}
+
 /// Reads `FILE:LINE`, or `FILE:CELL:LINE` of a notebook, where the cell may be written as in reports: `cell 3`.
 fn place(written: &str) -> Result<(&str, Option<u32>, u32), Failure> {
     let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
@@ -27,7 +32,7 @@ fn place(written: &str) -> Result<(&str, Option<u32>, u32), Failure> {
         let (rest, last) = str::rsplit_once(text, ':')?;
         Some((rest, number(last.strip_prefix("cell ").unwrap_or(last))?))
     };
-    let parsed = last(written).map(|(rest, row)| match last(rest).filter(|(file, _)| file.ends_with(".ipynb")) {
+    let parsed = last(written).map(|(rest, row)| match last(rest).filter(|(file, _)| is_notebook(file)) {
         Some((file, cell)) => (file, Some(cell), row),
         None => (rest, None, row),
     });

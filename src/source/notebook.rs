@@ -4,6 +4,8 @@
 //! end, so that a statement never joins two cells' lines; cells with a magic of their own (`%%bash`) are left out.
 
 use ruff_notebook::{Notebook, NotebookError};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::text::{Cell, Cells, Span};
 
@@ -14,7 +16,7 @@ pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
         return Ok((String::new(), Cells::NONE));
     }
     let notebook = Notebook::from_source_code(document).map_err(|error| worded(&error))?;
-    if !notebook.is_python_notebook() {
+    if !(notebook.is_python_notebook() || names_python(document)) {
         return Ok((String::new(), Cells::NONE));
     }
     let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
@@ -26,6 +28,34 @@ pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
     let cells: Vec<Cell> = cells.collect();
     let text = if cells.is_empty() { String::new() } else { notebook.source_code().to_owned() };
     Ok((text, Cells::new(cells)))
+}
+
+/// The part of a notebook that names what runs it, where it does not name the language.
+#[derive(Deserialize)]
+struct Head {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    kernelspec: Option<Kernel>,
+    language_info: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Kernel {
+    name: String,
+    language: Option<IgnoredAny>,
+}
+
+/// Whether nothing but the name of the kernel tells the language, and it is that of Python's. Notebooks that never ran and
+/// those that tools wrote are like this.
+fn names_python(document: &str) -> bool {
+    let head: Result<Head, _> = serde_json::from_str(document);
+    let kernel = head.ok().map(|head| head.metadata).filter(|metadata| metadata.language_info.is_none());
+    kernel
+        .and_then(|metadata| metadata.kernelspec)
+        .is_some_and(|kernel| kernel.language.is_none() && kernel.name.starts_with("python"))
 }
 
 /// What is wrong with a document, and what to do.

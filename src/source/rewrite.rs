@@ -6,6 +6,7 @@
 //! **Invariant:** what no edit touches keeps its bytes, be it white space, the order of fields, outputs or how a character is
 //! escaped.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -99,7 +100,7 @@ impl<'a> Source<'a> {
             };
             strings.iter().map(range).collect::<Option<Vec<_>>>()?
         } else {
-            vec![0..written.len()]
+            std::iter::once(0..written.len()).collect()
         };
         Some(Self { written, strings, is_list, escapes })
     }
@@ -258,7 +259,8 @@ fn escape(character: char, escapes: bool, out: &mut String) {
         '\u{c}' => out.push_str("\\f"),
         _ if character < ' ' || (escapes && !character.is_ascii()) => {
             for unit in character.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
             }
         }
         _ => out.push(character),

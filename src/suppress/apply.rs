@@ -268,6 +268,11 @@ fn resolve(written: &str, whole_file: bool, rules: &[KnownRule]) -> Result<&'sta
     }
 }
 
+/// Whether a comment on a statement can silence findings of a code.
+pub fn can_be_ignored(code: &str) -> bool {
+    !is_reserved(code)
+}
+
 /// Codes that no comment on a statement can silence.
 fn is_reserved(code: &str) -> bool {
     code.starts_with("KEY00")
@@ -290,9 +295,9 @@ fn invalid(file: FileId, span: Span, problem: &str, help: Option<String>) -> Fin
 
 /// The rows on which a comment reaches a finding; both included.
 #[derive(Clone, Copy, Debug)]
-struct Reach {
-    first: u32,
-    last: u32,
+pub(super) struct Reach {
+    pub(super) first: u32,
+    pub(super) last: u32,
 }
 
 impl Reach {
@@ -303,7 +308,7 @@ impl Reach {
 
 impl Source<'_> {
     /// The first row below `row` that is not itself a comment: comments stacked on one another all reach it.
-    fn after_comments(self, row: u32) -> u32 {
+    pub(super) fn after_comments(self, row: u32) -> u32 {
         let is_comment = |row: u32| {
             let span = self.lines.line(self.text, row);
             let line = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
@@ -314,7 +319,7 @@ impl Source<'_> {
 
     /// The rows of the innermost statement that holds `primary`. In a part of a compound statement that is neither
     /// header nor body, the finding's own rows.
-    fn reach(self, primary: Span) -> Reach {
+    pub(super) fn reach(self, primary: Span) -> Reach {
         let holds = |span: Span| span.start <= primary.start && (primary.start < span.end || span == primary);
         let around = self.statements.iter().filter(|statement| holds(statement.full));
         let span = match around.min_by_key(|statement| statement.full.len()) {

@@ -5,10 +5,12 @@
 
 mod apply;
 mod baseline;
+mod insert;
 mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Applied, Scope, Silenced, Source, apply};
+pub use apply::{Applied, Scope, Silenced, Source, apply, can_be_ignored};
 pub use baseline::{Baseline, BaselineError, Entry};
+pub use insert::{Wanted, insertions};
 pub use parse::{Directive, Effect, Problem, parse};

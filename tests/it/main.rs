@@ -4,6 +4,7 @@
 
 mod architecture;
 mod baseline;
+mod book;
 mod cases;
 mod cli;
 mod config;
@@ -13,6 +14,7 @@ mod fix;
 mod formats;
 mod front;
 mod hostile;
+mod ignores;
 mod ir;
 mod jax_truth;
 mod jep;

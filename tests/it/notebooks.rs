@@ -1,5 +1,6 @@
 //! Notebooks: small ones in, findings by cell out; and edits written back into the document.
 
+use std::fmt::Write;
 use std::fs;
 
 use keylint::cli::{self, House, World};
@@ -158,6 +159,14 @@ fn what_is_no_notebook_is_told() {
     );
     assert!(told("\n").contains("All checks passed"));
     assert!(told(&document(&["key <- 1 +"], "R", true)).contains("All checks passed"));
+    let kernel = |kernel: Value| {
+        let mut document: Value = serde_json::from_str(&notebook(&["x = ("])).unwrap();
+        document["metadata"] = json!({"kernelspec": kernel});
+        told(&document.to_string()).contains("a.ipynb:cell 1:1:")
+    };
+    assert!(kernel(json!({"name": "python3", "display_name": "Python 3"})));
+    assert!(kernel(json!({"name": "my-env", "display_name": "Mine", "language": "python"})));
+    assert!(!kernel(json!({"name": "ir", "display_name": "R"})));
     assert!(told(&notebook(&["x = 1", "y = ("])).contains("a.ipynb:cell 2:1:"));
     assert!(told(&format!("\u{feff}{}", notebook(&["x = 1"]))).contains("All checks passed"));
 }
@@ -209,8 +218,14 @@ fn an_edit_stays_within_its_cell() {
 
 /// Escapes all that lies beyond ASCII.
 fn ascii(document: &str) -> String {
-    let unit = |unit: u16| if unit < 0x80 { String::from(char::from(unit as u8)) } else { format!("\\u{unit:04x}") };
-    document.encode_utf16().map(unit).collect()
+    let mut out = String::new();
+    for unit in document.encode_utf16() {
+        match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii() => out.push(char::from(byte)),
+            _ => write!(out, "\\u{unit:04x}").unwrap(),
+        }
+    }
+    out
 }
 
 proptest! {

@@ -1,0 +1,91 @@
+//! `keylint check --add-ignores`.
+//!
+//! **Invariant:** files are written whole or not at all, in their own encoding and with their own line ends, and what counts as
+//! silenced is what a second run no longer shows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use super::output::write_file;
+use super::{Failure, World};
+use crate::engine::Outcome;
+use crate::finding::Finding;
+use crate::python::SourceKind;
+use crate::source::{self, OsFiles};
+use crate::suppress::{self, Wanted};
+use crate::text::FileId;
+
+/// What was written.
+pub(super) struct Added {
+    /// The fingerprints of the findings that are to be silenced.
+    wanted: BTreeSet<String>,
+    files: usize,
+}
+
+/// A reason as it may stand in a comment.
+pub(super) fn reason(written: &str) -> Result<&str, Failure> {
+    let reason = written.trim();
+    if reason.is_empty() || reason.contains(|character: char| character.is_control() || character == '#') {
+        let message = "`--add-ignores` expects a reason of one line, without `#`, such as \"compares two runs\"";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    Ok(reason)
+}
+
+/// Adds comments that silence the findings shown, and writes the files.
+pub(super) fn add(outcome: &Outcome, reason: &str, world: &World<'_>) -> Result<Added, Failure> {
+    let mut by_file: BTreeMap<FileId, Vec<&Finding>> = BTreeMap::new();
+    for reported in outcome.findings.iter().filter(|reported| reported.shown) {
+        if suppress::can_be_ignored(reported.finding.code) {
+            by_file.entry(reported.finding.primary.file).or_default().push(&reported.finding);
+        }
+    }
+    // Everything is worked out before anything is written.
+    let mut rewritten: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    for (file, findings) in &by_file {
+        let path = outcome.files.path(*file);
+        let display = path.display().to_string();
+        let told = |problem: source::Problem| Failure::Usage(format!("{}: {}", problem.path, problem.message));
+        let full = world.cwd.join(path);
+        let source = source::read(&OsFiles, &full, &display).map_err(told)?;
+        if source.text != outcome.files.text(*file) {
+            return Err(Failure::Usage(format!("{display}: it changed while it was checked; run again")));
+        }
+        let wanted: Vec<Wanted<'_>> =
+            findings.iter().map(|finding| Wanted { code: finding.code, span: finding.primary.span }).collect();
+        let kind = SourceKind::of_path(&display);
+        let edits = suppress::insertions(&source.text, &source.cells, kind, &wanted, reason);
+        if !edits.is_empty() {
+            rewritten.push((full, source.rewrite(&edits).map_err(told)?));
+        }
+    }
+    for (path, bytes) in &rewritten {
+        write_file(path, bytes)
+            .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())))?;
+    }
+    let wanted = by_file.into_values().flatten().map(|finding| finding.fingerprint.clone()).collect();
+    Ok(Added { wanted, files: rewritten.len() })
+}
+
+/// What came of it, in view of a second run.
+pub(super) fn summary(added: &Added, again: &Outcome) -> String {
+    let shown: Vec<&Finding> =
+        again.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding).collect();
+    let left = shown.iter().filter(|finding| added.wanted.contains(&finding.fingerprint)).count();
+    let beyond = shown.iter().filter(|finding| !suppress::can_be_ignored(finding.code)).count();
+    let silenced = added.wanted.len().saturating_sub(left);
+    let mut summary = format!("Silenced {} in {}.", counted(silenced, "finding"), counted(added.files, "file"));
+    if left > 0 {
+        // Writing to a string cannot fail.
+        let _ = write!(summary, " No place for a comment was found for {}.", counted(left, "finding"));
+    }
+    if beyond > 0 {
+        let _ = write!(summary, " {} about the run itself cannot be ignored.", counted(beyond, "finding"));
+    }
+    summary
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
