@@ -489,7 +489,9 @@ impl<'p> Machine<'p> {
                     self.consume(DrawKind::Split, &key, name, place);
                     return Ok(self.split(&key, None));
                 }
-                ProtocolEffect::Supply | ProtocolEffect::Observe => return Ok(self.unknown(name)),
+                ProtocolEffect::Supply | ProtocolEffect::Observe | ProtocolEffect::Raises => {
+                    return Ok(self.unknown(name));
+                }
             }
         }
         let is_copied = matches!(&**name, "replace" | "_replace") && args.positional.is_empty();
