@@ -173,6 +173,8 @@ pub struct Use {
     pub callee: String,
     /// How the key is consumed.
     pub role: Role,
+    /// The argument of the consuming call, where it is a name or attribute chain.
+    pub written: Option<String>,
 }
 
 /// Where a key came from.

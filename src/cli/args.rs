@@ -67,6 +67,15 @@ pub struct Check {
     /// Write the report to this file instead of standard output; `FORMAT=FILE` writes one more report. Repeatable.
     #[arg(short, long, value_name = "[FORMAT=]FILE")]
     pub output_file: Vec<String>,
+    /// Apply the safe fixes.
+    #[arg(long)]
+    pub fix: bool,
+    /// Apply also fixes that change numbers, shapes or checkpoints, as repairing a reuse must.
+    #[arg(long)]
+    pub unsafe_fixes: bool,
+    /// Show what `--fix` would change as a diff, and write nothing.
+    #[arg(long)]
+    pub diff: bool,
     /// Exit with 0 even if there are findings.
     #[arg(short, long)]
     pub exit_zero: bool,

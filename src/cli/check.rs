@@ -12,11 +12,14 @@ use clap::ValueEnum;
 use super::args::{Args, Check, OutputFormat, Selection};
 use super::backend::{Backend, CheckRequest, Stdin};
 use super::baseline;
+use super::fix::{self, Repaired};
 use super::output::{Colour, write_file};
 use super::{Failure, Status, World};
 use crate::config::{KnownRule, Resolver};
 use crate::engine::Outcome;
+use crate::finding::Finding;
 use crate::report::{self, Format, Report, Root};
+use crate::source::{self, SourceFile};
 
 /// How long a run may last before it shows progress, and how often it does then.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -30,6 +33,7 @@ pub(super) fn run(
     let resolver = resolver(&command.selection, backend, world)?;
     let (paths, stdin) = inputs(command, world)?;
     let ticker = Ticker::new(world.stderr_is_terminal && !command.no_progress && !args.quiet);
+    let stdin_source = stdin.as_ref().filter(|_| command.fix && !command.diff).map(source_of).transpose()?;
     let request = CheckRequest {
         cwd: &world.cwd,
         paths: &paths,
@@ -37,6 +41,7 @@ pub(super) fn run(
         resolver: &resolver,
         force_exclude: command.force_exclude,
         use_cache: !command.no_cache,
+        fixes: command.fix || command.diff || shows_fixes(command)?,
         verify: !command.no_verify,
         progress: &|done, total| ticker.tell(done, total),
     };
@@ -49,9 +54,20 @@ pub(super) fn run(
     }
     let started = Instant::now();
     destinations(&command.output_file)?;
-    let mut outcome = backend.check(&request)?;
+    let mut repaired = if command.fix || command.diff {
+        let accepted = baseline::accepted(command.baseline.as_deref(), &resolver, world)?;
+        let least = fix::least(command);
+        let is_wanted = |finding: &Finding| {
+            let applies = finding.fix.as_ref().is_some_and(|fix| fix.applicability >= least);
+            applies && !accepted.contains(&finding.fingerprint)
+        };
+        backend.fix(&request, &is_wanted)?
+    } else {
+        Repaired { outcome: backend.check(&request)?, ..Repaired::default() }
+    };
     ticker.clear();
-    baseline::apply(command.baseline.as_deref(), &resolver, &mut outcome, args.quiet, world)?;
+    baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, args.quiet, world)?;
+    let outcome = &repaired.outcome;
     let checked = outcome.checked;
     if args.verbose {
         let seconds = started.elapsed().as_secs_f64();
@@ -60,13 +76,51 @@ pub(super) fn run(
     if checked == 0 && !outcome.failed && !args.quiet {
         writeln!(world.stderr, "warning: no Python files were found under the given paths")?;
     }
-    let status = status(&outcome, command.exit_zero);
-    match print(command, args, &outcome, world) {
+    if command.diff {
+        return show_diff(command, args, &repaired, world);
+    }
+    let status = status(outcome, command.exit_zero);
+    if command.fix {
+        fix::write(&repaired, stdin_source.as_ref(), world)?;
+    }
+    match print(command, args, &repaired, stdin_source.is_some(), world) {
         // Whoever reads the findings may stop early; the status is that of the run all the same.
         Err(Failure::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(status),
         Err(failure) => Err(failure),
         Ok(()) => Ok(status),
     }
+}
+
+/// Whether a report of this run has a place for fixes.
+fn shows_fixes(command: &Check) -> Result<bool, Failure> {
+    let (_, further) = destinations(&command.output_file)?;
+    let first = Format::from(command.output_format).shows_fixes() && !command.statistics;
+    Ok(first || further.iter().any(|(format, _)| format.shows_fixes()))
+}
+
+/// The text from standard input, which goes back to standard output.
+fn source_of(stdin: &Stdin) -> Result<SourceFile, Failure> {
+    let display = stdin.filename.display().to_string();
+    source::decode(&display, stdin.bytes.clone())
+        .map_err(|problem| Failure::Usage(format!("{}: {}", problem.path, problem.message)))
+}
+
+/// Prints what `--fix` would change.
+fn show_diff(command: &Check, args: &Args, repaired: &Repaired, world: &mut World<'_>) -> Result<Status, Failure> {
+    let diff = fix::diff(repaired, world.stdout_is_terminal);
+    world.stdout.write_all(diff.as_bytes())?;
+    world.stdout.flush()?;
+    if !args.quiet {
+        let would = fix::summary(repaired).map(|line| line.replacen("Fixed", "Would fix", 1));
+        for line in would.into_iter().chain(fix::available(&repaired.outcome, command)) {
+            writeln!(world.stderr, "{line}")?;
+        }
+    }
+    Ok(match (repaired.outcome.failed, repaired.changed.is_empty() || command.exit_zero) {
+        (true, _) => Status::Failed,
+        (false, true) => Status::Clean,
+        (false, false) => Status::Findings,
+    })
 }
 
 /// Gives the settings of each file, as the options change them.
@@ -92,6 +146,7 @@ pub(super) fn outcome_of(
         resolver,
         force_exclude: false,
         use_cache: true,
+        fixes: false,
         verify: true,
         progress: &|done, total| ticker.tell(done, total),
     };
@@ -131,34 +186,49 @@ fn status(outcome: &Outcome, exit_zero: bool) -> Status {
     }
 }
 
-fn print(command: &Check, args: &Args, outcome: &Outcome, world: &mut World<'_>) -> Result<(), Failure> {
+fn print(
+    command: &Check,
+    args: &Args,
+    repaired: &Repaired,
+    from_stdin: bool,
+    world: &mut World<'_>,
+) -> Result<(), Failure> {
+    let outcome = &repaired.outcome;
     let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
     let report =
         Report::new(&outcome.files, shown, &outcome.hidden).with_root(repository(world)).with_failure(outcome.failed);
     let format = Format::from(command.output_format);
     let (main, further) = destinations(&command.output_file)?;
+    let lines: Vec<String> = fix::summary(repaired).into_iter().chain(fix::available(outcome, command)).collect();
+    let layout = Layout { colour: false, statistics: false, repairs: &lines };
     for (format, path) in &further {
-        put(path, &rendered(args, &report, *format, Layout::default())?)?;
+        put(path, &rendered(args, &report, *format, layout)?)?;
     }
-    let colour = Colour::new(args.color, world.env).on(world.stdout_is_terminal && main.is_none());
-    let bytes = rendered(args, &report, format, Layout { colour, statistics: command.statistics })?;
+    // The repaired text has standard output to itself.
+    let aside = command.fix && from_stdin;
+    let is_terminal = if aside { world.stderr_is_terminal } else { world.stdout_is_terminal };
+    let colour = Colour::new(args.color, world.env).on(is_terminal && main.is_none());
+    let bytes = rendered(args, &report, format, Layout { colour, statistics: command.statistics, ..layout })?;
     if let Some(path) = main {
         return put(path, &bytes);
     }
-    world.stdout.write_all(&bytes)?;
-    Ok(world.stdout.flush()?)
+    let out: &mut dyn Write = if aside { world.stderr } else { world.stdout };
+    out.write_all(&bytes)?;
+    Ok(out.flush()?)
 }
 
 /// What is particular to one of several reports.
-#[derive(Clone, Copy, Default)]
-struct Layout {
+#[derive(Clone, Copy)]
+struct Layout<'a> {
     colour: bool,
     /// Counts in place of findings.
     statistics: bool,
+    /// What was repaired and what could be, in sentences.
+    repairs: &'a [String],
 }
 
 /// One report, with the summary where people read it.
-fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout) -> Result<Vec<u8>, Failure> {
+fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     if !layout.statistics {
         report.write(format, layout.colour, &mut bytes)?;
@@ -169,6 +239,9 @@ fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout) ->
     }
     if format.is_for_people() && !args.quiet {
         writeln!(bytes, "{}", report::summary(report))?;
+        for line in layout.repairs {
+            writeln!(bytes, "{line}")?;
+        }
     }
     Ok(bytes)
 }

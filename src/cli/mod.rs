@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod dev;
 mod eval;
+mod fix;
 mod house;
 mod output;
 mod rule;
@@ -26,6 +27,7 @@ use clap::error::ErrorKind;
 
 pub use args::{Args, Command};
 pub use backend::{Backend, CheckRequest, RuleInfo, Stdin};
+pub use fix::{Changed, Repaired};
 pub use house::House;
 
 use crate::config::ConfigError;

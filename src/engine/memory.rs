@@ -79,6 +79,7 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
+        fixes: false,
         verify: true,
         analyse: &analysis::analyse,
     })

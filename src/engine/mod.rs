@@ -19,6 +19,7 @@ mod memory;
 mod outcome;
 mod project;
 mod prove;
+mod repair;
 mod run;
 mod settle;
 mod table;
@@ -89,6 +90,8 @@ pub struct Job<'a> {
     pub progress: Progress<'a>,
     /// How many threads work; 0 for as many as there are processors.
     pub threads: usize,
+    /// Whether the findings that are shown get fixes.
+    pub fixes: bool,
     /// Whether findings are replayed.
     pub verify: bool,
     /// The interpreter.

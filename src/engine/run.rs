@@ -14,6 +14,7 @@ use super::load::{Loaded, Want, library_words, load};
 use super::outcome::Refuted;
 use super::project::{Project, group};
 use super::prove::prove;
+use super::repair::repair;
 use super::settle::{Settled, settle, unreadable};
 use super::{Job, Outcome, Progress, Reported};
 use crate::analysis::Program;
@@ -265,9 +266,8 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
         }
     }
     let refuted = prove(job, project, &loaded, &mut all);
-    for file in loaded.iter_mut().flatten() {
-        file.module = None;
-    }
+    let modules = loaded.iter_mut().flatten().map(|file| file.module.take());
+    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes).collect();
     let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
     for finding in all {
         by_file.entry(finding.primary.file).or_default().push(finding);
@@ -280,9 +280,17 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
             work.push((position, file, by_file.remove(&member.file).unwrap_or_default()));
         }
     }
+    let modules: Vec<&ir::Module> = modules.iter().collect();
+    let program = job.fixes.then(|| Program::new(modules, project, project.models, &project.settings.roots));
     let settled = work
         .into_par_iter()
-        .filter_map(|(position, file, findings)| settle(job, project, position, file, findings))
+        .filter_map(|(position, file, findings)| {
+            let mut settled = settle(job, project, position, file, findings)?;
+            if let Some(program) = &program {
+                repair(job, project, program, &mut settled);
+            }
+            Some(settled)
+        })
         .collect();
     (settled, refuted)
 }

@@ -9,7 +9,7 @@ use codespan_reporting::diagnostic::{Diagnostic, LabelStyle, Severity};
 use super::Report;
 use super::excerpt::{Excerpt, Mark};
 use super::neutral::neutral;
-use crate::finding::{Confidence, Finding, Level};
+use crate::finding::{Applicability, Confidence, Finding, Level};
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     report.findings().iter().try_for_each(|finding| write_one(report, finding, colour, out))
@@ -33,6 +33,14 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
         notes.push(format!("note: {} confidence", finding.confidence));
     }
     notes.extend(finding.help.iter().map(|help| format!("help: {}", neutral(help))));
+    if let Some(fix) = &finding.fix {
+        let applied = match fix.applicability {
+            Applicability::Safe => "safe",
+            Applicability::Unsafe => "unsafe",
+            Applicability::Display => "not verified",
+        };
+        notes.push(format!("fix: {} ({applied})", neutral(&fix.message)));
+    }
     let Some(lines) = report.lines.get(&file) else { return Ok(()) };
     let (excerpt, labels) = Excerpt::new(&report.filename(file), report.text(file), lines, &marks);
     let diagnostic = Diagnostic::new(severity(finding.level))

@@ -52,6 +52,7 @@ impl<'a> Tree<'a> {
             survey: &|_| self.texts.iter().map(|(path, _)| at(path)).collect(),
             progress,
             threads: self.threads,
+            fixes: false,
             verify: true,
             analyse: self.analyse,
         })
@@ -173,6 +174,7 @@ fn what_cannot_be_decoded_is_unreadable() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
+        fixes: false,
         verify: true,
         analyse: &analysis::analyse,
     });
@@ -315,6 +317,7 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 2,
+        fixes: false,
         verify: true,
         analyse: &spy,
     });

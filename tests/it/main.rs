@@ -9,6 +9,7 @@ mod cli;
 mod config;
 mod engine;
 mod eval;
+mod fix;
 mod formats;
 mod front;
 mod hostile;

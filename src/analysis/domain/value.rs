@@ -5,6 +5,8 @@
 
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use crate::analysis::facts::KeyKind;
 use crate::ir::{FunctionId, Name};
 
@@ -175,13 +177,29 @@ pub struct Alternative {
 }
 
 /// A set of guarded alternatives; empty means unbound.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Value(smallvec::SmallVec<[Alternative; 1]>);
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
+pub struct Value(SmallVec<[Alternative; 1]>);
+
+impl Clone for Value {
+    fn clone(&self) -> Self {
+        // Nearly all values have one alternative at most, and values are copied all the time.
+        match self.0.as_slice() {
+            [] => Self::default(),
+            [only] => Self(SmallVec::from_buf([only.clone()])),
+            several => Self(several.iter().cloned().collect()),
+        }
+    }
+}
 
 impl Value {
     /// The value that is `val` on every path.
     pub fn of(val: Val) -> Self {
-        Self(smallvec::smallvec![Alternative { guard: Guard::TRUE, val }])
+        Self(SmallVec::from_buf([Alternative { guard: Guard::TRUE, val }]))
+    }
+
+    /// Places in which nothing is bound yet.
+    pub fn places(count: usize) -> Vec<Self> {
+        std::iter::repeat_with(Self::default).take(count).collect()
     }
 
     /// The value known by its term only.

@@ -191,7 +191,7 @@ impl<'p> Interp<'p> {
             Annotation::Path(path, span) => {
                 if let Some(full) = self.annotation_path(frame.module, path) {
                     let place = Place { file: self.module(frame.module).file, span: *span };
-                    self.note_reference(frame, &full, ReferenceKind::Annotation, place);
+                    self.note_reference(frame, &full.into(), ReferenceKind::Annotation, place);
                 }
             }
             Annotation::Subscript(base, arguments) => {

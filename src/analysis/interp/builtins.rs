@@ -208,7 +208,7 @@ impl<'p> Interp<'p> {
                     }
                     self.drain(frame, value);
                 }
-                self.opaque(format!("{path}(…)"), Some(place))
+                self.opaque(self.call_text(path), Some(place))
             }
             BuiltinOp::Bool => match first {
                 Some(value) => {
@@ -239,7 +239,7 @@ impl<'p> Interp<'p> {
                     self.buffer_use(frame, kind, key, place, text, true);
                 }
                 let term = self.term_of(&value);
-                Value::term(self.terms.intern(Term::Apply(path.clone(), Box::new([term]))))
+                Value::term(self.terms.intern(Term::Apply(path.into(), Box::new([term]))))
             }
             BuiltinOp::Raises => Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([])))),
             BuiltinOp::Suppress => {
@@ -269,13 +269,13 @@ impl<'p> Interp<'p> {
                     return Value::term(self.terms.intern(Term::Bool(true)));
                 }
                 let parts: Vec<_> = parts.iter().map(|part| self.term_of(part)).collect();
-                Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
+                Value::term(self.terms.intern(Term::Apply(path.into(), parts.into())))
             }
             _ => {
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     self.run_escaping(frame, &value, place);
                 }
-                self.opaque(format!("{path}(…)"), Some(place))
+                self.opaque(self.call_text(path), Some(place))
             }
         }
     }
@@ -520,7 +520,7 @@ impl<'p> Interp<'p> {
         })
     }
 
-    fn descriptor(&mut self, mark: &str, function: Option<Value>, place: Place) -> Value {
+    fn descriptor(&mut self, mark: &'static str, function: Option<Value>, place: Place) -> Value {
         match function {
             Some(function) => self.marked(mark, function),
             None => self.opaque(mark, Some(place)),

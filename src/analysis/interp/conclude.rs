@@ -37,7 +37,7 @@ struct Placed {
 impl Interp<'_> {
     /// Everything that the log says of the home module.
     pub(super) fn conclude(&mut self) -> Facts {
-        let mut facts = Facts { references: std::mem::take(&mut self.log.references), ..Facts::default() };
+        let mut facts = Facts { references: self.references(), ..Facts::default() };
         let file = self.module(self.home).file;
         for meeting in self.log.meetings.clone() {
             if let Some((collision, direct)) = self.collision(&meeting)
@@ -96,6 +96,7 @@ impl Interp<'_> {
             },
             callee: event.callee.to_string(),
             role: event.role,
+            written: event.written.as_ref().map(ToString::to_string),
         }
     }
 
@@ -263,7 +264,12 @@ impl Interp<'_> {
             _ => None,
         };
         let derived_at = derived_at.filter(|_| {
-            matches!(kind, CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild)
+            let mixed = kind == CollisionKind::Iterated && first.target.folded != second.target.folded;
+            mixed
+                || matches!(
+                    kind,
+                    CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild
+                )
         });
         let permuted = first.callee == second.callee && &*first.callee == "jax.random.permutation";
         let harmless = match kind {
@@ -285,7 +291,7 @@ impl Interp<'_> {
             derivation: self.describe(second.target.term),
             name: second.written.as_ref().map(ToString::to_string),
             repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
-            meant: None,
+            meant: self.sister_unused(&first, &second, kind),
             harmless,
             confidence: placed.confidence,
             function: placed.function,
@@ -299,6 +305,23 @@ impl Interp<'_> {
             Term::Attribute(..) => true,
             Term::Item(container, ..) => self.is_held(*container),
             _ => false,
+        }
+    }
+
+    /// The one child that nothing uses of the split that was meant to serve the second consumption: the split that came before
+    /// it, or the one that made the key.
+    fn sister_unused(&self, first: &Event, second: &Event, kind: CollisionKind) -> Option<String> {
+        let (place, activation) = match kind {
+            CollisionKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
+            CollisionKind::Sampled if matches!(self.terms.get(second.target.term), Term::Child(..)) => {
+                let derivation = self.derivation(second.target.derivation)?;
+                (derivation.place, derivation.activation.clone())
+            }
+            _ => return None,
+        };
+        match self.unread_children(place, &activation)?.as_slice() {
+            [only] if activation.id == second.activation.id => Some(only.to_string()),
+            _ => None,
         }
     }
 

@@ -64,7 +64,7 @@ impl<'p> Interp<'p> {
             identity: temp,
         });
         let code = self.module(frame.module).function(info.body);
-        let environment = self.new_environment(vec![Value::unbound(); code.slots.len()], Some(frame.environment));
+        let environment = self.new_environment(Value::places(code.slots.len()), Some(frame.environment));
         let place = self.place(frame, op.span);
         self.activate(frame, frame.module, info.body, environment, Some(handle), place, true);
         let slots = self.environments[environment.0 as usize].slots.clone();

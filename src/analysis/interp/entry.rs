@@ -89,6 +89,7 @@ impl<'p> Interp<'p> {
         Self {
             program,
             uses: Rc::default(),
+            memo: Rc::default(),
             terms: Terms::default(),
             guards: Guards::default(),
             feasible: FxHashMap::default(),
@@ -178,7 +179,7 @@ impl<'p> Interp<'p> {
         code: &'p Function,
         class: Option<ClassHandle>,
     ) -> Vec<Value> {
-        let mut slots = vec![Value::unbound(); code.slots.len()];
+        let mut slots = Value::places(code.slots.len());
         let file = self.module(module).file;
         let lookup = class.and_then(|class| self.class_attribute(class, &code.name));
         let mark = match lookup.as_ref().and_then(Value::single) {
@@ -232,7 +233,7 @@ impl<'p> Interp<'p> {
 
     fn run_alone(&mut self, closure: &Rc<Closure>, guard: Guard, escape: Escape) {
         let code = self.module(closure.module).function(closure.function);
-        if code.is_stub || !self.feasible(guard) {
+        if code.is_stub || !self.may_reach_keys(closure) || !self.feasible(guard) {
             return;
         }
         self.pc = guard;

@@ -127,7 +127,7 @@ impl<'p> Interp<'p> {
                 Value::unbound()
             }
             OpKind::If { test, then, orelse } => {
-                let written = Self::written_text(frame, *test);
+                let written = self.written_text(frame, *test);
                 let test = frame.temps[*test as usize].clone();
                 self.note_truth(frame, &test, written, op);
                 let holds = self.truth(&test);

@@ -157,7 +157,7 @@ impl<'p> Interp<'p> {
         let receiver = Value::of(val.clone());
         let text = written.clone().unwrap_or_else(|| name.clone());
         let models = self.program.models;
-        let mut matched = None;
+        let (mut matched, mut has_run) = (None, false);
         let protocols = models.protocols(name);
         if !protocols.is_empty() {
             for protocol in protocols {
@@ -172,7 +172,7 @@ impl<'p> Interp<'p> {
                 if let Some(method) = &protocol.runs
                     && self.is_of_library(val, &protocol.libraries)
                 {
-                    self.run_named(frame, val, method, &args, place);
+                    has_run |= self.run_named(frame, val, method, &args, place);
                 }
                 let key = protocol
                     .key
@@ -207,10 +207,15 @@ impl<'p> Interp<'p> {
                     self.run_escaping(frame, &value, place);
                 }
                 self.havoc(&receiver);
-                self.opaque(format!("{text}(…)"), Some(place))
+                self.opaque(self.call_text(&text), Some(place))
             }
             Some((ProtocolEffect::Split, key)) => self.split(frame, &key, None, &text, place),
-            Some(_) => self.opaque(format!("{text}(…)"), Some(place)),
+            // What ran was seen to consume what it consumes.
+            None if has_run => {
+                self.havoc(&receiver);
+                self.opaque(self.call_text(&text), Some(place))
+            }
+            Some(_) => self.opaque(self.call_text(&text), Some(place)),
             None => {
                 let receiver = (receiver, name.clone());
                 self.unresolved(frame, &args, place, Some(&receiver), written, Some(val))
@@ -218,14 +223,15 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that.
-    fn run_named(&mut self, frame: &mut Frame<'p>, val: &Val, method: &str, args: &Args, place: Place) {
+    /// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that;
+    /// whether there was such a method.
+    fn run_named(&mut self, frame: &mut Frame<'p>, val: &Val, method: &str, args: &Args, place: Place) -> bool {
         if args.keyword("method").is_some() {
-            return;
+            return false;
         }
-        let Some(bound) = self.instance_method(val, &method.into()) else { return };
-        let Some(Val::Method(parts)) = bound.single() else { return };
-        let Some(Val::Function(closure)) = parts.1.single() else { return };
+        let Some(bound) = self.instance_method(val, &method.into()) else { return false };
+        let Some(Val::Method(parts)) = bound.single() else { return false };
+        let Some(Val::Function(closure)) = parts.1.single() else { return false };
         let parameters = &self.module(closure.module).function(closure.function).parameters;
         let takes = |name: &Name| parameters.iter().any(|parameter| parameter.name == *name);
         let given = Args {
@@ -235,7 +241,7 @@ impl<'p> Interp<'p> {
             mappings: args.mappings.clone(),
         };
         if !given.values().cloned().collect::<Vec<_>>().iter().any(|value| self.holds_key(value)) {
-            return;
+            return false;
         }
         // What the library does before and after is not in sight: the call is taken to return, whatever was made of its body.
         let (pc, alive, fuel) = (self.pc, self.alive, self.fuel);
@@ -244,6 +250,7 @@ impl<'p> Interp<'p> {
         self.call_value(frame, &bound, given, Some(place));
         self.fuel = fuel - (given_fuel - self.fuel);
         (self.pc, self.alive) = (pc, alive);
+        true
     }
 
     /// Whether an object was made by one of these libraries, or is an instance of a class based on theirs.

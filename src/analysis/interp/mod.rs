@@ -19,6 +19,7 @@ mod arrays;
 mod bind;
 mod builtins;
 mod call;
+mod captured;
 mod collide;
 mod conclude;
 mod construct;
@@ -31,6 +32,7 @@ mod iterate;
 mod lanes;
 mod library;
 mod loops;
+mod memo;
 mod methods;
 mod modules;
 mod notes;
@@ -54,7 +56,7 @@ use crate::text::Span;
 
 use super::domain::extent::Extent;
 use super::domain::guard::{Guard, Guards};
-use super::domain::term::{Symbol, Term, TermId, Terms};
+use super::domain::term::{Symbol, Term, TermId, Terms, Text};
 use super::domain::value::{Elements, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
 use super::heap::{ClassInfo, Environment, Object, Shared};
 use super::log::{Activation, Derivation, Event, Iteration, Meeting, Target};
@@ -131,6 +133,7 @@ struct Interp<'p> {
     program: &'p Program<'p>,
     /// Definitions and uses of the functions that were asked about, by module.
     uses: Rc<RefCell<uses::UsesOfFunctions>>,
+    memo: Rc<RefCell<memo::Memo>>,
     terms: Terms,
     guards: Guards,
     /// What was found of the feasibility of guards.
@@ -213,7 +216,7 @@ struct Log {
     met: FxHashSet<TermId>,
     broadcasts: Vec<notes::LoggedBroadcast>,
     buffers: Vec<notes::LoggedBuffer>,
-    references: Vec<super::facts::Reference>,
+    references: Vec<notes::LoggedReference>,
     exits: Vec<notes::LoggedExit>,
     stores: Vec<notes::LoggedStore>,
     global_reads: Vec<(Name, TermId, Place)>,
@@ -244,7 +247,7 @@ impl<'p> Interp<'p> {
     }
 
     /// A value that is equal to nothing before it.
-    fn opaque(&mut self, text: impl Into<Name>, place: Option<Place>) -> Value {
+    fn opaque(&mut self, text: impl Into<Text>, place: Option<Place>) -> Value {
         Value::term(self.terms.fresh(Symbol::Opaque, text, place))
     }
 
@@ -371,7 +374,7 @@ impl<'p> Interp<'p> {
                 let (symbol, epoch) = (object.symbol, object.epoch);
                 if epoch == 0 { symbol } else { self.terms.intern(Term::Attribute(symbol, "<contents>".into(), epoch)) }
             }
-            Val::Library(path) => self.terms.intern(Term::Apply(path.clone(), Box::new([]))),
+            Val::Library(path) => self.terms.intern(Term::Apply(path.into(), Box::new([]))),
             Val::Array(array) => match &array.elements {
                 Elements::View { family, start, step, .. } => {
                     let (family, start) = (*family, *start);

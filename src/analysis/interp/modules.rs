@@ -94,7 +94,7 @@ impl<'p> Interp<'p> {
         Value::of(Val::Library(joined))
     }
 
-    fn is_modelled(&self, path: &str) -> bool {
+    pub(super) fn is_modelled(&self, path: &str) -> bool {
         self.program.models.callable(path).is_some_and(|callable| callable.exact)
             || self.program.models.class(path).is_some()
     }
@@ -171,7 +171,7 @@ impl<'p> Interp<'p> {
     pub(super) fn run_module(&mut self, index: ModuleIndex) {
         self.modules.insert(index, ModuleState { running: true, ..ModuleState::default() });
         let code = self.module(index).function(Module::BODY);
-        let environment = self.new_environment(vec![Value::unbound(); code.slots.len()], None);
+        let environment = self.new_environment(Value::places(code.slots.len()), None);
         self.activations += 1;
         let activation = Rc::new(Activation {
             id: self.activations,
@@ -203,11 +203,8 @@ impl<'p> Interp<'p> {
                 return value;
             }
         }
-        if self.program.models.mentions("builtins", &[]) {
-            let path: Name = format!("builtins.{name}").into();
-            if self.is_modelled(&path) {
-                return Value::of(Val::Library(path));
-            }
+        if let Some(path) = self.builtin_path(name) {
+            return Value::of(Val::Library(path));
         }
         let place = self.place(frame, op.span);
         let module_number = self.terms.int(i128::try_from(module).unwrap_or(0));

@@ -87,6 +87,16 @@ impl Interp<'_> {
         }
     }
 
+    /// The names of the children of the split at this place that nothing reads; `None` where that cannot be told.
+    pub(super) fn unread_children(&self, place: Place, activation: &Activation) -> Option<Vec<Name>> {
+        match self.fate_of(activation, place)? {
+            Fate::Children(_, unread) => {
+                Some(unread.into_iter().map(|(_, name)| name).filter(|name| !name.starts_with('_')).collect())
+            }
+            _ => None,
+        }
+    }
+
     /// The definitions and uses of a function, counted once.
     fn uses_of(&self, module: usize, id: FunctionId) -> Rc<Uses> {
         let mut known = self.uses.borrow_mut();
@@ -375,7 +385,14 @@ impl Interp<'_> {
 
 /// A use told where it happens.
 fn leaf_use(event: &Event) -> Use {
-    Use { place: event.place, leaf: event.place, via: Vec::new(), callee: event.callee.to_string(), role: event.role }
+    Use {
+        place: event.place,
+        leaf: event.place,
+        via: Vec::new(),
+        callee: event.callee.to_string(),
+        role: event.role,
+        written: event.written.as_ref().map(ToString::to_string),
+    }
 }
 
 /// Whether a parameter's name says that it is a key or a seed. Evidence only for a parameter that nothing reads.
