@@ -13,6 +13,7 @@ mod scope;
 mod statements;
 mod style;
 mod templates;
+mod traces;
 mod transforms;
 mod writer;
 
@@ -28,6 +29,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use generate::{Program, program};
+use traces::{Agreement, Draw, agreement};
 
 /// How many programs an ordinary run makes.
 const COUNT: u64 = 1_500;
@@ -39,6 +41,7 @@ const BROKEN: usize = 2;
 struct Truth {
     error: Option<String>,
     collisions: Vec<Collision>,
+    draws: Vec<Vec<Draw>>,
 }
 
 /// Two draws from one key: where a finding may stand, what was drawn first and second, the row of the first, whether the
@@ -91,7 +94,7 @@ fn many_runs() -> Vec<serde_json::Value> {
 }
 
 /// Runs programs under `CPython`, in one process.
-fn truths(sources: &[&str], runs: &[serde_json::Value]) -> Vec<Truth> {
+fn truths(sources: &[&str], runs: &[serde_json::Value], draws: bool) -> Vec<Truth> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/programs/run.py");
     let mut child = Command::new("python3")
         .arg("-S")
@@ -104,7 +107,7 @@ fn truths(sources: &[&str], runs: &[serde_json::Value]) -> Vec<Truth> {
         .unwrap();
     let mut input = child.stdin.take().unwrap();
     let lines: Vec<String> =
-        sources.iter().map(|source| json!({ "source": source, "runs": runs }).to_string()).collect();
+        sources.iter().map(|source| json!({ "source": source, "runs": runs, "draws": draws }).to_string()).collect();
     let feeder = thread::spawn(move || {
         for line in lines {
             writeln!(input, "{line}").unwrap();
@@ -172,7 +175,7 @@ fn findings_agree_with_what_cpython_draws() {
     let programs: Vec<Program> = numbers.iter().map(|number| program(*number)).collect();
     let sources: Vec<&str> = programs.iter().map(|program| program.source.as_str()).collect();
     let (mut few, findings) = thread::scope(|scope| {
-        let truths = scope.spawn(|| truths(&sources, &few_runs()));
+        let truths = scope.spawn(|| truths(&sources, &few_runs(), false));
         let parts: Vec<_> = sources
             .chunks(sources.len().div_ceil(2).max(1))
             .map(|part| scope.spawn(|| part.iter().map(|source| reuses(source)).collect::<Vec<_>>()))
@@ -184,7 +187,7 @@ fn findings_agree_with_what_cpython_draws() {
     let doubtful: Vec<usize> =
         (0..programs.len()).filter(|at| !differences(&programs[*at], &few[*at], &findings[*at]).is_empty()).collect();
     let doubted: Vec<&str> = doubtful.iter().map(|at| sources[*at]).collect();
-    for (at, truth) in doubtful.iter().zip(truths(&doubted, &many_runs())) {
+    for (at, truth) in doubtful.iter().zip(truths(&doubted, &many_runs(), false)) {
         few[*at] = truth;
     }
     let (mut report, mut wrong, mut colliding, mut broken) = (String::new(), 0, 0, Vec::new());
@@ -210,4 +213,47 @@ fn findings_agree_with_what_cpython_draws() {
     assert_eq!(wrong, 0, "{wrong} of {count} programs differ\n{report}");
     let most = programs.len() * BROKEN / 100;
     assert!(broken.len() <= most, "{} programs fail to run\n{}", broken.len(), broken.join("\n"));
+}
+
+#[test]
+fn replays_draw_what_cpython_draws() {
+    if !has_python() {
+        eprintln!("skipped: generated programs need python3, version 3.11 or newer");
+        return;
+    }
+    let (from, count) = (setting("KEYLINT_PROGRAMS_FROM", 0), setting("KEYLINT_PROGRAMS", COUNT) / 5);
+    let numbers: Vec<u64> = (from..from + count).collect();
+    let calls = ["main(True, False, \"train\", 2)", "main(False, True, \"eval\", 3)", "main(True, True, \"test\", 1)"];
+    let sources: Vec<String> = numbers
+        .iter()
+        .zip(calls.iter().cycle())
+        .map(|(number, call)| format!("{}\n{call}\n", program(*number).source))
+        .collect();
+    // A tree of which the replay does not know the leaves is taken to have two.
+    let (numbers, sources): (Vec<u64>, Vec<String>) =
+        numbers.into_iter().zip(sources).filter(|(_, source)| !source.contains("tree.map(")).unzip();
+    let texts: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let truths = truths(&texts, &[json!([1]), json!([2])], true);
+    let (mut report, mut agreed, mut open, mut wrong) = (String::new(), 0, 0, 0);
+    for ((number, source), truth) in numbers.iter().zip(&sources).zip(&truths) {
+        for drawn in truth.draws.iter().filter(|_| truth.error.is_none()) {
+            match agreement(source, drawn) {
+                Agreement::Agrees => agreed += 1,
+                Agreement::Open => open += 1,
+                Agreement::Differs(nearest) => {
+                    wrong += 1;
+                    let at = nearest.iter().zip(drawn).take_while(|(a, b)| a == b).count();
+                    let (got, due) = (nearest.get(at), drawn.get(at));
+                    writeln!(report, "\n=== program {number}: draw {at} is {got:?} and should be {due:?}").unwrap();
+                    if wrong <= 12 {
+                        for (row, line) in source.lines().enumerate() {
+                            writeln!(report, "{:>4} {line}", row + 1).unwrap();
+                        }
+                    }
+                }
+            }
+        }
+    }
+    eprintln!("{agreed} runs agree, {open} are open, {wrong} differ");
+    assert_eq!(wrong, 0, "{wrong} runs differ from all paths of their replay\n{report}");
 }
