@@ -101,13 +101,15 @@ pub fn reconcile(modules: &mut [Facts]) {
     let shown: BTreeSet<Place> =
         modules.iter().flat_map(|facts| &facts.collisions).map(|collision| collision.second.leaf).collect();
     for facts in modules.iter_mut() {
+        let mut indirect = std::mem::take(&mut facts.indirect);
+        indirect.retain(|collision| !shown.contains(&collision.second.leaf));
+        // What a function only suspects of a place gives way to what a caller knows of it.
+        let known: BTreeSet<Place> =
+            indirect.iter().filter(|c| c.confidence > Confidence::Low).map(|c| c.second.place).collect();
+        facts.collisions.retain(|c| c.confidence > Confidence::Low || !known.contains(&c.second.place));
         let places: BTreeSet<Place> = facts.collisions.iter().map(|collision| collision.second.place).collect();
-        let indirect = std::mem::take(&mut facts.indirect);
-        facts.collisions.extend(
-            indirect.into_iter().filter(|collision| {
-                !shown.contains(&collision.second.leaf) && !places.contains(&collision.second.place)
-            }),
-        );
+        indirect.retain(|collision| !places.contains(&collision.second.place));
+        facts.collisions.extend(indirect);
         facts.collisions.sort_by_key(|c| (c.second.place, c.first.place, c.kind));
     }
     let mut leaves: BTreeSet<Place> = BTreeSet::new();
