@@ -107,8 +107,12 @@ pub fn reconcile(modules: &mut [Facts]) {
     // What a caller knows for certain makes certain what the callee only suspects.
     let mut known: BTreeMap<Place, Confidence> = BTreeMap::new();
     for facts in modules.iter_mut() {
-        let places: BTreeSet<Place> = facts.collisions.iter().map(|collision| collision.second.place).collect();
         let indirect = std::mem::take(&mut facts.indirect);
+        // What a function only suspects of a place gives way to what a caller knows of it.
+        let surer: BTreeSet<Place> =
+            indirect.iter().filter(|c| c.confidence > Confidence::Low).map(|c| c.second.place).collect();
+        facts.collisions.retain(|c| c.confidence > Confidence::Low || !surer.contains(&c.second.place));
+        let places: BTreeSet<Place> = facts.collisions.iter().map(|collision| collision.second.place).collect();
         facts.collisions.extend(indirect.into_iter().filter(|collision| {
             let Use { place, leaf, via, .. } = &collision.second;
             let below = via.iter().chain([leaf]).rfind(|below| *below != place && told.contains(below));

@@ -14,7 +14,7 @@
 //! Without codes a mark means the page's rule, or the rule that the folder under `fixtures/cases` is named after, or
 //! else any rule.
 //!
-//! `fixtures/programs` holds pairs: of a program whose lines begin with `+|` or `-|`, the former stand in the right version only,
+//! `fixtures/pairs` holds pairs: of a program whose lines begin with `+|` or `-|`, the former stand in the right version only,
 //! which must be silent, and the latter in the wrong one, where the marks count.
 //!
 //! **Invariant:** a shown finding without a mark fails, but for KEY301, which every file with raw keys has once.
@@ -233,10 +233,10 @@ fn examples() -> Vec<Case> {
     cases
 }
 
-/// Both versions of the programs of `fixtures/programs`. What one version lacks is blank there, so that rows are the file's.
+/// Both versions of the programs of `fixtures/pairs`. What one version lacks is blank there, so that rows are the file's.
 fn pairs() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files: Vec<_> = fs::read_dir(root.join("fixtures/programs"))
+    let mut files: Vec<_> = fs::read_dir(root.join("fixtures/pairs"))
         .expect("the programs are there")
         .map(|entry| entry.expect("the folder can be read").path())
         .collect();

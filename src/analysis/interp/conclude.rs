@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::facts::{
@@ -271,6 +272,12 @@ impl Interp<'_> {
                     CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild
                 )
         });
+        // A default for a key that is not given: whether one is given is not known here.
+        if kind == CollisionKind::SeededTwice
+            && [&first, &second].into_iter().any(|event| self.is_fallback(event) && self.waits_for_none(event.guard))
+        {
+            placed.confidence = Confidence::Low;
+        }
         let permuted = first.callee == second.callee && &*first.callee == "jax.random.permutation";
         let harmless = match kind {
             CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
@@ -399,6 +406,14 @@ impl Interp<'_> {
                 );
                 asks && then.iter().chain(orelse).any(made)
             }
+            _ => false,
+        })
+    }
+
+    /// Whether a consumption happens on paths only where something unknown is `None`.
+    fn waits_for_none(&self, guard: Guard) -> bool {
+        self.guards.support(guard).iter().any(|literal| match self.terms.get(*literal) {
+            Term::Operate(crate::ir::Operator::Is, parts) => matches!(self.terms.get(parts[1]), Term::None),
             _ => false,
         })
     }
