@@ -239,6 +239,7 @@ fn pairs() -> Vec<Case> {
     let mut files: Vec<_> = fs::read_dir(root.join("fixtures/pairs"))
         .expect("the programs are there")
         .map(|entry| entry.expect("the folder can be read").path())
+        .filter(|path| path.is_file())
         .collect();
     files.sort();
     let mut cases = Vec::new();

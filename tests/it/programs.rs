@@ -229,7 +229,8 @@ fn replays_draw_what_cpython_draws() {
         .zip(calls.iter().cycle())
         .map(|(number, call)| format!("{}\n{call}\n", program(*number).source))
         .collect();
-    // A tree of which the replay does not know the leaves is taken to have two.
+    // A tree of which the replay does not know the leaves is taken to have two, as is an array of unknown length to have two
+    // lanes: the programs map over two.
     let (numbers, sources): (Vec<u64>, Vec<String>) =
         numbers.into_iter().zip(sources).filter(|(_, source)| !source.contains("tree.map(")).unzip();
     let texts: Vec<&str> = sources.iter().map(String::as_str).collect();

@@ -30,7 +30,7 @@ pub fn transform(w: &mut Writer, scope: &mut Scope) {
             let drawn = w.draw("k", &a);
             let axes = if slip { "(0, None)" } else { "(None, 0)" };
             let (first, second) = if slip {
-                ("jnp.ones((3, 3))".to_owned(), key.clone())
+                ("jnp.ones((2, 3))".to_owned(), key.clone())
             } else {
                 (value.clone(), format!("R.split({key}, 3)"))
             };
