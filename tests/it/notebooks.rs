@@ -122,6 +122,15 @@ fn a_cell_shows_its_last_expression() {
     assert_eq!(findings(&[start, "jax.random.split(key)\nx = 1"]), ["a.ipynb:cell 2:1:1 KEY110"]);
 }
 
+/// Each cell of a tutorial tends to make the key of seed 0.
+#[test]
+fn one_seed_in_several_cells_is_no_warning() {
+    let draw = |name: &str| format!("{name} = jax.random.normal(jax.random.key(0))");
+    let (a, b) = (draw("a"), draw("b"));
+    assert_eq!(findings(&["import jax", &a, &b]), [""; 0]);
+    assert_eq!(findings(&["import jax", &format!("{a}\n{b}")]), ["a.ipynb:cell 2:2:5 KEY105"]);
+}
+
 #[test]
 fn comments_and_baselines_hold_in_notebooks() {
     let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
@@ -159,6 +168,13 @@ fn what_is_no_notebook_is_told() {
     );
     assert!(told("\n").contains("All checks passed"));
     assert!(told(&document(&["key <- 1 +"], "R", true)).contains("All checks passed"));
+    // What is beside the code may be what it likes.
+    let odd = notebook(&["# Text", "x = ("]).replace("\"markdown\"", "\"markdown\", \"execution_count\": 3");
+    assert!(told(&odd).contains("a.ipynb:cell 2:1:"));
+    assert!(
+        told(&odd.replace("{\n      \"cell_type\"", "3, {\n      \"cell_type\""))
+            .contains("not a notebook of format 4")
+    );
     let kernel = |kernel: Value| {
         let mut document: Value = serde_json::from_str(&notebook(&["x = ("])).unwrap();
         document["metadata"] = json!({"kernelspec": kernel});
