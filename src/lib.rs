@@ -10,6 +10,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod finding;
+pub mod fix;
 pub mod ir;
 pub mod models;
 pub mod prng;

@@ -53,8 +53,12 @@ impl Facts {
 
     /// Sorts everything by place and keeps one fact of each kind for one place.
     pub(crate) fn settle(&mut self) {
-        // The most certain collision of a place comes first and stays; of equals, the one that happens first.
-        self.collisions.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence)));
+        // The most certain collision of a place comes first and stays, but one that does no harm gives way to one that does;
+        // of equals, the one that happens first.
+        self.collisions.sort_by_key(|c| {
+            let hidden = c.harmless || c.confidence == Confidence::Low;
+            (c.second.place, hidden, std::cmp::Reverse(c.confidence))
+        });
         self.collisions.dedup_by_key(|c| c.second.place);
         self.indirect.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.leaf));
         self.indirect.dedup_by_key(|c| c.second.place);
@@ -93,19 +97,39 @@ impl Facts {
 /// Brings the facts of all modules together: a collision that the callee shows itself is not shown again by its callers, and what
 /// is only suspected of a key whose second consumption is in sight is dropped.
 pub fn reconcile(modules: &mut [Facts]) {
-    use std::collections::BTreeSet;
-    let shown: BTreeSet<(Place, Place)> = modules
+    use std::collections::{BTreeMap, BTreeSet};
+    let told: BTreeSet<Place> = modules
         .iter()
-        .flat_map(|facts| &facts.collisions)
-        .map(|collision| (collision.first.leaf, collision.second.leaf))
+        .flat_map(|facts| facts.collisions.iter().chain(&facts.indirect))
+        .filter(|collision| !collision.harmless)
+        .map(|collision| collision.second.place)
         .collect();
+    // What a caller knows for certain makes certain what the callee only suspects.
+    let mut known: BTreeMap<Place, Confidence> = BTreeMap::new();
     for facts in modules.iter_mut() {
-        let places: BTreeSet<Place> = facts.collisions.iter().map(|collision| collision.second.place).collect();
         let indirect = std::mem::take(&mut facts.indirect);
+        // What a function only suspects of a place gives way to what a caller knows of it.
+        let surer: BTreeSet<Place> =
+            indirect.iter().filter(|c| c.confidence > Confidence::Low).map(|c| c.second.place).collect();
+        facts.collisions.retain(|c| c.confidence > Confidence::Low || !surer.contains(&c.second.place));
+        let places: BTreeSet<Place> = facts.collisions.iter().map(|collision| collision.second.place).collect();
         facts.collisions.extend(indirect.into_iter().filter(|collision| {
-            !shown.contains(&(collision.first.leaf, collision.second.leaf)) && !places.contains(&collision.second.place)
+            let Use { place, leaf, via, .. } = &collision.second;
+            let below = via.iter().chain([leaf]).rfind(|below| *below != place && told.contains(below));
+            let below = below.or(places.contains(place).then_some(place));
+            if let Some(below) = below {
+                let best = known.entry(*below).or_insert(collision.confidence);
+                *best = collision.confidence.max(*best);
+            }
+            below.is_none()
         }));
         facts.collisions.sort_by_key(|c| (c.second.place, c.first.place, c.kind));
+    }
+    for collision in modules.iter_mut().flat_map(|facts| &mut facts.collisions).filter(|collision| !collision.harmless)
+    {
+        if let Some(confidence) = known.get(&collision.second.place) {
+            collision.confidence = collision.confidence.max(*confidence);
+        }
     }
     let mut leaves: BTreeSet<Place> = BTreeSet::new();
     for collision in modules.iter().flat_map(|facts| &facts.collisions) {
@@ -153,6 +177,8 @@ pub struct Use {
     pub callee: String,
     /// How the key is consumed.
     pub role: Role,
+    /// The argument of the consuming call, where it is a name or attribute chain.
+    pub written: Option<String>,
 }
 
 /// Where a key came from.

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** plain data and a pure resolver; the analysis never reads a file.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::ir::Module;
@@ -25,7 +27,7 @@ pub struct Program<'a> {
     modules: Vec<&'a Module>,
     by_file: FxHashMap<FileId, ModuleIndex>,
     /// Which functions are worth interpreting.
-    pub(super) relevance: Relevance,
+    pub(super) relevance: Arc<Relevance>,
     /// How imports resolve.
     pub resolver: &'a dyn Resolver,
     /// What libraries do.
@@ -39,7 +41,31 @@ impl<'a> Program<'a> {
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
         let relevance = Relevance::compute(&modules, &by_file, resolver, models, roots);
-        Self { modules, by_file, relevance, resolver, models, roots }
+        Self { modules, by_file, relevance: Arc::new(relevance), resolver, models, roots }
+    }
+
+    /// The program with another version of one of its modules. Where the two define the same functions, as after an edit within
+    /// one, the functions that matter are those that did before.
+    #[must_use]
+    pub fn replacing<'b>(&self, index: ModuleIndex, module: &'b Module) -> Program<'b>
+    where
+        'a: 'b,
+    {
+        let same = self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len());
+        let mut modules: Vec<&'b Module> = self.modules.iter().map(|module| -> &'b Module { module }).collect();
+        if let Some(old) = modules.get_mut(index) {
+            *old = module;
+        }
+        if !same {
+            return Program::new(modules, self.resolver, self.models, self.roots);
+        }
+        let (by_file, relevance) = (self.by_file.clone(), Arc::clone(&self.relevance));
+        Program { modules, by_file, relevance, resolver: self.resolver, models: self.models, roots: self.roots }
+    }
+
+    /// The modules, by index.
+    pub fn modules(&self) -> &[&'a Module] {
+        &self.modules
     }
 
     /// Number of modules.

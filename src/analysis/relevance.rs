@@ -72,6 +72,10 @@ impl Relevance {
         let mut vocabulary = Vocabulary::new(models, roots);
         let mut tables: Vec<Table> =
             (0..modules.len()).map(|index| Table::of(&project, index, &mut vocabulary)).collect();
+        spread_aliases(&mut tables);
+        for table in &mut tables {
+            table.note_libraries(&vocabulary);
+        }
         let homes: Vec<Vec<ModuleIndex>> = (0..tables.len()).map(|index| homes_of(&tables, index)).collect();
         for (table, homes) in tables.iter_mut().zip(homes) {
             table.imported = homes;
@@ -216,9 +220,12 @@ impl Table {
         }
         table.roots.sort_unstable();
         table.roots.dedup();
-        let roots = table.aliases.values().map(|path| vocabulary.text(*path).split('.').next().unwrap_or_default());
-        table.libraries = roots.map(str::to_owned).collect();
         table
+    }
+
+    fn note_libraries(&mut self, vocabulary: &Vocabulary<'_>) {
+        let roots = self.aliases.values().map(|path| vocabulary.text(*path).split('.').next().unwrap_or_default());
+        self.libraries = roots.map(str::to_owned).collect();
     }
 
     fn add_targets(&mut self, op: (usize, Temp), targets: Vec<Target>) {
@@ -284,6 +291,36 @@ fn name_of<'a>(function: &'a Function, variable: &'a Variable) -> Option<&'a Nam
     }
 }
 
+/// Hands the library names of modules on to those that import them from there, by name or by `*`.
+fn spread_aliases(tables: &mut [Table]) {
+    for _ in 0..HOPS {
+        let mut fresh: Vec<(ModuleIndex, Name, PathId)> = Vec::new();
+        for (index, table) in tables.iter().enumerate() {
+            for (name, targets) in &table.bindings {
+                for target in targets {
+                    if let Target::Member(other, inner) = target
+                        && let Some(path) = tables[*other].aliases.get(inner)
+                        && table.aliases.get(name) != Some(path)
+                    {
+                        fresh.push((index, name.clone(), *path));
+                    }
+                }
+            }
+            for (name, path) in table.stars.iter().flat_map(|other| &tables[*other].aliases) {
+                if !table.aliases.contains_key(name) && !table.definitions.contains_key(name) {
+                    fresh.push((index, name.clone(), *path));
+                }
+            }
+        }
+        if fresh.is_empty() {
+            return;
+        }
+        for (index, name, path) in fresh {
+            tables[index].aliases.insert(name, path);
+        }
+    }
+}
+
 /// The modules that a module imports from, and those that define what these only hand on; sorted.
 fn homes_of(tables: &[Table], index: ModuleIndex) -> Vec<ModuleIndex> {
     let mut homes = tables[index].imported.clone();
@@ -315,6 +352,8 @@ struct Graph<'a> {
     callers: Vec<Vec<usize>>,
     names: FxHashMap<(ModuleIndex, Name), usize>,
     attributes: FxHashMap<(ModuleIndex, Name), usize>,
+    /// Nodes of attributes that speak of keys by their annotation.
+    spoken: Vec<usize>,
 }
 
 impl<'a> Graph<'a> {
@@ -333,6 +372,7 @@ impl<'a> Graph<'a> {
             callers: vec![Vec::new(); total],
             names,
             attributes,
+            spoken: Vec::new(),
         }
     }
 
@@ -397,6 +437,9 @@ impl<'a> Graph<'a> {
     /// Spreads what functions say to those that call them.
     fn close(mut self, modules: &[&Module]) -> Vec<Vec<Speech>> {
         self.speech.resize(self.callers.len(), Speech::Silent);
+        for node in std::mem::take(&mut self.spoken) {
+            self.speech[node] = Speech::Keys;
+        }
         let says_keys = |node: &usize| self.speech[*node] == Speech::Keys;
         let mut work: Vec<usize> = (0..self.speech.len()).filter(says_keys).collect();
         while let Some(node) = work.pop() {
@@ -467,6 +510,22 @@ impl Reader<'_, '_, '_> {
                 self.graph.edge(start + number, start + module.class(class).body.0 as usize);
             }
         }
+        // Whoever asks for a field that holds a layer of a library may call it with a key.
+        for field in module.classes.iter().flat_map(|class| &class.fields) {
+            if let Some(path) = self.path_of(&field.annotation)
+                && self.vocabulary.speech(path) == Speech::Keys
+            {
+                let node = self.graph.attribute(self.index, &field.name);
+                self.graph.spoken.push(node);
+            }
+        }
+    }
+
+    /// The library path that an annotation names.
+    fn path_of(&mut self, annotation: &Annotation) -> Option<PathId> {
+        let Annotation::Path(path, _) = annotation else { return None };
+        let root = *self.table.aliases.get(path.first()?)?;
+        Some(path[1..].iter().fold(root, |full, name| self.vocabulary.member(full, name)))
     }
 
     /// What a function says by itself; `asked` gets the nodes that it asks for.
@@ -590,8 +649,7 @@ impl Reader<'_, '_, '_> {
                 if path.last().is_some_and(|name| name.contains("PRNGKey") || name.contains("KeyArray")) {
                     return true;
                 }
-                let Some(root) = path.first().and_then(|first| self.table.aliases.get(first)) else { return false };
-                let full = path[1..].iter().fold(*root, |full, name| self.vocabulary.member(full, name));
+                let Some(full) = self.path_of(annotation) else { return false };
                 self.project.models.annotation(self.vocabulary.text(full)).is_some()
             }
             Annotation::Subscript(base, arguments) => {

@@ -67,6 +67,15 @@ pub struct Check {
     /// Write the report to this file instead of standard output; `FORMAT=FILE` writes one more report. Repeatable.
     #[arg(short, long, value_name = "[FORMAT=]FILE")]
     pub output_file: Vec<String>,
+    /// Apply the safe fixes.
+    #[arg(long)]
+    pub fix: bool,
+    /// Apply also fixes that change numbers, shapes or checkpoints, as repairing a reuse must.
+    #[arg(long)]
+    pub unsafe_fixes: bool,
+    /// Show what `--fix` would change as a diff, and write nothing.
+    #[arg(long)]
+    pub diff: bool,
     /// Exit with 0 even if there are findings.
     #[arg(short, long)]
     pub exit_zero: bool,
@@ -76,6 +85,9 @@ pub struct Check {
     /// Neither read nor write the cache.
     #[arg(short, long)]
     pub no_cache: bool,
+    /// Do not replay findings on the reference PRNG.
+    #[arg(long)]
+    pub no_verify: bool,
     /// List the files that would be checked, and stop.
     #[arg(long)]
     pub show_files: bool,
@@ -86,7 +98,7 @@ pub struct Check {
     #[arg(long)]
     pub no_progress: bool,
     /// Silence the findings shown by comments in the files, which give this reason.
-    #[arg(long, value_name = "REASON")]
+    #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "diff"])]
     pub add_ignores: Option<String>,
     /// The file of findings that are accepted and not told, in place of the one that is configured.
     #[arg(long, value_name = "FILE")]

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::fix::Repaired;
 use crate::config::{ConfigError, KnownRule, Resolver};
 use crate::engine::Outcome;
-use crate::finding::Level;
+use crate::finding::{Finding, Level};
 
 /// A rule, as the registry describes it.
 #[derive(Clone, Debug, Serialize)]
@@ -47,6 +48,7 @@ pub struct Stdin {
 }
 
 /// What to check.
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for or not, by an option of its own")]
 pub struct CheckRequest<'a> {
     /// The absolute current directory.
     pub cwd: &'a Path,
@@ -60,6 +62,10 @@ pub struct CheckRequest<'a> {
     pub force_exclude: bool,
     /// Whether results may come from and go to the cache.
     pub use_cache: bool,
+    /// Whether findings get fixes.
+    pub fixes: bool,
+    /// Whether findings are replayed.
+    pub verify: bool,
     /// Is told how many files of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
@@ -71,6 +77,10 @@ pub trait Backend {
 
     /// Checks files.
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError>;
+
+    /// Checks files, applies the fixes of the findings that are wanted, and checks again, until nothing more is to be fixed.
+    /// Writes nothing.
+    fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<Repaired, ConfigError>;
 
     /// The files that would be checked, sorted.
     fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError>;

@@ -100,6 +100,16 @@ pub(super) fn apply(
     Ok(())
 }
 
+/// The fingerprints that the baseline accepts.
+pub(super) fn accepted(
+    option: Option<&Path>,
+    resolver: &Resolver,
+    world: &World<'_>,
+) -> Result<BTreeSet<String>, Failure> {
+    let Some(file) = named(option, resolver, world)? else { return Ok(BTreeSet::new()) };
+    Ok(read(&file, world)?.fingerprints().into_iter().map(str::to_owned).collect())
+}
+
 /// The baseline that an option or the configuration names.
 fn named(option: Option<&Path>, resolver: &Resolver, world: &World<'_>) -> Result<Option<PathBuf>, Failure> {
     match option {

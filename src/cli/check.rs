@@ -11,13 +11,17 @@ use clap::ValueEnum;
 use super::args::{Args, Check, OutputFormat, Selection};
 use super::backend::{Backend, CheckRequest, Stdin};
 use super::baseline;
+use super::fix::{self, Repaired};
 use super::ignores;
 use super::output::{Colour, write_file};
 use super::progress::Ticker;
 use super::{Failure, Status, World};
 use crate::config::{KnownRule, Resolver};
 use crate::engine::Outcome;
+use crate::finding::Finding;
 use crate::report::{self, Format, Report, Root};
+use crate::source::{self, SourceFile};
+use crate::text::LineIndex;
 
 pub(super) fn run(
     command: &Check,
@@ -32,6 +36,7 @@ pub(super) fn run(
         return Err(Failure::Usage("`--add-ignores` writes files and cannot be used with `-`".to_owned()));
     }
     let ticker = Ticker::new(world.stderr_is_terminal && !command.no_progress && !args.quiet);
+    let stdin_source = stdin.as_ref().filter(|_| command.fix && !command.diff).map(source_of).transpose()?;
     let cwd = world.cwd.clone();
     let request = CheckRequest {
         cwd: &cwd,
@@ -40,6 +45,8 @@ pub(super) fn run(
         resolver: &resolver,
         force_exclude: command.force_exclude,
         use_cache: !command.no_cache,
+        fixes: command.fix || command.diff || shows_fixes(command)?,
+        verify: !command.no_verify,
         progress: &|done, total| ticker.tell(done, total),
     };
     if command.show_files {
@@ -51,32 +58,93 @@ pub(super) fn run(
     }
     let started = Instant::now();
     destinations(&command.output_file)?;
-    let mut outcome = backend.check(&request)?;
+    let mut repaired = if command.fix || command.diff {
+        let accepted = baseline::accepted(command.baseline.as_deref(), &resolver, world)?;
+        let least = fix::least(command);
+        let is_wanted = |finding: &Finding| {
+            let applies = finding.fix.as_ref().is_some_and(|fix| fix.applicability >= least);
+            applies && !accepted.contains(&finding.fingerprint)
+        };
+        backend.fix(&request, &is_wanted)?
+    } else {
+        Repaired { outcome: backend.check(&request)?, ..Repaired::default() }
+    };
     ticker.clear();
-    baseline::apply(command.baseline.as_deref(), &resolver, &mut outcome, args.quiet, world)?;
+    baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, args.quiet, world)?;
     if let Some(reason) = reason {
-        let added = ignores::add(&outcome, reason, world)?;
-        outcome = backend.check(&request)?;
-        baseline::apply(command.baseline.as_deref(), &resolver, &mut outcome, true, world)?;
+        let added = ignores::add(&repaired.outcome, reason, world)?;
+        repaired.outcome = backend.check(&request)?;
+        baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, true, world)?;
         if !args.quiet {
-            writeln!(world.stderr, "{}", ignores::summary(&added, &outcome))?;
+            writeln!(world.stderr, "{}", ignores::summary(&added, &repaired.outcome))?;
         }
     }
+    let outcome = &repaired.outcome;
     let checked = outcome.checked;
     if args.verbose {
         let seconds = started.elapsed().as_secs_f64();
         writeln!(world.stderr, "Checked {checked} {} in {seconds:.2} s.", if checked == 1 { "file" } else { "files" })?;
     }
+    if args.verbose {
+        for refuted in &outcome.refuted {
+            let text = outcome.files.text(refuted.place.file);
+            let row = LineIndex::new(text).line_column(text, refuted.place.span.start).row;
+            let path = report::neutral(&outcome.files.path(refuted.place.file).display().to_string());
+            let code = refuted.code;
+            writeln!(
+                world.stderr,
+                "{path}:{row}: the replay refutes {code}, which is a mistake of keylint: please report it"
+            )?;
+        }
+    }
     if checked == 0 && !outcome.failed && !args.quiet {
         writeln!(world.stderr, "warning: no Python files were found under the given paths")?;
     }
-    let status = status(&outcome, command.exit_zero);
-    match print(command, args, &outcome, world) {
+    if command.diff {
+        return show_diff(command, args, &repaired, world);
+    }
+    let status = status(outcome, command.exit_zero);
+    if command.fix {
+        fix::write(&repaired, stdin_source.as_ref(), world)?;
+    }
+    match print(command, args, &repaired, stdin_source.is_some(), world) {
         // Whoever reads the findings may stop early; the status is that of the run all the same.
         Err(Failure::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(status),
         Err(failure) => Err(failure),
         Ok(()) => Ok(status),
     }
+}
+
+/// Whether a report of this run has a place for fixes.
+fn shows_fixes(command: &Check) -> Result<bool, Failure> {
+    let (_, further) = destinations(&command.output_file)?;
+    let first = Format::from(command.output_format).shows_fixes() && !command.statistics;
+    Ok(first || further.iter().any(|(format, _)| format.shows_fixes()))
+}
+
+/// The text from standard input, which goes back to standard output.
+fn source_of(stdin: &Stdin) -> Result<SourceFile, Failure> {
+    let display = stdin.filename.display().to_string();
+    source::decode(&display, stdin.bytes.clone())
+        .map_err(|problem| Failure::Usage(format!("{}: {}", problem.path, problem.message)))
+}
+
+/// Prints what `--fix` would change.
+fn show_diff(command: &Check, args: &Args, repaired: &Repaired, world: &mut World<'_>) -> Result<Status, Failure> {
+    let diff = fix::diff(repaired, world.stdout_is_terminal);
+    world.stdout.write_all(diff.as_bytes())?;
+    world.stdout.flush()?;
+    if !args.quiet {
+        let would = fix::summary(repaired).map(|line| line.replacen("Fixed", "Would fix", 1));
+        for line in would.into_iter().chain(fix::available(&repaired.outcome, command)) {
+            writeln!(world.stderr, "{line}")?;
+        }
+    }
+    Ok(match (repaired.outcome.failed, repaired.changed.is_empty() || command.exit_zero) {
+        (true, _) => Status::Failed,
+        (false, true) => Status::Clean,
+        (false, false) => Status::Findings,
+    })
 }
 
 /// Gives the settings of each file, as the options change them.
@@ -102,6 +170,8 @@ pub(super) fn outcome_of(
         resolver,
         force_exclude: false,
         use_cache: true,
+        fixes: false,
+        verify: true,
         progress: &|done, total| ticker.tell(done, total),
     };
     let outcome = backend.check(&request)?;
@@ -114,6 +184,10 @@ fn inputs(command: &Check, world: &mut World<'_>) -> Result<(Vec<PathBuf>, Optio
     let is_stdin = |path: &&PathBuf| path.as_path() == Path::new("-");
     let paths: Vec<PathBuf> = command.paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
     if !command.paths.iter().any(|path| is_stdin(&path)) {
+        if command.stdin_filename.is_some() {
+            let hint = "`--stdin-filename` names what is read from standard input, which is asked for by the path `-`";
+            return Err(Failure::Usage(hint.to_owned()));
+        }
         return Ok((paths, None));
     }
     if !paths.is_empty() {
@@ -136,34 +210,49 @@ fn status(outcome: &Outcome, exit_zero: bool) -> Status {
     }
 }
 
-fn print(command: &Check, args: &Args, outcome: &Outcome, world: &mut World<'_>) -> Result<(), Failure> {
+fn print(
+    command: &Check,
+    args: &Args,
+    repaired: &Repaired,
+    from_stdin: bool,
+    world: &mut World<'_>,
+) -> Result<(), Failure> {
+    let outcome = &repaired.outcome;
     let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
     let report =
         Report::new(&outcome.files, shown, &outcome.hidden).with_root(repository(world)).with_failure(outcome.failed);
     let format = Format::from(command.output_format);
     let (main, further) = destinations(&command.output_file)?;
+    let lines: Vec<String> = fix::summary(repaired).into_iter().chain(fix::available(outcome, command)).collect();
+    let layout = Layout { colour: false, statistics: false, repairs: &lines };
     for (format, path) in &further {
-        put(path, &rendered(args, &report, *format, Layout::default())?)?;
+        put(path, &rendered(args, &report, *format, layout)?)?;
     }
-    let colour = Colour::new(args.color, world.env).on(world.stdout_is_terminal && main.is_none());
-    let bytes = rendered(args, &report, format, Layout { colour, statistics: command.statistics })?;
+    // The repaired text has standard output to itself.
+    let aside = command.fix && from_stdin;
+    let is_terminal = if aside { world.stderr_is_terminal } else { world.stdout_is_terminal };
+    let colour = Colour::new(args.color, world.env).on(is_terminal && main.is_none());
+    let bytes = rendered(args, &report, format, Layout { colour, statistics: command.statistics, ..layout })?;
     if let Some(path) = main {
         return put(path, &bytes);
     }
-    world.stdout.write_all(&bytes)?;
-    Ok(world.stdout.flush()?)
+    let out: &mut dyn Write = if aside { world.stderr } else { world.stdout };
+    out.write_all(&bytes)?;
+    Ok(out.flush()?)
 }
 
 /// What is particular to one of several reports.
-#[derive(Clone, Copy, Default)]
-struct Layout {
+#[derive(Clone, Copy)]
+struct Layout<'a> {
     colour: bool,
     /// Counts in place of findings.
     statistics: bool,
+    /// What was repaired and what could be, in sentences.
+    repairs: &'a [String],
 }
 
 /// One report, with the summary where people read it.
-fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout) -> Result<Vec<u8>, Failure> {
+fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     if !layout.statistics {
         report.write(format, layout.colour, &mut bytes)?;
@@ -174,6 +263,9 @@ fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout) ->
     }
     if format.is_for_people() && !args.quiet {
         writeln!(bytes, "{}", report::summary(report))?;
+        for line in layout.repairs {
+            writeln!(bytes, "{line}")?;
+        }
     }
     Ok(bytes)
 }

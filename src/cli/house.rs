@@ -7,12 +7,19 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::backend::{Backend, CheckRequest, RuleInfo};
+use super::fix::{Changed, Repaired};
 
 use crate::config::{CommandLine, ConfigError, Resolver, Settings};
 use crate::engine::{self, Input, Job, Outcome, Progress};
+use crate::finding::Finding;
+use crate::fix;
 use crate::models::Models;
 use crate::rules::{self, Status};
-use crate::source::{self, Discovery, Files, MemoryFiles, OsFiles, Problem, Selection, discover};
+use crate::source::{self, Discovery, Files, MemoryFiles, OsFiles, Problem, Selection, SourceFile, discover};
+use crate::text::{Edit, FileId, apply_edits};
+
+/// How often files are repaired and checked again.
+const ROUNDS: usize = 10;
 
 /// The rest of the house, as it is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,22 +41,11 @@ impl Backend for House {
     }
 
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError> {
-        let mut found = search(request)?;
-        let problems = std::mem::take(&mut found.problems);
-        let mut inputs: Vec<Input> =
-            found.files.into_iter().map(|found| Input { path: found.path, display: found.display }).collect();
-        let mut files = MemoryFiles::over(OsFiles);
-        if let Some(stdin) = &request.stdin {
-            // Its settings are asked for here, where a mistake in them can still be told.
-            let settings = request.resolver.for_file(&stdin.filename)?;
-            if !(request.force_exclude && settings.is_excluded(&stdin.filename)) {
-                files.insert(stdin.filename.clone(), stdin.bytes.clone());
-                inputs.push(Input { path: stdin.filename.clone(), display: stdin.filename.display().to_string() });
-            }
-        }
-        let given: Vec<PathBuf> = request.paths.iter().map(|path| absolute(request.cwd, path)).collect();
-        let project = Surroundings::new(request.cwd, request.resolver, &inputs, &given)?;
-        Ok(project.with(&files, &inputs, &problems, request.progress, engine::check))
+        Given::of(request)?.with(request, |given, project| project.check(request, given))
+    }
+
+    fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<Repaired, ConfigError> {
+        Given::of(request)?.with(request, |given, project| project.fix(request, given, is_wanted))
     }
 
     fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError> {
@@ -69,6 +65,42 @@ impl Backend for House {
         let cwd = std::env::current_dir().map_err(|error| error.to_string())?;
         let resolver = Resolver::new(&cwd, engine::known_rules(), CommandLine::default());
         inspect(file, &resolver.map_err(|error| error.to_string())?, engine::facts)
+    }
+}
+
+/// What a run was given to check.
+struct Given {
+    files: MemoryFiles,
+    inputs: Vec<Input>,
+    problems: Vec<Problem>,
+}
+
+impl Given {
+    fn of(request: &CheckRequest<'_>) -> Result<Self, ConfigError> {
+        let mut found = search(request)?;
+        let problems = std::mem::take(&mut found.problems);
+        let mut inputs: Vec<Input> =
+            found.files.into_iter().map(|found| Input { path: found.path, display: found.display }).collect();
+        let mut files = MemoryFiles::over(OsFiles);
+        if let Some(stdin) = &request.stdin {
+            // Its settings are asked for here, where a mistake in them can still be told.
+            let settings = request.resolver.for_file(&stdin.filename)?;
+            if !(request.force_exclude && settings.is_excluded(&stdin.filename)) {
+                files.insert(stdin.filename.clone(), stdin.bytes.clone());
+                inputs.push(Input { path: stdin.filename.clone(), display: stdin.filename.display().to_string() });
+            }
+        }
+        Ok(Self { files, inputs, problems })
+    }
+
+    fn with<T>(
+        mut self,
+        request: &CheckRequest<'_>,
+        work: impl FnOnce(&mut Self, &Surroundings<'_>) -> T,
+    ) -> Result<T, ConfigError> {
+        let paths: Vec<PathBuf> = request.paths.iter().map(|path| absolute(request.cwd, path)).collect();
+        let project = Surroundings::new(request.cwd, request.resolver, &self.inputs, &paths)?;
+        Ok(work(&mut self, &project))
     }
 }
 
@@ -108,6 +140,45 @@ impl<'a> Surroundings<'a> {
         Ok(Self { cwd, resolver, fallback, models, given })
     }
 
+    fn check(&self, request: &CheckRequest<'_>, given: &Given) -> Outcome {
+        let Given { files, inputs, problems } = given;
+        let check = |job: &Job<'_>| engine::check(&Job { verify: request.verify, fixes: request.fixes, ..*job });
+        self.with(files, inputs, problems, request.progress, check)
+    }
+
+    /// Checks and repairs in turns. What is repaired lies over the files that were given, which stay as they are.
+    fn fix(&self, request: &CheckRequest<'_>, given: &mut Given, is_wanted: &dyn Fn(&Finding) -> bool) -> Repaired {
+        let mut changed: BTreeMap<FileId, Changed> = BTreeMap::new();
+        let mut mended = 0;
+        let mut rounds = 0;
+        loop {
+            let outcome = self.check(request, given);
+            let mut goes_on = false;
+            if rounds < ROUNDS {
+                rounds += 1;
+                let shown = outcome.findings.iter().filter(|reported| reported.shown);
+                let wanted = shown.map(|reported| &reported.finding).filter(|finding| is_wanted(finding));
+                for (file, batch) in fix::select(wanted) {
+                    let Some(input) = given.inputs.get(file.0 as usize) else { continue };
+                    let Some((before, after)) = repaired(&given.files, input, outcome.files.text(file), &batch.edits)
+                    else {
+                        continue;
+                    };
+                    // What the encoding cannot spell is left as it is.
+                    let Ok(bytes) = before.encode(&after) else { continue };
+                    given.files.insert(input.path.clone(), bytes);
+                    mended += batch.mended;
+                    goes_on = true;
+                    let known = Changed { path: input.path.clone(), before, after: String::new() };
+                    changed.entry(file).or_insert(known).after = after;
+                }
+            }
+            if !goes_on {
+                return Repaired { outcome, changed: changed.into_values().collect(), mended };
+            }
+        }
+    }
+
     /// Hands the whole job to `work`.
     fn with<T>(
         &self,
@@ -121,6 +192,7 @@ impl<'a> Surroundings<'a> {
             files,
             cwd: self.cwd,
             inputs,
+            given: self.given,
             problems,
             rules: &engine::known_rules(),
             settings: &|path| self.resolver.for_file(path).unwrap_or_else(|_| self.fallback.clone()),
@@ -128,6 +200,8 @@ impl<'a> Surroundings<'a> {
             survey: &|root| self.survey(root),
             progress,
             threads: 0,
+            verify: false,
+            fixes: false,
             analyse: &engine::analyse,
         })
     }
@@ -136,6 +210,13 @@ impl<'a> Surroundings<'a> {
     fn survey(&self, root: &Path) -> Vec<PathBuf> {
         if self.given.iter().any(|given| root.starts_with(given)) { Vec::new() } else { source::survey(root) }
     }
+}
+
+/// A file before and after edits of this very text.
+fn repaired(files: &dyn Files, input: &Input, text: &str, edits: &[Edit]) -> Option<(SourceFile, String)> {
+    let before = source::read(files, &input.path, &input.display).ok().filter(|before| before.text == text)?;
+    let after = apply_edits(text, edits).ok().filter(|after| after != text)?;
+    Some((before, after))
 }
 
 /// The models that keylint brings along, with those that the settings add.

@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod dev;
 mod eval;
+mod fix;
 mod house;
 mod ignores;
 mod output;
@@ -28,6 +29,7 @@ use clap::error::ErrorKind;
 
 pub use args::{Args, Command};
 pub use backend::{Backend, CheckRequest, RuleInfo, Stdin};
+pub use fix::{Changed, Repaired};
 pub use house::House;
 
 use crate::config::ConfigError;

@@ -53,7 +53,7 @@ impl Colour {
     }
 }
 
-/// Puts `bytes` at `path`: a new file beside it takes its place in one step.
+/// Puts `bytes` at `path`: a new file beside it takes its place, and its permissions, in one step.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link is followed, so that it stays one; a device or a pipe cannot be replaced and is written to.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -61,7 +61,9 @@ pub(super) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return fs::OpenOptions::new().write(true).open(&path)?.write_all(bytes);
     }
     let temporary = beside(&path);
-    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, &path));
+    let permissions = fs::metadata(&path).map(|metadata| metadata.permissions()).ok();
+    let keep = |()| permissions.map_or(Ok(()), |permissions| fs::set_permissions(&temporary, permissions));
+    let written = fs::write(&temporary, bytes).and_then(keep).and_then(|()| fs::rename(&temporary, &path));
     if written.is_err() {
         // The first error is the one to report; a leftover does no harm.
         let _ = fs::remove_file(&temporary);

@@ -58,7 +58,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
         let text = format!("{what}{name} of `{}` is never used", discarded.callee);
         all.push(remark(discarded.place, &[], None, text));
     }
-    for reference in &facts.references {
+    for reference in facts.references.iter().filter(|reference| reference.written != reference.path) {
         let text = format!("`{}` means `{}`", reference.written, reference.path);
         all.push(remark(reference.place, &[], None, text));
     }
@@ -73,10 +73,14 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
 
 fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
     for collision in &facts.collisions {
-        let name = collision.name.as_ref().map(|name| format!("`{name}`, ")).unwrap_or_default();
+        let derived = key(&collision.derivation);
+        let named = match &collision.name {
+            Some(name) if *name == collision.derivation => derived,
+            Some(name) => format!("`{name}`, which is {derived},"),
+            None => derived,
+        };
         let verb = role(collision.second.role);
-        let mut text =
-            format!("the key {name}{} is {verb} by `{}`", key(&collision.derivation), collision.second.callee);
+        let mut text = format!("the key {named} is {verb} by `{}`", collision.second.callee);
         if collision.repeated_by.is_some() {
             text.push_str(", in every iteration alike");
         } else {

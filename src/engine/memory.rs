@@ -71,6 +71,7 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         files: &files,
         cwd: folder,
         inputs: &inputs,
+        given: &[],
         problems: &[],
         rules: &rules,
         settings: &|_| settings.clone(),
@@ -78,6 +79,8 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
+        fixes: false,
+        verify: true,
         analyse: &analysis::analyse,
     })
 }

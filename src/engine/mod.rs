@@ -18,6 +18,8 @@ mod load;
 mod memory;
 mod outcome;
 mod project;
+mod prove;
+mod repair;
 mod run;
 mod settle;
 mod table;
@@ -35,7 +37,7 @@ use crate::source::{Files, Problem};
 pub use crate::analysis::analyse;
 pub use inspect::{facts, ir, why};
 pub use memory::{Checked, check_text, check_texts};
-pub use outcome::{Outcome, Reported};
+pub use outcome::{Outcome, Refuted, Reported};
 pub use run::check;
 pub use table::FileTable;
 
@@ -72,6 +74,8 @@ pub struct Job<'a> {
     pub cwd: &'a Path,
     /// The files to report on.
     pub inputs: &'a [Input],
+    /// The absolute paths that were given as such; files below a folder among them belong together.
+    pub given: &'a [PathBuf],
     /// What was met on the way to them.
     pub problems: &'a [Problem],
     /// The rules, in the order of their codes.
@@ -86,6 +90,10 @@ pub struct Job<'a> {
     pub progress: Progress<'a>,
     /// How many threads work; 0 for as many as there are processors.
     pub threads: usize,
+    /// Whether the findings that are shown get fixes.
+    pub fixes: bool,
+    /// Whether findings are replayed.
+    pub verify: bool,
     /// The interpreter.
     pub analyse: Analyse<'a>,
 }

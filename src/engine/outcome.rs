@@ -5,7 +5,7 @@
 
 use crate::analysis::facts::Exhausted;
 use crate::config::{HiddenCounts, Settings, Shown};
-use crate::finding::Finding;
+use crate::finding::{Finding, Place};
 use crate::text::FileId;
 
 use super::FileTable;
@@ -25,6 +25,17 @@ pub struct Outcome {
     pub failed: bool,
     /// Where the interpreter gave up on precision.
     pub exhausted: Vec<Exhausted>,
+    /// Findings that their replay refuted: mistakes of ours.
+    pub refuted: Vec<Refuted>,
+}
+
+/// A finding that its replay refuted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refuted {
+    /// Its primary location.
+    pub place: Place,
+    /// Its code.
+    pub code: &'static str,
 }
 
 /// A finding, and whether the settings let it be shown.

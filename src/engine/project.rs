@@ -16,6 +16,7 @@ use crate::config::Settings;
 use crate::models::Models;
 use crate::python::{ModuleGraph, Resolution};
 use crate::text::FileId;
+use crate::verify::replay;
 
 /// What marks the root of a project where no configuration lies above a file.
 const MARKS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
@@ -110,6 +111,12 @@ impl<'a> Project<'a> {
         targets
     }
 
+    /// Where a file is.
+    pub(super) fn path_of(&self, file: FileId) -> Option<&Path> {
+        let position = *self.positions.get(&file)?;
+        self.members.get(position).map(|member| member.path.as_path())
+    }
+
     /// The path of a file for its fingerprints: relative to the root where it lies below, with forward slashes.
     pub(super) fn relative(&self, job: &Job<'_>, position: usize) -> String {
         self.members
@@ -140,6 +147,16 @@ impl Resolver for Project<'_> {
     }
 }
 
+impl replay::Resolver for Project<'_> {
+    fn module(&self, from: FileId, level: u32, path: &str) -> Option<FileId> {
+        Resolver::module(self, from, level, path)
+    }
+
+    fn absolute(&self, from: FileId, level: u32, path: &str) -> String {
+        Resolver::absolute(self, from, level, path)
+    }
+}
+
 fn id(position: usize) -> FileId {
     FileId(u32::try_from(position).unwrap_or(u32::MAX))
 }
@@ -150,10 +167,16 @@ fn root_of(job: &Job<'_>, full: &Path, settings: &Settings) -> PathBuf {
     if full.starts_with(&root) {
         return root;
     }
-    // The configuration was named on the command line and lies elsewhere.
+    // No configuration lies above the file, or one was named on the command line and lies elsewhere.
     let folder = full.parent().unwrap_or(full);
     let marked = folder.ancestors().find(|folder| MARKS.iter().any(|mark| job.files.exists(&folder.join(mark))));
-    marked.unwrap_or(folder).to_owned()
+    let given = || folder.ancestors().filter(|folder| job.given.iter().any(|given| plain(given) == **folder)).last();
+    marked.or_else(given).unwrap_or_else(|| above_package(job, folder)).to_owned()
+}
+
+/// The folder from which Python would import what lies in `folder`: the nearest that is no package.
+fn above_package<'a>(job: &Job<'_>, folder: &'a Path) -> &'a Path {
+    folder.ancestors().find(|folder| !job.files.exists(&folder.join("__init__.py"))).unwrap_or(folder)
 }
 
 /// The path below `root`, or the whole path, with forward slashes.

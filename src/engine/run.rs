@@ -11,7 +11,10 @@ use rayon::prelude::*;
 
 use super::contain::contained;
 use super::load::{Loaded, Want, library_words, load};
+use super::outcome::Refuted;
 use super::project::{Project, group};
+use super::prove::prove;
+use super::repair::repair;
 use super::settle::{Settled, settle, unreadable};
 use super::{Job, Outcome, Progress, Reported};
 use crate::analysis::Program;
@@ -48,7 +51,7 @@ pub(super) fn on_workers<T: Send>(threads: usize, work: impl FnOnce() -> T + Sen
 fn check_here(job: &Job<'_>) -> Outcome {
     let (files, projects) = group(job);
     let progress = Counter::new(job);
-    let results: Vec<(Vec<Settled>, Vec<Facts>)> = projects
+    let results: Vec<(Vec<Settled>, Vec<Facts>, Vec<Refuted>)> = projects
         .par_iter()
         .map(|project| {
             let mut learned = learn(job, project, &progress);
@@ -58,17 +61,20 @@ fn check_here(job: &Job<'_>) -> Outcome {
                 .iter_mut()
                 .map(|facts| Facts { exhausted: std::mem::take(&mut facts.exhausted), ..Facts::default() });
             let exhausted = exhausted.filter(|facts| !facts.exhausted.is_empty()).collect();
-            (conclude(job, project, learned), exhausted)
+            let (settled, refuted) = conclude(job, project, learned);
+            (settled, exhausted, refuted)
         })
         .collect();
     let mut outcome = Outcome { files, checked: job.inputs.len(), ..Outcome::default() };
     let mut settled: BTreeMap<FileId, (usize, Settled)> = BTreeMap::new();
-    for (index, (files, exhausted)) in results.into_iter().enumerate() {
+    for (index, (files, exhausted, refuted)) in results.into_iter().enumerate() {
         settled.extend(files.into_iter().map(|file| (file.file, (index, file))));
         outcome.exhausted.extend(exhausted.into_iter().flat_map(|facts| facts.exhausted));
+        outcome.refuted.extend(refuted);
     }
     outcome.exhausted.sort_by(|a, b| (a.place, a.budget).cmp(&(b.place, b.budget)));
     outcome.exhausted.dedup_by(|a, b| (a.place, a.budget) == (b.place, b.budget));
+    outcome.refuted.sort_unstable();
     let mut texts = BTreeMap::new();
     for (file, (index, settled)) in settled {
         outcome.failed |= settled.failed;
@@ -253,24 +259,25 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
     is_reached
 }
 
-/// Applies the rules to what was learned, and settles every file of the project that is reported on.
-fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> Vec<Settled> {
+/// Applies the rules to what was learned, replays what they find, and settles every file of the project that is reported on;
+/// also the findings that were refuted.
+fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Settled>, Vec<Refuted>) {
     let Learned { mut loaded, facts, positions } = learned;
-    for file in loaded.iter_mut().flatten() {
-        file.module = None;
-    }
     let checked: Vec<Result<Vec<Finding>, String>> =
         facts.into_par_iter().map(|facts| contained(|| rules::check(&facts))).collect();
-    let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
+    let mut all: Vec<Finding> = Vec::new();
     for (position, result) in positions.into_iter().zip(checked) {
         match result {
-            Ok(findings) => {
-                for finding in findings {
-                    by_file.entry(finding.primary.file).or_default().push(finding);
-                }
-            }
+            Ok(findings) => all.extend(findings),
             Err(message) => mark_broken(&mut loaded, position, message),
         }
+    }
+    let refuted = prove(job, project, &loaded, &mut all);
+    let modules = loaded.iter_mut().flatten().map(|file| file.module.take());
+    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes).collect();
+    let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
+    for finding in all {
+        by_file.entry(finding.primary.file).or_default().push(finding);
     }
     let mut work = Vec::new();
     for (position, file) in loaded.into_iter().enumerate() {
@@ -280,9 +287,19 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> Vec<Settl
             work.push((position, file, by_file.remove(&member.file).unwrap_or_default()));
         }
     }
-    work.into_par_iter()
-        .filter_map(|(position, file, findings)| settle(job, project, position, file, findings))
-        .collect()
+    let modules: Vec<&ir::Module> = modules.iter().collect();
+    let program = job.fixes.then(|| Program::new(modules, project, project.models, &project.settings.roots));
+    let settled = work
+        .into_par_iter()
+        .filter_map(|(position, file, findings)| {
+            let mut settled = settle(job, project, position, file, findings)?;
+            if let Some(program) = &program {
+                repair(job, project, program, &mut settled);
+            }
+            Some(settled)
+        })
+        .collect();
+    (settled, refuted)
 }
 
 /// Counts files that are done.

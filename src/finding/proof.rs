@@ -33,6 +33,19 @@ pub struct Evidence {
     pub draws_numbers: bool,
 }
 
+/// What a repair needs to know of a finding beyond its places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// What the earlier and the later consuming call are given, as written, where that is a name or an attribute chain.
+    pub written: [Option<String>; 2],
+    /// The two calls that derived equal keys, where they are two (seeds, folds).
+    pub derived_at: Option<(Place, Place)>,
+    /// The loop or the loop-like call that repeats a consumption.
+    pub repeated_by: Option<Place>,
+    /// A sister of the key that nothing uses, and so was probably meant.
+    pub unused: Option<String>,
+}
+
 /// What a replay says of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

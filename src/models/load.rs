@@ -326,6 +326,7 @@ impl<'t> Reader<'t> {
                 effect: raw.effect,
                 min_positional: raw.min_positional,
                 max_positional: raw.max_positional,
+                runs: raw.runs.clone(),
             };
             self.models.protocols.entry(method).or_default().push(protocol);
         }

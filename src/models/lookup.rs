@@ -65,6 +65,10 @@ impl Models {
 
     /// The model of a class.
     pub fn class(&self, path: &str) -> Option<&Class> {
+        // A name with a row of its own leads nowhere else.
+        if self.callables.contains_key(path) {
+            return self.classes.get(path);
+        }
         self.classes.get(&*self.canonical(path, &[]))
     }
 

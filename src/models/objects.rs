@@ -119,6 +119,8 @@ pub enum ProtocolEffect {
     Supply,
     /// Looks, does not consume.
     Observe,
+    /// A context manager whose body is expected to raise.
+    Raises,
     /// Consumes the key and returns an array of children.
     Split,
 }
@@ -138,6 +140,8 @@ pub struct Protocol {
     pub min_positional: usize,
     /// The most positional arguments a call may have to match.
     pub max_positional: Option<usize>,
+    /// The method of the receiver that the call runs, on what follows the first argument, unless `method=` names another.
+    pub runs: Option<String>,
 }
 
 impl Class {

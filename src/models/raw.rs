@@ -179,4 +179,5 @@ pub(super) struct RawProtocol {
     #[serde(default)]
     pub min_positional: usize,
     pub max_positional: Option<usize>,
+    pub runs: Option<String>,
 }

@@ -9,7 +9,7 @@ use codespan_reporting::diagnostic::{Diagnostic, LabelStyle, Severity};
 use super::Report;
 use super::excerpt::{Excerpt, Mark};
 use super::neutral::neutral;
-use crate::finding::{Confidence, Finding, Level};
+use crate::finding::{Applicability, Confidence, Finding, Level};
 use crate::text::{LineIndex, Span};
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -33,10 +33,21 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
             notes.push(format!("note: {}: {}", neutral(&label.message), report.locus(label.place)));
         }
     }
+    if let Some(witness) = finding.witness.as_ref().filter(|witness| !witness.sentence.is_empty()) {
+        notes.push(format!("note: {}", neutral(&witness.sentence)));
+    }
     if finding.confidence < Confidence::High {
         notes.push(format!("note: {} confidence", finding.confidence));
     }
     notes.extend(finding.help.iter().map(|help| format!("help: {}", neutral(help))));
+    if let Some(fix) = &finding.fix {
+        let applied = match fix.applicability {
+            Applicability::Safe => "safe",
+            Applicability::Unsafe => "unsafe",
+            Applicability::Display => "not verified",
+        };
+        notes.push(format!("fix: {} ({applied})", neutral(&fix.message)));
+    }
     let Some(lines) = report.lines.get(&file) else { return Ok(()) };
     let name = report.filename(file) + &report.cell_suffix(finding.primary);
     let (excerpt, labels) = match cell.and_then(|cell| report.text(file).get(cell.span.range())) {

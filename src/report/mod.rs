@@ -64,6 +64,11 @@ pub enum Format {
 }
 
 impl Format {
+    /// Whether it has a place for fixes.
+    pub fn shows_fixes(self) -> bool {
+        !matches!(self, Self::Concise)
+    }
+
     /// Whether it is meant for people, and ends in a summary.
     pub fn is_for_people(self) -> bool {
         matches!(self, Self::Full | Self::Concise)

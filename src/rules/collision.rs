@@ -3,7 +3,7 @@
 //! **Invariant:** related places are told as origin, first use, second use; the flow is in execution order.
 
 use crate::analysis::facts::{Collision, CollisionKind, Role, Use};
-use crate::finding::{Evidence, Finding, Label, Level, Sharing};
+use crate::finding::{Evidence, Finding, Label, Level, Repair, Sharing};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -36,6 +36,12 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, text: Text) -> Finding {
         first: wording::way(&hit.first),
         second: wording::way(&hit.second),
         draws_numbers: hit.first.role == Role::Sample && hit.second.role == Role::Sample,
+    });
+    finding.repair = Some(Repair {
+        written: [hit.first.written.clone(), hit.second.written.clone()],
+        derived_at: hit.derived_at,
+        repeated_by: hit.repeated_by,
+        unused: hit.meant.clone(),
     });
     finding.flow = origin.into_iter().chain(derived_first).chain(middle.into_iter().flatten()).chain(second).collect();
     finding
@@ -70,9 +76,10 @@ fn derivations(hit: &Collision) -> (Vec<Label>, Vec<Label>) {
     let Some((first, again)) = hit.derived_at else { return (Vec::new(), Vec::new()) };
     let (first_text, again_text) = match hit.kind {
         CollisionKind::SeededTwice => ("first made from this seed here", "made from the same seed again here"),
-        CollisionKind::FoldMeetsChild => ("first derived here", "the same key is derived here"),
+        CollisionKind::FoldMeetsChild | CollisionKind::Iterated => {
+            ("first derived here", "the same key is derived here")
+        }
         CollisionKind::Sampled
-        | CollisionKind::Iterated
         | CollisionKind::SplitAndSampled
         | CollisionKind::SplitTwice
         | CollisionKind::FoldedTwice

@@ -16,7 +16,12 @@ pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
 pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     let subject = collision::subject(hit);
     let callee = wording::code(&hit.second.callee);
-    let message = if hit.first.leaf == hit.second.leaf {
+    let message = if hit.derived_at.is_some() {
+        let first = wording::code(&hit.first.callee);
+        format!(
+            "{subject} is the key that {first} consumed in an earlier iteration: `fold_in` and `split` derive the same one"
+        )
+    } else if hit.first.leaf == hit.second.leaf {
         match hit.second.role {
             Role::Split => {
                 format!("{subject} is split anew in every iteration, so {callee} returns the same keys each time")

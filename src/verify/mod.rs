@@ -4,3 +4,4 @@
 //! other.
 
 pub mod eval;
+pub mod replay;

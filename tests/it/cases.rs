@@ -14,6 +14,9 @@
 //! Without codes a mark means the page's rule, or the rule that the folder under `fixtures/cases` is named after, or
 //! else any rule.
 //!
+//! `fixtures/pairs` holds pairs: of a program whose lines begin with `+|` or `-|`, the former stand in the right version only,
+//! which must be silent, and the latter in the wrong one, where the marks count.
+//!
 //! **Invariant:** a shown finding without a mark fails, but for KEY301, which every file with raw keys has once.
 
 use std::collections::BTreeSet;
@@ -230,6 +233,53 @@ fn examples() -> Vec<Case> {
     cases
 }
 
+/// Both versions of the programs of `fixtures/pairs`. What one version lacks is blank there, so that rows are the file's.
+fn pairs() -> Vec<Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<_> = fs::read_dir(root.join("fixtures/pairs"))
+        .expect("the programs are there")
+        .map(|entry| entry.expect("the folder can be read").path())
+        .collect();
+    files.sort();
+    let mut cases = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).expect("fixtures are UTF-8");
+        let file = file.strip_prefix(root).expect("fixtures lie in the repository").display().to_string();
+        let mut rows = text.lines().enumerate().skip_while(|(_, line)| !line.starts_with("### ")).peekable();
+        while let Some((row, title)) = rows.next() {
+            let name = title.trim_start_matches("### ");
+            let mut body = Vec::new();
+            while let Some((_, line)) = rows.next_if(|(_, line)| !line.starts_with("### ")) {
+                body.push(line);
+            }
+            for (wanted, other) in [("+|", "-|"), ("-|", "+|")] {
+                let version = body.iter().map(|line| match line.strip_prefix(wanted) {
+                    Some(line) => line,
+                    None if line.starts_with(other) => "",
+                    None => line,
+                });
+                let version = version.map(|line| if wanted == "+|" { unmarked(line) } else { line });
+                let text = version.collect::<Vec<_>>().join("\n") + "\n";
+                let path = format!("{name}{}.py", if wanted == "+|" { "" } else { "_wrong" });
+                cases.push(Case { file: file.clone(), path, first_row: row + 2, text, rule: None, is_silent: false });
+            }
+        }
+    }
+    cases
+}
+
+/// A line without its marks.
+fn unmarked(line: &str) -> &str {
+    line.split_once("  # error").map_or(line, |(code, _)| code)
+}
+
+#[test]
+fn programs_are_silent_once_they_are_right() {
+    let cases = pairs();
+    assert!(cases.len() > 200, "only {} programs were read", cases.len());
+    run(&cases);
+}
+
 #[test]
 fn fixtures_report_what_they_state() {
     run(&fixtures("cases"));
@@ -265,6 +315,7 @@ mod harness {
             help: None,
             function: String::new(),
             evidence: None,
+            repair: None,
             witness: None,
             fix: None,
             fingerprint: String::new(),

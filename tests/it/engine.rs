@@ -44,6 +44,7 @@ impl<'a> Tree<'a> {
             files: &files,
             cwd,
             inputs: &inputs,
+            given: &[],
             problems: &[],
             rules: &rules,
             settings: &|path| resolver.for_file(path).unwrap(),
@@ -51,6 +52,8 @@ impl<'a> Tree<'a> {
             survey: &|_| self.texts.iter().map(|(path, _)| at(path)).collect(),
             progress,
             threads: self.threads,
+            fixes: false,
+            verify: true,
             analyse: self.analyse,
         })
     }
@@ -163,6 +166,7 @@ fn what_cannot_be_decoded_is_unreadable() {
         files: &files,
         cwd,
         inputs: &[Input { path: cwd.join("a.py"), display: "a.py".to_owned() }],
+        given: &[],
         problems: &problems,
         rules: &rules,
         settings: &|path| resolver.for_file(path).unwrap(),
@@ -170,6 +174,8 @@ fn what_cannot_be_decoded_is_unreadable() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
+        fixes: false,
+        verify: true,
         analyse: &analysis::analyse,
     });
     assert_eq!(listed(&outcome), ["a.py:0 KEY004", "folder:0 KEY004"]);
@@ -303,6 +309,7 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         files: &keylint::source::OsFiles,
         cwd: folder.path(),
         inputs: &inputs,
+        given: &[],
         problems: &[],
         rules: &rules,
         settings: &|path| resolver.for_file(path).unwrap(),
@@ -310,6 +317,8 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 2,
+        fixes: false,
+        verify: true,
         analyse: &spy,
     });
     assert_eq!(listed(&outcome), [""; 0]);

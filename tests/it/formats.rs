@@ -33,6 +33,7 @@ fn finding(file: FileId) -> Finding {
         help: None,
         function: "<module>".to_owned(),
         evidence: None,
+        repair: None,
         witness: Some(Witness {
             status: WitnessStatus::Confirmed,
             draws: vec![Draw { place: place(TEXT, file, "f(key)", 0), key_data: vec![0, 0] }],

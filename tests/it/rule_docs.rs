@@ -179,7 +179,11 @@ fn examples_stand_under_their_headings() {
         for fence in &fences {
             let at = format!("rules/{}.md:{}", rule.name, fence.first_row);
             assert!(matches!(fence.section.as_str(), "Incorrect" | "Correct"), "{at}: an example elsewhere");
-            assert!(matches!(fence.language.as_str(), "py" | "text"), "{at}: language {:?}", fence.language);
+            assert!(
+                matches!(fence.language.as_str(), "py" | "py fixed" | "text"),
+                "{at}: language {:?}",
+                fence.language
+            );
             let is_marked = fence.text.lines().any(|line| line.contains("# error") || line.contains("# note"));
             let is_wrong = fence.section == "Incorrect" && fence.language == "py";
             assert_eq!(is_marked, is_wrong, "{at}: marks stand in incorrect Python examples, and in each of them");

@@ -22,12 +22,19 @@ fn sample(line: u32, callee: &str) -> Use {
 }
 
 fn used(line: u32, callee: &str, role: Role) -> Use {
-    Use { place: at(line), leaf: at(line), via: Vec::new(), callee: callee.to_owned(), role }
+    Use { place: at(line), leaf: at(line), via: Vec::new(), callee: callee.to_owned(), role, written: None }
 }
 
 /// A consumption on line 90 that is reached through a call on `line` and another one on line 80.
 fn through(line: u32, callee: &str) -> Use {
-    Use { place: at(line), leaf: at(90), via: vec![at(80)], callee: callee.to_owned(), role: Role::Sample }
+    Use {
+        place: at(line),
+        leaf: at(90),
+        via: vec![at(80)],
+        callee: callee.to_owned(),
+        role: Role::Sample,
+        written: None,
+    }
 }
 
 fn origin() -> Origin {

@@ -20,6 +20,64 @@ use super::guard::Guard;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TermId(pub u32);
 
+/// A name: one of the analysis, or one that the program or a model gave.
+#[derive(Clone, Debug)]
+pub enum Text {
+    /// Of the analysis.
+    Fixed(&'static str),
+    /// Given.
+    Given(Name),
+}
+
+impl std::ops::Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Fixed(text) => text,
+            Self::Given(text) => text,
+        }
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Text {}
+
+impl std::hash::Hash for Text {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl From<&'static str> for Text {
+    fn from(text: &'static str) -> Self {
+        Self::Fixed(text)
+    }
+}
+
+impl From<Name> for Text {
+    fn from(text: Name) -> Self {
+        Self::Given(text)
+    }
+}
+
+impl From<&Name> for Text {
+    fn from(text: &Name) -> Self {
+        Self::Given(text.clone())
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self::Given(text.into())
+    }
+}
+
 /// What a symbol stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Symbol {
@@ -41,7 +99,7 @@ pub struct SymbolInfo {
     /// What it stands for.
     pub symbol: Symbol,
     /// For people.
-    pub text: Name,
+    pub text: Text,
     /// Where it arises.
     pub place: Option<PlaceKey>,
 }
@@ -74,7 +132,7 @@ pub enum Term {
     /// A pure operator applied to terms.
     Operate(Operator, Box<[TermId]>),
     /// A pure library function applied to terms.
-    Apply(Name, Box<[TermId]>),
+    Apply(Text, Box<[TermId]>),
     /// A value that depends on the path.
     Choice(Box<[(Guard, TermId)]>),
     /// `key(seed)`: the seed as a 32-bit number where it is known.
@@ -137,7 +195,7 @@ impl Terms {
     }
 
     /// A symbol that is equal to nothing before it.
-    pub fn fresh(&mut self, symbol: Symbol, text: impl Into<Name>, place: Option<Place>) -> TermId {
+    pub fn fresh(&mut self, symbol: Symbol, text: impl Into<Text>, place: Option<Place>) -> TermId {
         let index = u32::try_from(self.symbols.len()).unwrap_or(u32::MAX);
         self.symbols.push(SymbolInfo { symbol, text: text.into(), place: place.map(place_key) });
         self.intern(Term::Symbol(index))
@@ -221,6 +279,14 @@ impl Terms {
             Term::Child(parent, _) | Term::Fold(parent, _) | Term::Children(parent) | Term::Clone(parent, _) => {
                 Some(*parent)
             }
+            _ => None,
+        }
+    }
+
+    /// What an attribute belongs to.
+    pub fn owner(&self, id: TermId) -> Option<TermId> {
+        match self.get(id) {
+            Term::Attribute(owner, ..) => Some(*owner),
             _ => None,
         }
     }

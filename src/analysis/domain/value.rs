@@ -5,7 +5,10 @@
 
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use crate::analysis::facts::KeyKind;
+use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
 
 use super::guard::{Guard, Guards};
@@ -130,6 +133,21 @@ pub struct Partial {
     pub keywords: Vec<(Name, Value)>,
 }
 
+/// A name that another module of the program binds by importing it: what it stands for is found when it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Import {
+    /// The module that imports.
+    pub from: ModuleIndex,
+    /// Number of leading dots.
+    pub level: u32,
+    /// The dotted path.
+    pub path: Name,
+    /// The name taken from it.
+    pub name: Name,
+    /// Where it is written.
+    pub place: Place,
+}
+
 /// One alternative, without its guard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Val {
@@ -159,6 +177,8 @@ pub enum Val {
     Module(ModuleIndex),
     /// A name of a library, canonical.
     Library(Name),
+    /// An import that is not followed yet; only the globals of other modules hold such.
+    Import(Rc<Import>),
     /// A function under a transform.
     Wrapped(Rc<Wrapped>),
     /// A function with bound arguments.
@@ -175,13 +195,29 @@ pub struct Alternative {
 }
 
 /// A set of guarded alternatives; empty means unbound.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Value(smallvec::SmallVec<[Alternative; 1]>);
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
+pub struct Value(SmallVec<[Alternative; 1]>);
+
+impl Clone for Value {
+    fn clone(&self) -> Self {
+        // Nearly all values have one alternative at most, and values are copied all the time.
+        match self.0.as_slice() {
+            [] => Self::default(),
+            [only] => Self(SmallVec::from_buf([only.clone()])),
+            several => Self(several.iter().cloned().collect()),
+        }
+    }
+}
 
 impl Value {
     /// The value that is `val` on every path.
     pub fn of(val: Val) -> Self {
-        Self(smallvec::smallvec![Alternative { guard: Guard::TRUE, val }])
+        Self(SmallVec::from_buf([Alternative { guard: Guard::TRUE, val }]))
+    }
+
+    /// Places in which nothing is bound yet.
+    pub fn places(count: usize) -> Vec<Self> {
+        std::iter::repeat_with(Self::default).take(count).collect()
     }
 
     /// The value known by its term only.

@@ -4,19 +4,23 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::term::{Symbol, Term, TermId, Text};
 use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
 use crate::analysis::facts::{Reference, ReferenceKind};
 use crate::analysis::heap::{Entry, Item, Kind, Object};
 use crate::finding::Place;
 use crate::ir::{Name, Op};
 
+use super::memo::Member;
+use super::notes::LoggedReference;
 use super::{Frame, Interp};
 
 impl<'p> Interp<'p> {
     /// A new object.
-    pub(super) fn allocate(&mut self, kind: Kind, text: &str, place: Option<Place>) -> ObjectId {
+    pub(super) fn allocate(&mut self, kind: Kind, text: impl Into<Text>, place: Option<Place>) -> ObjectId {
         let symbol = self.terms.fresh(Symbol::Opaque, text, place);
         self.allocate_with(kind, symbol, None, true)
     }
@@ -43,18 +47,14 @@ impl<'p> Interp<'p> {
     pub(super) fn attribute_of_val(&mut self, frame: &mut Frame<'p>, val: &Val, name: &Name, place: Place) -> Value {
         match val {
             Val::Library(path) => {
-                let joined = format!("{path}.{name}");
-                let rooted: Name = self.program.models.rooted(&joined, self.program.roots).into();
-                self.note_reference(frame, &rooted, ReferenceKind::Value, place);
-                if let Some(module) = self.project_module(frame.module, &rooted) {
-                    return Value::of(Val::Module(module));
-                }
-                Value::of(Val::Library(rooted))
+                let Member { path, module } = self.library_member(frame.module, path, name);
+                self.note_reference(frame, &path, ReferenceKind::Value, place);
+                Value::of(module.map_or(Val::Library(path), Val::Module))
             }
             Val::Module(module) => self.module_member(*module, name, place),
             Val::Object(object) => self.object_attribute(frame, *object, name, place),
             Val::Class(class) => match self.class_attribute(*class, name) {
-                Some(value) => value,
+                Some(value) => Self::class_member(*class, value),
                 None => self.opaque(name.clone(), Some(place)),
             },
             Val::Key(_) | Val::Array(_) => self.key_attribute(frame, val, name, place),
@@ -137,6 +137,20 @@ impl<'p> Interp<'p> {
             return declared;
         }
         Value::term(attribute)
+    }
+
+    /// A class attribute seen through the class: `Model.create(…)` binds `cls`.
+    fn class_member(class: ClassHandle, value: Value) -> Value {
+        match value.single() {
+            Some(Val::Partial(partial)) => match partial.keywords.first() {
+                Some((mark, _)) if &**mark == "<static>" => partial.function.clone(),
+                Some((mark, _)) if &**mark == "<class>" => {
+                    Value::of(Val::Method(std::rc::Rc::new((Value::of(Val::Class(class)), partial.function.clone()))))
+                }
+                _ => value,
+            },
+            _ => value,
+        }
     }
 
     /// A class attribute seen through an instance: functions become methods, properties run.
@@ -350,17 +364,26 @@ impl<'p> Interp<'p> {
     }
 
     /// Notes a reference to a library name.
-    pub(super) fn note_reference(&mut self, frame: &Frame<'p>, path: &str, kind: ReferenceKind, place: Place) {
-        if frame.module != self.home {
-            return;
+    pub(super) fn note_reference(&mut self, frame: &Frame<'p>, path: &Name, kind: ReferenceKind, place: Place) {
+        if frame.module == self.home {
+            let function = frame.code.qualified.clone();
+            self.log.references.push(LoggedReference { place, path: path.clone(), kind, function });
         }
-        let written = Name::from(path);
-        self.log.references.push(Reference {
-            place,
-            path: path.to_owned(),
-            written: written.to_string(),
-            kind,
-            function: frame.code.qualified.to_string(),
-        });
+    }
+
+    /// The references noted, each once.
+    pub(super) fn references(&mut self) -> Vec<Reference> {
+        let mut seen = FxHashSet::default();
+        let noted = std::mem::take(&mut self.log.references);
+        let each_once = noted.into_iter().filter(|reference| seen.insert(reference.clone()));
+        each_once
+            .map(|LoggedReference { place, path, kind, function }| Reference {
+                place,
+                path: path.to_string(),
+                written: path.to_string(),
+                kind,
+                function: function.to_string(),
+            })
+            .collect()
     }
 }

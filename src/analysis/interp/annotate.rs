@@ -10,7 +10,7 @@ use crate::analysis::facts::{KeyKind, ReferenceKind};
 use crate::analysis::heap::Kind;
 use crate::finding::Place;
 use crate::ir::{Annotation, Name};
-use crate::models::{AnnotationKind, AnnotationRank};
+use crate::models::{AnnotationKind, AnnotationRank, Effect};
 use crate::text::Span;
 
 use super::{Frame, Interp};
@@ -57,6 +57,9 @@ impl<'p> Interp<'p> {
             };
             return Value::of(Val::Object(object));
         }
+        if let Some(path) = self.annotated_factory(module, annotation) {
+            return Self::made_by_factory(path, Vec::new());
+        }
         let Some(evidence) = self.evidence_of(module, annotation) else { return value.clone() };
         self.log.declared.insert(term);
         match evidence.rank {
@@ -87,16 +90,24 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// A class of a library whose instances are called with keys: a layer that draws.
+    fn annotated_factory(&mut self, module: ModuleIndex, annotation: &Annotation) -> Option<Name> {
+        let Annotation::Path(path, _) = annotation else { return None };
+        let path = self.annotation_path(module, path)?;
+        let callable = self.program.models.callable(&path)?;
+        (callable.exact && matches!(callable.effect, Effect::Factory { .. })).then(|| path.as_str().into())
+    }
+
     fn annotated_class(
         &mut self,
         module: ModuleIndex,
         annotation: &Annotation,
     ) -> Option<crate::analysis::domain::value::ClassHandle> {
         let Annotation::Path(path, _) = annotation else { return None };
-        let mut value = self.modules.get(&module)?.globals.get(path.first()?)?.clone();
+        let mut value = self.global(module, path.first()?)?;
         for name in &path[1..] {
             let Some(Val::Module(inner)) = value.single() else { return None };
-            value = self.modules.get(inner)?.globals.get(name)?.clone();
+            value = self.global(*inner, name)?;
         }
         match value.single() {
             Some(Val::Class(class)) => Some(*class),
@@ -105,9 +116,9 @@ impl<'p> Interp<'p> {
     }
 
     /// The qualified name that an annotation's path means in a module.
-    fn annotation_path(&self, module: ModuleIndex, path: &[Name]) -> Option<String> {
+    fn annotation_path(&mut self, module: ModuleIndex, path: &[Name]) -> Option<String> {
         let first = path.first()?;
-        let root = match self.modules.get(&module).and_then(|state| state.globals.get(first)).and_then(Value::single) {
+        let root = match self.global(module, first)?.single() {
             Some(Val::Library(library)) => library.to_string(),
             _ => return None,
         };
@@ -180,7 +191,7 @@ impl<'p> Interp<'p> {
             Annotation::Path(path, span) => {
                 if let Some(full) = self.annotation_path(frame.module, path) {
                     let place = Place { file: self.module(frame.module).file, span: *span };
-                    self.note_reference(frame, &full, ReferenceKind::Annotation, place);
+                    self.note_reference(frame, &full.into(), ReferenceKind::Annotation, place);
                 }
             }
             Annotation::Subscript(base, arguments) => {

@@ -98,11 +98,11 @@ impl<'p> Interp<'p> {
             match argument {
                 Argument::Positional(temp) => {
                     let value = frame.temps[*temp as usize].clone();
-                    args.positional.push(Arg { value, written: Self::written_text(frame, *temp) });
+                    args.positional.push(Arg { value, written: self.written_text(frame, *temp) });
                 }
                 Argument::Keyword(name, temp) => {
                     let value = frame.temps[*temp as usize].clone();
-                    args.keywords.push((name.clone(), Arg { value, written: Self::written_text(frame, *temp) }));
+                    args.keywords.push((name.clone(), Arg { value, written: self.written_text(frame, *temp) }));
                 }
                 Argument::Spread(temp) => {
                     let value = frame.temps[*temp as usize].clone();
@@ -144,7 +144,7 @@ impl<'p> Interp<'p> {
         mut args: Args,
         place: Option<Place>,
     ) -> Vec<Value> {
-        let mut slots = vec![Value::unbound(); code.slots.len()];
+        let mut slots = Value::places(code.slots.len());
         let mut positional = std::mem::take(&mut args.positional).into_iter();
         let uncertain = !args.spread.is_empty();
         for (index, parameter) in code.parameters.iter().enumerate() {

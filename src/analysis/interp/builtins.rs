@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term};
-use crate::analysis::domain::value::{Partial, Val, Value};
+use crate::analysis::domain::value::{ALTERNATIVES, ObjectId, Partial, Val, Value};
 use crate::analysis::facts::BufferOp;
 use crate::analysis::heap::{Entry, Item, Kind, Source};
 use crate::finding::Place;
@@ -18,6 +18,15 @@ use super::bind::{Arg, Args};
 use super::{Frame, Interp};
 
 impl<'p> Interp<'p> {
+    /// Whether `hasattr` asks for a function of a library that a model describes, and no version has removed.
+    fn is_modelled_member(&self, parts: &[Value]) -> bool {
+        let [of, name] = parts else { return false };
+        let (Some(Val::Library(path)), Some(Val::Term(name))) = (of.single(), name.single()) else { return false };
+        let Term::Text(name) = self.terms.get(*name) else { return false };
+        let callable = self.program.models.callable(&format!("{path}.{name}"));
+        callable.is_some_and(|callable| callable.exact && callable.removed.is_none())
+    }
+
     #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub(super) fn builtin(
         &mut self,
@@ -199,7 +208,7 @@ impl<'p> Interp<'p> {
                     }
                     self.drain(frame, value);
                 }
-                self.opaque(format!("{path}(…)"), Some(place))
+                self.opaque(self.call_text(path), Some(place))
             }
             BuiltinOp::Bool => match first {
                 Some(value) => {
@@ -230,7 +239,11 @@ impl<'p> Interp<'p> {
                     self.buffer_use(frame, kind, key, place, text, true);
                 }
                 let term = self.term_of(&value);
-                Value::term(self.terms.intern(Term::Apply(path.clone(), Box::new([term]))))
+                Value::term(self.terms.intern(Term::Apply(path.into(), Box::new([term]))))
+            }
+            BuiltinOp::Raises => Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([])))),
+            BuiltinOp::Suppress => {
+                Value::term(self.terms.intern(Term::Apply(super::exec::SUPPRESSES.into(), Box::new([]))))
             }
             BuiltinOp::Nullcontext => first.unwrap_or_else(|| self.none()),
             BuiltinOp::Namespace | BuiltinOp::Object => {
@@ -252,14 +265,17 @@ impl<'p> Interp<'p> {
             | BuiltinOp::Type
             | BuiltinOp::Issubclass => {
                 let parts: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();
+                if op == BuiltinOp::Hasattr && self.is_modelled_member(&parts) {
+                    return Value::term(self.terms.intern(Term::Bool(true)));
+                }
                 let parts: Vec<_> = parts.iter().map(|part| self.term_of(part)).collect();
-                Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
+                Value::term(self.terms.intern(Term::Apply(path.into(), parts.into())))
             }
             _ => {
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     self.run_escaping(frame, &value, place);
                 }
-                self.opaque(format!("{path}(…)"), Some(place))
+                self.opaque(self.call_text(path), Some(place))
             }
         }
     }
@@ -281,12 +297,63 @@ impl<'p> Interp<'p> {
         }
         if !matches!(value.single(), Some(Val::Object(id)) if matches!(self.objects[id.0 as usize].kind, Kind::Iterator(..)))
             && let Some(items) = self.items_of(frame, &value)
-            && items.iter().all(|item| item.guard.is_true())
+            && let Some(count) = self.count(&items)
         {
-            return self.int(i128::try_from(items.len()).unwrap_or(0));
+            return count;
+        }
+        if let Some(Val::Object(id)) = value.single() {
+            return self.length_now(*id);
         }
         let term = self.term_of(&value);
         Value::term(self.terms.intern(Term::Apply("len".into(), Box::new([term]))))
+    }
+
+    /// How many of some elements are there, path by path; `None` where that is too various.
+    fn count(&mut self, items: &[Item]) -> Option<Value> {
+        let mut certain = 0_i128;
+        let mut counts = vec![self.pc];
+        for item in items {
+            if item.guard.is_true() || self.guards.without(self.pc, item.guard).is_false() {
+                certain += 1;
+                continue;
+            }
+            let mut next = vec![Guard::FALSE; counts.len() + 1];
+            for (number, guard) in counts.into_iter().enumerate() {
+                let (with, without) = (self.guards.and(guard, item.guard), self.guards.without(guard, item.guard));
+                next[number] = self.guards.or(next[number], without);
+                next[number + 1] = self.guards.or(next[number + 1], with);
+            }
+            if next.iter().filter(|guard| !guard.is_false()).count() > ALTERNATIVES {
+                return None;
+            }
+            counts = next;
+        }
+        let mut value = Value::unbound();
+        for (number, guard) in counts.into_iter().enumerate() {
+            if !guard.is_false() {
+                let number = self.terms.int(certain + i128::try_from(number).ok()?);
+                let guard = if guard == self.pc { Guard::TRUE } else { guard };
+                value.push(&mut self.guards, guard, Val::Term(number));
+            }
+        }
+        (!value.is_unbound()).then_some(value)
+    }
+
+    /// The length of an object as it is now: another one once its contents are others.
+    fn length_now(&mut self, id: ObjectId) -> Value {
+        let object = &self.objects[id.0 as usize];
+        let (kind, symbol, epoch) = (object.kind.clone(), object.symbol, object.epoch);
+        let versions = self.lengths.entry(id).or_default();
+        let version = versions.iter().position(|seen| *seen == (epoch, kind.clone())).unwrap_or_else(|| {
+            versions.push((epoch, kind));
+            versions.len() - 1
+        });
+        let marks = match i128::try_from(version) {
+            // The length that iterating over it asks for.
+            Ok(0) | Err(_) => vec![symbol],
+            Ok(version) => vec![symbol, self.terms.int(version)],
+        };
+        Value::term(self.terms.intern(Term::Apply("len".into(), marks.into())))
     }
 
     fn range(&mut self, op: BuiltinOp, args: &Args, place: Place) -> Value {
@@ -453,7 +520,7 @@ impl<'p> Interp<'p> {
         })
     }
 
-    fn descriptor(&mut self, mark: &str, function: Option<Value>, place: Place) -> Value {
+    fn descriptor(&mut self, mark: &'static str, function: Option<Value>, place: Place) -> Value {
         match function {
             Some(function) => self.marked(mark, function),
             None => self.opaque(mark, Some(place)),

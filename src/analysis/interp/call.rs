@@ -34,7 +34,7 @@ impl<'p> Interp<'p> {
             OpKind::Attribute(object, name) => Some((frame.temps[*object as usize].clone(), name.clone())),
             _ => None,
         };
-        let written = Self::written_text(frame, callee);
+        let written = self.written_text(frame, callee);
         let result = self.call_written(frame, &function, args, place, receiver.as_ref(), written);
         // A decorator that nothing resolves is taken to keep what it decorates.
         if let [Argument::Positional(decorated)] = arguments
@@ -82,8 +82,13 @@ impl<'p> Interp<'p> {
         written: Option<Name>,
     ) -> Value {
         let function = self.possible(function);
+        let mut left = function.alternatives().len();
+        let (mut args, mut written) = (Some(args), Some(written));
         self.on_alternatives(&function, |this, val| {
-            this.call_val(frame, val, args.clone(), place, receiver, written.clone())
+            left -= 1;
+            // The last alternative takes the arguments, so that one alone copies nothing.
+            let given = if left == 0 { (args.take(), written.take()) } else { (args.clone(), written.clone()) };
+            this.call_val(frame, val, given.0.unwrap_or_default(), place, receiver, given.1.flatten())
         })
     }
 
@@ -191,7 +196,7 @@ impl<'p> Interp<'p> {
         if let Some(callee @ Val::Object(_)) = callee {
             self.havoc(&Value::of(callee.clone()));
         }
-        self.opaque(format!("{text}(…)"), Some(place))
+        self.opaque(self.call_text(&text), Some(place))
     }
 
     /// Functions handed to something unknown may be run by it: they are looked at on their own later.
@@ -242,11 +247,14 @@ impl<'p> Interp<'p> {
         if !code.effects.is_empty() {
             return self.declared_call(frame, code, closure, &args, place);
         }
+        if code.elided {
+            return self.unresolved(frame, &args, place, None, Some(code.name.clone()), None);
+        }
         if !self.is_worth_running(closure, code, &args) {
             for value in args.values().cloned().collect::<Vec<_>>() {
                 self.havoc(&value);
             }
-            return self.opaque(format!("{}(…)", code.name), Some(place));
+            return self.opaque(self.call_text(&code.name), Some(place));
         }
         let running = self.stack.iter().filter(|entry| **entry == (closure.module, closure.function)).count();
         if code.is_stub || running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
@@ -256,7 +264,7 @@ impl<'p> Interp<'p> {
             for value in args.values().cloned().collect::<Vec<_>>() {
                 self.havoc(&value);
             }
-            return self.opaque(format!("{}(…)", code.name), Some(place));
+            return self.opaque(self.call_text(&code.name), Some(place));
         }
         let slots = self.bind(code, closure, args, Some(place));
         let environment = self.new_environment(slots, closure.environment);
@@ -329,7 +337,7 @@ impl<'p> Interp<'p> {
             code,
             environment,
             class,
-            temps: vec![Value::unbound(); code.ops.len()],
+            temps: Value::places(code.ops.len()),
             returns: Vec::new(),
             yields: Vec::new(),
             loops: Vec::new(),
@@ -358,7 +366,7 @@ impl<'p> Interp<'p> {
             }
         }
         if result.is_too_various() {
-            result = self.opaque(format!("{}(…)", code.name), None);
+            result = self.opaque(self.call_text(&code.name), None);
         }
         if let [only] = result.alternatives() {
             result = Value::of(only.val.clone());
@@ -417,6 +425,6 @@ impl<'p> Interp<'p> {
                 self.consume(frame, &Arg { value, written: None }, Role::Library, &name, place);
             }
         }
-        self.opaque(format!("{name}(…)"), Some(place))
+        self.opaque(self.call_text(&name), Some(place))
     }
 }

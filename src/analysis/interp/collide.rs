@@ -20,16 +20,25 @@ impl Interp<'_> {
     pub(super) fn check_collisions(&mut self, index: usize) {
         let family = self.log.events[index].target.family;
         let mut best: Option<Meeting> = None;
+        // Two splits in two places are harmless if different children of them are used, which is not known yet: then
+        // another meeting is told.
+        let mut other: Option<Meeting> = None;
         for position in 0..COMPARED {
             let Some(first) = self.log.by_family.get(&family).and_then(|earlier| earlier.get(position)).copied() else {
                 break;
             };
             let Some(confidence) = self.meet(first, index) else { continue };
+            let meeting = Meeting { first, second: index, confidence };
+            if !self.are_splits_apart(first, index) && other.as_ref().is_none_or(|other| other.confidence < confidence)
+            {
+                other = Some(meeting.clone());
+            }
             if best.as_ref().is_none_or(|best| best.confidence < confidence) {
-                best = Some(Meeting { first, second: index, confidence });
+                best = Some(meeting);
             }
         }
-        if let Some(meeting) = best {
+        let other = other.filter(|_| best.as_ref().is_some_and(|best| self.are_splits_apart(best.first, index)));
+        for meeting in [best, other].into_iter().flatten() {
             let (first, second) = (&self.log.events[meeting.first], &self.log.events[meeting.second]);
             if self.is_folded_into_another(first, second) {
                 return;
@@ -42,6 +51,11 @@ impl Interp<'_> {
             }
             self.log.meetings.push(meeting);
         }
+    }
+
+    fn are_splits_apart(&self, first: usize, second: usize) -> bool {
+        let (first, second) = (&self.log.events[first], &self.log.events[second]);
+        first.role == Role::Split && second.role == Role::Split && first.place != second.place
     }
 
     /// Whether what the two keys were derived from has met already: then this meeting is a consequence.

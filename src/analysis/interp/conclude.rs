@@ -1,17 +1,19 @@
 //! From the log to facts.
 //!
-//! **Invariant:** a collision is told in the lowest frame that sees both consumptions; one that only a caller can see is told at
-//! the caller's call. Facts about other modules are left to the analysis of those.
+//! **Invariant:** a collision is told in the lowest frame that sees both consumptions; one of two arguments that are one key is told
+//! at the caller's call. Facts about other modules are left to the analysis of those.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::Val;
+use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind,
     Exhausted, Facts, KeyFact, KeyKind, Origin, Role, Use,
 };
+use crate::analysis::heap::Kind;
 use crate::analysis::log::{Activation, Event, Iteration, Meeting};
 use crate::finding::{Confidence, Place};
 use crate::ir::{FunctionKind, OpKind, Temp, Variable};
@@ -36,7 +38,7 @@ struct Placed {
 impl Interp<'_> {
     /// Everything that the log says of the home module.
     pub(super) fn conclude(&mut self) -> Facts {
-        let mut facts = Facts { references: std::mem::take(&mut self.log.references), ..Facts::default() };
+        let mut facts = Facts { references: self.references(), ..Facts::default() };
         let file = self.module(self.home).file;
         for meeting in self.log.meetings.clone() {
             if let Some((collision, direct)) = self.collision(&meeting)
@@ -77,12 +79,9 @@ impl Interp<'_> {
     }
 
     /// The loop of which the two events happened in different iterations: the outermost.
-    fn repeated_by(first: &Event, second: &Event) -> Option<Place> {
+    fn repeated_by(first: &Event, second: &Event) -> Option<Rc<Iteration>> {
         let (a, b) = (Self::iterations(first), Self::iterations(second));
-        a.iter()
-            .rev()
-            .find(|x| b.iter().any(|y| x.instance == y.instance && x.copy != y.copy))
-            .map(|iteration| iteration.place)
+        a.into_iter().rev().find(|x| b.iter().any(|y| x.instance == y.instance && x.copy != y.copy))
     }
 
     fn use_at(event: &Event, chain: &Chain, depth: usize) -> Use {
@@ -98,6 +97,7 @@ impl Interp<'_> {
             },
             callee: event.callee.to_string(),
             role: event.role,
+            written: event.written.as_ref().map(ToString::to_string),
         }
     }
 
@@ -141,13 +141,16 @@ impl Interp<'_> {
                 direct: true,
                 confidence,
             },
-            Some(_) => Placed {
-                first: Self::use_at(first, &a, caller),
-                second: Self::use_at(second, &b, caller),
-                function: self.qualified(&a[caller].0),
-                direct: false,
-                confidence,
-            },
+            Some(depth) => {
+                let told = if self.is_own_mistake(&a[depth].0, second) { depth } else { caller };
+                Placed {
+                    first: Self::use_at(first, &a, told),
+                    second: Self::use_at(second, &b, told),
+                    function: self.qualified(&a[told].0),
+                    direct: false,
+                    confidence,
+                }
+            }
             // A closure that runs later, and the function that made it.
             None => {
                 let escapes = |chain: &Chain| self.escaped.get(&chain[0].0.id).map(|(escape, _)| *escape);
@@ -164,6 +167,47 @@ impl Interp<'_> {
                 }
             }
         }
+    }
+
+    /// Whether the mistake is that of a frame although only a caller knows enough to see it, what a receiver is, say: not
+    /// if the caller handed one key over in two places.
+    fn is_own_mistake(&self, frame: &Activation, second: &Event) -> bool {
+        if frame.module != self.home {
+            return false;
+        }
+        let code = self.module(frame.module).function(frame.function);
+        let environment = &self.environments[frame.environment.0 as usize];
+        let arguments = environment.slots.iter().take(code.parameters.len());
+        arguments.map(|argument| self.times_held(argument, second.target.term)).sum::<usize>() < 2
+    }
+
+    /// In how many places a value holds a key: itself, or as parts of a list, tuple, dict or array of keys.
+    fn times_held(&self, value: &Value, term: TermId) -> usize {
+        let is_it = |value: &&Value| {
+            value.alternatives().iter().any(|alternative| match &alternative.val {
+                Val::Key(key) => key.term == term,
+                Val::Term(held) => *held == term,
+                _ => false,
+            })
+        };
+        if is_it(&value) {
+            return 1;
+        }
+        let held = value.alternatives().iter().map(|alternative| match &alternative.val {
+            Val::Array(array) => match &array.elements {
+                Elements::Listed(keys) | Elements::Joined(keys) => keys.iter().filter(is_it).count(),
+                Elements::Copies(key) => 2 * usize::from(is_it(&&**key)),
+                Elements::View { .. } => 0,
+            },
+            Val::Tuple(values) => values.iter().filter(is_it).count(),
+            Val::Object(object) => match &self.objects[object.0 as usize].kind {
+                Kind::List { items, .. } => items.iter().map(|item| &item.value).filter(is_it).count(),
+                Kind::Dict { entries, .. } => entries.iter().map(|entry| &entry.value).filter(is_it).count(),
+                _ => 0,
+            },
+            _ => 0,
+        });
+        held.max().unwrap_or(0)
     }
 
     /// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they
@@ -208,7 +252,7 @@ impl Interp<'_> {
         // A pure function of an attribute's key, asked for two things: a path at two times.
         if kind == CollisionKind::SplitTwice
             && first.place == second.place
-            && matches!(self.terms.get(first.target.term), Term::Attribute(..))
+            && self.is_held(first.target.term)
             && self.module(second.activation.module).function(second.activation.function).parameters.len() > 1
         {
             placed.confidence = Confidence::Low;
@@ -221,13 +265,28 @@ impl Interp<'_> {
             _ => None,
         };
         let derived_at = derived_at.filter(|_| {
-            matches!(kind, CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild)
+            let mixed = kind == CollisionKind::Iterated && first.target.folded != second.target.folded;
+            mixed
+                || matches!(
+                    kind,
+                    CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild
+                )
         });
+        // A default for a key that is not given: whether one is given is not known here.
+        if kind == CollisionKind::SeededTwice
+            && [&first, &second].into_iter().any(|event| self.is_fallback(event) && self.waits_for_none(event.guard))
+        {
+            placed.confidence = Confidence::Low;
+        }
+        let permuted = first.callee == second.callee && &*first.callee == "jax.random.permutation";
         let harmless = match kind {
             CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
             CollisionKind::SeededTwice => self.is_fallback(&first) || self.is_fallback(&second),
-            // One permutation for inputs and labels.
-            CollisionKind::Sampled => first.callee == second.callee && &*first.callee == "jax.random.permutation",
+            // One permutation for inputs and labels, or for all leaves of a tree.
+            CollisionKind::Sampled => permuted,
+            CollisionKind::Iterated => {
+                permuted && repeated_by.as_ref().is_some_and(|loop_| self.log.leaf_loops.contains(&loop_.instance))
+            }
             _ => false,
         };
         let collision = Collision {
@@ -238,13 +297,39 @@ impl Interp<'_> {
             origin: self.origin(second.target.term, second.target.derivation),
             derivation: self.describe(second.target.term),
             name: second.written.as_ref().map(ToString::to_string),
-            repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated),
-            meant: None,
+            repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
+            meant: self.sister_unused(&first, &second, kind),
             harmless,
             confidence: placed.confidence,
             function: placed.function,
         };
         Some((collision, placed.direct))
+    }
+
+    /// Whether a key is held in an attribute, or in a container that is.
+    fn is_held(&self, term: TermId) -> bool {
+        match self.terms.get(term) {
+            Term::Attribute(..) => true,
+            Term::Item(container, ..) => self.is_held(*container),
+            _ => false,
+        }
+    }
+
+    /// The one child that nothing uses of the split that was meant to serve the second consumption: the split that came before
+    /// it, or the one that made the key.
+    fn sister_unused(&self, first: &Event, second: &Event, kind: CollisionKind) -> Option<String> {
+        let (place, activation) = match kind {
+            CollisionKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
+            CollisionKind::Sampled if matches!(self.terms.get(second.target.term), Term::Child(..)) => {
+                let derivation = self.derivation(second.target.derivation)?;
+                (derivation.place, derivation.activation.clone())
+            }
+            _ => return None,
+        };
+        match self.unread_children(place, &activation)?.as_slice() {
+            [only] if activation.id == second.activation.id => Some(only.to_string()),
+            _ => None,
+        }
     }
 
     /// Whether something besides a protocol or an unknown call says that a value is a key.
@@ -253,6 +338,7 @@ impl Interp<'_> {
             || event.target.derivation != 0
             || self.log.declared.contains(&event.target.term)
             || self.log.scalar_keys.contains(&event.target.term)
+            || self.terms.symbol(event.target.term).is_some_and(|info| &*info.text == super::derive::SUPPLIED)
             || matches!(self.terms.get(self.root_of(event.target.term)), Term::Seed(_))
             || matches!(
                 self.terms.get(event.target.term),
@@ -320,6 +406,14 @@ impl Interp<'_> {
                 );
                 asks && then.iter().chain(orelse).any(made)
             }
+            _ => false,
+        })
+    }
+
+    /// Whether a consumption happens on paths only where something unknown is `None`.
+    fn waits_for_none(&self, guard: Guard) -> bool {
+        self.guards.support(guard).iter().any(|literal| match self.terms.get(*literal) {
+            Term::Operate(crate::ir::Operator::Is, parts) => matches!(self.terms.get(parts[1]), Term::None),
             _ => false,
         })
     }
@@ -404,7 +498,12 @@ impl Interp<'_> {
             if !chain[..=mapper].iter().all(|(activation, _)| own(activation)) {
                 continue;
             }
-            let depth = (mapper + 1).min(chain.len() - 1);
+            // A mapped function that stands on its own is right for its other callers: the mapping call tells it.
+            let mapped = chain.get(mapper + 1).is_some_and(|(activation, _)| {
+                let module = self.module(activation.module);
+                super::entry::is_entry(module, module.function(activation.function))
+            });
+            let depth = if mapped { mapper } else { (mapper + 1).min(chain.len() - 1) };
             let used = Self::use_at(&event, &chain, depth);
             if used.place.file != file || !seen.insert((used.place, broadcast.mapped_at)) {
                 continue;

@@ -64,16 +64,17 @@ impl<'p> Interp<'p> {
             identity: temp,
         });
         let code = self.module(frame.module).function(info.body);
-        let environment = self.new_environment(vec![Value::unbound(); code.slots.len()], Some(frame.environment));
+        let environment = self.new_environment(Value::places(code.slots.len()), Some(frame.environment));
         let place = self.place(frame, op.span);
         self.activate(frame, frame.module, info.body, environment, Some(handle), place, true);
         let slots = self.environments[environment.0 as usize].slots.clone();
         let attributes = code
             .slots
             .iter()
+            .take(code.named as usize)
             .cloned()
             .zip(slots)
-            .filter(|(name, value)| !value.is_unbound() && !name.starts_with('<'))
+            .filter(|(_, value)| !value.is_unbound())
             .collect();
         self.classes[handle.0 as usize].attributes = attributes;
         Value::of(Val::Class(handle))

@@ -21,6 +21,9 @@ const SEED_MODULUS: i128 = 1 << 32;
 /// Stands for a seed with the implementation it is given to, where that is not the default.
 pub(super) const SEEDED: &str = "<seeded>";
 
+/// The name of a key that a stateful source supplied.
+pub(super) const SUPPLIED: &str = "<supplied key>";
+
 impl<'p> Interp<'p> {
     fn is_default_implementation(&self, term: TermId) -> bool {
         match self.terms.get(term) {
@@ -228,7 +231,7 @@ impl<'p> Interp<'p> {
 
     /// A fresh key from a stateful source.
     pub(super) fn supplied_key(&mut self, place: Place) -> Value {
-        let term = self.terms.fresh(Symbol::Opaque, "<supplied key>", Some(place));
+        let term = self.terms.fresh(Symbol::Opaque, SUPPLIED, Some(place));
         Value::of(Val::Key(Key { term, kind: KeyKind::Unknown, derivation: 0 }))
     }
 }

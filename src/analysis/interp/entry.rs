@@ -1,7 +1,7 @@
 //! What is analysed: the module's body, then every function and method on its own, with symbols for what it is given.
 //!
-//! **Invariant:** every function of a module is run at least once: from its module, as an entry, or (closures that nothing ran) on its
-//! own at the end of the function that made it.
+//! **Invariant:** every function of a module that may have to do with keys is run at least once: from its module, as an entry, or
+//! (closures that nothing ran) on its own at the end of the function that made it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -89,6 +89,7 @@ impl<'p> Interp<'p> {
         Self {
             program,
             uses: Rc::default(),
+            memo: Rc::default(),
             terms: Terms::default(),
             guards: Guards::default(),
             feasible: FxHashMap::default(),
@@ -112,6 +113,7 @@ impl<'p> Interp<'p> {
             iteration: None,
             lanes: Vec::new(),
             lane_extents: FxHashMap::default(),
+            lengths: FxHashMap::default(),
             lane_keys: FxHashMap::default(),
             abstract_depth: 0,
             catching: Rc::new(RefCell::new(Vec::new())),
@@ -177,7 +179,7 @@ impl<'p> Interp<'p> {
         code: &'p Function,
         class: Option<ClassHandle>,
     ) -> Vec<Value> {
-        let mut slots = vec![Value::unbound(); code.slots.len()];
+        let mut slots = Value::places(code.slots.len());
         let file = self.module(module).file;
         let lookup = class.and_then(|class| self.class_attribute(class, &code.name));
         let mark = match lookup.as_ref().and_then(Value::single) {
@@ -231,7 +233,7 @@ impl<'p> Interp<'p> {
 
     fn run_alone(&mut self, closure: &Rc<Closure>, guard: Guard, escape: Escape) {
         let code = self.module(closure.module).function(closure.function);
-        if code.is_stub || !self.feasible(guard) {
+        if code.is_stub || !self.may_reach_keys(closure) || !self.feasible(guard) {
             return;
         }
         self.pc = guard;

@@ -10,6 +10,12 @@ use crate::ir::{Block, Collection, Constant, Element, Handler, Op, OpKind, Temp,
 
 use super::{Catching, Frame, Interp};
 
+/// What stands for a context manager whose body is expected to raise.
+pub(super) const EXPECTS: &str = "<expects an exception>";
+
+/// What stands for a context manager that swallows what its body raises.
+pub(super) const SUPPRESSES: &str = "<suppresses exceptions>";
+
 /// Most exception edges that one `try` body makes.
 const EXCEPTION_EDGES: usize = 24;
 
@@ -121,7 +127,7 @@ impl<'p> Interp<'p> {
                 Value::unbound()
             }
             OpKind::If { test, then, orelse } => {
-                let written = Self::written_text(frame, *test);
+                let written = self.written_text(frame, *test);
                 let test = frame.temps[*test as usize].clone();
                 self.note_truth(frame, &test, written, op);
                 let holds = self.truth(&test);
@@ -214,6 +220,7 @@ impl<'p> Interp<'p> {
         };
         if value.is_unbound() {
             if let (Variable::Local(slot), crate::ir::FunctionKind::ClassBody) = (variable, frame.code.kind)
+                && *slot < frame.code.named
                 && let Some(name) = frame.code.slots.get(*slot as usize)
             {
                 let name = name.clone();
@@ -344,6 +351,14 @@ impl<'p> Interp<'p> {
     fn run_try(&mut self, frame: &mut Frame<'p>, body: &Block, handlers: &[Handler], orelse: &Block, finally: &Block) {
         let outer_left = std::mem::replace(&mut frame.left, Guard::FALSE);
         let alive = self.alive;
+        let manager = self.manager_of(frame, finally);
+        let before = self.pc;
+        if manager == Some(EXPECTS) {
+            // Where the body raises is not known: perhaps before anything in it took effect.
+            let literal = self.terms.fresh(Symbol::Path, super::collide::RAISES, None);
+            let runs = self.guards.literal(literal);
+            self.pc = self.guards.and(before, runs);
+        }
         let raised = if handlers.is_empty() && finally.is_empty() {
             self.block(frame, body);
             Guard::FALSE
@@ -379,7 +394,18 @@ impl<'p> Interp<'p> {
                 }
             }
             self.block(frame, &handler.body);
+            if let Some(variable) = &handler.name {
+                // Python unbinds the name when the handler ends.
+                self.delete(frame, variable);
+            }
             after = self.guards.or(after, self.pc);
+        }
+        if manager == Some(EXPECTS) {
+            after = self.guards.without(before, frame.left);
+            uncaught = Guard::FALSE;
+        } else if manager == Some(SUPPRESSES) {
+            after = self.guards.or(after, uncaught);
+            uncaught = Guard::FALSE;
         }
         if !finally.is_empty() {
             // `finally` sees the paths that left by `return`, `break`, `continue` or an exception, too.
@@ -397,6 +423,17 @@ impl<'p> Interp<'p> {
         }
         self.pc = after;
         frame.left = self.guards.or(outer_left, frame.left);
+    }
+
+    /// What the context manager that `finally` leaves does with exceptions.
+    fn manager_of(&self, frame: &Frame<'p>, finally: &Block) -> Option<&'static str> {
+        let OpKind::Leave(entered) = Self::op(frame, *finally.last()?).kind else { return None };
+        let OpKind::Enter(manager) = Self::op(frame, entered).kind else { return None };
+        let Some(Val::Term(term)) = frame.temps[manager as usize].single() else { return None };
+        match self.terms.get(*term) {
+            Term::Apply(name, _) => [EXPECTS, SUPPRESSES].into_iter().find(|mark| *mark == &**name),
+            _ => None,
+        }
     }
 
     fn build(&mut self, frame: &mut Frame<'p>, collection: Collection, elements: &[Element], op: &'p Op) -> Value {

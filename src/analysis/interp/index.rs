@@ -40,7 +40,7 @@ impl<'p> Interp<'p> {
         object_temp: Temp,
     ) -> Value {
         let object = self.possible(object);
-        let written = Self::written_text(frame, object_temp);
+        let written = self.written_text(frame, object_temp);
         self.on_alternatives(&object, |this, val| this.item_of_val(frame, val, index, op, written.as_deref()))
     }
 
@@ -93,6 +93,9 @@ impl<'p> Interp<'p> {
                         one.dims = Some(vec![None].into());
 
                         self.array_slice(&Rc::new(one), *bounds)
+                    }
+                    [Index::NewAxis] if self.may_be_key(*term) => {
+                        self.listed(vec![Value::term(*term)], KeyKind::Unknown)
                     }
                     [Index::NewAxis] => Value::term(*term),
                     _ => {
@@ -531,9 +534,9 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let place = self.place(frame, op.span);
         let value = self.possible(value);
-        let written = Self::written_text(frame, source);
+        let written = self.written_text(frame, source);
         // Alternatives of one shape are unpacked part by part.
-        let mut columns: Vec<Value> = vec![Value::unbound(); count as usize];
+        let mut columns: Vec<Value> = Value::places(count as usize);
         let before = self.pc;
         for alternative in value.alternatives().to_vec() {
             let paths = self.guards.and(before, alternative.guard);

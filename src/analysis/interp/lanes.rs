@@ -219,11 +219,22 @@ impl<'p> Interp<'p> {
         }
         let element = self.array_element(array, index);
         if let Some(Val::Array(inner)) = element.single()
-            && let Elements::View { start, .. } = &inner.elements
+            && let (Elements::View { start, .. }, Elements::View { start: first, step, to_end, order, .. }) =
+                (&inner.elements, &array.elements)
         {
-            let start = *start;
+            let (start, first, step, to_end, order) = (*start, *first, *step, *to_end, *order);
             if self.terms.mentions(start, &|term| term == index) {
-                let extent = self.extent_of_view(&array.clone());
+                // The first key of a row stands for the first keys of all rows: they are a row's length apart.
+                let inner = inner.clone();
+                let width = self.flat_length(&inner).and_then(|width| self.terms.as_int(width));
+                let width = width.and_then(|width| i64::try_from(width).ok()).filter(|width| *width > 0);
+                let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
+                let extent = match width {
+                    Some(width) if order != Order::Subset => {
+                        Extent::Range { start: first, step: step * width, length, to_end: to_end && width == 1 }
+                    }
+                    _ => Extent::Some,
+                };
                 self.lane_extents.insert(start, extent);
             }
         }

@@ -3,7 +3,7 @@
 //! **Invariant:** what a function does with keys is read from its model; nothing here knows a path.
 
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::domain::value::{Val, Value, Wrapped};
 use crate::analysis::facts::{BufferOp, ReferenceKind, Role};
 use crate::analysis::heap::Kind;
 use crate::finding::Place;
@@ -75,7 +75,7 @@ impl<'p> Interp<'p> {
                         self.consume(frame, key, Role::Sample, path, place);
                     }
                 }
-                self.opaque(format!("{path}(…)"), Some(place))
+                self.opaque(self.call_text(path), Some(place))
             }
             Effect::Consume { keys } => {
                 for key in keys {
@@ -86,31 +86,31 @@ impl<'p> Interp<'p> {
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     self.run_escaping(frame, &value, place);
                 }
-                self.opaque(format!("{path}(…)"), Some(place))
+                self.opaque(self.call_text(path), Some(place))
             }
             Effect::Observe => {
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     self.run_escaping(frame, &value, place);
                 }
-                self.opaque(format!("{path}(…)"), Some(place))
+                self.opaque(self.call_text(path), Some(place))
             }
             Effect::Forward { of } => match args.of(callable, of) {
                 Some(of) => of.value.clone(),
-                None => self.opaque(format!("{path}(…)"), Some(place)),
+                None => self.opaque(self.call_text(path), Some(place)),
             },
             Effect::Pure { numeric } => self.pure(frame, *numeric, path, &args, place),
             Effect::Shape { op, of } => self.shape_op(frame, *op, callable, of, &args, path, place),
             Effect::Fabricate { of } => match args.of(callable, of) {
                 Some(of) => self.fabricate(frame, &of.value.clone(), path, place),
-                None => self.opaque(format!("{path}(…)"), Some(place)),
+                None => self.opaque(self.call_text(path), Some(place)),
             },
             Effect::Number { of } => {
                 if let Some(of) = args.of(callable, of) {
                     let value = of.value.clone();
-                    let text = call_text(path, of);
+                    let text = argument_text(path, of);
                     return self.number_of(frame, &value, &text, path, place);
                 }
-                self.opaque(format!("{path}(…)"), Some(place))
+                self.opaque(self.call_text(path), Some(place))
             }
             Effect::ShapeOf { query, of } => {
                 let value = args.of(callable, of).map(|of| of.value.clone()).unwrap_or_default();
@@ -122,14 +122,16 @@ impl<'p> Interp<'p> {
             Effect::Tree { op, of } => self.tree(frame, *op, callable, of, &args, place),
             Effect::Factory { makes: _ } => {
                 let options = args.positional.iter().map(|arg| ("".into(), arg.value.clone())).collect();
-                Value::of(Val::Wrapped(std::rc::Rc::new(crate::analysis::domain::value::Wrapped {
-                    transform: path.clone(),
-                    options,
-                    function: Some(Value::unbound()),
-                })))
+                Self::made_by_factory(path.clone(), options)
             }
             Effect::Builtin(op) => self.builtin(frame, *op, path, args, place),
         }
+    }
+
+    /// A callable without a path of its own: what a factory makes.
+    pub(super) fn made_by_factory(transform: Name, options: Vec<(Name, Value)>) -> Value {
+        let (options, function) = (options.into(), Some(Value::unbound()));
+        Value::of(Val::Wrapped(std::rc::Rc::new(Wrapped { transform, options, function })))
     }
 
     /// A pure function: its result depends on its arguments only; a key among them is taken for numbers.
@@ -147,7 +149,7 @@ impl<'p> Interp<'p> {
             }
         }
         if !args.spread.is_empty() || !args.mappings.is_empty() {
-            return self.opaque(format!("{path}(…)"), Some(place));
+            return self.opaque(self.call_text(path), Some(place));
         }
         let mut parts: Vec<TermId> = Vec::new();
         for arg in &args.positional {
@@ -157,7 +159,7 @@ impl<'p> Interp<'p> {
             parts.push(self.terms.intern(Term::Text(name.clone())));
             parts.push(self.term_of(&arg.value));
         }
-        Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
+        Value::term(self.terms.intern(Term::Apply(path.into(), parts.into())))
     }
 
     fn key_data(&mut self, value: &Value, place: Place) -> Value {
@@ -182,7 +184,7 @@ impl<'p> Interp<'p> {
                 if let Some(key) = edited {
                     this.buffer_use(frame, BufferOp::Rewrap, key, place, short_name(path), false);
                 }
-                let wrapped = this.terms.intern(Term::Apply(path.clone(), Box::new([*term])));
+                let wrapped = this.terms.intern(Term::Apply(path.into(), Box::new([*term])));
                 Value::of(Val::Key(crate::analysis::domain::value::Key {
                     term: wrapped,
                     kind: crate::analysis::facts::KeyKind::Typed,
@@ -235,7 +237,7 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Value {
         let models = self.program.models;
-        let Some(class) = models.class(path) else { return self.opaque(format!("{path}(…)"), Some(place)) };
+        let Some(class) = models.class(path) else { return self.opaque(self.call_text(path), Some(place)) };
         let named = |name: &str| -> Vec<Arg> {
             let bare = name.trim_start_matches('*');
             let mut position = 0;
@@ -276,7 +278,7 @@ impl<'p> Interp<'p> {
                         self.consume_stream_seed(frame, &arg, path, place);
                     }
                 }
-                Value::of(Val::Object(self.allocate(Kind::Stream(path.clone()), &short_name(path), Some(place))))
+                Value::of(Val::Object(self.allocate(Kind::Stream(path.clone()), short_name(path), Some(place))))
             }
             Construct::Plain { consumes } => {
                 for name in consumes {
@@ -284,7 +286,7 @@ impl<'p> Interp<'p> {
                         self.consume(frame, &arg, Role::Library, path, place);
                     }
                 }
-                self.opaque(format!("{path}(…)"), Some(place))
+                self.opaque(self.call_text(path), Some(place))
             }
             Construct::Record { frozen } => self.record_decorator(path, *frozen, args, place),
         }
@@ -301,7 +303,7 @@ impl<'p> Interp<'p> {
                 Value::of(Val::Class(class))
             }
             None if args.positional.is_empty() => Value::of(Val::Library(path.clone())),
-            _ => self.opaque(format!("{path}(…)"), Some(place)),
+            _ => self.opaque(self.call_text(path), Some(place)),
         }
     }
 
@@ -339,7 +341,7 @@ impl<'p> Interp<'p> {
     pub(super) fn stream_result(&mut self, given: Yield, path: &Name, place: Place) -> Value {
         match given {
             Yield::Stream => {
-                Value::of(Val::Object(self.allocate(Kind::Stream(path.clone()), &short_name(path), Some(place))))
+                Value::of(Val::Object(self.allocate(Kind::Stream(path.clone()), short_name(path), Some(place))))
             }
             other => self.yielded(other, place),
         }
@@ -369,6 +371,6 @@ pub(super) fn short_name(path: &str) -> String {
 }
 
 /// `int(key)`, for people.
-fn call_text(path: &str, arg: &Arg) -> String {
+fn argument_text(path: &str, arg: &Arg) -> String {
     format!("{}({})", short_name(path), arg.written.as_deref().unwrap_or("…"))
 }

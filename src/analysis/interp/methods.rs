@@ -14,6 +14,9 @@ use crate::models::{ProtocolEffect, Yield};
 use super::bind::Args;
 use super::{Frame, Interp};
 
+/// Operations that a method which a library runs may take.
+const RUN_FUEL: u32 = 6_000;
+
 impl<'p> Interp<'p> {
     /// `receiver.name(…)` where no function of that name is in sight.
     pub(super) fn call_method(
@@ -154,7 +157,7 @@ impl<'p> Interp<'p> {
         let receiver = Value::of(val.clone());
         let text = written.clone().unwrap_or_else(|| name.clone());
         let models = self.program.models;
-        let mut matched = None;
+        let (mut matched, mut has_run) = (None, false);
         let protocols = models.protocols(name);
         if !protocols.is_empty() {
             for protocol in protocols {
@@ -166,6 +169,11 @@ impl<'p> Interp<'p> {
                 if !protocol.libraries.iter().any(|library| relevance.imports(frame.module, library)) {
                     continue;
                 }
+                if let Some(method) = &protocol.runs
+                    && self.is_of_library(val, &protocol.libraries)
+                {
+                    has_run |= self.run_named(frame, val, method, &args, place);
+                }
                 let key = protocol
                     .key
                     .names
@@ -176,6 +184,9 @@ impl<'p> Interp<'p> {
                     || self.is_of_library(val, &protocol.libraries);
                 match (protocol.effect, key) {
                     (ProtocolEffect::Supply, _) => return self.supplied_key(place),
+                    (ProtocolEffect::Raises, _) => {
+                        return Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([]))));
+                    }
                     (_, Some(key))
                         if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) =>
                     {
@@ -196,15 +207,50 @@ impl<'p> Interp<'p> {
                     self.run_escaping(frame, &value, place);
                 }
                 self.havoc(&receiver);
-                self.opaque(format!("{text}(…)"), Some(place))
+                self.opaque(self.call_text(&text), Some(place))
             }
             Some((ProtocolEffect::Split, key)) => self.split(frame, &key, None, &text, place),
-            Some(_) => self.opaque(format!("{text}(…)"), Some(place)),
+            // What ran was seen to consume what it consumes.
+            None if has_run => {
+                self.havoc(&receiver);
+                self.opaque(self.call_text(&text), Some(place))
+            }
+            Some(_) => self.opaque(self.call_text(&text), Some(place)),
             None => {
                 let receiver = (receiver, name.clone());
                 self.unresolved(frame, &args, place, Some(&receiver), written, Some(val))
             }
         }
+    }
+
+    /// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that;
+    /// whether there was such a method.
+    fn run_named(&mut self, frame: &mut Frame<'p>, val: &Val, method: &str, args: &Args, place: Place) -> bool {
+        if args.keyword("method").is_some() {
+            return false;
+        }
+        let Some(bound) = self.instance_method(val, &method.into()) else { return false };
+        let Some(Val::Method(parts)) = bound.single() else { return false };
+        let Some(Val::Function(closure)) = parts.1.single() else { return false };
+        let parameters = &self.module(closure.module).function(closure.function).parameters;
+        let takes = |name: &Name| parameters.iter().any(|parameter| parameter.name == *name);
+        let given = Args {
+            positional: args.positional.iter().skip(1).cloned().collect(),
+            keywords: args.keywords.iter().filter(|(name, _)| takes(name)).cloned().collect(),
+            spread: args.spread.clone(),
+            mappings: args.mappings.clone(),
+        };
+        if !given.values().cloned().collect::<Vec<_>>().iter().any(|value| self.holds_key(value)) {
+            return false;
+        }
+        // What the library does before and after is not in sight: the call is taken to return, whatever was made of its body.
+        let (pc, alive, fuel) = (self.pc, self.alive, self.fuel);
+        self.fuel = fuel.min(RUN_FUEL);
+        let given_fuel = self.fuel;
+        self.call_value(frame, &bound, given, Some(place));
+        self.fuel = fuel - (given_fuel - self.fuel);
+        (self.pc, self.alive) = (pc, alive);
+        true
     }
 
     /// Whether an object was made by one of these libraries, or is an instance of a class based on theirs.

@@ -19,6 +19,7 @@ mod arrays;
 mod bind;
 mod builtins;
 mod call;
+mod captured;
 mod collide;
 mod conclude;
 mod construct;
@@ -31,6 +32,7 @@ mod iterate;
 mod lanes;
 mod library;
 mod loops;
+mod memo;
 mod methods;
 mod modules;
 mod notes;
@@ -54,8 +56,8 @@ use crate::text::Span;
 
 use super::domain::extent::Extent;
 use super::domain::guard::{Guard, Guards};
-use super::domain::term::{Symbol, Term, TermId, Terms};
-use super::domain::value::{EnvironmentId, ModuleIndex, ObjectId, Val, Value};
+use super::domain::term::{Symbol, Term, TermId, Terms, Text};
+use super::domain::value::{Elements, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
 use super::heap::{ClassInfo, Environment, Object, Shared};
 use super::log::{Activation, Derivation, Event, Iteration, Meeting, Target};
 use super::program::Program;
@@ -131,6 +133,7 @@ struct Interp<'p> {
     program: &'p Program<'p>,
     /// Definitions and uses of the functions that were asked about, by module.
     uses: Rc<RefCell<uses::UsesOfFunctions>>,
+    memo: Rc<RefCell<memo::Memo>>,
     terms: Terms,
     guards: Guards,
     /// What was found of the feasibility of guards.
@@ -159,6 +162,8 @@ struct Interp<'p> {
     lanes: Vec<Lane>,
     /// Extent that a lane's index stands for.
     lane_extents: FxHashMap<TermId, Extent>,
+    /// Contents of objects whose length was asked for, with their epochs.
+    lengths: FxHashMap<ObjectId, Vec<(u32, crate::analysis::heap::Kind)>>,
     /// Keys that a lane's own key stands for, where they are no range of one family.
     lane_keys: FxHashMap<TermId, Vec<Target>>,
     /// How many transforms that only trace are around.
@@ -211,7 +216,7 @@ struct Log {
     met: FxHashSet<TermId>,
     broadcasts: Vec<notes::LoggedBroadcast>,
     buffers: Vec<notes::LoggedBuffer>,
-    references: Vec<super::facts::Reference>,
+    references: Vec<notes::LoggedReference>,
     exits: Vec<notes::LoggedExit>,
     stores: Vec<notes::LoggedStore>,
     global_reads: Vec<(Name, TermId, Place)>,
@@ -220,6 +225,8 @@ struct Log {
     origins: FxHashMap<TermId, Place>,
     /// Terms that some sink of the library took for a scalar key.
     scalar_keys: FxHashSet<TermId>,
+    /// Loops that run once for each leaf of a tree.
+    leaf_loops: FxHashSet<u32>,
     /// Terms that an annotation declares to be keys.
     declared: FxHashSet<TermId>,
     /// What the entry's parameters were given.
@@ -240,16 +247,12 @@ impl<'p> Interp<'p> {
     }
 
     /// A value that is equal to nothing before it.
-    fn opaque(&mut self, text: impl Into<Name>, place: Option<Place>) -> Value {
+    fn opaque(&mut self, text: impl Into<Text>, place: Option<Place>) -> Value {
         Value::term(self.terms.fresh(Symbol::Opaque, text, place))
     }
 
     fn none(&mut self) -> Value {
         Value::term(self.terms.intern(Term::None))
-    }
-
-    fn int(&mut self, value: i128) -> Value {
-        Value::term(self.terms.int(value))
     }
 
     /// Conjunction of a guard with the current paths, decided with what is known of literals.
@@ -371,12 +374,17 @@ impl<'p> Interp<'p> {
                 let (symbol, epoch) = (object.symbol, object.epoch);
                 if epoch == 0 { symbol } else { self.terms.intern(Term::Attribute(symbol, "<contents>".into(), epoch)) }
             }
-            Val::Library(path) => self.terms.intern(Term::Apply(path.clone(), Box::new([]))),
+            Val::Library(path) => self.terms.intern(Term::Apply(path.into(), Box::new([]))),
             Val::Array(array) => match &array.elements {
-                super::domain::value::Elements::View { family, start, step, .. } => {
+                Elements::View { family, start, step, .. } => {
                     let (family, start) = (*family, *start);
                     let step = self.terms.int(i128::from(*step));
                     self.terms.intern(Term::Apply("<view>".into(), Box::new([family, start, step])))
+                }
+                Elements::Listed(parts) => {
+                    let parts = parts.clone();
+                    let parts: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+                    self.terms.intern(Term::Apply("<listed>".into(), parts.into()))
                 }
                 _ => self.terms.fresh(Symbol::Opaque, "<array>", None),
             },
@@ -413,6 +421,7 @@ impl<'p> Interp<'p> {
             | Val::Class(_)
             | Val::Module(_)
             | Val::Library(_)
+            | Val::Import(_)
             | Val::Wrapped(_)
             | Val::Partial(_)
             | Val::Slice(_)

@@ -1,17 +1,18 @@
 //! Modules, imports and global names.
 //!
 //! **Invariant:** a library path that a model knows is the library's, also where the program holds a module of that name. Other
-//! modules of the program are run once, without logging, when something of theirs is asked for.
+//! modules of the program are run once, without logging, when something of theirs is asked for, and what they import from each
+//! other is followed when it is asked for in turn.
 
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Term;
-use crate::analysis::domain::value::{ModuleIndex, Val, Value};
+use crate::analysis::domain::value::{Import, ModuleIndex, Val, Value};
 use crate::analysis::facts::ReferenceKind;
 use crate::analysis::log::Activation;
 use crate::finding::Place;
-use crate::ir::{Module, Name, Op};
+use crate::ir::{FunctionKind, Module, Name, Op};
 
 use super::{Frame, Interp, ModuleState};
 
@@ -56,28 +57,50 @@ impl<'p> Interp<'p> {
         op: &'p Op,
     ) -> Value {
         let place = self.place(frame, op.span);
-        let file = self.module(frame.module).file;
-        let absolute: Name =
-            if level == 0 { module.clone() } else { self.program.resolver.absolute(file, level, module).into() };
-        let rooted: Name = self.program.models.rooted(&absolute, self.program.roots).into();
+        // What other modules import is followed when it is asked for: few of the names that a package gathers ever are.
+        if frame.module != self.home && frame.code.kind == FunctionKind::Module && &**name != "*" {
+            let (path, name) = (module.clone(), name.clone());
+            return Value::of(Val::Import(Rc::new(Import { from: frame.module, level, path, name, place })));
+        }
         if &**name == "*" {
             self.import_all(frame, level, module);
             return Value::unbound();
         }
-        let joined: Name = format!("{rooted}.{name}").into();
-        let array_library = &*rooted == "jax" || rooted.starts_with("jax.");
-        if self.program.models.mentions(&rooted, self.program.roots)
-            && (self.is_modelled(&joined) || array_library && level == 0)
-        {
-            self.note_reference(frame, &joined, ReferenceKind::Import, place);
-            return Value::of(Val::Library(joined));
+        if let Some(path) = self.imported_library(frame.module, level, module, name) {
+            self.note_reference(frame, &path, ReferenceKind::Import, place);
+            return Value::of(Val::Library(path));
         }
+        self.imported_member(frame.module, level, module, name, place).unwrap_or_else(|path| {
+            self.note_reference(frame, &path, ReferenceKind::Import, place);
+            Value::of(Val::Library(path))
+        })
+    }
+
+    /// The library name that an import means, where a model claims it.
+    fn imported_library(&self, from: ModuleIndex, level: u32, module: &Name, name: &Name) -> Option<Name> {
+        let path = self.imported_path(from, level, module, name);
+        let array_library = path.starts_with("jax.");
+        let is_claimed = self.program.models.mentions(&path, self.program.roots)
+            && (self.is_modelled(&path) || array_library && level == 0);
+        is_claimed.then_some(path)
+    }
+
+    /// What an import of something that no model claims means; its path where it is no part of the program.
+    fn imported_member(
+        &mut self,
+        from: ModuleIndex,
+        level: u32,
+        module: &Name,
+        name: &Name,
+        place: Place,
+    ) -> Result<Value, Name> {
+        let file = self.module(from).file;
         let found = self.program.resolver.module(file, level, module).and_then(|file| self.program.of_file(file));
         if let Some(index) = found {
             let member = self.module_member(index, name, place);
             let is_unknown = matches!(member.single(), Some(Val::Term(_)));
             if !is_unknown {
-                return member;
+                return Ok(member);
             }
         }
         // `from package import module`
@@ -85,16 +108,68 @@ impl<'p> Interp<'p> {
         if let Some(index) =
             self.program.resolver.module(file, level, &submodule).and_then(|file| self.program.of_file(file))
         {
-            return Value::of(Val::Module(index));
+            return Ok(Value::of(Val::Module(index)));
         }
         if let Some(index) = found {
-            return self.module_member(index, name, place);
+            return Ok(self.module_member(index, name, place));
         }
-        self.note_reference(frame, &joined, ReferenceKind::Import, place);
-        Value::of(Val::Library(joined))
+        Err(self.imported_path(from, level, module, name))
     }
 
-    fn is_modelled(&self, path: &str) -> bool {
+    /// The dotted path of an imported name, under its canonical root.
+    fn imported_path(&self, from: ModuleIndex, level: u32, module: &Name, name: &Name) -> Name {
+        let file = self.module(from).file;
+        let absolute: Name =
+            if level == 0 { module.clone() } else { self.program.resolver.absolute(file, level, module).into() };
+        let rooted = self.program.models.rooted(&absolute, self.program.roots);
+        format!("{rooted}.{name}").into()
+    }
+
+    /// What a global name of a module holds, on all paths; imports are followed.
+    pub(super) fn global(&mut self, module: ModuleIndex, name: &Name) -> Option<Value> {
+        let value = self.modules.get(&module)?.globals.get(name)?;
+        if !value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Import(_))) {
+            return Some(value.clone());
+        }
+        let value = value.clone();
+        let (pc, alive) = (self.pc, self.alive);
+        self.pc = Guard::TRUE;
+        self.alive = Guard::TRUE;
+        // Imports that lead back to themselves find nothing.
+        self.bind_global(module, name, Value::unbound());
+        let mut followed = Value::unbound();
+        for alternative in value.alternatives() {
+            let Val::Import(import) = &alternative.val else {
+                followed.push(&mut self.guards, alternative.guard, alternative.val.clone());
+                continue;
+            };
+            for part in self.follow(import).alternatives() {
+                let guard = self.guards.and(alternative.guard, part.guard);
+                followed.push(&mut self.guards, guard, part.val.clone());
+            }
+        }
+        let followed = if followed.is_too_various() { self.opaque("<one of many>", None) } else { followed };
+        self.bind_global(module, name, followed.clone());
+        self.pc = pc;
+        self.alive = alive;
+        Some(followed)
+    }
+
+    fn follow(&mut self, import: &Import) -> Value {
+        let Import { from, level, path, name, place } = import;
+        match self.imported_library(*from, *level, path, name) {
+            Some(path) => Value::of(Val::Library(path)),
+            None => self
+                .imported_member(*from, *level, path, name, *place)
+                .unwrap_or_else(|path| Value::of(Val::Library(path))),
+        }
+    }
+
+    fn bind_global(&mut self, module: ModuleIndex, name: &Name, value: Value) {
+        Rc::make_mut(&mut self.modules.entry(module).or_default().globals).insert(name.clone(), value);
+    }
+
+    pub(super) fn is_modelled(&self, path: &str) -> bool {
         self.program.models.callable(path).is_some_and(|callable| callable.exact)
             || self.program.models.class(path).is_some()
     }
@@ -117,7 +192,7 @@ impl<'p> Interp<'p> {
     /// A name of a module of the program.
     pub(super) fn module_member(&mut self, index: ModuleIndex, name: &Name, place: Place) -> Value {
         self.ensure_module(index);
-        if let Some(value) = self.modules.get(&index).and_then(|state| state.globals.get(name)).cloned() {
+        if let Some(value) = self.global(index, name) {
             let value = self.possible(&value);
             if !value.is_unbound() {
                 return value;
@@ -171,7 +246,7 @@ impl<'p> Interp<'p> {
     pub(super) fn run_module(&mut self, index: ModuleIndex) {
         self.modules.insert(index, ModuleState { running: true, ..ModuleState::default() });
         let code = self.module(index).function(Module::BODY);
-        let environment = self.new_environment(vec![Value::unbound(); code.slots.len()], None);
+        let environment = self.new_environment(Value::places(code.slots.len()), None);
         self.activations += 1;
         let activation = Rc::new(Activation {
             id: self.activations,
@@ -190,7 +265,7 @@ impl<'p> Interp<'p> {
 
     pub(super) fn load_global(&mut self, frame: &Frame<'p>, name: &Name, op: &Op) -> Value {
         let module = frame.module;
-        if let Some(value) = self.modules.get(&module).and_then(|state| state.globals.get(name)).cloned() {
+        if let Some(value) = self.global(module, name) {
             let value = self.possible(&value);
             if !value.is_unbound() {
                 if let Some(Val::Library(path)) = value.single()
@@ -203,11 +278,8 @@ impl<'p> Interp<'p> {
                 return value;
             }
         }
-        if self.program.models.mentions("builtins", &[]) {
-            let path: Name = format!("builtins.{name}").into();
-            if self.is_modelled(&path) {
-                return Value::of(Val::Library(path));
-            }
+        if let Some(path) = self.builtin_path(name) {
+            return Value::of(Val::Library(path));
         }
         let place = self.place(frame, op.span);
         let module_number = self.terms.int(i128::try_from(module).unwrap_or(0));
@@ -225,6 +297,6 @@ impl<'p> Interp<'p> {
     fn set_global(&mut self, module: ModuleIndex, name: &Name, value: &Value) {
         let old = self.modules.get(&module).and_then(|state| state.globals.get(name)).cloned().unwrap_or_default();
         let new = self.written(value, &old);
-        Rc::make_mut(&mut self.modules.entry(module).or_default().globals).insert(name.clone(), new);
+        self.bind_global(module, name, new);
     }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, Key, Val, Value};
-use crate::analysis::facts::{BufferOp, CarryKind, KeyKind};
+use crate::analysis::facts::{BufferOp, CarryKind, KeyKind, ReferenceKind};
 use crate::analysis::heap::Kind;
 use crate::analysis::log::Activation;
 use crate::finding::Place;
@@ -66,6 +66,19 @@ pub(super) struct LoggedExit {
     pub activation: Rc<Activation>,
     /// Number of events before it.
     pub after: usize,
+}
+
+/// A name of a library, each time that it is come by.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct LoggedReference {
+    /// Where.
+    pub place: Place,
+    /// The path under its canonical root.
+    pub path: Name,
+    /// How it is used.
+    pub kind: ReferenceKind,
+    /// Qualified name of the function.
+    pub function: Name,
 }
 
 /// A key stored in an attribute of an instance.

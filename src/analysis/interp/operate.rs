@@ -22,7 +22,7 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let [left, right] = operands.map(|temp| temp.map(|temp| frame.temps[temp as usize].clone()));
         let Some(left) = left else { return self.opaque("<operator>", None) };
-        let texts = operands.map(|temp| temp.and_then(|temp| Self::written_text(frame, temp)));
+        let texts = operands.map(|temp| temp.and_then(|temp| self.written_text(frame, temp)));
         if is_arithmetic(operator) {
             for (value, index) in [(Some(&left), 0), (right.as_ref(), 1)] {
                 let Some(value) = value else { continue };

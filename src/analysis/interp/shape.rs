@@ -48,7 +48,7 @@ impl<'p> Interp<'p> {
             }
             _ => {}
         }
-        let Some(input) = inputs.first().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
+        let Some(input) = inputs.first().cloned() else { return self.opaque(self.call_text(path), Some(place)) };
         let keyed = input.alternatives().iter().any(|alternative| self.evident_key(&alternative.val.clone()).is_some());
         if !keyed {
             return self.shape_of_unknown(op, &input, path, args);
@@ -148,17 +148,24 @@ impl<'p> Interp<'p> {
 
     /// An array function given no key that is known: its result depends on its arguments.
     fn shape_of_unknown(&mut self, op: ShapeOp, input: &Value, path: &Name, args: &Args) -> Value {
-        if matches!(op, ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile)
-            && let Some(Val::Term(term)) = input.single()
-            && self.may_be_key(*term)
-        {
-            // Copies of whatever it is: should it be a key, the copies are one key.
-            return Value::of(Val::Array(Rc::new(Array {
-                kind: KeyKind::Unknown,
-                derivation: 0,
-                dims: None,
-                elements: Elements::Copies(Rc::new(input.clone())),
-            })));
+        if matches!(op, ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile) {
+            let one = match input.single() {
+                Some(Val::Term(term)) if self.may_be_key(*term) => Some(input.clone()),
+                Some(Val::Array(array)) => match &array.elements {
+                    Elements::Listed(parts) if parts.len() == 1 => parts.first().cloned(),
+                    _ => None,
+                },
+                _ => None,
+            };
+            if let Some(one) = one {
+                // Copies of whatever it is: should it be a key, the copies are one key.
+                return Value::of(Val::Array(Rc::new(Array {
+                    kind: KeyKind::Unknown,
+                    derivation: 0,
+                    dims: None,
+                    elements: Elements::Copies(Rc::new(one)),
+                })));
+            }
         }
         let mut parts: Vec<TermId> = vec![self.term_of(input)];
         for arg in args.positional.iter().skip(1) {
@@ -168,7 +175,7 @@ impl<'p> Interp<'p> {
             parts.push(self.terms.intern(Term::Text(name.clone())));
             parts.push(self.term_of(&arg.value));
         }
-        Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())))
+        Value::term(self.terms.intern(Term::Apply(path.into(), parts.into())))
     }
 
     /// The lengths in a shape argument: `reshape(a, (m, n))`, `a.reshape(m, n)`, `tile(a, n)`.
@@ -368,7 +375,7 @@ impl<'p> Interp<'p> {
         path: &Name,
         place: Place,
     ) -> Value {
-        let Some(input) = inputs.first().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
+        let Some(input) = inputs.first().cloned() else { return self.opaque(self.call_text(path), Some(place)) };
         let input = self.possible(&input);
         let parts: Vec<Value> = if inputs.len() > 1 {
             inputs.to_vec()
@@ -381,7 +388,7 @@ impl<'p> Interp<'p> {
                 Some(Val::Array(_)) => return input,
                 _ => match self.items_of(frame, &input) {
                     Some(items) => items.into_iter().map(|item: Item| item.value).collect(),
-                    None => return self.opaque(format!("{path}(…)"), Some(place)),
+                    None => return self.opaque(self.call_text(path), Some(place)),
                 },
             }
         };
@@ -403,7 +410,7 @@ impl<'p> Interp<'p> {
         }
         if keys.is_empty() || keys.len() != parts.len() {
             let term: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
-            return Value::term(self.terms.intern(Term::Apply(path.clone(), term.into())));
+            return Value::term(self.terms.intern(Term::Apply(path.into(), term.into())));
         }
         let raw = keys[0].kind == KeyKind::Raw;
         if raw && axis.is_some_and(|axis| axis != 0) && matches!(parts[0].single(), Some(Val::Key(_))) {
@@ -447,16 +454,16 @@ impl<'p> Interp<'p> {
         };
         let mut kinds = Vec::new();
         for part in &parts {
-            let Some(val) = part.single().cloned() else { return self.opaque(format!("{path}(…)"), Some(place)) };
+            let Some(val) = part.single().cloned() else { return self.opaque(self.call_text(path), Some(place)) };
             if let Some(key) = self.evident_key(&val) {
                 kinds.push((key, matches!(val, Val::Key(_))));
             } else {
                 let terms: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
-                return Value::term(self.terms.intern(Term::Apply(path.clone(), terms.into())));
+                return Value::term(self.terms.intern(Term::Apply(path.into(), terms.into())));
             }
         }
         let Some((first, scalar)) = kinds.first().copied() else {
-            return self.opaque(format!("{path}(…)"), Some(place));
+            return self.opaque(self.call_text(path), Some(place));
         };
         if first.kind == KeyKind::Raw && (scalar || op != ShapeOp::Concatenate) {
             self.buffer_use(frame, BufferOp::Reshape, first, place, short_name(path), false);
@@ -472,7 +479,7 @@ impl<'p> Interp<'p> {
 
     /// `where(condition, a, b)`: one of the two, by the condition.
     fn select(&mut self, inputs: &[Value], condition: Option<Value>, path: &Name, args: &Args, place: Place) -> Value {
-        let [a, b] = inputs else { return self.opaque(format!("{path}(…)"), Some(place)) };
+        let [a, b] = inputs else { return self.opaque(self.call_text(path), Some(place)) };
         let keyed = [a, b].iter().any(|value| {
             value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_) | Val::Array(_)))
         });
@@ -485,7 +492,7 @@ impl<'p> Interp<'p> {
                 .iter()
                 .map(|v| self.term_of(v))
                 .collect();
-            return Value::term(self.terms.intern(Term::Apply(path.clone(), parts.into())));
+            return Value::term(self.terms.intern(Term::Apply(path.into(), parts.into())));
         }
         let test = match condition {
             Some(condition) => self.term_of(&condition),
@@ -512,7 +519,7 @@ impl<'p> Interp<'p> {
                 Value::of(Val::Key(Key { term, kind: key.kind, derivation }))
             } else {
                 let term = this.term_of_val(val);
-                Value::term(this.terms.intern(Term::Apply(path.clone(), Box::new([term]))))
+                Value::term(this.terms.intern(Term::Apply(path.into(), Box::new([term]))))
             }
         })
     }
@@ -535,7 +542,7 @@ impl<'p> Interp<'p> {
             }
             let Some(key) = this.evident_key(val) else {
                 let term = this.term_of_val(val);
-                return Value::term(this.terms.intern(Term::Apply(path.clone(), Box::new([term]))));
+                return Value::term(this.terms.intern(Term::Apply(path.into(), Box::new([term]))));
             };
             // A raw key is an array of numbers already: converting it is how it is saved and shown.
             if array_like && !dtype && key.kind != KeyKind::Typed {
@@ -545,7 +552,7 @@ impl<'p> Interp<'p> {
             let raises = key.kind == KeyKind::Typed || !dtype;
             this.buffer_use(frame, op, key, place, text.to_owned(), raises);
             let words = this.terms.intern(Term::Words(key.term, None));
-            Value::term(this.terms.intern(Term::Apply(path.clone(), Box::new([words]))))
+            Value::term(this.terms.intern(Term::Apply(path.into(), Box::new([words]))))
         })
     }
 }

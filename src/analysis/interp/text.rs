@@ -13,23 +13,31 @@ use super::{Frame, Interp};
 const LONGEST: usize = 60;
 
 impl<'p> Interp<'p> {
-    /// The source of an operand, where it is a name, an attribute chain or a literal subscript of one.
-    pub(super) fn written_text(frame: &Frame<'p>, temp: Temp) -> Option<Name> {
+    /// An operand that is a name.
+    pub(super) fn written_name(frame: &Frame<'p>, temp: Temp) -> Option<Name> {
         match &frame.code.ops.get(temp as usize)?.kind {
             OpKind::Load(Variable::Local(slot)) => {
                 frame.code.slots.get(*slot as usize).filter(|name| !name.starts_with('<')).cloned()
             }
             OpKind::Load(Variable::Global(name)) => Some(name.clone()),
+            _ => None,
+        }
+    }
+
+    /// The source of an operand, put together.
+    pub(super) fn source_text(frame: &Frame<'p>, temp: Temp) -> Option<Name> {
+        match &frame.code.ops.get(temp as usize)?.kind {
+            OpKind::Load(_) => Self::written_name(frame, temp),
             OpKind::Attribute(object, name) => {
-                let object = Self::written_text(frame, *object)?;
+                let object = Self::source_text(frame, *object)?;
                 Some(format!("{object}.{name}").into())
             }
             OpKind::Item(object, index) => {
-                let object = Self::written_text(frame, *object)?;
+                let object = Self::source_text(frame, *object)?;
                 let index = match &frame.code.ops.get(*index as usize)?.kind {
                     OpKind::Constant(Constant::Int(value)) => value.to_string(),
                     OpKind::Constant(Constant::Str(text)) => format!("{text:?}"),
-                    _ => Self::written_text(frame, *index)?.to_string(),
+                    _ => Self::source_text(frame, *index)?.to_string(),
                 };
                 Some(format!("{object}[{index}]").into())
             }

@@ -10,7 +10,7 @@ use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{CaptureKind, CapturedUse, Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
 use crate::analysis::log::{Activation, Event};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
+use crate::ir::{Argument, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
 use crate::models::Effect;
 use crate::text::FileId;
 
@@ -83,6 +83,16 @@ impl Interp<'_> {
     pub(super) fn children_used(&self, place: Place, activation: &Rc<Activation>) -> Option<BTreeSet<u32>> {
         match self.fate_of(activation, place)? {
             Fate::Children(used, _) => Some(used),
+            _ => None,
+        }
+    }
+
+    /// The names of the children of the split at this place that nothing reads; `None` where that cannot be told.
+    pub(super) fn unread_children(&self, place: Place, activation: &Activation) -> Option<Vec<Name>> {
+        match self.fate_of(activation, place)? {
+            Fate::Children(_, unread) => {
+                Some(unread.into_iter().map(|(_, name)| name).filter(|name| !name.starts_with('_')).collect())
+            }
             _ => None,
         }
     }
@@ -238,10 +248,12 @@ impl Interp<'_> {
             }
             let used = Use { place, ..leaf_use(&event) };
             if let Some((class, name)) = self.attribute_of_self(event.target.term) {
-                if self.log.stores.iter().any(|store| store.name == name) {
+                if self.log.stores.iter().any(|store| store.name == name) || self.is_handed_on(&event, &name) {
                     continue;
                 }
-                let fact = Self::stale_fact(used, format!("self.{name}"), code);
+                let owner = self.terms.owner(event.target.term).and_then(|owner| self.terms.symbol(owner));
+                let owner = owner.map_or("self", |info| &*info.text);
+                let fact = Self::stale_fact(used, format!("{owner}.{name}"), code);
                 candidates.push(StaleCandidate { class: Some(class), name, fact });
             } else if let Some((name, _, _)) =
                 self.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
@@ -253,6 +265,22 @@ impl Interp<'_> {
             }
         }
         candidates
+    }
+
+    /// Whether a function around a consumption hands on something by the attribute's name: `state.replace(rng=rng)`.
+    fn is_handed_on(&self, event: &Event, name: &Name) -> bool {
+        std::iter::successors(Some(event.activation.clone()), |activation| {
+            activation.caller.as_ref().map(|(caller, _)| caller.clone())
+        })
+        .any(|activation| {
+            let code = self.module(activation.module).function(activation.function);
+            code.ops.iter().any(|op| match &op.kind {
+                OpKind::Call(_, arguments) => {
+                    arguments.iter().any(|argument| matches!(argument, Argument::Keyword(given, _) if given == name))
+                }
+                _ => false,
+            })
+        })
     }
 
     /// Whether a consumption waits for an attribute or global that is not there yet: `if self.w is None: self.w = …`.
@@ -357,7 +385,14 @@ impl Interp<'_> {
 
 /// A use told where it happens.
 fn leaf_use(event: &Event) -> Use {
-    Use { place: event.place, leaf: event.place, via: Vec::new(), callee: event.callee.to_string(), role: event.role }
+    Use {
+        place: event.place,
+        leaf: event.place,
+        via: Vec::new(),
+        callee: event.callee.to_string(),
+        role: event.role,
+        written: event.written.as_ref().map(ToString::to_string),
+    }
 }
 
 /// Whether a parameter's name says that it is a key or a seed. Evidence only for a parameter that nothing reads.

@@ -1,0 +1,168 @@
+//! What a closure can reach without being given it: is there anything to do with keys?
+//!
+//! A closure that nothing has run is run on its own only if its names speak of keys or if it captures something that does. One
+//! of another module is looked at with that module; here only what it captured of this one can tell something new.
+//!
+//! **Invariant:** a value that is or holds a key, or leads to a function (one of this module, for a closure of another) whose
+//! names speak of keys, is never denied.
+
+use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::value::{Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
+use crate::analysis::facts::Role;
+use crate::analysis::heap::{Kind, Source};
+use crate::ir::{Function, OpKind, Variable};
+
+use super::Interp;
+
+/// How deep containers and closures are looked into; what lies deeper is taken for a key.
+const DEPTH: u32 = 5;
+
+impl Interp<'_> {
+    /// Whether a run of a closure on its own can teach something about keys.
+    pub(super) fn may_reach_keys(&self, closure: &Closure) -> bool {
+        let names = if closure.module == self.home { Names::OfAll } else { Names::OfHome };
+        Reach { interp: self, names }.closure_reaches(closure, DEPTH)
+    }
+}
+
+/// The modules whose functions are asked for their names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    OfAll,
+    OfHome,
+}
+
+/// A search for keys.
+struct Reach<'i, 'p> {
+    interp: &'i Interp<'p>,
+    names: Names,
+}
+
+impl<'p> Reach<'_, 'p> {
+    fn speaks(&self, closure: &Closure) -> bool {
+        (self.names == Names::OfAll || closure.module == self.interp.home)
+            && self.interp.program.relevance.is_entry(closure.module, closure.function)
+    }
+
+    fn closure_reaches(&self, closure: &Closure, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return true };
+        let code = self.interp.module(closure.module).function(closure.function);
+        self.speaks(closure)
+            || closure.defaults.iter().any(|(_, value)| self.reaches(value, depth))
+            || self.code_reaches(closure.module, code, closure.environment, 1, depth)
+    }
+
+    /// Whether a variable from around a function reaches keys. `outside` is the environment that lies `level` environments
+    /// above that of the function.
+    fn code_reaches(
+        &self,
+        module: ModuleIndex,
+        code: &'p Function,
+        outside: Option<EnvironmentId>,
+        level: u32,
+        depth: u32,
+    ) -> bool {
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::Load(Variable::Outer(up, slot)) => {
+                let mut environment = outside;
+                let Some(further) = up.checked_sub(level) else { return false };
+                for _ in 0..further {
+                    environment = environment.and_then(|id| self.interp.environments[id.0 as usize].parent);
+                }
+                let slots = environment.map(|id| &self.interp.environments[id.0 as usize].slots);
+                slots.and_then(|slots| slots.get(*slot as usize)).is_some_and(|value| self.reaches(value, depth))
+            }
+            // What a global name leads to by being called is known from its name.
+            OpKind::Load(Variable::Global(name)) => {
+                let value = self.interp.modules.get(&module).and_then(|state| state.globals.get(name));
+                value.is_some_and(|value| self.holds(value, depth))
+            }
+            OpKind::Function(inner, _) => {
+                let inner = self.interp.module(module).function(*inner);
+                self.code_reaches(module, inner, outside, level + 1, depth)
+            }
+            OpKind::Class(class, _) => {
+                let module_of = self.interp.module(module);
+                let body = module_of.function(module_of.class(*class).body);
+                self.code_reaches(module, body, outside, level + 1, depth)
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether a value is or holds a key, or leads to a function that has to do with keys.
+    fn reaches(&self, value: &Value, depth: u32) -> bool {
+        let inner = depth.saturating_sub(1);
+        value.alternatives().iter().any(|alternative| match &alternative.val {
+            Val::Function(closure) => self.closure_reaches(closure, depth),
+            Val::Method(method) => depth == 0 || self.reaches(&method.0, inner) || self.reaches(&method.1, inner),
+            Val::Partial(partial) => {
+                depth == 0
+                    || self.reaches(&partial.function, inner)
+                    || partial.positional.iter().any(|value| self.reaches(value, inner))
+                    || partial.keywords.iter().any(|(_, value)| self.reaches(value, inner))
+            }
+            Val::Wrapped(wrapped) => {
+                depth == 0
+                    || wrapped.function.as_ref().is_none_or(|function| self.reaches(function, inner))
+                    || wrapped.options.iter().any(|(_, value)| self.reaches(value, inner))
+            }
+            Val::Class(class) => {
+                let info = &self.interp.classes[class.0 as usize];
+                depth == 0 || info.bases.iter().chain(info.attributes.values()).any(|value| self.reaches(value, inner))
+            }
+            Val::Library(path) => {
+                self.names == Names::OfAll && self.interp.program.models.mentions(path, self.interp.program.roots)
+            }
+            Val::Module(_) => self.names == Names::OfAll,
+            _ => self.val_holds(&alternative.val, depth),
+        })
+    }
+
+    /// Whether a value is or holds a key.
+    fn holds(&self, value: &Value, depth: u32) -> bool {
+        value.alternatives().iter().any(|alternative| self.val_holds(&alternative.val, depth))
+    }
+
+    fn val_holds(&self, val: &Val, depth: u32) -> bool {
+        let inner = depth.saturating_sub(1);
+        match val {
+            Val::Key(_) | Val::Array(_) | Val::Words(..) => true,
+            Val::Term(term) => self.is_taken_for_key(*term) || self.shadow_holds(*term, depth),
+            Val::Tuple(parts) | Val::Slice(parts) => depth == 0 || parts.iter().any(|part| self.reaches(part, inner)),
+            Val::Object(object) => depth == 0 || self.object_holds(*object, inner),
+            Val::UnknownMethod(method) => depth == 0 || self.reaches(&method.0, inner),
+            Val::Function(_)
+            | Val::Method(_)
+            | Val::Class(_)
+            | Val::Module(_)
+            | Val::Library(_)
+            | Val::Import(_)
+            | Val::Wrapped(_)
+            | Val::Partial(_) => false,
+        }
+    }
+
+    fn object_holds(&self, object: ObjectId, depth: u32) -> bool {
+        let object = &self.interp.objects[object.0 as usize];
+        let contents = match &object.kind {
+            Kind::List { items, .. } | Kind::Set(items) => items.iter().any(|item| self.reaches(&item.value, depth)),
+            Kind::Dict { entries, .. } => entries.iter().any(|entry| self.reaches(&entry.value, depth)),
+            Kind::Instance | Kind::Iterator(Source::Range(..), _) => false,
+            Kind::Iterator(..) | Kind::Stream(_) => true,
+        };
+        contents || object.attributes.values().any(|value| self.reaches(value, depth))
+    }
+
+    fn shadow_holds(&self, term: TermId, depth: u32) -> bool {
+        self.interp.shadows.get(&term).is_some_and(|shadow| depth == 0 || self.object_holds(*shadow, depth - 1))
+    }
+
+    /// Whether something has taken a term for a key that knows what it takes.
+    fn is_taken_for_key(&self, term: TermId) -> bool {
+        let events = self.interp.log.by_family.get(&term).map_or(&[][..], Vec::as_slice);
+        self.interp.log.declared.contains(&term)
+            || self.interp.log.scalar_keys.contains(&term)
+            || events.iter().any(|event| self.interp.log.events[*event].role != Role::Unresolved)
+    }
+}

@@ -1,0 +1,84 @@
+//! The replays of a project's findings.
+//!
+//! Only findings that the settings show are replayed: a witness is for people and machines that read the finding.
+//!
+//! **Invariant:** a replay changes nothing but the witness of its finding and, where it refutes it, the confidence. One that
+//! panics is inconclusive.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::Job;
+use super::contain::contained;
+use super::load::Loaded;
+use super::outcome::Refuted;
+use super::project::Project;
+use crate::config::Shown;
+use crate::finding::{Confidence, Evidence, Finding, Place, Witness, WitnessStatus};
+use crate::ir;
+use crate::text::FileId;
+use crate::verify::replay;
+
+/// Replays the findings of a project; those that the replay refuted.
+pub(super) fn prove(
+    job: &Job<'_>,
+    project: &Project<'_>,
+    loaded: &[Option<Loaded>],
+    findings: &mut [Finding],
+) -> Vec<Refuted> {
+    let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|file| file.module.as_ref()).collect();
+    let program = replay::Project::new(modules, project, project.models, &project.settings.roots);
+    // The findings of one file share a budget, so that one file of many findings cannot hold up a run.
+    let mut by_file: BTreeMap<FileId, Vec<&mut Finding>> = BTreeMap::new();
+    for finding in findings {
+        by_file.entry(finding.primary.file).or_default().push(finding);
+    }
+    let by_file: Vec<Vec<&mut Finding>> = by_file.into_values().collect();
+    let refuted: Vec<Vec<Refuted>> = by_file
+        .into_par_iter()
+        .map(|findings| {
+            let mut budget = replay::Budget::FILE;
+            let findings = findings.into_iter();
+            findings.filter_map(|finding| prove_one(job, project, &program, finding, &mut budget)).collect()
+        })
+        .collect();
+    refuted.into_iter().flatten().collect()
+}
+
+fn prove_one(
+    job: &Job<'_>,
+    project: &Project<'_>,
+    program: &replay::Project<'_>,
+    finding: &mut Finding,
+    budget: &mut replay::Budget,
+) -> Option<Refuted> {
+    let evidence = finding.evidence.clone()?;
+    let settings = project.path_of(finding.primary.file).map(|path| project.settings.for_file(path))?;
+    if settings.judge(finding).shown != Shown::Yes {
+        return None;
+    }
+    let around: Vec<Place> = finding.related.iter().map(|label| label.place).collect();
+    let witness =
+        if job.verify { replayed(program, &evidence, &around, budget) } else { silent(WitnessStatus::NotRun) };
+    let is_refuted = witness.status == WitnessStatus::Refuted;
+    finding.witness = Some(witness);
+    if is_refuted {
+        finding.confidence = Confidence::Low;
+    }
+    is_refuted.then_some(Refuted { place: finding.primary, code: finding.code })
+}
+
+fn replayed(
+    program: &replay::Project<'_>,
+    evidence: &Evidence,
+    around: &[Place],
+    budget: &mut replay::Budget,
+) -> Witness {
+    contained(|| replay::witness(program, evidence, around, budget))
+        .unwrap_or_else(|_| silent(WitnessStatus::Inconclusive))
+}
+
+fn silent(status: WitnessStatus) -> Witness {
+    Witness { status, draws: Vec::new(), sentence: String::new() }
+}

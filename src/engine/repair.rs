@@ -1,0 +1,258 @@
+//! Repairs of the findings of one file: proposed by `fix`, tried by analysing the patched text, and replayed.
+//!
+//! **Invariant:** a finding gets a fix only if the patched file parses and its analysis shows neither the finding nor a new
+//! one; a fix that the replay refutes is withheld. The number of trials per file is bounded by a count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Job;
+use super::contain::contained;
+use super::effects::Effects;
+use super::project::Project;
+use super::settle::Settled;
+use crate::analysis::Program;
+use crate::analysis::facts::{Facts, KeyFact, reconcile};
+use crate::config::Shown;
+use crate::finding::{Applicability, Confidence, Finding, Fix, Place, Verdict};
+use crate::fix::{self, Bench, Proposal};
+use crate::ir;
+use crate::python::{self, SourceKind};
+use crate::rules::{self, FixAvailability};
+use crate::text::{Edit, Span, apply_edits};
+use crate::verify::replay::{self, Comparison, DrawKind, Entry};
+
+/// Trials for one file: analyses of a patched text.
+const TRIALS: usize = 64;
+
+/// Findings of one file for which repairs are looked for.
+const CONSIDERED: usize = 256;
+
+/// Bytes that the trials for one file analyse together; but for large files this allows more trials than there are.
+const TRIED_BYTES: usize = 4_000_000;
+
+/// Trials for a file whose analysis meets a bound of its own, and so takes as long as it may.
+const HARD_TRIALS: usize = 2;
+
+/// Gives the findings of a file that are shown their fixes.
+pub(super) fn repair(job: &Job<'_>, project: &Project<'_>, program: &Program<'_>, settled: &mut Settled) {
+    let Some(member) = project.members.iter().find(|member| member.file == settled.file) else { return };
+    let settings = project.settings.for_file(&member.path);
+    let wanted: Vec<usize> = (0..settled.findings.len())
+        .filter(|index| {
+            let finding = &settled.findings[*index];
+            let has_fixes = rules::find(finding.code).is_some_and(|rule| rule.fix != FixAvailability::None);
+            has_fixes && settings.judge(finding).shown == Shown::Yes
+        })
+        .collect();
+    let Some(original) = program.of_file(settled.file) else { return };
+    if wanted.is_empty() {
+        return;
+    }
+    // A repair that breaks down is no repair; the findings stand as they are.
+    let fixes = contained(|| {
+        let kind = SourceKind::of_path(&member.display);
+        let workshop = Workshop { job, project, program, original, kind, settled };
+        workshop.fixes(&wanted)
+    });
+    for (index, fix) in fixes.unwrap_or_default() {
+        settled.findings[index].fix = Some(fix);
+    }
+}
+
+/// How many findings of a rule a function has: all of them, and those that are not mere suspicions.
+type Counts = BTreeMap<(&'static str, String), (usize, usize)>;
+
+/// What the analysis says of one version of the file.
+struct Seen {
+    counts: Counts,
+    keys: Vec<KeyFact>,
+    /// Whether the interpreter met a bound.
+    is_exhausted: bool,
+}
+
+/// The file under repair, and the program around it.
+struct Workshop<'a, 'j, 'p> {
+    job: &'a Job<'j>,
+    project: &'a Project<'p>,
+    program: &'a Program<'p>,
+    /// Index of the file's own module.
+    original: usize,
+    kind: SourceKind,
+    settled: &'a Settled,
+}
+
+impl Workshop<'_, '_, '_> {
+    fn fixes(&self, wanted: &[usize]) -> Vec<(usize, Fix)> {
+        let text = &self.settled.text;
+        let parsed = python::parse(text, self.kind);
+        if !parsed.problems.is_empty() {
+            return Vec::new();
+        }
+        let findings = &self.settled.findings;
+        let mut bench = Bench::new(self.settled.file, text, &parsed.module, &self.project.settings.roots);
+        let mut before: Option<Seen> = None;
+        let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
+        let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
+        let mut hopeless: BTreeSet<usize> = BTreeSet::new();
+        for &index in wanted.iter().take(CONSIDERED) {
+            if fixes.contains_key(&index) || hopeless.contains(&index) {
+                continue;
+            }
+            for proposal in fix::proposals(&bench, findings, index) {
+                if trials == 0 {
+                    return fixes.into_iter().collect();
+                }
+                trials -= 1;
+                let before = before.get_or_insert_with(|| {
+                    let seen = self.seen(self.program.module(self.original));
+                    if seen.is_exhausted {
+                        trials = trials.min(HARD_TRIALS);
+                    }
+                    seen
+                });
+                let Some(fix) = self.tried(before, &findings[index], &proposal) else {
+                    // Those that it would mend as well would be offered the same.
+                    hopeless.extend(proposal.mends.iter().filter(|other| **other != index));
+                    continue;
+                };
+                bench.accept(&proposal);
+                for mended in &proposal.mends {
+                    if wanted.contains(mended) {
+                        fixes.entry(*mended).or_insert_with(|| fix.clone());
+                    }
+                }
+                break;
+            }
+        }
+        fixes.into_iter().collect()
+    }
+
+    /// The fix that a proposal amounts to, if it holds.
+    fn tried(&self, before: &Seen, finding: &Finding, proposal: &Proposal) -> Option<Fix> {
+        let text = apply_edits(&self.settled.text, &proposal.edits).ok()?;
+        let parsed = python::parse(&text, self.kind);
+        if !parsed.problems.is_empty() {
+            return None;
+        }
+        let effects = Effects::of(&text, &parsed.comments);
+        let patched = ir::lower(self.settled.file, &parsed.module, &|header| effects.on(header));
+        let after = self.seen(&patched);
+        if !mends(before, &after, &self.settled.findings, proposal) {
+            return None;
+        }
+        let verdict = if !self.job.verify {
+            Verdict::NotRun
+        } else if proposal.applicability == Applicability::Safe {
+            same_keys(before, &after, &proposal.edits)
+        } else {
+            self.replayed(&patched, finding, proposal)?
+        };
+        let applicability = match verdict {
+            Verdict::Verified => proposal.applicability,
+            Verdict::NotRun => proposal.applicability.min(Applicability::Unsafe),
+            Verdict::Inconclusive => Applicability::Display,
+        };
+        Some(Fix { message: proposal.message.clone(), applicability, verdict, edits: proposal.edits.clone() })
+    }
+
+    /// What the analysis of the program says of the file, were `module` its own.
+    fn seen(&self, module: &ir::Module) -> Seen {
+        let program = self.program.replacing(self.original, module);
+        let facts = program.of_file(module.file).map(|index| (self.job.analyse)(&program, index));
+        let mut facts: Vec<Facts> = facts.into_iter().collect();
+        reconcile(&mut facts);
+        let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
+        let mut counts = Counts::new();
+        for finding in facts.iter().flat_map(rules::check) {
+            let (all, certain) = counts.entry((finding.code, finding.function)).or_default();
+            *all += 1;
+            *certain += usize::from(finding.confidence > Confidence::Low);
+        }
+        Seen { counts, keys: facts.into_iter().flat_map(|facts| facts.keys).collect(), is_exhausted }
+    }
+
+    /// What the replay says of a repair; `None` where it refutes it.
+    fn replayed(&self, patched: &ir::Module, finding: &Finding, proposal: &Proposal) -> Option<Verdict> {
+        let Project { models, settings, .. } = self.project;
+        let replay = |modules| replay::Project::new(modules, self.project, models, &settings.roots);
+        let mut modules = self.program.modules().to_vec();
+        let before = replay(modules.clone());
+        modules[self.original] = patched;
+        let after = replay(modules);
+        if finding.evidence.is_none() {
+            return Some(traced(&before, &after, finding, &proposal.edits));
+        }
+        let entry = Entry { place: finding.primary, claim: finding.evidence.clone() };
+        match replay::compare(&before, &after, &proposal.edits, &entry) {
+            Comparison::Verified => Some(Verdict::Verified),
+            Comparison::Refuted(_) => None,
+            Comparison::Inconclusive(_) => Some(Verdict::Inconclusive),
+        }
+    }
+}
+
+/// Whether the findings to be mended are gone and no function has more of any kind than before.
+fn mends(before: &Seen, after: &Seen, findings: &[Finding], proposal: &Proposal) -> bool {
+    let mut mended: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for finding in proposal.mends.iter().filter_map(|index| findings.get(*index)) {
+        *mended.entry((finding.code, &finding.function)).or_default() += 1;
+    }
+    let of = |seen: &Seen, code: &'static str, function: &str| {
+        seen.counts.get(&(code, function.to_owned())).copied().unwrap_or_default()
+    };
+    let is_gone = mended.iter().all(|((code, function), count)| {
+        let Some(rule) = rules::find(code) else { return false };
+        of(after, rule.code, function).0 + count <= of(before, rule.code, function).0
+    });
+    is_gone && after.counts.iter().all(|((code, function), (_, certain))| *certain <= of(before, code, function).1)
+}
+
+/// An edit of annotations makes and consumes the very same keys at the very same places.
+fn same_keys(before: &Seen, after: &Seen, edits: &[Edit]) -> Verdict {
+    let same = before.keys.len() == after.keys.len()
+        && before
+            .keys
+            .iter()
+            .zip(&after.keys)
+            .all(|(old, new)| old.text == new.text && moved(old.place.span.start, edits) == new.place.span.start);
+    if same { Verdict::Verified } else { Verdict::Inconclusive }
+}
+
+/// Where an offset comes to lie after edits.
+fn moved(offset: u32, edits: &[Edit]) -> u32 {
+    let end = edits.iter().filter(|edit| edit.span.end <= offset).fold(i64::from(offset), |at, edit| {
+        at + i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len())
+    });
+    u32::try_from(end).unwrap_or(offset)
+}
+
+/// A repair of what is no collision. Making typed keys changes no draw at all. Whatever else is repaired drew from what was
+/// no key, so there is nothing to compare with: all draws of the repaired function have keys of their own.
+fn traced(before: &replay::Project<'_>, after: &replay::Project<'_>, finding: &Finding, edits: &[Edit]) -> Verdict {
+    let keeps = finding.code == "KEY301";
+    let others = finding.related.iter().map(|label| label.place).filter(|_| keeps);
+    let holds = std::iter::once(finding.primary).chain(others).all(|place| {
+        let start = moved(place.span.start, edits);
+        let new = replay::trace(after, Place { file: place.file, span: Span::new(start, start) });
+        if !new.is_complete {
+            return false;
+        }
+        if keeps {
+            let old = replay::trace(before, place);
+            let keys = |traces: &replay::Traces| -> Vec<Vec<Vec<Vec<u32>>>> {
+                let paths = traces.paths.iter();
+                paths.map(|path| path.draws.iter().map(|draw| draw.keys.clone()).collect()).collect()
+            };
+            return keys(&old) == keys(&new);
+        }
+        new.paths.iter().all(|path| {
+            let draws = path.draws.iter().filter(|draw| draw.kind == DrawKind::Sample);
+            let mut drawn: Vec<&Vec<u32>> = draws.flat_map(|draw| &draw.keys).collect();
+            let count = drawn.len();
+            drawn.sort_unstable();
+            drawn.dedup();
+            drawn.len() == count
+        })
+    });
+    if holds { Verdict::Verified } else { Verdict::Inconclusive }
+}

@@ -1,0 +1,178 @@
+//! The file under repair, with what generators ask of it.
+//!
+//! **Invariant:** what is answered is read off the file as it is; only the set of names promised to accepted proposals grows.
+
+use super::imports::Imports;
+use super::names::{Names, ScopeId};
+use super::tree;
+use crate::finding::{Applicability, Finding, Place};
+use crate::python::ast::{self, Expr};
+use crate::python::span_of;
+use crate::text::{Edit, FileId, Span};
+
+/// Edits that may mend findings.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// What they do, as an imperative.
+    pub message: String,
+    /// Who may apply them, provided that they prove right.
+    pub applicability: Applicability,
+    /// The edits, sorted.
+    pub edits: Vec<Edit>,
+    /// Positions of the findings that they mend.
+    pub mends: Vec<usize>,
+    /// Names that they introduce, each with the span of the scope that it is introduced in.
+    pub names: Vec<(Span, String)>,
+}
+
+/// The file under repair.
+pub struct Bench<'a> {
+    /// The file.
+    pub file: FileId,
+    pub(super) text: &'a str,
+    pub(super) module: &'a ast::ModModule,
+    pub(super) names: Names<'a>,
+    pub(super) imports: Imports<'a>,
+    promised: Vec<(Span, String)>,
+}
+
+impl<'a> Bench<'a> {
+    /// Puts a file on the bench; `roots` are further names of the library's root package.
+    pub fn new(file: FileId, text: &'a str, module: &'a ast::ModModule, roots: &[String]) -> Self {
+        let names = Names::of(module);
+        let imports = Imports::of(module, roots);
+        Self { file, text, module, names, imports, promised: Vec::new() }
+    }
+
+    /// Keeps the names of a proposal for it.
+    pub fn accept(&mut self, proposal: &Proposal) {
+        self.promised.extend(proposal.names.iter().cloned());
+    }
+
+    /// The text of a node.
+    pub(super) fn code(&self, expr: &Expr) -> &'a str {
+        self.slice(span_of(expr))
+    }
+
+    pub(super) fn slice(&self, span: Span) -> &'a str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    /// The span of a place in this file.
+    pub(super) fn here(&self, place: Place) -> Option<Span> {
+        (place.file == self.file).then_some(place.span)
+    }
+
+    /// The canonical path that an expression stands for.
+    pub(super) fn path_of(&self, expr: &Expr) -> Option<String> {
+        self.imports.path_of(&self.names, self.names.scope_at(span_of(expr).start), expr)
+    }
+
+    /// A library function as this file would write it at an offset; where a call that is repaired names its module, so does the
+    /// spelling.
+    pub(super) fn spelled(&self, offset: u32, path: &str, like: Option<&ast::ExprCall>) -> Option<String> {
+        let scope = self.names.scope_at(offset);
+        let (module, function) = path.rsplit_once('.')?;
+        if let Some(Expr::Attribute(attribute)) = like.map(|call| &*call.func)
+            && self.imports.path_of(&self.names, scope, &attribute.value).as_deref() == Some(module)
+        {
+            return Some(format!("{}.{function}", self.code(&attribute.value)));
+        }
+        self.imports.spelling(&self.names, scope, path)
+    }
+
+    /// Whether a new variable would be in anybody's way.
+    pub(super) fn is_taken(&self, scope: ScopeId, name: &str) -> bool {
+        let full = self.names.scopes[scope].full;
+        let meets = |span: &Span| span.covers(full) || full.covers(*span);
+        self.names.is_taken(scope, name)
+            || KEYWORDS.binary_search(&name).is_ok()
+            || self.promised.iter().any(|(span, promised)| promised == name && meets(span))
+    }
+
+    /// Whether a name was promised to an accepted proposal for this very scope.
+    pub(super) fn is_promised(&self, scope: ScopeId, name: &str) -> bool {
+        let full = self.names.scopes[scope].full;
+        self.promised.iter().any(|(span, promised)| promised == name && *span == full)
+    }
+
+    /// Free names for `count` keys that are made of the key called `key`.
+    pub(super) fn fresh(&self, scope: ScopeId, key: &str, count: usize) -> Vec<String> {
+        let base = base_name(key);
+        if count == 1 {
+            let single = if base.ends_with("rng") && !base.ends_with("key") { "sub_rng" } else { "subkey" };
+            if !self.is_taken(scope, single) {
+                return vec![single.to_owned()];
+            }
+        }
+        let is_numbered = base.ends_with(|last: char| last.is_ascii_digit());
+        let is_short = base.len() <= 2 && !is_numbered;
+        let mut names = Vec::with_capacity(count);
+        let mut number = 0_u32;
+        while names.len() < count {
+            number += 1;
+            let gap = if is_short { "" } else { "_" };
+            let name = format!("{base}{gap}{number}");
+            if !self.is_taken(scope, &name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Positions of the findings that pass a test, all of this file.
+    pub(super) fn matching(&self, findings: &[Finding], test: impl Fn(&Finding) -> bool) -> Vec<usize> {
+        let fits = |finding: &Finding| finding.primary.file == self.file && test(finding);
+        (0..findings.len()).filter(|index| fits(&findings[*index])).collect()
+    }
+
+    /// The span that names introduced in a scope are promised for.
+    pub(super) fn promise(&self, scope: ScopeId, names: &[String]) -> Vec<(Span, String)> {
+        let full = self.names.scopes[scope].full;
+        names.iter().map(|name| (full, name.clone())).collect()
+    }
+
+    /// The statements around a span.
+    pub(super) fn steps(&self, span: Span) -> Vec<tree::Step<'a>> {
+        tree::steps(self.module, span)
+    }
+}
+
+/// Words that no variable can be called, and builtins that none should be.
+const KEYWORDS: [&str; 9] = ["all", "any", "hash", "id", "iter", "map", "next", "set", "zip"];
+
+/// The last name of an expression for a key, without what a subscript adds.
+fn base_name(key: &str) -> String {
+    let head = key.split(['[', '(']).next().unwrap_or_default();
+    let last = head.rsplit('.').next().unwrap_or_default().trim();
+    let last = last.trim_start_matches('_');
+    let is_name = last.chars().all(|one| one.is_alphanumeric() || one == '_')
+        && last.chars().next().is_some_and(|first| !first.is_numeric());
+    let last = if is_name { last } else { "key" };
+    // The children of one of the `keys` are keys.
+    match last.strip_suffix('s').filter(|rest| rest.ends_with("key") || rest.ends_with("rng")) {
+        Some(single) => single.to_owned(),
+        None => last.to_owned(),
+    }
+}
+
+/// Whether an expression is called what keys are called.
+pub(super) fn is_keyish(code: &str) -> bool {
+    let head = code.split('[').next().unwrap_or_default();
+    let last = head.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    let numbered = last.trim_end_matches(|one: char| one.is_ascii_digit() || one == '_');
+    last.contains("key") || last.contains("rng") || last.contains("prng") || numbered == "k" || last.contains("seed")
+}
+
+/// Whether an expression can be evaluated twice, or elsewhere, without anybody noticing: names, attributes, constant items.
+pub(super) fn is_plain(expr: &Expr) -> bool {
+    match expr {
+        Expr::Name(_) => true,
+        Expr::Attribute(attribute) => is_plain(&attribute.value),
+        Expr::Subscript(subscript) => {
+            is_plain(&subscript.value)
+                && matches!(&*subscript.slice, Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::Name(_))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,231 @@
+//! Keys taken for numbers: an index or an unpacking that was meant to split (KEY201), a sum that was meant to derive
+//! (KEY202), a map over the wrong axis (KEY203).
+//!
+//! **Invariant:** a repair needs a key and a number that can be told apart by their looks; otherwise there is none.
+
+use super::bench::{Bench, Proposal, is_keyish, is_plain};
+use super::layout;
+use super::loops::common_statement;
+use super::tree;
+use crate::finding::{Applicability, Finding};
+use crate::python::ast::{Expr, Number, Operator, Stmt, UnaryOp};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// What makes a key of a seed.
+const MAKERS: [&str; 2] = ["jax.random.PRNGKey", "jax.random.key"];
+
+/// More children than anybody would take by constant indices.
+const MOST_CHILDREN: u64 = 16;
+
+fn unsafe_proposal(message: String, edits: Vec<Edit>, mends: Vec<usize>, names: Vec<(Span, String)>) -> Proposal {
+    Proposal { message, applicability: Applicability::Unsafe, edits, mends, names }
+}
+
+/// `key[0]`, `a, b = key` and `PRNGKey(key[1])`.
+pub(super) fn indexed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let span = findings[index].primary.span;
+    let proposal = match tree::expression_at(bench.module, span) {
+        Some(Expr::Subscript(_)) => children(bench, findings, index),
+        Some(call @ Expr::Call(_)) => reseeded(bench, call, index),
+        _ => None,
+    };
+    proposal.or_else(|| unpacked(bench, span, index)).into_iter().collect()
+}
+
+/// The key and the index of `key[0]`.
+fn constant_item<'a>(bench: &Bench<'_>, expr: &'a Expr) -> Option<(&'a Expr, u64)> {
+    let Expr::Subscript(subscript) = expr else { return None };
+    let is_key = is_plain(&subscript.value) && is_keyish(bench.code(&subscript.value));
+    let number = number(&subscript.slice).filter(|number| *number < MOST_CHILDREN)?;
+    is_key.then_some((&*subscript.value, number))
+}
+
+fn number(expr: &Expr) -> Option<u64> {
+    match expr {
+        Expr::NumberLiteral(literal) => match &literal.value {
+            Number::Int(number) => number.as_u64(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The words of one key, taken for its children: all such indices in a function at once.
+fn children(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    let lead = &findings[index];
+    let (key, _) = constant_item(bench, tree::expression_at(bench.module, lead.primary.span)?)?;
+    let code = bench.code(key);
+    let item = |at: usize| {
+        let expr = tree::expression_at(bench.module, findings[at].primary.span)?;
+        let (other, number) = constant_item(bench, expr)?;
+        (bench.code(other) == code).then_some((span_of(expr), span_of(other), number))
+    };
+    let mends: Vec<usize> = bench.matching(findings, |other| other.code == "KEY201" && other.function == lead.function);
+    let mends: Vec<usize> = mends.into_iter().filter(|at| item(*at).is_some()).collect();
+    let items: Vec<_> = mends.iter().filter_map(|at| item(*at)).collect();
+    let most = items.iter().map(|(.., number)| number + 1).max()?.max(2);
+    let number = if most == 2 { String::new() } else { format!(", {most}") };
+    let message = format!("split `{code}` and take its children; the numbers change");
+    if let [(_, key, _)] = items[..] {
+        let split = bench.spelled(key.start, "jax.random.split", None)?;
+        let edits = vec![Edit { span: key, content: format!("{split}({code}{number})") }];
+        return Some(unsafe_proposal(message, edits, mends, Vec::new()));
+    }
+    let scope = bench.names.frame_at(lead.primary.span.start)?;
+    let spans: Vec<Span> = items.iter().map(|(item, ..)| *item).collect();
+    if spans.iter().any(|span| bench.names.frame_at(span.start) != Some(scope)) {
+        return None;
+    }
+    let start = common_statement(bench, &spans)?;
+    let split = bench.spelled(start, "jax.random.split", None)?;
+    let name = ["keys", "subkeys", "children"].into_iter().find(|name| !bench.is_taken(scope, name))?;
+    let mut edits = vec![layout::before(bench.text, start, &format!("{name} = {split}({code}{number})"))];
+    edits.extend(items.iter().map(|(_, key, _)| Edit { span: *key, content: name.to_owned() }));
+    edits.sort_by_key(|edit| edit.span);
+    Some(unsafe_proposal(message, edits, mends, bench.promise(scope, &[name.to_owned()])))
+}
+
+/// `PRNGKey(key[1])` becomes `fold_in(key, 1)`.
+fn reseeded(bench: &Bench<'_>, call: &Expr, index: usize) -> Option<Proposal> {
+    let Expr::Call(made) = call else { return None };
+    let path = bench.path_of(&made.func)?;
+    let ([seed], true) = (&made.arguments.args[..], made.arguments.keywords.is_empty()) else { return None };
+    if !MAKERS.contains(&path.as_str()) {
+        return None;
+    }
+    let mut items = tree::expressions_within(seed).into_iter().filter_map(|expr| constant_item(bench, expr));
+    let (key, number) = items.next()?;
+    if items.next().is_some() {
+        return None;
+    }
+    let code = bench.code(key);
+    let fold = bench.spelled(span_of(call).start, "jax.random.fold_in", Some(made))?;
+    let edits = vec![Edit { span: span_of(call), content: format!("{fold}({code}, {number})") }];
+    Some(unsafe_proposal(format!("derive a key from `{code}`; the numbers change"), edits, vec![index], Vec::new()))
+}
+
+/// `a, b = key` becomes `a, b = split(key)`.
+fn unpacked(bench: &Bench<'_>, span: Span, index: usize) -> Option<Proposal> {
+    let step = bench.steps(span).pop()?;
+    let Stmt::Assign(assign) = step.statement() else { return None };
+    let [Expr::Tuple(targets)] = &assign.targets[..] else { return None };
+    let key = &*assign.value;
+    let is_simple = targets.elts.iter().all(|target| matches!(target, Expr::Name(_) | Expr::Attribute(_)));
+    let is_made = match key {
+        Expr::Call(call) => bench.path_of(&call.func).is_some_and(|path| MAKERS.contains(&path.as_str())),
+        _ => is_plain(key),
+    };
+    if !is_simple || targets.elts.is_empty() || !is_made {
+        return None;
+    }
+    let code = bench.code(key);
+    let split = bench.spelled(span_of(key).start, "jax.random.split", None)?;
+    let number = if targets.elts.len() == 2 { String::new() } else { format!(", {}", targets.elts.len()) };
+    let edits = vec![Edit { span: span_of(key), content: format!("{split}({code}{number})") }];
+    Some(unsafe_proposal(format!("split `{code}` first; the numbers change"), edits, vec![index], Vec::new()))
+}
+
+/// `key + i` becomes `fold_in(key, i)`, `key + jnp.arange(n)[:, None]` becomes `split(key, n)`.
+pub(super) fn arithmetic(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let span = findings[index].primary.span;
+    let edit = match tree::expression_at(bench.module, span) {
+        Some(Expr::BinOp(sum)) if folds(sum.op) => pair(bench, &sum.left, &sum.right).and_then(|(key, other)| {
+            let content = derived(bench, key, other)?;
+            Some((bench.code(key), Edit { span, content }))
+        }),
+        _ => augmented(bench, span),
+    };
+    let Some((key, edit)) = edit else { return Vec::new() };
+    let message = format!("derive a key from `{key}`; the numbers change");
+    vec![unsafe_proposal(message, vec![edit], vec![index], Vec::new())]
+}
+
+/// `key += i` becomes `key = fold_in(key, i)`.
+fn augmented<'a>(bench: &Bench<'a>, span: Span) -> Option<(&'a str, Edit)> {
+    let step = bench.steps(span).pop()?;
+    let Stmt::AugAssign(assign) = step.statement() else { return None };
+    let (key, number) = (&*assign.target, &*assign.value);
+    if !folds(assign.op) || !is_plain(key) || !is_number(bench, number) {
+        return None;
+    }
+    let content = format!("{} = {}", bench.code(key), derived(bench, key, number)?);
+    Some((bench.code(key), Edit { span: span_of(step.statement()), content }))
+}
+
+fn folds(operator: Operator) -> bool {
+    matches!(operator, Operator::Add | Operator::BitXor | Operator::BitOr)
+}
+
+/// Which of two operands is the key, and which the number.
+fn pair<'a>(bench: &Bench<'_>, left: &'a Expr, right: &'a Expr) -> Option<(&'a Expr, &'a Expr)> {
+    let is_key = |expr: &Expr| is_plain(expr) && is_keyish(bench.code(expr));
+    match (is_key(left), is_key(right)) {
+        (true, false) if is_number(bench, right) => Some((left, right)),
+        (false, true) if is_number(bench, left) => Some((right, left)),
+        _ => None,
+    }
+}
+
+/// Whether an expression looks like one whole number, or a column of them.
+fn is_number(bench: &Bench<'_>, expr: &Expr) -> bool {
+    match expr {
+        Expr::NumberLiteral(_) => number(expr).is_some(),
+        Expr::Name(_) | Expr::Attribute(_) => !is_keyish(bench.code(expr)),
+        Expr::BinOp(of) => is_number(bench, &of.left) && is_number(bench, &of.right),
+        Expr::Subscript(_) => column(bench, expr).is_some(),
+        Expr::Call(call) => bench.path_of(&call.func).is_some_and(|path| path == "jax.lax.axis_index"),
+        _ => false,
+    }
+}
+
+/// The length of `jnp.arange(n)[:, None]`.
+fn column<'a>(bench: &Bench<'_>, expr: &'a Expr) -> Option<&'a Expr> {
+    let Expr::Subscript(subscript) = expr else { return None };
+    let Expr::Call(call) = &*subscript.value else { return None };
+    let Expr::Tuple(axes) = &*subscript.slice else { return None };
+    let [Expr::Slice(all), Expr::NoneLiteral(_)] = &axes.elts[..] else { return None };
+    let is_whole = all.lower.is_none() && all.upper.is_none() && all.step.is_none();
+    let ([length], true) = (&call.arguments.args[..], is_whole) else { return None };
+    let path = bench.path_of(&call.func)?;
+    matches!(path.as_str(), "jax.numpy.arange" | "numpy.arange").then_some(length)
+}
+
+/// The key that a calculation with a key was meant to make.
+fn derived(bench: &Bench<'_>, key: &Expr, number: &Expr) -> Option<String> {
+    let at = span_of(key).start;
+    let code = bench.code(key);
+    if let Some(length) = column(bench, number) {
+        let split = bench.spelled(at, "jax.random.split", None)?;
+        return Some(format!("{split}({code}, {})", bench.code(length)));
+    }
+    let fold = bench.spelled(at, "jax.random.fold_in", None)?;
+    Some(format!("{fold}({code}, {})", bench.code(number)))
+}
+
+/// `in_axes=1` becomes `in_axes=0`.
+pub(super) fn swapped(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let span = findings[index].primary.span;
+    let Some(expr) = tree::expression_at(bench.module, span) else { return Vec::new() };
+    let mut axes = Vec::new();
+    for within in tree::expressions_within(expr) {
+        let Expr::Call(call) = within else { continue };
+        let Some(keyword) = call.arguments.find_keyword("in_axes") else { continue };
+        let parts = match &keyword.value {
+            Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+            other => vec![other],
+        };
+        axes.extend(parts.into_iter().filter(|part| is_last_axis(part)));
+    }
+    let [axis] = axes[..] else { return Vec::new() };
+    let edits = vec![Edit { span: span_of(axis), content: "0".to_owned() }];
+    vec![unsafe_proposal("map over the keys; the numbers change".to_owned(), edits, vec![index], Vec::new())]
+}
+
+/// Whether an axis is written `1` or `-1`.
+fn is_last_axis(expr: &Expr) -> bool {
+    match expr {
+        Expr::UnaryOp(minus) => minus.op == UnaryOp::USub && number(&minus.operand) == Some(1),
+        _ => number(expr) == Some(1),
+    }
+}

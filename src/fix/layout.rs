@@ -1,0 +1,83 @@
+//! Where new statements go: before another, in its indentation, or on its line where it does not start one.
+//!
+//! **Invariant:** an insertion changes nothing about the statements around it, be they in one-line suites, after semicolons or
+//! behind a continued line, and ends its lines as the file does.
+
+use crate::text::{Edit, Span};
+
+/// The edit that puts the simple statement `code` right before the statement that starts at `start`.
+pub(super) fn before(text: &str, start: u32, code: &str) -> Edit {
+    let content = match indentation(text, start) {
+        Some(indent) => format!("{code}{}{indent}", line_end(text)),
+        None => format!("{code}; "),
+    };
+    Edit { span: Span::new(start, start), content }
+}
+
+/// The white space before a statement that starts its line; `None` where something else stands before it.
+pub(super) fn indentation(text: &str, start: u32) -> Option<&str> {
+    let head = text.get(..start as usize)?;
+    let line = head.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let indent = &head[line..];
+    let is_blank = indent.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\x0c'));
+    let is_continued = head[..line].trim_end_matches(['\n', '\r']).ends_with('\\');
+    (is_blank && !is_continued).then_some(indent)
+}
+
+/// How the lines of a text end.
+pub(super) fn line_end(text: &str) -> &'static str {
+    match memchr::memchr2(b'\n', b'\r', text.as_bytes()) {
+        Some(at) if text.as_bytes()[at] == b'\n' => "\n",
+        Some(at) if text.as_bytes().get(at + 1) == Some(&b'\n') => "\r\n",
+        Some(_) => "\r",
+        None => "\n",
+    }
+}
+
+/// The span of a statement that stands alone on its lines, with the end of the last one; `None` where it shares a line with
+/// something, a comment included.
+pub(super) fn own_lines(text: &str, statement: Span) -> Option<Span> {
+    let indent = indentation(text, statement.start)?;
+    let rest = text.get(statement.end as usize..)?;
+    let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+    let ending = match rest.as_bytes().get(blank..)? {
+        [b'\r', b'\n', ..] => 2,
+        [b'\r' | b'\n', ..] => 1,
+        [] => 0,
+        _ => return None,
+    };
+    let end = statement.end + u32::try_from(blank + ending).ok()?;
+    Some(Span::new(statement.start - u32::try_from(indent.len()).ok()?, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::apply_edits;
+
+    fn inserted(text: &str, at: &str) -> String {
+        let start = u32::try_from(text.find(at).unwrap()).unwrap();
+        apply_edits(text, &[before(text, start, "new")]).unwrap()
+    }
+
+    #[test]
+    fn statements_go_before_others_in_every_layout() {
+        assert_eq!(inserted("if p:\n\tx\n", "x"), "if p:\n\tnew\n\tx\n");
+        assert_eq!(inserted("if p: x\n", "x"), "if p: new; x\n");
+        assert_eq!(inserted("a; x\n", "x"), "a; new; x\n");
+        assert_eq!(inserted("a\r\nx", "x"), "a\r\nnew\r\nx");
+        assert_eq!(inserted("if p: \\\n  x\n", "x"), "if p: \\\n  new; x\n");
+        assert_eq!(inserted("é = 1\n  # note\nx", "x"), "é = 1\n  # note\nnew\nx");
+    }
+
+    #[test]
+    fn own_lines_are_whole() {
+        let own = |text: &str, at: &str| {
+            let start = u32::try_from(text.find(at).unwrap()).unwrap();
+            own_lines(text, Span::new(start, start + u32::try_from(at.len()).unwrap()))
+        };
+        assert_eq!(own("a\n  xx \nb", "xx"), Some(Span::new(2, 8)));
+        assert_eq!(own("a; xx\n", "xx"), None);
+        assert_eq!(own("xx # why\n", "xx"), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! What JAX left behind: `PRNGKey` (KEY301) and names that it removed (KEY302).
+//!
+//! **Invariant:** an annotation is the only thing that is rewritten safely; whatever makes or tests keys changes what a program
+//! does.
+
+use super::bench::{Bench, Proposal};
+use super::names::Does;
+use super::tree;
+use crate::finding::{Applicability, Finding};
+use crate::python::ast::{self, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// `PRNGKey` becomes `key`, in the whole file.
+pub(super) fn typed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let finding = &findings[index];
+    // Where the words of a key are touched, typed keys raise.
+    let touches = !bench.matching(findings, |other| other.code.starts_with("KEY2")).is_empty();
+    let edits = (!touches).then(|| renamed(bench, finding)).flatten().unwrap_or_default();
+    vec![Proposal {
+        message: "make typed keys; numbers stay the same, shapes and checkpoints of keys change".to_owned(),
+        applicability: Applicability::Unsafe,
+        edits,
+        mends: vec![index],
+        names: Vec::new(),
+    }]
+}
+
+fn renamed(bench: &Bench<'_>, finding: &Finding) -> Option<Vec<Edit>> {
+    let places = std::iter::once(finding.primary).chain(finding.related.iter().map(|label| label.place));
+    let mut edits = Vec::new();
+    let mut by_name = 0;
+    for place in places {
+        match tree::expression_at(bench.module, bench.here(place)?)? {
+            Expr::Attribute(attribute) => {
+                edits.push(Edit { span: span_of(&attribute.attr), content: "key".to_owned() });
+            }
+            Expr::Name(name) => {
+                by_name += 1;
+                edits.push(Edit { span: span_of(name), content: imported_name(bench, name.id.as_str())? });
+            }
+            _ => return None,
+        }
+    }
+    if by_name > 0 {
+        edits.push(import(bench, by_name)?);
+    }
+    edits.sort_by_key(|edit| edit.span);
+    Some(edits)
+}
+
+/// What `key` is imported as, where `PRNGKey` was imported by name.
+fn imported_name(bench: &Bench<'_>, old: &str) -> Option<String> {
+    let is_free = |name: &&str| bench.names.occurrences(name).is_empty();
+    // Under a name of its own nothing but the import changes.
+    (old == "PRNGKey")
+        .then(|| ["make_key", "new_key", "random_key"].into_iter().find(is_free).map(str::to_owned))
+        .flatten()
+}
+
+/// The edit of the one import of `PRNGKey`, provided that all that reads the name is rewritten as well.
+fn import(bench: &Bench<'_>, rewritten: usize) -> Option<Edit> {
+    let occurrences = bench.names.occurrences("PRNGKey");
+    let reads = occurrences.iter().filter(|one| one.does == Does::Read).count();
+    let mut bound = occurrences.iter().filter(|one| one.does != Does::Read);
+    let only = bound.next().filter(|one| one.does == Does::Import)?;
+    if bound.next().is_some() || reads != rewritten {
+        return None;
+    }
+    Some(Edit { span: only.span, content: format!("key as {}", imported_name(bench, "PRNGKey")?) })
+}
+
+/// Removed types become `jax.Array` where they annotate; `shuffle` becomes `permutation`.
+pub(super) fn removed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    shuffled(bench, &findings[index], index)
+        .or_else(|| annotations(bench, &findings[index], index))
+        .into_iter()
+        .collect()
+}
+
+fn shuffled(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Proposal> {
+    let span = bench.here(finding.primary)?;
+    let Expr::Attribute(attribute) = tree::expression_at(bench.module, span)? else { return None };
+    let call = tree::ancestors(bench.module, span).into_iter().rev().find_map(|node| match node {
+        ast::AnyNodeRef::ExprCall(call) if span_of(&*call.func) == span => Some(call),
+        _ => None,
+    })?;
+    let is_shuffle = attribute.attr.as_str() == "shuffle" && call.arguments.args.len() >= 2;
+    let end = tree::arguments(call).map(|argument| span_of(argument).end).max()?;
+    is_shuffle.then(|| Proposal {
+        message: "permute independently along the axis, as `shuffle` did".to_owned(),
+        applicability: Applicability::Unsafe,
+        edits: vec![
+            Edit { span: span_of(&attribute.attr), content: "permutation".to_owned() },
+            Edit { span: Span::new(end, end), content: ", independent=True".to_owned() },
+        ],
+        mends: vec![index],
+        names: Vec::new(),
+    })
+}
+
+/// The names of types that are gone.
+const TYPES: [&str; 2] = ["KeyArray", "PRNGKeyArray"];
+
+fn annotations(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Proposal> {
+    let primary = bench.here(finding.primary)?;
+    let array = bench.imports.spelling(&bench.names, 0, "jax.Array");
+    let (array, mut edits) = match alias_at(bench, primary) {
+        // An import that fails: what it brings in is written where it is used.
+        Some((statement, alias)) => {
+            let bound = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
+            let (array, edit) = instead_of(bench, statement, alias, array)?;
+            let mut edits = vec![edit];
+            for occurrence in bench.names.occurrences(bound) {
+                match occurrence.does {
+                    Does::Import if span_of(alias) == occurrence.span => {}
+                    Does::Read => edits.push(annotation(bench, occurrence.span, &array)?),
+                    _ => return None,
+                }
+            }
+            (array, edits)
+        }
+        None => (array?, Vec::new()),
+    };
+    if edits.is_empty() {
+        edits.push(annotation(bench, primary, &array)?);
+    }
+    edits.sort_by_key(|edit| edit.span);
+    edits.dedup();
+    Some(Proposal {
+        message: format!("annotate with `{array}`"),
+        applicability: Applicability::Safe,
+        edits,
+        mends: vec![index],
+        names: Vec::new(),
+    })
+}
+
+/// The edit of a type that stands in an annotation; `None` for one that is tested for or called.
+fn annotation(bench: &Bench<'_>, span: Span, array: &str) -> Option<Edit> {
+    let expr = tree::expression_at(bench.module, span)?;
+    let last = match expr {
+        Expr::Name(_) => None,
+        Expr::Attribute(attribute) => Some(attribute.attr.as_str()),
+        _ => return None,
+    };
+    if last.is_some_and(|last| !TYPES.contains(&last)) || !is_annotation(bench, span) {
+        return None;
+    }
+    Some(Edit { span, content: array.to_owned() })
+}
+
+/// Whether a place lies in an annotation of a parameter, a result or a variable.
+fn is_annotation(bench: &Bench<'_>, span: Span) -> bool {
+    tree::ancestors(bench.module, span).into_iter().any(|node| match node {
+        ast::AnyNodeRef::Parameter(parameter) => {
+            parameter.annotation.as_deref().is_some_and(|annotation| span_of(annotation).covers(span))
+        }
+        ast::AnyNodeRef::StmtFunctionDef(def) => {
+            def.returns.as_deref().is_some_and(|returns| span_of(returns).covers(span))
+        }
+        ast::AnyNodeRef::StmtAnnAssign(assign) => span_of(&*assign.annotation).covers(span),
+        _ => false,
+    })
+}
+
+/// The import of a removed type at a span, which is that of its statement or of its own.
+fn alias_at<'a>(bench: &Bench<'a>, span: Span) -> Option<(&'a ast::StmtImportFrom, &'a ast::Alias)> {
+    let step = bench.steps(span).pop()?;
+    let Stmt::ImportFrom(import) = step.statement() else { return None };
+    let is_gone = |alias: &&ast::Alias| TYPES.contains(&alias.name.as_str());
+    let mut gone = import.names.iter().filter(is_gone);
+    let alias = gone.next()?;
+    gone.next().is_none().then_some((import, alias))
+}
+
+/// What stands in place of a failing import, and how the type is written afterwards.
+fn instead_of(
+    bench: &Bench<'_>,
+    statement: &ast::StmtImportFrom,
+    alias: &ast::Alias,
+    array: Option<String>,
+) -> Option<(String, Edit)> {
+    let root = &bench.imports.root;
+    let whole = span_of(statement);
+    match (array, &statement.names[..]) {
+        (None, [_]) => {
+            let is_free = bench.names.occurrences("Array").is_empty();
+            let edit = Edit { span: whole, content: format!("from {root} import Array") };
+            is_free.then(|| ("Array".to_owned(), edit))
+        }
+        (Some(array), [_]) => {
+            let lines = super::layout::own_lines(bench.text, whole)?;
+            // A suite must not become empty.
+            let step = bench.steps(whole).pop()?;
+            (step.suite.len() > 1).then(|| (array, Edit { span: lines, content: String::new() }))
+        }
+        (Some(array), names) => {
+            let position = names.iter().position(|other| span_of(other) == span_of(alias))?;
+            let span = match (position.checked_sub(1).and_then(|before| names.get(before)), names.get(position + 1)) {
+                (_, Some(after)) => Span::new(span_of(alias).start, span_of(after).start),
+                (Some(before), None) => Span::new(span_of(before).end, span_of(alias).end),
+                (None, None) => return None,
+            };
+            // A comment that stands between two names belongs to one of them.
+            (!bench.slice(span).contains('#')).then(|| (array, Edit { span, content: String::new() }))
+        }
+        (None, _) => None,
+    }
+}

@@ -1,0 +1,472 @@
+//! One key in every iteration (KEY102): split it in each, or fold the iteration's number in.
+//!
+//! **Invariant:** a key is carried on from iteration to iteration only in variables that the loop's own function binds.
+
+use super::bench::{Bench, Proposal};
+use super::layout;
+use super::names::{Does, ScopeId};
+use super::reuse::{can_rebind, only_key, root_name, statement};
+use super::tree::{self, Step};
+use crate::finding::{Applicability, Finding, Sharing};
+use crate::python::ast::{self, AnyNodeRef, Comprehension, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// What repeats a consumption.
+enum Repeats<'a> {
+    /// A `for` or `while` statement.
+    Statement(&'a Stmt),
+    /// A comprehension: all of its generators, and the whole of it.
+    Comprehension(&'a [Comprehension], Span),
+    /// A function that something else runs again and again.
+    Body(&'a ast::StmtFunctionDef),
+    /// The same, as a lambda.
+    Lambda(&'a ast::ExprLambda),
+}
+
+/// The consumptions of one key in one loop.
+struct Loop<'a> {
+    repeats: Repeats<'a>,
+    scope: ScopeId,
+    calls: Vec<(&'a ast::ExprCall, &'a Expr)>,
+    mends: Vec<usize>,
+}
+
+pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let Some(found) = of(bench, findings, index) else { return Vec::new() };
+    let mut proposals = Vec::new();
+    match &found.repeats {
+        Repeats::Statement(statement) => {
+            proposals.extend(kept_parent(bench, &found));
+            proposals.extend(split_each(bench, &found, tree::suites(statement).first().copied()));
+            proposals.extend(fold_index(bench, &found, statement));
+        }
+        Repeats::Comprehension(generators, _) => proposals.extend(each_element(bench, &found, generators)),
+        Repeats::Body(def) => {
+            proposals.extend(kept_parent(bench, &found));
+            proposals.extend(split_each(bench, &found, None));
+            proposals.extend(fold_parameter(bench, &found, findings, index, &def.parameters));
+            proposals.extend(scan_children(bench, &found, findings, index, &def.parameters));
+        }
+        Repeats::Lambda(lambda) => {
+            if let Some(parameters) = lambda.parameters.as_deref() {
+                proposals.extend(fold_parameter(bench, &found, findings, index, parameters));
+            }
+        }
+    }
+    proposals
+}
+
+/// The loop of a finding, with all that is known of it.
+fn of<'a>(bench: &Bench<'a>, findings: &[Finding], index: usize) -> Option<Loop<'a>> {
+    let lead = &findings[index];
+    let keys = keys_of(bench, lead)?;
+    let (call, key) = *keys.last()?;
+    let repeats = innermost(bench, span_of(call), lead)?;
+    let scope = bench.names.scope_at(span_of(call).start);
+    let mut calls = keys;
+    let mut mends = vec![index];
+    for other in bench.matching(findings, |other| other.code == "KEY102" && other.function == lead.function) {
+        let Some(more) = keys_of(bench, &findings[other]).filter(|_| other != index) else { continue };
+        let is_same = more.iter().all(|(more_call, more_key)| {
+            bench.code(more_key) == bench.code(key)
+                && bench.names.scope_at(span_of(*more_call).start) == scope
+                && innermost(bench, span_of(*more_call), &findings[other])
+                    .is_some_and(|one| one.span() == repeats.span())
+        });
+        if is_same {
+            calls.extend(more);
+            mends.push(other);
+        }
+    }
+    calls.sort_by_key(|(_, key)| span_of(*key));
+    calls.dedup_by_key(|(_, key)| span_of(*key));
+    let within = repeats.span();
+    let same = calls.iter().all(|(call, other)| within.covers(span_of(*call)) && bench.code(other) == bench.code(key));
+    same.then_some(Loop { repeats, scope, calls, mends })
+}
+
+impl Repeats<'_> {
+    fn span(&self) -> Span {
+        match self {
+            Self::Statement(statement) => span_of(*statement),
+            Self::Comprehension(_, whole) => *whole,
+            Self::Body(def) => span_of(*def),
+            Self::Lambda(lambda) => span_of(*lambda),
+        }
+    }
+}
+
+/// The calls that a finding speaks of, and what they are given; those of the frame that is told, or, where something runs a
+/// function again and again, those within it.
+fn keys_of<'a>(bench: &Bench<'a>, finding: &Finding) -> Option<Vec<(&'a ast::ExprCall, &'a Expr)>> {
+    let (evidence, repair) = (finding.evidence.as_ref()?, finding.repair.as_ref()?);
+    if evidence.sharing != Sharing::Iteration {
+        return None;
+    }
+    let repeats = repair.repeated_by.and_then(|place| bench.here(place));
+    let mut keys: Vec<(&ast::ExprCall, &Expr)> = Vec::new();
+    for (way, written) in [&evidence.first, &evidence.second].into_iter().zip(&repair.written) {
+        let mut place = *way.first()?;
+        // The call that repeats is not the one that is given the key.
+        let mut leads = way.len() > 1;
+        if leads && bench.here(place).is_some_and(|span| Some(span) == repeats) {
+            place = *way.get(1)?;
+            leads = way.len() > 2;
+        }
+        let call = tree::call_at(bench.module, bench.here(place)?)?;
+        let key = only_key(bench, call, written.as_deref().filter(|_| !leads))?;
+        keys.push((call, key));
+    }
+    Some(keys)
+}
+
+/// What repeats a place, from within: the innermost loop or comprehension, else the innermost function if a call repeats it.
+fn innermost<'a>(bench: &Bench<'a>, span: Span, finding: &Finding) -> Option<Repeats<'a>> {
+    let repeated_by = finding.repair.as_ref().and_then(|repair| repair.repeated_by).and_then(|place| bench.here(place));
+    let by_call = repeated_by.is_some_and(|place| tree::call_at(bench.module, place).is_some());
+    for node in tree::ancestors(bench.module, span).into_iter().rev() {
+        let repeats = match node {
+            AnyNodeRef::StmtFor(each) if covers(&each.body, span) => statement_of(bench, node)?,
+            AnyNodeRef::StmtWhile(repeat) if covers(&repeat.body, span) => statement_of(bench, node)?,
+            AnyNodeRef::StmtFor(_) | AnyNodeRef::StmtWhile(_) | AnyNodeRef::StmtClassDef(_) => return None,
+            AnyNodeRef::ExprListComp(list) => comprehension(&list.generators, span_of(list), span)?,
+            AnyNodeRef::ExprSetComp(set) => comprehension(&set.generators, span_of(set), span)?,
+            AnyNodeRef::ExprDictComp(dict) => comprehension(&dict.generators, span_of(dict), span)?,
+            AnyNodeRef::ExprGenerator(generator) => comprehension(&generator.generators, span_of(generator), span)?,
+            AnyNodeRef::StmtFunctionDef(def) => {
+                return (by_call && covers(&def.body, span)).then_some(Repeats::Body(def));
+            }
+            AnyNodeRef::ExprLambda(lambda) => return by_call.then_some(Repeats::Lambda(lambda)),
+            _ => continue,
+        };
+        return Some(repeats);
+    }
+    None
+}
+
+fn covers(suite: &[Stmt], span: Span) -> bool {
+    suite.iter().any(|statement| span_of(statement).covers(span))
+}
+
+/// The statement that a node is.
+fn statement_of<'a>(bench: &Bench<'a>, node: AnyNodeRef<'a>) -> Option<Repeats<'a>> {
+    let span = span_of(&node);
+    let step = bench.steps(span).into_iter().rev().find(|step| span_of(step.statement()) == span)?;
+    Some(Repeats::Statement(step.statement()))
+}
+
+/// Generators that repeat a place: not those whose first iterable holds it, which runs once.
+fn comprehension(generators: &[Comprehension], whole: Span, span: Span) -> Option<Repeats<'_>> {
+    let first = generators.first()?;
+    (!span_of(&first.iter).covers(span)).then_some(Repeats::Comprehension(generators, whole))
+}
+
+/// `_, subkey = split(key)`: the parent that was thrown away is kept.
+fn kept_parent(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
+    let [(call, key)] = found.calls[..] else { return None };
+    let Expr::Name(name) = key else { return None };
+    let step = bench.steps(span_of(call)).pop()?;
+    let Stmt::Assign(assign) = step.statement() else { return None };
+    let ([Expr::Tuple(targets)], true) = (&assign.targets[..], span_of(&*assign.value) == span_of(call)) else {
+        return None;
+    };
+    if !can_rebind(bench, found.scope, name.id.as_str()) {
+        return None;
+    }
+    let dropped = targets.elts.iter().find(|target| bench.code(target) == "_")?;
+    Some(Proposal {
+        message: format!("keep the first child as the next `{}`; the numbers change", name.id.as_str()),
+        applicability: Applicability::Unsafe,
+        edits: vec![Edit { span: span_of(dropped), content: name.id.as_str().to_owned() }],
+        mends: found.mends.clone(),
+        names: Vec::new(),
+    })
+}
+
+/// `key, subkey = split(key)` at the start of the body, and each call gets a `subkey` of its own. In the body of a loop-like
+/// transform the split goes before the first call, since the key comes in with the carry.
+fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Option<Proposal> {
+    let (first, key) = *found.calls.first()?;
+    let Expr::Name(name) = key else { return None };
+    let name = name.id.as_str();
+    if bench.names.frame_at(span_of(first).start) != Some(found.scope) || !can_rebind(bench, found.scope, name) {
+        return None;
+    }
+    let span = found.repeats.span();
+    let is_bound_inside = bench
+        .names
+        .occurrences(name)
+        .iter()
+        .any(|one| one.scope == found.scope && one.does == Does::Bind && span.covers(one.span));
+    let start = match body.and_then(<[Stmt]>::first) {
+        Some(head) if !is_bound_inside => span_of(head).start,
+        _ => common_statement(bench, &found.calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?,
+    };
+    let split = bench.spelled(start, "jax.random.split", Some(first))?;
+    let names = bench.fresh(found.scope, name, found.calls.len());
+    let mut edits = vec![layout::before(bench.text, start, &statement(name, &split, &names, true))];
+    edits.extend(found.calls.iter().zip(&names).map(|((_, key), new)| replace(key, new.clone())));
+    Some(Proposal {
+        message: format!("split `{name}` in each iteration; the numbers change"),
+        applicability: Applicability::Unsafe,
+        edits,
+        mends: found.mends.clone(),
+        names: bench.promise(found.scope, &names),
+    })
+}
+
+/// The start of the innermost statement of one suite that all places pass.
+pub(super) fn common_statement(bench: &Bench<'_>, places: &[Span]) -> Option<u32> {
+    let ways: Vec<Vec<Step<'_>>> = places.iter().map(|place| bench.steps(*place)).collect();
+    let first = ways.first()?;
+    let mut depth = 0;
+    while ways.iter().all(|way| match (way.get(depth + 1), first.get(depth + 1)) {
+        (Some(step), Some(other)) => step.is_beside(*other),
+        _ => false,
+    }) && ways.iter().all(|way| way[depth].is(first[depth]))
+    {
+        depth += 1;
+    }
+    let earliest = ways.iter().filter_map(|way| way.get(depth)).min_by_key(|step| step.index)?;
+    Some(span_of(earliest.statement()).start)
+}
+
+/// `fold_in(key, i)` with the index of a `for` loop, which is numbered first where it has none.
+fn fold_index(bench: &Bench<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<Proposal> {
+    let Stmt::For(each) = statement else { return None };
+    if each.is_async {
+        return None;
+    }
+    let (index, mut edits, mut names) = match counted(bench, found.scope, &each.target, &each.iter) {
+        Some(index) => (index, Vec::new(), Vec::new()),
+        None => numbered(bench, found.scope, &each.target, &each.iter)?,
+    };
+    // The key must be one that the loop leaves alone.
+    let body = span_of(statement);
+    let (first, key) = *found.calls.first()?;
+    let root = root_name(key)?;
+    if bench.names.occurrences(root).iter().any(|one| one.does == Does::Bind && body.covers(one.span)) {
+        return None;
+    }
+    if let [(call, key)] = found.calls[..] {
+        edits.push(folded(bench, call, key, &index)?);
+    } else {
+        let start = span_of(each.body.first()?).start;
+        let fold = bench.spelled(start, "jax.random.fold_in", Some(first))?;
+        let split = bench.spelled(start, "jax.random.split", Some(first))?;
+        let code = bench.code(key);
+        let fresh = bench.fresh(found.scope, code, found.calls.len());
+        let number = if fresh.len() == 2 { String::new() } else { format!(", {}", fresh.len()) };
+        let line = format!("{} = {split}({fold}({code}, {index}){number})", fresh.join(", "));
+        edits.push(layout::before(bench.text, start, &line));
+        edits.extend(found.calls.iter().zip(&fresh).map(|((_, key), new)| replace(key, new.clone())));
+        names.extend(fresh);
+    }
+    edits.sort_by_key(|edit| edit.span);
+    Some(proposal_of_fold(bench, found, key, edits, &names))
+}
+
+fn proposal_of_fold(bench: &Bench<'_>, found: &Loop<'_>, key: &Expr, edits: Vec<Edit>, names: &[String]) -> Proposal {
+    Proposal {
+        message: format!("derive a key for each iteration from `{}`; the numbers change", bench.code(key)),
+        applicability: Applicability::Unsafe,
+        edits,
+        mends: found.mends.clone(),
+        names: bench.promise(found.scope, names),
+    }
+}
+
+/// The variable that counts from zero up: over a `range`, or the first of an `enumerate`.
+fn counted(bench: &Bench<'_>, scope: ScopeId, target: &Expr, iter: &Expr) -> Option<String> {
+    let Expr::Call(call) = iter else { return None };
+    let Expr::Name(callee) = &*call.func else { return None };
+    if bench.names.binder(scope, callee.id.as_str()).is_some() {
+        return None;
+    }
+    let is_negative = |expr: &Expr| matches!(expr, Expr::UnaryOp(_));
+    let name = match (callee.id.as_str(), target) {
+        ("range", Expr::Name(name)) if !call.arguments.args.iter().any(is_negative) => name,
+        ("enumerate", Expr::Tuple(pair)) => match pair.elts.first() {
+            Some(Expr::Name(name)) => name,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let name = name.id.as_str();
+    (name != "_").then(|| name.to_owned())
+}
+
+/// Numbers the elements of an iterable: the index, the edits and the new name.
+fn numbered(bench: &Bench<'_>, scope: ScopeId, target: &Expr, iter: &Expr) -> Option<(String, Vec<Edit>, Vec<String>)> {
+    let index = ["i", "index", "step"].into_iter().find(|name| !bench.is_taken(scope, name))?.to_owned();
+    let (left, right) = (span_of(target), span_of(iter));
+    if is_range(bench, scope, iter) && bench.code(target) == "_" {
+        return Some((index.clone(), vec![Edit { span: left, content: index.clone() }], vec![index]));
+    }
+    if bench.names.binder(scope, "enumerate").is_some() {
+        return None;
+    }
+    let written = bench.code(target);
+    let is_bare = matches!(target, Expr::Tuple(tuple) if !tuple.parenthesized);
+    let element = if is_bare { format!("({written})") } else { written.to_owned() };
+    let iterable = match iter {
+        Expr::Tuple(tuple) if !tuple.parenthesized => format!("enumerate(({}))", bench.code(iter)),
+        _ => format!("enumerate({})", bench.code(iter)),
+    };
+    let edits =
+        vec![Edit { span: left, content: format!("{index}, {element}") }, Edit { span: right, content: iterable }];
+    Some((index.clone(), edits, vec![index]))
+}
+
+fn is_range(bench: &Bench<'_>, scope: ScopeId, iter: &Expr) -> bool {
+    matches!(iter, Expr::Call(call) if matches!(&*call.func, Expr::Name(name)
+        if name.id.as_str() == "range" && bench.names.binder(scope, "range").is_none())
+        && !call.arguments.args.iter().any(|argument| matches!(argument, Expr::UnaryOp(_))))
+}
+
+/// A comprehension draws from a key for each element: one of a split where elements are only counted, else by their number.
+fn each_element(bench: &Bench<'_>, found: &Loop<'_>, generators: &[Comprehension]) -> Option<Proposal> {
+    let [generator] = generators else { return None };
+    let [(call, key)] = found.calls[..] else { return None };
+    if generator.is_async || found.scope != bench.names.scope_at(span_of(&generator.target).start) {
+        return None;
+    }
+    let root = root_name(key)?;
+    if bench.names.binds(found.scope, root) {
+        return None;
+    }
+    let count = match &generator.iter {
+        Expr::Call(range) if is_range(bench, found.scope, &generator.iter) => match &range.arguments.args[..] {
+            [count] if range.arguments.keywords.is_empty() => Some(count),
+            _ => None,
+        },
+        _ => None,
+    };
+    let is_unused = |target: &Expr| match target {
+        Expr::Name(name) => !bench
+            .names
+            .occurrences(name.id.as_str())
+            .iter()
+            .any(|one| one.does == Does::Read && bench.names.is_within(one.scope, found.scope)),
+        _ => false,
+    };
+    let mut edits;
+    let mut names = Vec::new();
+    if let Some(count) = count.filter(|_| generator.ifs.is_empty() && is_unused(&generator.target)) {
+        let offset = span_of(&generator.iter).start;
+        let split = bench.spelled(offset, "jax.random.split", Some(call))?;
+        let name = bench.fresh(found.scope, bench.code(key), 1).pop()?;
+        let children = format!("{split}({}, {})", bench.code(key), bench.code(count));
+        edits = vec![
+            replace(key, name.clone()),
+            replace(&generator.target, name.clone()),
+            replace(&generator.iter, children),
+        ];
+        names.push(name);
+    } else {
+        let (index, more, new) = match counted(bench, found.scope, &generator.target, &generator.iter) {
+            Some(index) => (index, Vec::new(), Vec::new()),
+            None => numbered(bench, found.scope, &generator.target, &generator.iter)?,
+        };
+        edits = more;
+        names = new;
+        edits.push(folded(bench, call, key, &index)?);
+    }
+    edits.sort_by_key(|edit| edit.span);
+    Some(proposal_of_fold(bench, found, key, edits, &names))
+}
+
+/// `fold_in(key, i)` where `i` is the parameter of a body that a loop-like call counts with.
+fn fold_parameter(
+    bench: &Bench<'_>,
+    found: &Loop<'_>,
+    findings: &[Finding],
+    index: usize,
+    parameters: &ast::Parameters,
+) -> Option<Proposal> {
+    let place = findings[index].repair.as_ref()?.repeated_by?;
+    let call = tree::call_at(bench.module, bench.here(place)?)?;
+    let path = bench.path_of(&call.func)?;
+    let counts = |position: usize| match call.arguments.args.get(position) {
+        Some(Expr::Call(count)) => bench.path_of(&count.func).is_some_and(|path| path == "jax.numpy.arange"),
+        _ => false,
+    };
+    let position = match path.as_str() {
+        "jax.lax.fori_loop" => 0,
+        "jax.lax.scan" if counts(2) => 1,
+        "jax.lax.map" if counts(1) => 0,
+        _ => return None,
+    };
+    let parameter = parameters.iter_non_variadic_params().nth(position)?;
+    let name = parameter.parameter.name.as_str();
+    let is_rebound = bench
+        .names
+        .occurrences(name)
+        .iter()
+        .any(|one| one.does == Does::Bind && bench.names.is_within(one.scope, found.scope));
+    let ([(call, key)], false) = (&found.calls[..], is_rebound || name == "_") else { return None };
+    let edits = vec![folded(bench, call, key, name)?];
+    Some(proposal_of_fold(bench, found, key, edits, &[]))
+}
+
+/// A `scan` over nothing but a length, whose body ignores what it is given, scans over children of the key instead.
+fn scan_children(
+    bench: &Bench<'_>,
+    found: &Loop<'_>,
+    findings: &[Finding],
+    index: usize,
+    parameters: &ast::Parameters,
+) -> Option<Proposal> {
+    let place = findings[index].repair.as_ref()?.repeated_by?;
+    let scan = tree::call_at(bench.module, bench.here(place)?)?;
+    if bench.path_of(&scan.func)? != "jax.lax.scan" {
+        return None;
+    }
+    let given = |position: usize, name: &str| {
+        let keyword = || scan.arguments.find_keyword(name).map(|keyword| &keyword.value);
+        scan.arguments.args.get(position).or_else(keyword)
+    };
+    let (xs, length) = (given(2, "xs"), given(3, "length")?);
+    let [(call, key)] = found.calls[..] else { return None };
+    let Expr::Name(name) = key else { return None };
+    // The key has to mean the same where the scan is called.
+    let (inner, outer) = (bench.names.scope_at(span_of(call).start), bench.names.scope_at(span_of(scan).start));
+    let binder = bench.names.binder(inner, name.id.as_str())?;
+    if binder == found.scope || bench.names.binder(outer, name.id.as_str()) != Some(binder) {
+        return None;
+    }
+    let element = &parameters.iter_non_variadic_params().nth(1)?.parameter;
+    let is_used = bench
+        .names
+        .occurrences(element.name.as_str())
+        .iter()
+        .any(|one| one.does != Does::Parameter && bench.names.is_within(one.scope, found.scope));
+    let is_nothing = xs.is_none_or(Expr::is_none_literal_expr);
+    if is_used || !is_nothing || element.annotation.is_some() {
+        return None;
+    }
+    let split = bench.spelled(span_of(scan).start, "jax.random.split", Some(call))?;
+    let fresh = bench.fresh(found.scope, name.id.as_str(), 1).pop()?;
+    let children = format!("{split}({}, {})", name.id.as_str(), bench.code(length));
+    let over = if let Some(xs) = xs {
+        replace(xs, children)
+    } else {
+        let start = span_of(scan.arguments.find_keyword("length")?).start;
+        Edit { span: Span::new(start, start), content: format!("xs={children}, ") }
+    };
+    let mut edits =
+        vec![Edit { span: span_of(&element.name), content: fresh.clone() }, replace(key, fresh.clone()), over];
+    edits.sort_by_key(|edit| edit.span);
+    Some(proposal_of_fold(bench, found, key, edits, &[fresh]))
+}
+
+/// Replaces a key by one that a number is folded into.
+fn folded(bench: &Bench<'_>, call: &ast::ExprCall, key: &Expr, number: &str) -> Option<Edit> {
+    let fold = bench.spelled(span_of(key).start, "jax.random.fold_in", Some(call))?;
+    Some(replace(key, format!("{fold}({}, {number})", bench.code(key))))
+}
+
+fn replace(expr: &Expr, content: String) -> Edit {
+    Edit { span: span_of(expr), content }
+}

@@ -1,0 +1,49 @@
+//! Repairs: from a finding to edits of its file, in the file's own style.
+//!
+//! A generator per family of rules proposes edits for a finding, best first. It reads the tree and the text and knows no
+//! semantics: a proposal may be wrong, and whoever asks for it has to analyse and replay the patched text before anybody sees
+//! it. What a generator does answer for is syntax: indentation, one-line suites, comments, names that are free, functions that are
+//! imported.
+//!
+//! **Invariant:** a proposal's edits are sorted, do not overlap and touch nothing but what they must; names that one
+//! proposal introduces are not offered again once it was accepted ([`Bench::accept`]).
+
+mod apply;
+mod bench;
+mod buffer;
+mod derived;
+mod diff;
+mod imports;
+mod layout;
+mod legacy;
+mod loops;
+mod names;
+mod reuse;
+mod seeds;
+mod tree;
+
+pub use apply::{Batch, select};
+pub use bench::{Bench, Proposal};
+pub use diff::unified;
+
+use crate::finding::Finding;
+
+/// What may mend the finding at `index`, best first. Proposals may mend others of the findings as well.
+pub fn proposals(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let Some(finding) = findings.get(index) else { return Vec::new() };
+    let mut proposals = match finding.code {
+        "KEY101" | "KEY103" => reuse::propose(bench, findings, index),
+        "KEY102" => loops::propose(bench, findings, index),
+        "KEY104" => derived::propose(bench, findings, index),
+        "KEY105" => seeds::propose(bench, findings, index),
+        "KEY110" => derived::bind_discarded(bench, findings, index),
+        "KEY201" => buffer::indexed(bench, findings, index),
+        "KEY202" => buffer::arithmetic(bench, findings, index),
+        "KEY203" => buffer::swapped(bench, findings, index),
+        "KEY301" => legacy::typed(bench, findings, index),
+        "KEY302" => legacy::removed(bench, findings, index),
+        _ => Vec::new(),
+    };
+    proposals.retain(|proposal| !proposal.edits.is_empty());
+    proposals
+}

@@ -1,0 +1,279 @@
+//! Who binds and who reads a name, scope by scope.
+//!
+//! **Invariant:** an occurrence belongs to the scope in which Python evaluates it: defaults, decorators and the first iterable
+//! of a comprehension to the scope around.
+
+use rustc_hash::FxHashMap;
+
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
+use crate::python::ast::{self, AnyNodeRef, Comprehension, Expr, ExprContext};
+use crate::python::span_of;
+use crate::text::Span;
+
+/// The number of a scope; the module's is 0.
+pub(super) type ScopeId = usize;
+
+/// What kind of scope it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ScopeKind {
+    Module,
+    Function,
+    Class,
+    Lambda,
+    Comprehension,
+}
+
+/// One scope.
+#[derive(Debug)]
+pub(super) struct Scope {
+    pub kind: ScopeKind,
+    pub parent: ScopeId,
+    /// The whole of its definition.
+    pub full: Span,
+    /// Where names belong to it.
+    inner: Span,
+    /// The first iterable of a comprehension, which does not.
+    hole: Span,
+}
+
+/// What an occurrence of a name does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Does {
+    Read,
+    Bind,
+    Import,
+    Parameter,
+    /// `global` or `nonlocal`.
+    Declare,
+}
+
+/// One occurrence of a name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Occurrence {
+    pub span: Span,
+    pub scope: ScopeId,
+    pub does: Does,
+}
+
+/// All names of a file.
+#[derive(Debug)]
+pub(super) struct Names<'a> {
+    pub scopes: Vec<Scope>,
+    by_name: FxHashMap<&'a str, Vec<Occurrence>>,
+}
+
+impl<'a> Names<'a> {
+    pub fn of(module: &'a ast::ModModule) -> Self {
+        let everything = Span::new(0, u32::MAX);
+        let root =
+            Scope { kind: ScopeKind::Module, parent: 0, full: everything, inner: everything, hole: Span::default() };
+        let mut walk = Walk { scopes: vec![root], open: vec![0], by_name: FxHashMap::default() };
+        for statement in &module.body {
+            walk.visit_stmt(statement);
+        }
+        Self { scopes: walk.scopes, by_name: walk.by_name }
+    }
+
+    /// The occurrences of a name, in source order as far as the tree is.
+    pub fn occurrences(&self, name: &str) -> &[Occurrence] {
+        self.by_name.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The innermost scope that names at an offset belong to.
+    pub fn scope_at(&self, offset: u32) -> ScopeId {
+        let at = Span::new(offset, offset);
+        let inside = |scope: &Scope| scope.inner.covers(at) && !(scope.hole.contains(offset));
+        self.scopes.iter().rposition(inside).unwrap_or(0)
+    }
+
+    /// The function, lambda aside, or the module that an offset belongs to; `None` within lambdas, classes and comprehensions.
+    pub fn frame_at(&self, offset: u32) -> Option<ScopeId> {
+        let scope = self.scope_at(offset);
+        matches!(self.scopes[scope].kind, ScopeKind::Module | ScopeKind::Function).then_some(scope)
+    }
+
+    /// Whether a scope binds a name itself.
+    pub fn binds(&self, scope: ScopeId, name: &str) -> bool {
+        let own = self.occurrences(name).iter().filter(|occurrence| occurrence.scope == scope);
+        let mut binds = false;
+        for occurrence in own {
+            match occurrence.does {
+                Does::Declare => return false,
+                Does::Bind | Does::Import | Does::Parameter => binds = true,
+                Does::Read => {}
+            }
+        }
+        binds
+    }
+
+    /// Whether a scope declares a name `global` or `nonlocal`.
+    pub fn declares(&self, scope: ScopeId, name: &str) -> bool {
+        self.occurrences(name).iter().any(|one| one.scope == scope && one.does == Does::Declare)
+    }
+
+    /// The scope whose binding a name read in `scope` refers to; `None` for builtins and what nothing binds.
+    pub fn binder(&self, scope: ScopeId, name: &str) -> Option<ScopeId> {
+        let mut at = scope;
+        loop {
+            let is_visible = at == scope || self.scopes[at].kind != ScopeKind::Class;
+            if is_visible && self.binds(at, name) {
+                return Some(at);
+            }
+            if at == 0 {
+                return None;
+            }
+            at = self.scopes[at].parent;
+        }
+    }
+
+    /// Whether `inner` is `outer` or lies within it.
+    pub fn is_within(&self, inner: ScopeId, outer: ScopeId) -> bool {
+        let mut at = inner;
+        while at != outer && at != 0 {
+            at = self.scopes[at].parent;
+        }
+        at == outer
+    }
+
+    /// Whether a new variable of this name in `scope` would be in anybody's way: the scope or one within it mentions the name,
+    /// or one around it binds it.
+    pub fn is_taken(&self, scope: ScopeId, name: &str) -> bool {
+        self.occurrences(name).iter().any(|occurrence| {
+            self.is_within(occurrence.scope, scope)
+                || (occurrence.does != Does::Read && self.is_within(scope, occurrence.scope))
+        })
+    }
+}
+
+struct Walk<'a> {
+    scopes: Vec<Scope>,
+    open: Vec<ScopeId>,
+    by_name: FxHashMap<&'a str, Vec<Occurrence>>,
+}
+
+impl<'a> Walk<'a> {
+    fn open(&mut self, kind: ScopeKind, full: Span, inner: Span, hole: Span) {
+        let parent = self.scope_of(full.start);
+        self.open.push(self.scopes.len());
+        self.scopes.push(Scope { kind, parent, full, inner, hole });
+    }
+
+    /// The innermost open scope that names at an offset belong to.
+    fn scope_of(&self, offset: u32) -> ScopeId {
+        let at = Span::new(offset, offset);
+        let inside = |id: &&ScopeId| {
+            let scope = &self.scopes[**id];
+            scope.inner.covers(at) && !scope.hole.contains(offset)
+        };
+        self.open.iter().rev().find(inside).copied().unwrap_or(0)
+    }
+
+    fn note(&mut self, name: &'a str, span: Span, does: Does) {
+        let scope = self.scope_of(span.start);
+        self.note_in(scope, name, span, does);
+    }
+
+    fn note_in(&mut self, scope: ScopeId, name: &'a str, span: Span, does: Does) {
+        self.by_name.entry(name).or_default().push(Occurrence { span, scope, does });
+    }
+
+    fn comprehension(&mut self, full: Span, generators: &[Comprehension]) {
+        let hole = generators.first().map(|first| span_of(&first.iter)).unwrap_or_default();
+        self.open(ScopeKind::Comprehension, full, full, hole);
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
+    fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
+        match node {
+            AnyNodeRef::StmtFunctionDef(def) => {
+                let full = span_of(def);
+                self.note(&def.name, span_of(&def.name), Does::Bind);
+                let start = def.body.first().map_or(full.end, |first| span_of(first).start);
+                self.open(ScopeKind::Function, full, Span::new(start, full.end), Span::default());
+            }
+            AnyNodeRef::StmtClassDef(class) => {
+                let full = span_of(class);
+                self.note(&class.name, span_of(&class.name), Does::Bind);
+                let start = class.body.first().map_or(full.end, |first| span_of(first).start);
+                self.open(ScopeKind::Class, full, Span::new(start, full.end), Span::default());
+            }
+            AnyNodeRef::ExprLambda(lambda) => {
+                self.open(ScopeKind::Lambda, span_of(lambda), span_of(&*lambda.body), Span::default());
+            }
+            AnyNodeRef::ExprListComp(list) => self.comprehension(span_of(list), &list.generators),
+            AnyNodeRef::ExprSetComp(set) => self.comprehension(span_of(set), &set.generators),
+            AnyNodeRef::ExprDictComp(dict) => self.comprehension(span_of(dict), &dict.generators),
+            AnyNodeRef::ExprGenerator(generator) => self.comprehension(span_of(generator), &generator.generators),
+            AnyNodeRef::Parameter(parameter) => {
+                // The innermost open scope is the function or lambda whose parameter it is.
+                let scope = self.open.last().copied().unwrap_or(0);
+                self.note_in(scope, &parameter.name, span_of(&parameter.name), Does::Parameter);
+            }
+            AnyNodeRef::ExprName(name) => {
+                let does = if name.ctx == ExprContext::Load { Does::Read } else { Does::Bind };
+                self.note(name.id.as_str(), span_of(name), does);
+            }
+            AnyNodeRef::StmtAugAssign(assign) => {
+                if let Expr::Name(name) = &*assign.target {
+                    self.note(name.id.as_str(), span_of(name), Does::Read);
+                }
+            }
+            AnyNodeRef::Alias(alias) => {
+                let bound = match &alias.asname {
+                    Some(name) => name.as_str(),
+                    None => alias.name.as_str().split('.').next().unwrap_or_default(),
+                };
+                self.note(bound, span_of(alias), Does::Import);
+            }
+            AnyNodeRef::ExceptHandlerExceptHandler(handler) => {
+                if let Some(name) = &handler.name {
+                    self.note(name.as_str(), span_of(name), Does::Bind);
+                }
+            }
+            AnyNodeRef::PatternMatchAs(pattern) => {
+                if let Some(name) = &pattern.name {
+                    self.note(name.as_str(), span_of(name), Does::Bind);
+                }
+            }
+            AnyNodeRef::PatternMatchStar(pattern) => {
+                if let Some(name) = &pattern.name {
+                    self.note(name.as_str(), span_of(name), Does::Bind);
+                }
+            }
+            AnyNodeRef::PatternMatchMapping(pattern) => {
+                if let Some(name) = &pattern.rest {
+                    self.note(name.as_str(), span_of(name), Does::Bind);
+                }
+            }
+            AnyNodeRef::StmtGlobal(global) => {
+                for name in &global.names {
+                    self.note(name.as_str(), span_of(name), Does::Declare);
+                }
+            }
+            AnyNodeRef::StmtNonlocal(nonlocal) => {
+                for name in &nonlocal.names {
+                    self.note(name.as_str(), span_of(name), Does::Declare);
+                }
+            }
+            _ => {}
+        }
+        TraversalSignal::Traverse
+    }
+
+    fn leave_node(&mut self, node: AnyNodeRef<'a>) {
+        let closes = matches!(
+            node,
+            AnyNodeRef::StmtFunctionDef(_)
+                | AnyNodeRef::StmtClassDef(_)
+                | AnyNodeRef::ExprLambda(_)
+                | AnyNodeRef::ExprListComp(_)
+                | AnyNodeRef::ExprSetComp(_)
+                | AnyNodeRef::ExprDictComp(_)
+                | AnyNodeRef::ExprGenerator(_)
+        );
+        if closes {
+            self.open.pop();
+        }
+    }
+}

@@ -1,0 +1,456 @@
+//! One key for several consumptions (KEY101, KEY103, KEY104): split it before the first, and give each a key of its own.
+//!
+//! **Invariant:** the statement that splits stands where every consumption passes it, in the function that holds them all, and
+//! the key is not bound anew between there and the last of them.
+
+use super::bench::{Bench, Proposal, is_keyish, is_plain};
+use super::layout;
+use super::names::{Does, ScopeId, ScopeKind};
+use super::tree::{self, Step};
+use crate::finding::{Applicability, Finding, Sharing};
+use crate::python::ast::{self, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// More uses of one key than a line of names should serve.
+const MOST_USES: usize = 24;
+
+/// One consumption: its call, the expression for its key, and the statements around it.
+pub(super) struct Use<'a> {
+    pub call: &'a ast::ExprCall,
+    pub key: &'a Expr,
+    pub steps: Vec<Step<'a>>,
+}
+
+impl Use<'_> {
+    fn span(&self) -> Span {
+        span_of(self.key)
+    }
+}
+
+pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let mut proposals: Vec<Proposal> = sister(bench, findings, index).into_iter().collect();
+    let family = family(bench, findings, index);
+    if family.len() >= MOST_USES {
+        return proposals;
+    }
+    let Some(uses) = uses_of(bench, findings, &family) else { return proposals };
+    proposals.extend(apart(bench, &uses, &family));
+    proposals
+}
+
+/// The unused child that was meant.
+fn sister(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    let finding = findings.get(index)?;
+    let repair = finding.repair.as_ref()?;
+    let unused = repair.unused.as_ref()?;
+    let span = bench.here(*finding.evidence.as_ref()?.second.first()?)?;
+    let call = tree::call_at(bench.module, span)?;
+    let key = only_key(bench, call, repair.written[1].as_deref())?;
+    let scope = bench.names.frame_at(span.start)?;
+    if !bench.names.binds(scope, unused) || bench.is_promised(scope, unused) {
+        return None;
+    }
+    Some(Proposal {
+        message: format!("use `{unused}`, which nothing uses yet; the numbers change"),
+        applicability: Applicability::Unsafe,
+        edits: vec![Edit { span: span_of(key), content: unused.clone() }],
+        mends: vec![index],
+        names: bench.promise(scope, std::slice::from_ref(unused)),
+    })
+}
+
+/// The finding and those of its function that share a consumption with it, directly or through others.
+fn family(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<usize> {
+    let lead = &findings[index];
+    let candidates = bench.matching(findings, |other| {
+        matches!(other.code, "KEY101" | "KEY103" | "KEY104")
+            && other.function == lead.function
+            && other.evidence.as_ref().is_some_and(|evidence| evidence.sharing == Sharing::Twice)
+            && other.repair.as_ref().is_some_and(|repair| repair.derived_at.is_none())
+    });
+    let places = |at: usize| {
+        let evidence = findings[at].evidence.as_ref();
+        let first = evidence.and_then(|evidence| evidence.first.first().copied());
+        [first, evidence.and_then(|evidence| evidence.second.first().copied())].into_iter().flatten()
+    };
+    let mut family = vec![index];
+    let mut known: Vec<_> = places(index).collect();
+    loop {
+        let more: Vec<usize> = candidates
+            .iter()
+            .copied()
+            .filter(|at| !family.contains(at) && places(*at).any(|place| known.contains(&place)))
+            .collect();
+        if more.is_empty() {
+            family.sort_unstable();
+            return family;
+        }
+        known.extend(more.iter().flat_map(|at| places(*at)));
+        family.extend(more);
+        if family.len() >= MOST_USES {
+            return family;
+        }
+    }
+}
+
+/// The consumptions of a family in source order; `None` where one of them cannot be made out.
+fn uses_of<'a>(bench: &Bench<'a>, findings: &[Finding], family: &[usize]) -> Option<Vec<Use<'a>>> {
+    let mut calls: Vec<(Span, Option<&str>)> = Vec::new();
+    let mut known_text = None;
+    for at in family {
+        let finding = &findings[*at];
+        let (evidence, repair) = (finding.evidence.as_ref()?, finding.repair.as_ref()?);
+        for (way, written) in [&evidence.first, &evidence.second].into_iter().zip(&repair.written) {
+            let span = bench.here(*way.first()?)?;
+            // What is written at the consuming call says nothing of a call that leads there.
+            let written = written.as_deref().filter(|_| way.len() == 1);
+            known_text = known_text.or(written);
+            calls.push((span, written));
+        }
+        if evidence.first == evidence.second || evidence.first.first() == evidence.second.first() {
+            return within_one_call(bench, &calls);
+        }
+    }
+    calls.sort_unstable_by_key(|(span, written)| (*span, written.is_none()));
+    calls.dedup_by_key(|(span, _)| *span);
+    let mut uses = Vec::with_capacity(calls.len());
+    for (span, written) in calls {
+        let call = tree::call_at(bench.module, span)?;
+        let key = only_key(bench, call, written).or_else(|| only_key(bench, call, known_text))?;
+        uses.push(Use { call, key, steps: bench.steps(span) });
+    }
+    uses.sort_by_key(Use::span);
+    Some(uses)
+}
+
+/// One call that is given the key twice.
+fn within_one_call<'a>(bench: &Bench<'a>, calls: &[(Span, Option<&str>)]) -> Option<Vec<Use<'a>>> {
+    let [(span, _), _] = calls else { return None };
+    let call = tree::call_at(bench.module, *span)?;
+    let plain: Vec<&Expr> = tree::arguments(call).filter(|argument| is_plain(argument)).collect();
+    let twice = plain
+        .iter()
+        .map(|argument| bench.code(argument))
+        .find(|code| is_keyish(code) && plain.iter().filter(|argument| bench.code(argument) == *code).count() > 1)?;
+    let keys = plain.into_iter().filter(|argument| bench.code(argument) == twice);
+    Some(keys.map(|key| Use { call, key, steps: bench.steps(*span) }).collect())
+}
+
+/// The expression that hands a call its key: the one argument that is written so, else the one expression within the
+/// arguments, else, where nothing is known of how it is written, the first argument of a library function, or the only
+/// argument that is called like a key.
+pub(super) fn only_key<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall, written: Option<&str>) -> Option<&'a Expr> {
+    if let Some(written) = written {
+        let direct: Vec<&Expr> = tree::arguments(call).filter(|argument| bench.code(argument) == written).collect();
+        if let [only] = direct[..] {
+            return Some(only);
+        }
+        let within = tree::arguments(call).flat_map(tree::expressions_within);
+        let deep: Vec<&Expr> = within.filter(|expr| is_plain(expr) && bench.code(expr) == written).collect();
+        return if let [only] = deep[..] { Some(only) } else { None };
+    }
+    if bench.path_of(&call.func).is_some_and(|path| path.starts_with("jax.random.")) {
+        let by_name = call.arguments.find_keyword("key").map(|keyword| &keyword.value);
+        return call.arguments.args.first().or(by_name).filter(|key| is_plain(key));
+    }
+    let mut keys = tree::arguments(call).filter(|argument| is_plain(argument) && is_keyish(bench.code(argument)));
+    let only = keys.next()?;
+    keys.next().is_none().then_some(only)
+}
+
+/// Where the statement that splits goes, and what it may do there.
+struct Site<'a> {
+    /// The function or module.
+    scope: ScopeId,
+    /// The statement that it goes before.
+    step: Step<'a>,
+    /// How many statements lie around that one.
+    depth: usize,
+}
+
+/// Proposals that give each use a key of its own.
+pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec<Proposal> {
+    let Some(site) = site(bench, uses) else { return inline(bench, uses, mends) };
+    let Some(first) = uses.first() else { return Vec::new() };
+    let start = span_of(site.step.statement()).start;
+    let key = bench.code(first.key);
+    let Some(split) = bench.spelled(start, "jax.random.split", Some(first.call)) else { return Vec::new() };
+    let writer = Writer { bench, site: &site, start, key, split, mends };
+    let same = uses.iter().all(|one| bench.code(one.key) == key);
+    let name = match first.key {
+        Expr::Name(name) if same => Some(name.id.as_str()),
+        _ => None,
+    };
+    let last = uses.last().unwrap_or(first);
+    let rebinds = name.is_some_and(|name| is_rebound_by(last, name));
+    if is_bound_between(bench, &site, uses, rebinds) {
+        return inline(bench, uses, mends);
+    }
+    // What binds the key anew in every iteration needs no help with it.
+    let goes_on = |one: &Use<'_>| name.is_some_and(|name| is_rebound_by(one, name));
+    let looped: Vec<Option<Step<'_>>> =
+        uses.iter().map(|one| loop_below(one, site.depth).filter(|_| !goes_on(one))).collect();
+    let can_rebind = name.is_some_and(|name| can_rebind(bench, site.scope, name));
+    let mut proposals = Vec::new();
+    if looped.iter().any(Option::is_some) {
+        if can_rebind {
+            proposals.extend(writer.through_loops(uses, &looped));
+        }
+        return proposals;
+    }
+    if can_rebind && is_bare_split(first) {
+        proposals.extend(writer.bind(first, &uses[1..]));
+    }
+    let names_only = || writer.split_into(uses, false);
+    if !can_rebind {
+        proposals.extend(names_only());
+    } else if rebinds {
+        proposals.extend(writer.split_into(&uses[..uses.len() - 1], true));
+    } else if is_alive(bench, &site, uses) {
+        proposals.extend(writer.split_into(uses, true));
+        proposals.extend(names_only());
+    } else {
+        proposals.extend(names_only());
+        proposals.extend(writer.split_into(uses, true));
+    }
+    proposals.extend(inline(bench, uses, mends));
+    proposals
+}
+
+/// Where a split has to stand so that every use passes it.
+fn site<'a>(bench: &Bench<'_>, uses: &[Use<'a>]) -> Option<Site<'a>> {
+    let first = uses.first()?;
+    let mut common = 0;
+    while uses.iter().all(|one| match (one.steps.get(common), first.steps.get(common)) {
+        (Some(step), Some(other)) => step.is(*other),
+        _ => false,
+    }) {
+        common += 1;
+    }
+    // The statements that differ may stand side by side; otherwise the split goes before the one around them.
+    let beside = uses.iter().all(|one| match (one.steps.get(common), first.steps.get(common)) {
+        (Some(step), Some(other)) => step.is_beside(*other),
+        _ => false,
+    });
+    let depth = if beside { common } else { common.checked_sub(1)? };
+    let earliest = uses.iter().filter_map(|one| one.steps.get(depth)).min_by_key(|step| step.index)?;
+    let scope = bench.names.frame_at(span_of(earliest.statement()).start)?;
+    // Statements that a class body holds, or that only run when a function within is called, are somebody else's.
+    let is_own = uses.iter().all(|one| bench.names.frame_at(one.span().start) == Some(scope));
+    (is_own && bench.names.scopes[scope].kind != ScopeKind::Class).then_some(Site { scope, step: *earliest, depth })
+}
+
+/// The innermost loop between the split and a use, whose body would see the same key in each iteration.
+fn loop_below<'a>(one: &Use<'a>, depth: usize) -> Option<Step<'a>> {
+    let inner = one.steps.get(depth + 1..)?.iter().enumerate().rev();
+    for (offset, step) in inner {
+        let around = one.steps[depth + offset];
+        let is_body = match around.statement() {
+            Stmt::For(each) => step.is_in(&each.body),
+            Stmt::While(repeat) => step.is_in(&repeat.body),
+            _ => false,
+        };
+        if is_body {
+            return Some(around);
+        }
+    }
+    None
+}
+
+/// Whether the statement of a use binds the key's name anew, as `key, subkey = split(key)` does.
+fn is_rebound_by(one: &Use<'_>, name: &str) -> bool {
+    let Some(step) = one.steps.last() else { return false };
+    let bound = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
+    matches!(step.statement(), Stmt::Assign(_)) && bound.into_iter().any(|target| target.id.as_str() == name)
+}
+
+/// Whether a variable can be assigned to in a scope without turning another into it.
+pub(super) fn can_rebind(bench: &Bench<'_>, scope: ScopeId, name: &str) -> bool {
+    bench.names.binds(scope, name)
+        && !bench.names.declares(scope, name)
+        && !bench.names.occurrences(name).iter().any(|one| one.scope == scope && one.does == Does::Import)
+}
+
+/// Whether the key is bound anew after the split and before the last use.
+fn is_bound_between(bench: &Bench<'_>, site: &Site<'_>, uses: &[Use<'_>], last_rebinds: bool) -> bool {
+    let start = span_of(site.step.statement()).start;
+    let Some(last) = uses.last() else { return true };
+    let exempt = last.steps.last().filter(|_| last_rebinds).map(|step| span_of(step.statement()));
+    // A rebinding after the last use, in its own statement or later, comes too late to matter.
+    let end = last.span().end;
+    uses.iter().any(|one| {
+        let Some(root) = root_name(one.key) else { return true };
+        bench.names.occurrences(root).iter().any(|found| {
+            let binds = matches!(found.does, Does::Bind | Does::Import);
+            let is_between = start <= found.span.start && found.span.start < end;
+            let is_exempt = exempt.is_some_and(|exempt| exempt.covers(found.span));
+            binds && is_between && !is_exempt && bench.names.is_within(found.scope, site.scope)
+        })
+    })
+}
+
+/// The variable that an expression starts with.
+pub(super) fn root_name(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Name(name) => Some(name.id.as_str()),
+        Expr::Attribute(attribute) => root_name(&attribute.value),
+        Expr::Subscript(subscript) => root_name(&subscript.value),
+        _ => None,
+    }
+}
+
+/// Whether anything but the uses may read the variable after the split: later statements, functions within, the next iteration
+/// of a loop around it that does not bind it.
+fn is_alive(bench: &Bench<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
+    let Some((first, name)) = uses.first().and_then(|first| Some((first, root_name(first.key)?))) else { return false };
+    let start = span_of(site.step.statement()).start;
+    let occurrences = bench.names.occurrences(name);
+    let is_read = occurrences.iter().any(|found| {
+        let is_inner = found.scope != site.scope && bench.names.is_within(found.scope, site.scope);
+        let is_use = uses.iter().any(|one| one.span() == found.span);
+        found.does == Does::Read
+            && !is_use
+            && bench.names.binder(found.scope, name) == Some(site.scope)
+            && (found.span.start >= start || is_inner)
+    });
+    let around = first.steps.get(..site.depth).unwrap_or_default();
+    is_read
+        || around.iter().any(|step| {
+            let statement = step.statement();
+            let whole = span_of(statement);
+            matches!(statement, Stmt::For(_) | Stmt::While(_))
+                && !occurrences.iter().any(|found| found.does == Does::Bind && whole.covers(found.span))
+        })
+}
+
+/// Writes splits.
+struct Writer<'b, 'a> {
+    bench: &'b Bench<'a>,
+    site: &'b Site<'a>,
+    start: u32,
+    key: &'b str,
+    split: String,
+    mends: &'b [usize],
+}
+
+impl Writer<'_, '_> {
+    /// `a, b = split(key)` or `key, a, b = split(key, 3)`, and each use gets its own.
+    fn split_into(&self, uses: &[Use<'_>], keeps: bool) -> Option<Proposal> {
+        if uses.is_empty() || (uses.len() < 2 && !keeps) {
+            return None;
+        }
+        let names = self.bench.fresh(self.site.scope, self.key, uses.len());
+        let mut edits = Vec::with_capacity(uses.len() + 1);
+        let statement = statement(self.key, &self.split, &names, keeps);
+        edits.push(layout::before(self.bench.text, self.start, &statement));
+        edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+        Some(self.proposal(edits, &names))
+    }
+
+    /// A split that dropped its result was meant to make the keys of the uses after it.
+    fn bind(&self, bare: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
+        if uses.is_empty() {
+            return None;
+        }
+        let names = self.bench.fresh(self.site.scope, self.key, uses.len());
+        let call = span_of(bare.call);
+        let code = statement(self.key, &self.split, &names, true);
+        let targets = code.strip_suffix(self.bench.slice(call)).map(str::to_owned);
+        let mut edits = vec![match targets {
+            Some(targets) => Edit { span: Span::new(call.start, call.start), content: targets },
+            None => Edit { span: call, content: code },
+        }];
+        edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+        Some(self.proposal(edits, &names))
+    }
+
+    /// Uses within loops get a key of each iteration.
+    fn through_loops(&self, uses: &[Use<'_>], looped: &[Option<Step<'_>>]) -> Option<Proposal> {
+        let names = self.bench.fresh(self.site.scope, self.key, uses.len());
+        let mut edits: Vec<Edit> = Vec::new();
+        let outside: Vec<String> =
+            names.iter().zip(looped).filter(|(_, looped)| looped.is_none()).map(|(name, _)| name.clone()).collect();
+        if !outside.is_empty() {
+            let code = statement(self.key, &self.split, &outside, true);
+            edits.push(layout::before(self.bench.text, self.start, &code));
+        }
+        let mut loops: Vec<Step<'_>> = Vec::new();
+        for step in looped.iter().flatten() {
+            if !loops.iter().any(|known| known.is(*step)) {
+                loops.push(*step);
+            }
+        }
+        for step in loops {
+            let inside: Vec<String> = names
+                .iter()
+                .zip(looped)
+                .filter(|(_, looped)| looped.is_some_and(|one| one.is(step)))
+                .map(|(name, _)| name.clone())
+                .collect();
+            let body = tree::suites(step.statement()).into_iter().next()?.first()?;
+            let code = statement(self.key, &self.split, &inside, true);
+            edits.push(layout::before(self.bench.text, span_of(body).start, &code));
+        }
+        edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+        edits.sort_by_key(|edit| edit.span);
+        Some(self.proposal(edits, &names))
+    }
+
+    fn proposal(&self, edits: Vec<Edit>, names: &[String]) -> Proposal {
+        Proposal {
+            message: format!("split `{}` and give each call a key of its own; the numbers change", self.key),
+            applicability: Applicability::Unsafe,
+            edits,
+            mends: self.mends.to_vec(),
+            names: self.bench.promise(self.site.scope, names),
+        }
+    }
+}
+
+/// Whether a use is a statement that splits and drops the result.
+fn is_bare_split(one: &Use<'_>) -> bool {
+    one.steps.last().is_some_and(|step| match step.statement() {
+        Stmt::Expr(statement) => span_of(&*statement.value) == span_of(one.call),
+        _ => false,
+    })
+}
+
+/// `key, a, b = split(key, 3)`, or without `key` on the left.
+pub(super) fn statement(key: &str, split: &str, names: &[String], keeps: bool) -> String {
+    let mut targets: Vec<&str> = names.iter().map(String::as_str).collect();
+    if keeps {
+        targets.insert(0, key);
+    }
+    let number = if targets.len() == 2 { String::new() } else { format!(", {}", targets.len()) };
+    format!("{} = {split}({key}{number})", targets.join(", "))
+}
+
+/// Where no statement can be put, or the key cannot be bound anew: a derived key for each use, written in its place.
+fn inline(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec<Proposal> {
+    let Some(first) = uses.first() else { return Vec::new() };
+    let is_lambda = uses.iter().all(|one| {
+        let scope = bench.names.scope_at(one.span().start);
+        bench.names.scopes[scope].kind == ScopeKind::Lambda && scope == bench.names.scope_at(first.span().start)
+    });
+    let same = uses.iter().all(|one| bench.code(one.key) == bench.code(first.key));
+    if !is_lambda || !same {
+        return Vec::new();
+    }
+    let Some(fold) = bench.spelled(first.span().start, "jax.random.fold_in", Some(first.call)) else {
+        return Vec::new();
+    };
+    let key = bench.code(first.key);
+    let edits = uses
+        .iter()
+        .enumerate()
+        .map(|(number, one)| Edit { span: one.span(), content: format!("{fold}({key}, {number})") })
+        .collect();
+    vec![Proposal {
+        message: format!("derive a key from `{key}` for each call; the numbers change"),
+        applicability: Applicability::Unsafe,
+        edits,
+        mends: mends.to_vec(),
+        names: Vec::new(),
+    }]
+}

@@ -1,0 +1,168 @@
+//! Finding one's way in a syntax tree: the statements around a place, the node at a span, the expressions within a node.
+//!
+//! **Invariant:** everything is found by span; nothing is looked up by text.
+
+use crate::python::ast::visitor::source_order::{self, SourceOrderVisitor, TraversalSignal};
+use crate::python::ast::{self, AnyNodeRef, ExceptHandler, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::Span;
+
+/// One statement on the way to a place: the suite it stands in, and its position there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step<'a> {
+    pub suite: &'a [Stmt],
+    pub index: usize,
+}
+
+impl<'a> Step<'a> {
+    /// The statement.
+    pub fn statement(self) -> &'a Stmt {
+        &self.suite[self.index]
+    }
+
+    /// Whether the step is in this very suite.
+    pub fn is_in(self, suite: &[Stmt]) -> bool {
+        std::ptr::eq(self.suite, suite)
+    }
+
+    /// Whether two steps are in one suite.
+    pub fn is_beside(self, other: Self) -> bool {
+        std::ptr::eq(self.suite, other.suite)
+    }
+
+    /// Whether two steps are one.
+    pub fn is(self, other: Self) -> bool {
+        self.is_beside(other) && self.index == other.index
+    }
+}
+
+/// The statements around a span, outermost first.
+pub(super) fn steps(module: &ast::ModModule, span: Span) -> Vec<Step<'_>> {
+    let mut steps = Vec::new();
+    let mut open: Vec<&[Stmt]> = vec![&module.body];
+    while let Some(suite) = open.pop() {
+        if let Some(index) = suite.iter().position(|statement| span_of(statement).covers(span)) {
+            steps.push(Step { suite, index });
+            open = suites(&suite[index]);
+        }
+    }
+    steps
+}
+
+/// The suites of a compound statement, in source order.
+pub(super) fn suites(statement: &Stmt) -> Vec<&[Stmt]> {
+    match statement {
+        Stmt::FunctionDef(def) => vec![&def.body],
+        Stmt::ClassDef(class) => vec![&class.body],
+        Stmt::For(each) => vec![&each.body, &each.orelse],
+        Stmt::While(repeat) => vec![&repeat.body, &repeat.orelse],
+        Stmt::With(with) => vec![&with.body],
+        Stmt::If(branch) => {
+            let clauses = branch.elif_else_clauses.iter().map(|clause| &*clause.body);
+            std::iter::once(&*branch.body).chain(clauses).collect()
+        }
+        Stmt::Match(choice) => choice.cases.iter().map(|case| &*case.body).collect(),
+        Stmt::Try(guarded) => {
+            let handlers = guarded.handlers.iter().map(|ExceptHandler::ExceptHandler(handler)| &*handler.body);
+            let ends = [&*guarded.orelse, &*guarded.finalbody];
+            std::iter::once(&*guarded.body).chain(handlers).chain(ends).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The nodes that cover a span, outermost first.
+pub(super) fn ancestors(module: &ast::ModModule, span: Span) -> Vec<AnyNodeRef<'_>> {
+    struct Way<'a> {
+        span: Span,
+        nodes: Vec<AnyNodeRef<'a>>,
+    }
+    impl<'a> SourceOrderVisitor<'a> for Way<'a> {
+        fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
+            if !span_of(&node).covers(self.span) {
+                return TraversalSignal::Skip;
+            }
+            self.nodes.push(node);
+            TraversalSignal::Traverse
+        }
+    }
+    let mut way = Way { span, nodes: Vec::new() };
+    if let Some(step) = steps(module, span).first() {
+        way.visit_stmt(step.statement());
+    }
+    way.nodes
+}
+
+/// The call that has exactly this span.
+pub(super) fn call_at(module: &ast::ModModule, span: Span) -> Option<&ast::ExprCall> {
+    ancestors(module, span).into_iter().rev().find_map(|node| match node {
+        AnyNodeRef::ExprCall(call) if span_of(call) == span => Some(call),
+        _ => None,
+    })
+}
+
+/// The expression that has exactly this span, the outermost of those that do.
+pub(super) fn expression_at(module: &ast::ModModule, span: Span) -> Option<&Expr> {
+    struct Seek<'a> {
+        span: Span,
+        found: Option<&'a Expr>,
+    }
+    impl<'a> SourceOrderVisitor<'a> for Seek<'a> {
+        fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
+            let goes_on = self.found.is_none() && span_of(&node).covers(self.span);
+            if goes_on { TraversalSignal::Traverse } else { TraversalSignal::Skip }
+        }
+
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            if self.found.is_none() && span_of(expr) == self.span {
+                self.found = Some(expr);
+            }
+            source_order::walk_expr(self, expr);
+        }
+    }
+    let mut seek = Seek { span, found: None };
+    if let Some(step) = steps(module, span).first() {
+        seek.visit_stmt(step.statement());
+    }
+    seek.found
+}
+
+/// All expressions within one, itself first, in source order.
+pub(super) fn expressions_within(expr: &Expr) -> Vec<&Expr> {
+    struct Gather<'a>(Vec<&'a Expr>);
+    impl<'a> SourceOrderVisitor<'a> for Gather<'a> {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            self.0.push(expr);
+            source_order::walk_expr(self, expr);
+        }
+    }
+    let mut gather = Gather(Vec::new());
+    gather.visit_expr(expr);
+    gather.0
+}
+
+/// The arguments of a call as written, in source order: positional ones and the values of keywords.
+pub(super) fn arguments(call: &ast::ExprCall) -> impl Iterator<Item = &Expr> {
+    call.arguments.args.iter().chain(call.arguments.keywords.iter().map(|keyword| &keyword.value))
+}
+
+/// The names that the target of an assignment binds, as expressions.
+pub(super) fn names_bound(target: &Expr) -> Vec<&ast::ExprName> {
+    match target {
+        Expr::Name(name) => vec![name],
+        Expr::Tuple(tuple) => tuple.elts.iter().flat_map(names_bound).collect(),
+        Expr::List(list) => list.elts.iter().flat_map(names_bound).collect(),
+        Expr::Starred(starred) => names_bound(&starred.value),
+        _ => Vec::new(),
+    }
+}
+
+/// What a simple statement assigns to.
+pub(super) fn targets(statement: &Stmt) -> &[Expr] {
+    match statement {
+        Stmt::Assign(assign) => &assign.targets,
+        Stmt::AnnAssign(assign) => std::slice::from_ref(&*assign.target),
+        Stmt::AugAssign(assign) => std::slice::from_ref(&*assign.target),
+        _ => &[],
+    }
+}

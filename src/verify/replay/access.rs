@@ -1,0 +1,570 @@
+//! Names, modules, attributes and items.
+//!
+//! **Invariant:** a library path that a model knows is the library's, also where the program holds a module of that name. A
+//! module's body runs when something of it is asked for first, and nothing that it hands keys to is logged.
+
+use std::rc::Rc;
+
+use super::machine::{Halt, Machine, Ran, Signal};
+use super::step::put_pair;
+use super::symbol::Node;
+use super::value::{Args, Class, Family, Instance, KeyArray, Value, get, set};
+use crate::ir::{Module, Name};
+
+/// Attributes of arrays that are values, not methods.
+const ARRAY_VALUES: &[&str] =
+    &["shape", "dtype", "ndim", "size", "T", "mT", "at", "sharding", "device", "nbytes", "itemsize"];
+
+impl<'p> Machine<'p> {
+    /// A global or built-in name.
+    pub(super) fn global(&mut self, module: usize, name: &Name) -> Value<'p> {
+        if let Some(value) = self.globals.get(&module).and_then(|globals| globals.get(name)) {
+            return value.clone();
+        }
+        let path: Name = format!("builtins.{name}").into();
+        if self.is_modelled(&path) || is_exception(name) || matches!(&**name, "int" | "float" | "object") {
+            return Value::Library(path);
+        }
+        let module = self.symbols.int(i128::try_from(module).unwrap_or(0));
+        let module = self.symbols.apply("module", &[module]);
+        Value::Unknown(self.symbols.attribute(module, name))
+    }
+
+    pub(super) fn is_modelled(&self, path: &str) -> bool {
+        let models = self.project.models;
+        models.callable(path).is_some_and(|callable| callable.exact) || models.class(path).is_some()
+    }
+
+    pub(super) fn import(&mut self, from: usize, path: &Name, whole: bool) -> Value<'p> {
+        let rooted: Name = self.project.models.rooted(path, self.project.roots).into();
+        let target: Name = if whole { rooted } else { rooted.split('.').next().unwrap_or_default().into() };
+        match self.project_module(from, &target) {
+            Some(module) => Value::Module(module),
+            None => Value::Library(target),
+        }
+    }
+
+    /// The module of the program that an absolute path means, unless a model claims the path.
+    fn project_module(&self, from: usize, path: &str) -> Option<usize> {
+        let modelled = path == "jax" || path.starts_with("jax.") || self.is_modelled(path);
+        if modelled && self.project.models.mentions(path, self.project.roots) {
+            return None;
+        }
+        self.module_of(from, 0, path)
+    }
+
+    fn module_of(&self, from: usize, level: u32, path: &str) -> Option<usize> {
+        let file = self.project.modules.get(from)?.file;
+        let file = self.project.resolver.module(file, level, path)?;
+        self.project.of_file(file)
+    }
+
+    pub(super) fn import_from(&mut self, from: usize, level: u32, module: &Name, name: &Name) -> Value<'p> {
+        let Some(file) = self.project.modules.get(from).map(|module| module.file) else { return Value::None };
+        let absolute: Name =
+            if level == 0 { module.clone() } else { self.project.resolver.absolute(file, level, module).into() };
+        let rooted: Name = self.project.models.rooted(&absolute, self.project.roots).into();
+        if &**name == "*" {
+            self.import_all(from, level, module);
+            return Value::None;
+        }
+        let joined: Name = format!("{rooted}.{name}").into();
+        let array_library = &*rooted == "jax" || rooted.starts_with("jax.");
+        if self.project.models.mentions(&rooted, self.project.roots)
+            && (self.is_modelled(&joined) || array_library && level == 0)
+        {
+            return Value::Library(joined);
+        }
+        let found = self.module_of(from, level, module);
+        if let Some(index) = found
+            && let Some(member) = self.member(index, name)
+        {
+            return member;
+        }
+        let submodule: Name = if module.is_empty() { name.clone() } else { format!("{module}.{name}").into() };
+        if let Some(index) = self.module_of(from, level, &submodule) {
+            return Value::Module(index);
+        }
+        match found {
+            Some(index) => self.module_member(index, name),
+            None => Value::Library(joined),
+        }
+    }
+
+    fn import_all(&mut self, from: usize, level: u32, module: &Name) {
+        let Some(index) = self.module_of(from, level, module) else { return };
+        self.ensure_module(index);
+        let Some(globals) = self.globals.get(&index) else { return };
+        let public: Vec<(Name, Value<'p>)> = globals
+            .iter()
+            .filter(|(name, _)| !name.starts_with('_'))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        self.globals.entry(from).or_default().extend(public);
+    }
+
+    /// What a module of the program binds a name to.
+    fn member(&mut self, index: usize, name: &Name) -> Option<Value<'p>> {
+        self.ensure_module(index);
+        self.globals.get(&index)?.get(name).cloned()
+    }
+
+    fn module_member(&mut self, index: usize, name: &Name) -> Value<'p> {
+        if let Some(value) = self.member(index, name) {
+            return value;
+        }
+        if let Some(submodule) = self.module_of(index, 1, name).filter(|submodule| *submodule != index) {
+            return Value::Module(submodule);
+        }
+        let module = self.symbols.int(i128::try_from(index).unwrap_or(0));
+        let module = self.symbols.apply("module", &[module]);
+        Value::Unknown(self.symbols.attribute(module, name))
+    }
+
+    /// Runs the body of a module that has not run.
+    fn ensure_module(&mut self, index: usize) {
+        if !self.globals.contains_key(&index) && self.nesting < 32 {
+            self.nesting += 1;
+            self.quiet += 1;
+            let ended = self.aside(|this| this.run_module(index));
+            self.quiet -= 1;
+            self.nesting -= 1;
+            if ended.is_err() {
+                self.is_bounded = true;
+            }
+        }
+    }
+
+    /// Runs the body of a module; what it raises ends it.
+    pub(super) fn run_module(&mut self, index: usize) -> Ran<'p, ()> {
+        self.globals.entry(index).or_default();
+        let Some(mut frame) = self.frame(index, Module::BODY, Vec::new(), None) else { return Ok(()) };
+        let (here, stack) = (self.here, std::mem::take(&mut self.stack));
+        let ended = self.run(&mut frame);
+        self.here = here;
+        self.stack = stack;
+        match ended {
+            Ok(Halt::Return(_) | Halt::Yield(_)) | Err(Signal::Raise(_)) => Ok(()),
+            Err(Signal::Stop) => Err(Signal::Stop),
+        }
+    }
+
+    /// `object.name`
+    pub(super) fn attribute(&mut self, object: &Value<'p>, name: &Name) -> Ran<'p, Value<'p>> {
+        Ok(match object {
+            Value::Library(path) => {
+                let joined = format!("{path}.{name}");
+                let rooted: Name = self.project.models.rooted(&joined, self.project.roots).into();
+                match self.project_module(0, &rooted) {
+                    Some(module) => Value::Module(module),
+                    None => Value::Library(rooted),
+                }
+            }
+            Value::Module(module) => self.module_member(*module, name),
+            Value::Instance(instance) => return self.instance_attribute(instance, name),
+            Value::Class(class) => match class.find(name) {
+                Some(Value::Static(inner)) => (*inner).clone(),
+                Some(Value::ClassMethod(inner)) => Value::Bound(Rc::new((object.clone(), (*inner).clone()))),
+                Some(value) => value,
+                None => {
+                    let symbol = self.symbol_of(object);
+                    Value::Unknown(self.symbols.attribute(symbol, name))
+                }
+            },
+            Value::Super(parts) => {
+                let (class, receiver) = &**parts;
+                let lineage = match receiver {
+                    Value::Instance(instance) => instance.class.lineage(),
+                    Value::Class(class) => class.lineage(),
+                    _ => class.lineage(),
+                };
+                let after = lineage.iter().position(|known| Rc::ptr_eq(known, class)).map_or(0, |at| at + 1);
+                let found = lineage.iter().skip(after).find_map(|class| get(&class.attributes.borrow(), name));
+                match found {
+                    Some(value) => return self.bind(receiver, &value),
+                    None => Value::Method(Rc::new((object.clone(), name.clone()))),
+                }
+            }
+            Value::Unknown(symbol) => {
+                let attribute = self.symbols.attribute(*symbol, name);
+                self.written.get(&attribute).cloned().unwrap_or(Value::Unknown(attribute))
+            }
+            Value::Keys(_) | Value::Family(_) | Value::Stack(_) if ARRAY_VALUES.contains(&&**name) => {
+                let symbol = self.symbol_of(object);
+                Value::Unknown(self.symbols.attribute(symbol, name))
+            }
+            Value::Partial(partial) if &**name == "func" => partial.function.clone(),
+            Value::Slice(parts) => match &**name {
+                "start" => parts[0].clone(),
+                "stop" => parts[1].clone(),
+                "step" => parts[2].clone(),
+                _ => self.unknown(name),
+            },
+            _ => Value::Method(Rc::new((object.clone(), name.clone()))),
+        })
+    }
+
+    fn instance_attribute(&mut self, instance: &Rc<Instance<'p>>, name: &Name) -> Ran<'p, Value<'p>> {
+        if let Some(value) = get(&instance.attributes.borrow(), name) {
+            return Ok(value);
+        }
+        let receiver = Value::Instance(instance.clone());
+        if let Some(value) = instance.class.find(name) {
+            let bound = self.bind(&receiver, &value)?;
+            return Ok(bound);
+        }
+        Ok(match &**name {
+            "__class__" => Value::Class(instance.class.clone()),
+            "__dict__" => {
+                self.havoc(&receiver);
+                self.unknown("__dict__")
+            }
+            "_replace" | "replace" if instance.class.lineage().iter().any(|class| class.is_record.get()) => {
+                Value::Method(Rc::new((receiver, name.clone())))
+            }
+            _ if self.is_library_method(instance, name) => Value::Method(Rc::new((receiver, name.clone()))),
+            _ => {
+                let attribute = self.symbols.attribute(instance.symbol, name);
+                self.written.get(&attribute).cloned().unwrap_or(Value::Unknown(attribute))
+            }
+        })
+    }
+
+    /// Whether a library models the method for a base class.
+    fn is_library_method(&self, instance: &Instance<'p>, name: &Name) -> bool {
+        let modelled = |base: &Name| {
+            let path = format!("{base}.{name}");
+            self.project.models.callable(&path).is_some_and(|callable| callable.exact)
+        };
+        instance.class.library_bases().iter().any(modelled)
+    }
+
+    /// What an attribute of a class is, looked up through an instance.
+    fn bind(&mut self, receiver: &Value<'p>, value: &Value<'p>) -> Ran<'p, Value<'p>> {
+        Ok(match value {
+            Value::Function(_) | Value::Wrapped(_) => Value::Bound(Rc::new((receiver.clone(), value.clone()))),
+            Value::Static(inner) => (**inner).clone(),
+            Value::ClassMethod(inner) => {
+                let class = match receiver {
+                    Value::Instance(instance) => Value::Class(instance.class.clone()),
+                    other => other.clone(),
+                };
+                Value::Bound(Rc::new((class, (**inner).clone())))
+            }
+            Value::Property(getter) => {
+                let place = self.here.0;
+                self.call_value(&(**getter).clone(), Args::of(vec![receiver.clone()]), place)?
+            }
+            other => other.clone(),
+        })
+    }
+
+    pub(super) fn set_attribute(&mut self, object: &Value<'p>, name: &Name, value: Option<Value<'p>>) {
+        match (object, value) {
+            (Value::Instance(instance), Some(value)) => set(&mut instance.attributes.borrow_mut(), name, value),
+            (Value::Instance(instance), None) => instance.attributes.borrow_mut().retain(|(key, _)| key != name),
+            (Value::Class(class), Some(value)) => set(&mut class.attributes.borrow_mut(), name, value),
+            (Value::Module(module), Some(value)) => {
+                self.globals.entry(*module).or_default().insert(name.clone(), value);
+            }
+            (Value::Unknown(symbol), value) => {
+                let attribute = self.symbols.attribute(*symbol, name);
+                match value {
+                    Some(value) => self.written.insert(attribute, value),
+                    None => self.written.remove(&attribute),
+                };
+            }
+            _ => {}
+        }
+    }
+
+    /// What mutable things hold may have changed.
+    pub(super) fn havoc(&mut self, value: &Value<'p>) {
+        match value {
+            Value::Unknown(symbol) if self.symbols.known_key(*symbol).is_none() => self.symbols.touch(*symbol),
+            Value::Instance(instance) => {
+                instance.attributes.borrow_mut().clear();
+                self.symbols.touch(instance.symbol);
+            }
+            _ => {}
+        }
+    }
+
+    /// `object[index]`
+    pub(super) fn item(&mut self, object: &Value<'p>, index: &Value<'p>) -> Ran<'p, Value<'p>> {
+        let sequence = |values: &[Value<'p>]| -> Option<Value<'p>> {
+            match index {
+                Value::Slice(parts) => {
+                    let picked: Vec<Value<'p>> = positions(values.len(), parts)?
+                        .into_iter()
+                        .filter_map(|position| values.get(position).cloned())
+                        .collect();
+                    Some(Value::tuple(picked))
+                }
+                other => values.get(position(values.len(), other.int()?)?).cloned(),
+            }
+        };
+        let found = match object {
+            Value::Tuple(values) => sequence(values),
+            Value::List(values) => {
+                let found = sequence(&values.borrow());
+                match (found, index) {
+                    (Some(Value::Tuple(values)), Value::Slice(_)) => Some(Value::list(values.to_vec())),
+                    (found, _) => found,
+                }
+            }
+            Value::Dict(pairs) => {
+                let pairs = pairs.borrow();
+                let mut is_certain = true;
+                let mut found = None;
+                for (key, value) in pairs.iter() {
+                    match key.equals(index, 8) {
+                        Some(true) => {
+                            found = Some(value.clone());
+                            break;
+                        }
+                        None => is_certain = false,
+                        Some(false) => {}
+                    }
+                }
+                found.filter(|_| is_certain)
+            }
+            Value::Range(from, to, step) => index.int().and_then(|at| {
+                let length = super::value::length_of_range(*from, *to, *step);
+                let at = if at < 0 { at.checked_add(length)? } else { at };
+                (0..length).contains(&at).then(|| from.checked_add(at.checked_mul(*step)?)).flatten().map(Value::Int)
+            }),
+            Value::Unknown(_) if matches!(index, Value::None) => Some(self.whole_stack(vec![object.clone()])),
+            Value::Keys(array) => Self::key_item(array, index),
+            Value::Family(family) => family_item(family, index),
+            Value::Stack(stack) => match index.int() {
+                Some(at) if at >= 0 => usize::try_from(at).ok().and_then(|at| stack.items.get(at).cloned()),
+                Some(at) if stack.is_whole => {
+                    position(stack.items.len(), at).and_then(|at| stack.items.get(at).cloned())
+                }
+                _ => None,
+            },
+            Value::Library(_) | Value::Class(_) => return Ok(object.clone()),
+            Value::Instance(instance) if instance.class.find("__getitem__").is_some() => {
+                let place = self.here.0;
+                let method = self.attribute(object, &"__getitem__".into())?;
+                return self.call_value(&method, Args::of(vec![index.clone()]), place);
+            }
+            _ => None,
+        };
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        let (base, at) = (self.symbol_of(object), self.symbol_of(index));
+        if let (Some(Node::Apply(name, parts)), Value::Int(0..)) = (self.symbols.node(base), index)
+            && &**name == super::library::COUNTING
+            && parts.len() == 1
+        {
+            return Ok(index.clone());
+        }
+        let item = self.symbols.item(base, at);
+        Ok(self.written.get(&item).cloned().unwrap_or(Value::Unknown(item)))
+    }
+
+    fn key_item(array: &Rc<KeyArray>, index: &Value<'p>) -> Option<Value<'p>> {
+        let length = array.keys.shape().first().copied();
+        match index {
+            Value::Slice(parts) => {
+                let picked = positions(length?, parts)?;
+                let rest = array.keys.shape().get(1..)?;
+                let size: usize = rest.iter().product();
+                let places: Vec<usize> = picked.iter().flat_map(|row| row * size..(row + 1) * size).collect();
+                let shape: Vec<usize> = std::iter::once(picked.len()).chain(rest.iter().copied()).collect();
+                Some(Value::keys(array.keys.gather(&shape, &places).ok()?, array.is_known))
+            }
+            Value::Tuple(parts) => {
+                let mut value = Value::Keys(array.clone());
+                for part in parts.iter() {
+                    let Value::Keys(array) = &value else { return None };
+                    let at = position(*array.keys.shape().first()?, part.int()?)?;
+                    value = super::keys::element(array, at)?;
+                }
+                Some(value)
+            }
+            Value::Ellipsis => Some(Value::Keys(array.clone())),
+            Value::None => {
+                let shape: Vec<usize> = std::iter::once(1).chain(array.keys.shape().iter().copied()).collect();
+                Some(Value::keys(array.keys.clone().reshape(&shape).ok()?, array.is_known))
+            }
+            Value::Stack(stack) if stack.is_whole => {
+                let length = length?;
+                let rows: Option<Vec<usize>> = stack.items.iter().map(|item| position(length, item.int()?)).collect();
+                let rows = rows?;
+                let rest = array.keys.shape().get(1..)?;
+                let size: usize = rest.iter().product();
+                let places: Vec<usize> = rows.iter().flat_map(|row| row * size..(row + 1) * size).collect();
+                let shape: Vec<usize> = std::iter::once(rows.len()).chain(rest.iter().copied()).collect();
+                Some(Value::keys(array.keys.gather(&shape, &places).ok()?, array.is_known))
+            }
+            other => match (length, other.int()?) {
+                // An index beyond the end is the last, as JAX has it.
+                (Some(length), at) => {
+                    let at = position(length, at).or_else(|| if at >= 0 { length.checked_sub(1) } else { Some(0) });
+                    super::keys::element(array, at?)
+                }
+                // The words of a raw key.
+                (None, at) if array.is_known => {
+                    let words = array.keys.words();
+                    words.get(position(words.len(), at)?).map(|word| Value::Int(i128::from(*word)))
+                }
+                (None, _) => None,
+            },
+        }
+    }
+
+    pub(super) fn set_item(&mut self, object: &Value<'p>, index: Value<'p>, value: Option<Value<'p>>) -> Ran<'p, ()> {
+        match (object, value) {
+            (Value::List(values), Some(value)) => {
+                let length = values.borrow().len();
+                if let Some(at) = index.int().and_then(|at| position(length, at))
+                    && let Some(place) = values.borrow_mut().get_mut(at)
+                {
+                    *place = value;
+                }
+            }
+            (Value::List(values), None) => {
+                let length = values.borrow().len();
+                if let Some(at) = index.int().and_then(|at| position(length, at)) {
+                    values.borrow_mut().remove(at);
+                }
+            }
+            (Value::Dict(pairs), Some(value)) => put_pair(&mut pairs.borrow_mut(), index, value),
+            (Value::Dict(pairs), None) => pairs.borrow_mut().retain(|(key, _)| key.equals(&index, 4) != Some(true)),
+            (Value::Instance(instance), Some(value)) if instance.class.find("__setitem__").is_some() => {
+                let place = self.here.0;
+                let method = self.attribute(object, &"__setitem__".into())?;
+                self.call_value(&method, Args::of(vec![index, value]), place)?;
+            }
+            (Value::Unknown(symbol), value) => {
+                let at = self.symbol_of(&index);
+                let is_constant = matches!(self.symbols.node(at), Some(Node::Int(_) | Node::Text(_)));
+                if !is_constant {
+                    self.symbols.touch(*symbol);
+                }
+                let item = self.symbols.item(*symbol, at);
+                match value {
+                    Some(value) => self.written.insert(item, value),
+                    None => self.written.remove(&item),
+                };
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `isinstance(value, class)`; `None` where it depends on what is unknown.
+    pub(super) fn is_a(value: &Value<'p>, class: &Value<'p>) -> Option<bool> {
+        match (value, class) {
+            (_, Value::Tuple(classes)) => {
+                let mut answer = Some(false);
+                for class in classes.iter() {
+                    match Self::is_a(value, class) {
+                        Some(true) => return Some(true),
+                        None => answer = None,
+                        Some(false) => {}
+                    }
+                }
+                answer
+            }
+            (Value::Unknown(_) | Value::Stack(_), _) => None,
+            (Value::Instance(instance), Value::Class(class)) => Some(descends(&instance.class, class)),
+            (Value::Class(error), Value::Class(class)) => Some(descends(error, class)),
+            (Value::Instance(instance), Value::Library(path)) => {
+                let bases = instance.class.library_bases();
+                if bases.iter().any(|base| base == path) || &**path == "builtins.object" {
+                    return Some(true);
+                }
+                if path.starts_with("builtins.") && bases.is_empty() { Some(false) } else { None }
+            }
+            (Value::Library(error), Value::Library(class)) if error.starts_with("builtins.") => {
+                let general = ["builtins.Exception", "builtins.BaseException"];
+                Some(error == class || general.contains(&&**class))
+            }
+            (_, Value::Library(path)) if !matches!(value, Value::None) => {
+                let name = path.strip_prefix("builtins.")?;
+                Some(match name {
+                    "int" => matches!(value, Value::Int(_) | Value::Bool(_)),
+                    "bool" => matches!(value, Value::Bool(_)),
+                    "float" => matches!(value, Value::Float(_)),
+                    "str" => matches!(value, Value::Text(_)),
+                    "tuple" => matches!(value, Value::Tuple(_)),
+                    "list" => matches!(value, Value::List(_)),
+                    "dict" => matches!(value, Value::Dict(_)),
+                    "set" => matches!(value, Value::Set(_)),
+                    _ => return None,
+                })
+            }
+            (Value::None, Value::Library(_)) | (_, Value::Class(_)) => Some(false),
+            _ => None,
+        }
+    }
+}
+
+fn descends<'p>(class: &Rc<Class<'p>>, from: &Rc<Class<'p>>) -> bool {
+    class.lineage().iter().any(|base| Rc::ptr_eq(base, from))
+}
+
+/// Whether a built-in name is an exception.
+pub(super) fn is_exception(name: &str) -> bool {
+    name.ends_with("Error")
+        || matches!(name, "Exception" | "BaseException" | "StopIteration" | "KeyboardInterrupt" | "SystemExit")
+}
+
+fn family_item<'p>(family: &Rc<Family>, index: &Value<'p>) -> Option<Value<'p>> {
+    match index {
+        Value::Slice(parts) => match &**parts {
+            [from, Value::None | Value::Int(0..) | Value::Unknown(_), Value::None] => {
+                let from = if matches!(from, Value::None) { 0 } else { u32::try_from(from.int()?).ok()? };
+                let from = family.from.checked_add(from)?;
+                Some(Value::Family(Rc::new(Family { from, ..(**family).clone() })))
+            }
+            _ => None,
+        },
+        Value::Tuple(parts) => {
+            let mut value = Value::Family(family.clone());
+            for part in parts.iter() {
+                let Value::Family(family) = &value else { return None };
+                value = super::keys::child(family, u32::try_from(part.int()?).ok()?);
+            }
+            Some(value)
+        }
+        other => Some(super::keys::child(family, u32::try_from(other.int()?).ok()?)),
+    }
+}
+
+/// The place that a Python index names.
+pub(super) fn position(length: usize, index: i128) -> Option<usize> {
+    let length = i128::try_from(length).ok()?;
+    let index = if index < 0 { index.checked_add(length)? } else { index };
+    usize::try_from(index).ok().filter(|_| index < length)
+}
+
+/// The places that a slice names.
+fn positions(length: usize, parts: &[Value<'_>; 3]) -> Option<Vec<usize>> {
+    let count = i128::try_from(length).ok()?;
+    let step = if matches!(parts[2], Value::None) { 1 } else { parts[2].int()? };
+    if step == 0 {
+        return None;
+    }
+    let (low, high) = if step > 0 { (0, count) } else { (-1, count - 1) };
+    let bound = |part: &Value<'_>, default: i128| -> Option<i128> {
+        if matches!(part, Value::None) {
+            return Some(default);
+        }
+        let at = part.int()?;
+        Some(if at < 0 { at.saturating_add(count) } else { at }.clamp(low, high))
+    };
+    let (mut at, end) =
+        (bound(&parts[0], if step > 0 { low } else { high })?, bound(&parts[1], if step > 0 { high } else { low })?);
+    let mut places = Vec::new();
+    while if step > 0 { at < end } else { at > end } {
+        places.push(usize::try_from(at).ok()?);
+        at = at.saturating_add(step);
+    }
+    Some(places)
+}

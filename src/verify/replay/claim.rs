@@ -1,0 +1,213 @@
+//! Claims held against runs: whether two consumptions are given equal keys, and how that is told.
+//!
+//! **Invariant:** *confirmed* rests on two draws of one path with equal key data; *refuted* on all paths, without anything
+//! unknown on the way of the keys.
+
+use super::hints::Hints;
+use super::keys::STAND_IN;
+use super::machine::Draw;
+use super::search::{Path, Start, explore, start_of};
+use super::symbol::{Node, Symbols};
+use super::{Budget, DrawKind, Project};
+use crate::finding::{self, Evidence, Place, Sharing, Witness, WitnessStatus};
+use crate::verify::eval;
+
+/// How many numbers are shown.
+const SHOWN: usize = 3;
+
+/// Most functions that are run for one claim.
+const STARTS: usize = 4;
+
+/// Two draws that are given one key.
+struct Pair {
+    first: usize,
+    second: usize,
+    key: Vec<u32>,
+}
+
+/// Replays what a finding claims.
+pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
+    if budget.left == 0 {
+        return Witness { status: WitnessStatus::Inconclusive, draws: Vec::new(), sentence: String::new() };
+    }
+    let targets: Vec<Place> = evidence.first.iter().chain(&evidence.second).copied().collect();
+    // The frame that a claim is made in may be the body of a loop or transform that stands elsewhere.
+    let callers = if evidence.sharing == Sharing::Twice { &[] } else { around };
+    let mut starts = Vec::new();
+    for place in evidence.first.iter().take(1).chain(callers) {
+        let start = start_of(project, *place);
+        starts.extend(start.filter(|start| !starts.contains(start)));
+    }
+    let all: Vec<Place> = targets.iter().chain(callers).copied().collect();
+    let hints = Hints::new(project, &targets, &all);
+    let mut status = WitnessStatus::Inconclusive;
+    for (index, start) in starts.into_iter().take(STARTS).enumerate() {
+        let witness = witness_from(project, evidence, &hints, start, budget);
+        match witness.status {
+            WitnessStatus::Confirmed => return witness,
+            other if index == 0 => status = other,
+            _ => {}
+        }
+    }
+    Witness { status, draws: Vec::new(), sentence: String::new() }
+}
+
+fn witness_from(
+    project: &Project<'_>,
+    evidence: &Evidence,
+    hints: &Hints,
+    start: Start,
+    budget: &mut Budget,
+) -> Witness {
+    let silent = |status| Witness { status, draws: Vec::new(), sentence: String::new() };
+    let mut found = None;
+    let (mut both_seen, mut all_known) = (false, true);
+    let is_complete = explore(project, hints, start, budget, &mut |path| {
+        if let Some(pair) = equal_pair(&path, evidence) {
+            found = Some(tell(&path, evidence, &pair));
+            return true;
+        }
+        let (mut first, mut second) = (0_u32, 0_u32);
+        for draw in &path.draws {
+            let at_first = frame_of(draw, &evidence.first).is_some();
+            let at_second = frame_of(draw, &evidence.second).is_some();
+            if at_first || at_second {
+                all_known &= draw.is_known && draw.maybe.is_empty() && !draw.keys.is_empty();
+            }
+            first += u32::from(at_first);
+            second += u32::from(at_second);
+        }
+        both_seen |= if evidence.first == evidence.second { first > 1 } else { first > 0 && second > 0 };
+        false
+    });
+    if let Some(found) = found {
+        return found;
+    }
+    silent(if is_complete && both_seen && all_known { WitnessStatus::Refuted } else { WitnessStatus::Inconclusive })
+}
+
+/// Which part of a draw's way stands in the frame that a claim is made in; `None` where the draw is not at this place.
+pub(super) fn frame_of(draw: &Draw, way: &[Place]) -> Option<usize> {
+    let (first, leaf) = (way.first()?, way.last()?);
+    if draw.way.last().is_none_or(|(place, _)| place != leaf) {
+        return None;
+    }
+    draw.way.iter().rposition(|(place, _)| place == first)
+}
+
+/// The keys of a draw, those included that an unresolved call was given.
+pub(super) fn keys_of(draw: &Draw, symbols: &Symbols) -> Vec<Vec<u32>> {
+    let mut keys = draw.keys.clone();
+    for symbol in &draw.maybe {
+        keys.extend(symbols.known_key(*symbol).map(|number| vec![STAND_IN, number]));
+    }
+    keys
+}
+
+fn equal_pair(path: &Path, evidence: &Evidence) -> Option<Pair> {
+    let at = |way: &[Place]| -> Vec<(usize, usize)> {
+        let draws = path.draws.iter().enumerate();
+        draws.filter_map(|(index, draw)| Some((index, frame_of(draw, way)?))).take(512).collect()
+    };
+    let (firsts, seconds) = (at(&evidence.first), at(&evidence.second));
+    for (second, second_frame) in &seconds {
+        let later = &path.draws[*second];
+        let keys = keys_of(later, &path.symbols);
+        // One call that is given one key twice.
+        let twice = keys.iter().enumerate().find(|(index, key)| keys[..*index].contains(key));
+        if evidence.sharing == Sharing::Twice
+            && evidence.first == evidence.second
+            && let Some((_, key)) = twice
+        {
+            return Some(Pair { first: *second, second: *second, key: key.clone() });
+        }
+        for (first, first_frame) in firsts.iter().filter(|(first, _)| first < second) {
+            let earlier = &path.draws[*first];
+            let fits = match evidence.sharing {
+                Sharing::Twice => earlier.way[*first_frame].1 == later.way[*second_frame].1,
+                Sharing::Iteration => true,
+                Sharing::Lanes => earlier.lanes != later.lanes,
+            };
+            if !fits {
+                continue;
+            }
+            let shared = keys_of(earlier, &path.symbols).into_iter().find(|key| keys.contains(key));
+            if let Some(key) = shared {
+                return Some(Pair { first: *first, second: *second, key });
+            }
+        }
+    }
+    None
+}
+
+fn tell(path: &Path, evidence: &Evidence, pair: &Pair) -> Witness {
+    let (first, second) = (&path.draws[pair.first], &path.draws[pair.second]);
+    let place = |draw: &Draw, way: &[Place]| {
+        let frame = frame_of(draw, way).and_then(|frame| draw.way.get(frame));
+        frame.or(draw.way.last()).map(|(place, _)| *place)
+    };
+    let draws = [place(first, &evidence.first), place(second, &evidence.second)]
+        .into_iter()
+        .flatten()
+        .map(|place| finding::Draw { place, key_data: pair.key.clone() })
+        .collect();
+    Witness { status: WitnessStatus::Confirmed, draws, sentence: sentence(path, evidence, pair) }
+}
+
+fn sentence(path: &Path, evidence: &Evidence, pair: &Pair) -> String {
+    let (first, second) = (&path.draws[pair.first], &path.draws[pair.second]);
+    let key = words(&pair.key);
+    let both = match evidence.sharing {
+        Sharing::Twice => "both calls",
+        Sharing::Iteration => "two iterations",
+        Sharing::Lanes => "two lanes",
+    };
+    let stand_in = match &pair.key[..] {
+        [STAND_IN, number] => path.symbols.of_key(*number),
+        _ => None,
+    };
+    let mut text = match stand_in {
+        Some(symbol) => {
+            let whose = match (path.symbols.name(symbol), path.symbols.node(symbol)) {
+                (Some(name), Some(Node::Fresh(..) | Node::Attribute(..) | Node::Item(..))) if !name.contains('<') => {
+                    format!("`{name}`")
+                }
+                _ => "a key that is not known".to_owned(),
+            };
+            format!("{both} get the same key: replayed with {key} standing for {whose}")
+        }
+        None if first.is_known && second.is_known => format!("{both} get the key {key}"),
+        None => format!("{both} get the same key: {key} where the unknown is given stand-ins"),
+    };
+    if evidence.draws_numbers
+        && let Some(numbers) = numbers(first, second, &pair.key)
+    {
+        text.push_str("; the first numbers of both are ");
+        text.push_str(&numbers);
+    }
+    text
+}
+
+/// The first numbers that both draws give, where both are the same sampler of the library with the same parameters.
+fn numbers(first: &Draw, second: &Draw, key: &[u32]) -> Option<String> {
+    let is_same = first.kind == DrawKind::Sample
+        && second.kind == DrawKind::Sample
+        && first.callee == second.callee
+        && first.numbers == second.numbers
+        && first.keys.len() == 1
+        && second.keys.len() == 1;
+    let rest = first.numbers.as_ref().filter(|_| is_same)?;
+    let function = first.callee.strip_prefix("jax.random.")?;
+    let expression =
+        format!("random.{function}(random.wrap_key_data(jnp.array({}, dtype=jnp.uint32)){rest})", words(key));
+    let numbers = eval::first_numbers(eval::Settings::default(), &expression, SHOWN + 1)?;
+    let more = if numbers.len() > SHOWN { ", …" } else { "" };
+    let shown: Vec<String> = numbers.into_iter().take(SHOWN).collect();
+    (!shown.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
+}
+
+/// The words of a key as Python writes them.
+fn words(key: &[u32]) -> String {
+    let words: Vec<String> = key.iter().map(ToString::to_string).collect();
+    format!("[{}]", words.join(", "))
+}

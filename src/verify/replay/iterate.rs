@@ -1,0 +1,335 @@
+//! Iterators.
+//!
+//! **Invariant:** asking an iterator costs a step, so that an endless one ends with the run.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use super::machine::{Halt, ITERATIONS, Machine, Ran, Signal};
+use super::step::ELEMENTS;
+use super::symbol::Symbol;
+use super::value::{Args, Family, Shared, Value, length_of_range};
+
+/// Where the elements of an iterator come from.
+pub(super) enum Source<'p> {
+    Values(VecDeque<Value<'p>>),
+    /// A list, which may grow meanwhile.
+    List(Shared<Value<'p>>, usize),
+    Range(i128, i128, i128),
+    /// Elements of something unknown.
+    Unknown(Symbol, u32),
+    /// `range` of something unknown: its start and step, a symbol for it, and how many have been taken.
+    Counting(Value<'p>, i128, Symbol, u32),
+    Stack(Rc<super::value::Stack<'p>>, u32),
+    Family(Rc<Family>, Symbol, u32),
+    Zip(Vec<Value<'p>>),
+    Enumerate(Value<'p>, i128),
+    Map(Value<'p>, Vec<Value<'p>>, bool),
+    Filter(Value<'p>, Value<'p>, bool),
+    Chain(VecDeque<Value<'p>>),
+    Endless(i128, i128),
+    Repeat(Value<'p>),
+    Cycle(Vec<Value<'p>>, usize),
+    Take(Value<'p>, u32),
+    /// An object with `__next__`, or a stream.
+    Object(Value<'p>, u32),
+}
+
+impl<'p> Machine<'p> {
+    pub(super) fn source(source: Source<'p>) -> Value<'p> {
+        Value::Iterator(Rc::new(RefCell::new(source)))
+    }
+
+    /// `iter(value)`
+    pub(super) fn iterate(&mut self, value: &Value<'p>) -> Ran<'p, Value<'p>> {
+        let source = match value {
+            Value::Iterator(_) | Value::Generator(_) => return Ok(value.clone()),
+            Value::List(values) => Source::List(values.clone(), 0),
+            Value::Range(from, to, step) => Source::Range(*from, *to, *step),
+            Value::Stack(stack) => Source::Stack(stack.clone(), 0),
+            Value::Family(family) => {
+                let symbol = self.symbol_of(value);
+                Source::Family(family.clone(), symbol, 0)
+            }
+            Value::Stream(_) => Source::Object(value.clone(), 0),
+            Value::Instance(instance) => {
+                if instance.class.find("__iter__").is_some() {
+                    let place = self.here.0;
+                    let method = self.attribute(value, &"__iter__".into())?;
+                    let iterator = self.call_value(&method, Args::default(), place)?;
+                    if matches!(&iterator, Value::Instance(_)) {
+                        return Ok(Self::source(Source::Object(iterator, 0)));
+                    }
+                    return self.iterate(&iterator);
+                }
+                if instance.class.find("__next__").is_some() {
+                    Source::Object(value.clone(), 0)
+                } else {
+                    Source::Unknown(instance.symbol, 0)
+                }
+            }
+            other => {
+                if let Some(items) = self.items_of(other)? {
+                    Source::Values(items.into())
+                } else {
+                    let symbol = self.symbol_of(value);
+                    Source::Unknown(symbol, 0)
+                }
+            }
+        };
+        Ok(Self::source(source))
+    }
+
+    /// Whether something unknown has an element of this number.
+    pub(super) fn has_element(&mut self, of: Symbol, number: u32) -> bool {
+        if number >= ITERATIONS {
+            self.is_bounded = true;
+            return false;
+        }
+        let index = self.symbols.int(i128::from(number));
+        let has = self.symbols.apply("has element", &[of, index]);
+        self.decide(has, Some(number < 2))
+    }
+
+    /// The next element, if there is one.
+    pub(super) fn next(&mut self, iterator: &Value<'p>) -> Ran<'p, Option<Value<'p>>> {
+        self.pay()?;
+        self.nesting += 1;
+        let result = if self.nesting > 64 {
+            self.is_bounded = true;
+            Err(Signal::Stop)
+        } else {
+            self.next_of(iterator)
+        };
+        self.nesting -= 1;
+        result
+    }
+
+    fn next_of(&mut self, iterator: &Value<'p>) -> Ran<'p, Option<Value<'p>>> {
+        match iterator {
+            Value::Generator(suspended) => self.resume(suspended),
+            Value::Iterator(source) => {
+                // While an element is being made the iterator is empty: one that asks itself ends.
+                let mut taken = std::mem::replace(&mut *source.borrow_mut(), Source::Values(VecDeque::new()));
+                let next = self.next_from(&mut taken);
+                *source.borrow_mut() = taken;
+                next
+            }
+            other => {
+                let other = self.iterate(other)?;
+                if matches!(other, Value::Generator(_) | Value::Iterator(_)) { self.next_of(&other) } else { Ok(None) }
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of source")]
+    fn next_from(&mut self, source: &mut Source<'p>) -> Ran<'p, Option<Value<'p>>> {
+        Ok(match source {
+            Source::Values(values) => values.pop_front(),
+            Source::List(values, at) => {
+                let value = values.borrow().get(*at).cloned();
+                *at += 1;
+                value
+            }
+            Source::Range(from, to, step) => (length_of_range(*from, *to, *step) > 0).then(|| {
+                let value = *from;
+                *from = from.saturating_add(*step);
+                Value::Int(value)
+            }),
+            Source::Unknown(symbol, taken) => {
+                if !self.has_element(*symbol, *taken) {
+                    return Ok(None);
+                }
+                let index = self.symbols.int(i128::from(*taken));
+                *taken += 1;
+                Some(Value::Unknown(self.symbols.item(*symbol, index)))
+            }
+            Source::Counting(from, step, symbol, taken) => {
+                if !self.has_element(*symbol, *taken) {
+                    return Ok(None);
+                }
+                let passed = Value::Int(i128::from(*taken).saturating_mul(*step));
+                *taken += 1;
+                let from = from.clone();
+                Some(self.operate(crate::ir::Operator::Add, &from, Some(&passed), false)?)
+            }
+            Source::Stack(stack, taken) => {
+                let at = *taken as usize;
+                *taken += 1;
+                if let Some(item) = stack.items.get(at) {
+                    return Ok(Some(item.clone()));
+                }
+                if stack.is_whole || !self.has_element(stack.rest, *taken - 1) {
+                    return Ok(None);
+                }
+                let index = self.symbols.int(i128::from(*taken - 1));
+                Some(Value::Unknown(self.symbols.item(stack.rest, index)))
+            }
+            Source::Family(family, symbol, taken) => {
+                if !self.has_element(*symbol, *taken) {
+                    return Ok(None);
+                }
+                let value = super::keys::child(family, *taken);
+                *taken += 1;
+                Some(value)
+            }
+            Source::Zip(iterators) => {
+                let mut values = Vec::with_capacity(iterators.len());
+                for iterator in iterators.iter() {
+                    match self.next(iterator)? {
+                        Some(value) => values.push(value),
+                        None => return Ok(None),
+                    }
+                }
+                (!values.is_empty()).then(|| Value::tuple(values))
+            }
+            Source::Enumerate(iterator, number) => {
+                let value = self.next(iterator)?;
+                let at = *number;
+                *number = number.saturating_add(1);
+                value.map(|value| Value::tuple(vec![Value::Int(at), value]))
+            }
+            Source::Map(function, iterators, spread) => {
+                let mut values = Vec::with_capacity(iterators.len());
+                for iterator in iterators.iter() {
+                    match self.next(iterator)? {
+                        Some(value) => values.push(value),
+                        None => return Ok(None),
+                    }
+                }
+                if *spread && let [one] = &values[..] {
+                    let one = one.clone();
+                    if let Some(items) = self.items_of(&one)? {
+                        values = items;
+                    }
+                }
+                let place = self.here.0;
+                Some(self.call_value(&function.clone(), Args::of(values), place)?)
+            }
+            Source::Filter(function, iterator, wanted) => loop {
+                let Some(value) = self.next(iterator)? else { return Ok(None) };
+                let place = self.here.0;
+                let answer = if matches!(function, Value::None) {
+                    value.clone()
+                } else {
+                    self.call_value(&function.clone(), Args::of(vec![value.clone()]), place)?
+                };
+                if self.truth(&answer, Some(*wanted)) == *wanted {
+                    return Ok(Some(value));
+                }
+            },
+            Source::Chain(iterators) => loop {
+                let Some(first) = iterators.front().cloned() else { return Ok(None) };
+                if let Some(value) = self.next(&first)? {
+                    return Ok(Some(value));
+                }
+                iterators.pop_front();
+                if let Some(following) = iterators.front_mut() {
+                    *following = self.iterate(&following.clone())?;
+                }
+            },
+            Source::Endless(from, step) => {
+                let value = *from;
+                *from = from.saturating_add(*step);
+                Some(Value::Int(value))
+            }
+            Source::Repeat(value) => Some(value.clone()),
+            Source::Cycle(values, at) => {
+                let value = values.get(*at).cloned();
+                *at = if *at + 1 < values.len() { *at + 1 } else { 0 };
+                value
+            }
+            Source::Take(iterator, left) => {
+                if *left == 0 {
+                    return Ok(None);
+                }
+                *left -= 1;
+                self.next(iterator)?
+            }
+            Source::Object(object, taken) => {
+                if let Value::Stream(stream) = object {
+                    *taken += 1;
+                    if *taken > ITERATIONS {
+                        self.is_bounded = true;
+                        return Ok(None);
+                    }
+                    let name = stream.0.clone();
+                    return Ok(Some(self.stream_next(&name)));
+                }
+                let place = self.here.0;
+                let method = self.attribute(object, &"__next__".into())?;
+                match self.call_value(&method, Args::default(), place) {
+                    Ok(value) => Some(value),
+                    Err(Signal::Raise(error)) => {
+                        let stop = Value::Library("builtins.StopIteration".into());
+                        if Self::is_a(&error, &stop) == Some(true) {
+                            return Ok(None);
+                        }
+                        return Err(Signal::Raise(error));
+                    }
+                    Err(Signal::Stop) => return Err(Signal::Stop),
+                }
+            }
+        })
+    }
+
+    /// Runs a generator up to its next `yield`.
+    fn resume(
+        &mut self,
+        suspended: &Rc<RefCell<Option<Box<super::machine::Frame<'p>>>>>,
+    ) -> Ran<'p, Option<Value<'p>>> {
+        let Some(mut frame) = suspended.borrow_mut().take() else { return Ok(None) };
+        let here = self.here;
+        self.stack.push(here);
+        let halt = self.run(&mut frame);
+        self.stack.pop();
+        self.here = here;
+        match halt? {
+            Halt::Yield(value) => {
+                *suspended.borrow_mut() = Some(frame);
+                Ok(Some(value))
+            }
+            Halt::Return(_) => Ok(None),
+        }
+    }
+
+    /// All elements, where they can be counted; an iterator is run to its end.
+    pub(super) fn items_of(&mut self, value: &Value<'p>) -> Ran<'p, Option<Vec<Value<'p>>>> {
+        Ok(match value {
+            Value::Tuple(values) => Some(values.to_vec()),
+            Value::List(values) | Value::Set(values) => Some(values.borrow().clone()),
+            Value::Dict(pairs) => Some(pairs.borrow().iter().map(|(key, _)| key.clone()).collect()),
+            Value::Text(text) if text.len() < ELEMENTS => {
+                Some(text.chars().map(|letter| Value::text(&letter.to_string())).collect())
+            }
+            Value::Range(from, to, step) => {
+                let length = length_of_range(*from, *to, *step);
+                let length = usize::try_from(length).ok().filter(|length| *length <= ELEMENTS);
+                length.map(|length| {
+                    let number = |index: usize| from + i128::try_from(index).unwrap_or(0) * step;
+                    (0..length).map(|index| Value::Int(number(index))).collect()
+                })
+            }
+            Value::Keys(array) => match array.keys.shape().first() {
+                Some(length) if *length <= ELEMENTS => {
+                    (0..*length).map(|index| super::keys::element(array, index)).collect()
+                }
+                _ => None,
+            },
+            Value::Stack(stack) if stack.is_whole => Some(stack.items.clone()),
+            Value::Iterator(_) | Value::Generator(_) => {
+                let mut items = Vec::new();
+                while let Some(item) = self.next(value)? {
+                    if items.len() >= ELEMENTS {
+                        self.is_bounded = true;
+                        return Ok(None);
+                    }
+                    items.push(item);
+                }
+                Some(items)
+            }
+            _ => None,
+        })
+    }
+}

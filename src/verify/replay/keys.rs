@@ -1,0 +1,273 @@
+//! Keys: made, derived, demanded of values, and handed to what draws from them.
+//!
+//! **Invariant:** every derivation is that of the reference PRNG under JAX's defaults. A key that stands for something
+//! unknown has a first word that no seed gives it, and is marked, as are all keys derived from it.
+
+use std::rc::Rc;
+
+use super::DrawKind;
+use super::machine::{Draw, Machine};
+use super::step::ELEMENTS;
+use super::symbol::Symbol;
+use super::value::{Args, Family, KeyArray, Value};
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::prng::derive;
+use crate::prng::implementation::Implementation;
+use crate::prng::keys::Keys;
+use crate::prng::mode::Mode;
+
+/// The first word of keys that stand for unknown ones: seeds of 32 bits have none but 0.
+pub(super) const STAND_IN: u32 = 1;
+
+/// Most keys of an array that are handed over as a whole and looked at one by one.
+const WHOLE: usize = 64;
+
+/// Most draws of one path.
+const DRAWS: usize = 4_096;
+
+/// The keys that a value is, as far as they are looked at.
+#[derive(Default)]
+pub(super) struct Demanded {
+    pub(super) keys: Vec<Vec<u32>>,
+    pub(super) is_known: bool,
+}
+
+/// Element `index` along the first axis.
+pub(super) fn element<'p>(array: &KeyArray, index: usize) -> Option<Value<'p>> {
+    let (first, rest) = array.keys.shape().split_first()?;
+    if index >= *first {
+        return None;
+    }
+    let size: usize = rest.iter().product();
+    let positions: Vec<usize> = (index * size..(index + 1) * size).collect();
+    Some(Value::keys(array.keys.gather(rest, &positions).ok()?, array.is_known))
+}
+
+/// Child `index` of a family.
+pub(super) fn child<'p>(family: &Family, index: u32) -> Value<'p> {
+    // With partitionable threefry, `split(key, n)[i]` is `fold_in(key, i)` whatever `n` is.
+    match derive::fold_in(&family.parent, family.from.saturating_add(index)) {
+        Ok(keys) if family.rank <= 1 => Value::keys(keys, false),
+        Ok(keys) => Value::Family(Rc::new(Family { parent: keys, from: 0, rank: family.rank - 1 })),
+        Err(_) => Value::None,
+    }
+}
+
+impl<'p> Machine<'p> {
+    /// The key that stands for a symbol.
+    pub(super) fn stand_in(&mut self, symbol: Symbol) -> Option<Keys> {
+        let number = self.symbols.key(symbol);
+        Keys::new(Implementation::default(), &[], vec![STAND_IN, number]).ok()
+    }
+
+    /// The single key, or array of keys, that a value is.
+    pub(super) fn key_of(&mut self, value: &Value<'p>) -> Option<(Keys, bool)> {
+        match value {
+            Value::Keys(array) => Some((array.keys.clone(), array.is_known)),
+            Value::Unknown(symbol) => self.stand_in(*symbol).map(|keys| (keys, false)),
+            _ => None,
+        }
+    }
+
+    /// All keys that a value holds.
+    pub(super) fn demand(&mut self, value: &Value<'p>) -> Demanded {
+        let mut demanded = Demanded { keys: Vec::new(), is_known: true };
+        self.collect(value, &mut demanded, true, 4);
+        demanded
+    }
+
+    /// All keys that a value holds and that are keys by now.
+    pub(super) fn held(&mut self, value: &Value<'p>) -> Demanded {
+        let mut demanded = Demanded { keys: Vec::new(), is_known: true };
+        self.collect(value, &mut demanded, false, 4);
+        demanded
+    }
+
+    fn collect(&mut self, value: &Value<'p>, into: &mut Demanded, demands: bool, depth: u32) {
+        if depth == 0 || into.keys.len() >= WHOLE {
+            return;
+        }
+        match value {
+            Value::Keys(array) => {
+                into.keys.extend(array.keys.iter().take(WHOLE).map(<[u32]>::to_vec));
+                into.is_known &= array.is_known;
+            }
+            Value::Family(family) => {
+                for index in 0..4 {
+                    let value = child(family, index);
+                    self.collect(&value, into, demands, depth - 1);
+                }
+                into.is_known = false;
+            }
+            Value::Unknown(symbol) => {
+                into.is_known = false;
+                if demands || self.symbols.known_key(*symbol).is_some() {
+                    into.keys.extend(self.stand_in(*symbol).map(|keys| keys.words().to_vec()));
+                }
+            }
+            Value::Stack(stack) => {
+                into.is_known &= stack.is_whole;
+                for item in stack.items.clone() {
+                    self.collect(&item, into, demands, depth - 1);
+                }
+            }
+            Value::Tuple(values) => {
+                for value in values.iter() {
+                    self.collect(value, into, demands, depth - 1);
+                }
+            }
+            Value::List(values) | Value::Set(values) => {
+                for value in values.borrow().clone() {
+                    self.collect(&value, into, demands, depth - 1);
+                }
+            }
+            Value::Dict(pairs) => {
+                for (_, value) in pairs.borrow().clone() {
+                    self.collect(&value, into, demands, depth - 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Logs keys that are handed over at `place`.
+    pub(super) fn log(&mut self, kind: DrawKind, callee: &Name, place: Place, demanded: Demanded) {
+        self.log_with(kind, callee, place, demanded, None, Vec::new());
+    }
+
+    pub(super) fn log_with(
+        &mut self,
+        kind: DrawKind,
+        callee: &Name,
+        place: Place,
+        demanded: Demanded,
+        numbers: Option<String>,
+        maybe: Vec<Symbol>,
+    ) {
+        if self.quiet > 0 || demanded.keys.is_empty() && maybe.is_empty() {
+            return;
+        }
+        if self.draws.len() >= DRAWS {
+            self.is_bounded = true;
+            return;
+        }
+        let mut way = self.stack.clone();
+        way.push((place, self.here.1));
+        self.draws.push(Draw {
+            kind,
+            way,
+            callee: callee.clone(),
+            keys: demanded.keys,
+            maybe,
+            is_known: demanded.is_known,
+            lanes: self.lanes.clone(),
+            numbers,
+        });
+    }
+
+    /// A number, or the one that stands for it; whether it is known.
+    fn number_of(&mut self, value: &Value<'p>) -> (i128, bool) {
+        if let Some(number) = value.int() {
+            return (number, true);
+        }
+        let symbol = self.symbol_of(value);
+        (self.symbols.number(symbol), false)
+    }
+
+    /// `key(seed)`
+    pub(super) fn seed(&mut self, seed: &Value<'p>) -> Value<'p> {
+        let (number, is_known) = self.number_of(seed);
+        match derive::key(Mode::default(), Implementation::default(), number) {
+            Ok(keys) => Value::keys(keys, is_known),
+            Err(_) => self.unknown("<key>"),
+        }
+    }
+
+    /// `split(key, num)`
+    pub(super) fn split(&mut self, key: &Value<'p>, num: Option<&Value<'p>>) -> Value<'p> {
+        let Some((keys, is_known)) = self.key_of(key) else { return self.unknown("<keys>") };
+        let shape: Option<Vec<usize>> = match num {
+            None => Some(vec![2]),
+            Some(Value::Tuple(values)) => values.iter().map(length_of).collect(),
+            Some(Value::List(values)) => values.borrow().iter().map(length_of).collect(),
+            Some(other) => length_of(other).map(|length| vec![length]),
+        };
+        let size = shape.as_ref().and_then(|shape| shape.iter().try_fold(keys.len(), |size, n| size.checked_mul(*n)));
+        if let (Some(shape), Some(size)) = (&shape, size)
+            && size <= ELEMENTS
+        {
+            return match derive::split(Mode::default(), &keys, shape) {
+                Ok(children) => Value::keys(children, is_known),
+                Err(_) => self.unknown("<keys>"),
+            };
+        }
+        if !keys.shape().is_empty() {
+            return self.unknown("<keys>");
+        }
+        let rank = match num {
+            Some(Value::Tuple(values)) => u8::try_from(values.len()).unwrap_or(u8::MAX),
+            _ => 1,
+        };
+        Value::Family(Rc::new(Family { parent: keys, from: 0, rank }))
+    }
+
+    /// `fold_in(key, data)`
+    pub(super) fn fold_in(&mut self, key: &Value<'p>, data: &Value<'p>) -> Value<'p> {
+        let Some((keys, key_is_known)) = self.key_of(key) else { return self.unknown("<key>") };
+        let (number, is_known) = self.number_of(data);
+        let data = u32::try_from(number.rem_euclid(1 << 32)).unwrap_or(0);
+        match derive::fold_in(&keys, data) {
+            Ok(keys) => Value::keys(keys, key_is_known && is_known),
+            Err(_) => self.unknown("<key>"),
+        }
+    }
+
+    /// The arguments of a sampler beside its key as Python would write them, where they are known and the draw is small.
+    pub(super) fn written_arguments(args: &Args<'p>, key: &str, position: Option<usize>) -> Option<String> {
+        let mut text = String::new();
+        for (index, value) in args.positional.iter().enumerate() {
+            if Some(index) == position {
+                continue;
+            }
+            text.push_str(", ");
+            text.push_str(&literal(value, 4)?);
+        }
+        for (name, value) in &args.keywords {
+            if &**name != key {
+                text.push_str(", ");
+                text.push_str(name);
+                text.push('=');
+                text.push_str(&literal(value, 4)?);
+            }
+        }
+        (!args.is_open).then_some(text)
+    }
+}
+
+fn length_of(value: &Value<'_>) -> Option<usize> {
+    value.int().and_then(|length| usize::try_from(length).ok())
+}
+
+/// A small constant as Python writes it.
+fn literal(value: &Value<'_>, depth: u32) -> Option<String> {
+    Some(match value {
+        _ if depth == 0 => return None,
+        Value::None => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Int(number) if (-1_000_000..=1_000_000).contains(number) => number.to_string(),
+        Value::Float(number) if number.is_finite() => format!("{number:?}"),
+        Value::Tuple(values) => {
+            let product = values.iter().try_fold(1_i128, |product, value| product.checked_mul(value.int()?));
+            if values.iter().all(|value| value.int().is_some()) && product.is_none_or(|product| product > 4_096) {
+                return None;
+            }
+            let parts: Option<Vec<String>> = values.iter().map(|value| literal(value, depth - 1)).collect();
+            let parts = parts?;
+            if let [one] = &parts[..] { format!("({one},)") } else { format!("({})", parts.join(", ")) }
+        }
+        Value::Library(path) if path.starts_with("jax.numpy.") => path.replacen("jax.numpy.", "jnp.", 1),
+        _ => return None,
+    })
+}

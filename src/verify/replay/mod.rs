@@ -1,0 +1,192 @@
+//! The replay: a concrete interpreter of the IR on the reference PRNG, which bears findings and fixes out.
+//!
+//! * [`witness`] replays the lowest frame that holds both consumptions of an [`Evidence`] and says whether they are given
+//!   equal keys on some path.
+//! * [`trace`] replays a function and gives the sequence of its draws on every explored path.
+//! * [`compare`] replays a function before and after a repair, on the same paths, and says whether the repaired program
+//!   makes the same draws at the same places in the same order, each with a key of its own.
+//!
+//! What is not known of the program is a *symbol*: it is told by where it came from, so that one flag read twice is one
+//! symbol. A question about a symbol is a *choice*; what a run chooses decides its path, and the paths are searched with
+//! those first that lead to the places in question. A symbol becomes a key or a number only where one is demanded: the
+//! same symbol always the same one, two symbols two.
+//!
+//! **Invariant:** total. No program makes the replay panic or run on: paths, steps, depth of calls and iterations of what
+//! cannot be counted are bounded, the bounds are counts, and where one is met nothing is refuted.
+
+mod access;
+mod builtin;
+mod call;
+mod claim;
+mod compare;
+mod hints;
+mod iterate;
+mod keys;
+mod library;
+mod machine;
+mod search;
+mod step;
+mod symbol;
+mod transform;
+mod value;
+
+use rustc_hash::FxHashMap;
+
+use crate::finding::{Evidence, Place, Witness};
+use crate::ir::Module;
+use crate::models::Models;
+use crate::text::{Edit, FileId};
+
+/// Answers which file an import means.
+pub trait Resolver: Sync {
+    /// The file of the module that `from` imports with `level` leading dots and this dotted path; `None` where it is not
+    /// part of the program.
+    fn module(&self, from: FileId, level: u32, path: &str) -> Option<FileId>;
+    /// The dotted path of an import as seen from outside: relative imports resolved against the package.
+    fn absolute(&self, from: FileId, level: u32, path: &str) -> String;
+}
+
+/// A program to replay. Cheap to make: a repaired program is a new one that shares all modules but one.
+pub struct Project<'a> {
+    /// Its modules.
+    modules: Vec<&'a Module>,
+    /// How imports resolve.
+    resolver: &'a dyn Resolver,
+    /// What libraries do.
+    models: &'a Models,
+    /// Names of the library's root packages beyond `jax` and `olympus`.
+    roots: &'a [String],
+    by_file: FxHashMap<FileId, usize>,
+}
+
+impl<'a> Project<'a> {
+    /// The program made of these modules.
+    pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
+        let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
+        Self { modules, resolver, models, roots, by_file }
+    }
+
+    fn of_file(&self, file: FileId) -> Option<usize> {
+        self.by_file.get(&file).copied()
+    }
+}
+
+/// What a draw of a trace is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DrawKind {
+    /// A sampler of the library draws numbers.
+    Sample,
+    /// A library function or method that is modelled as consuming its key.
+    Consume,
+    /// `split`.
+    Split,
+    /// `fold_in`, which derives and does not consume.
+    Fold,
+    /// A call of something unknown, which may consume.
+    Unresolved,
+}
+
+/// A key handed to a function that consumes or derives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedDraw {
+    /// What it is.
+    pub kind: DrawKind,
+    /// The calls that lead to it, outermost first; the last is the consuming call itself.
+    pub way: Vec<Place>,
+    /// What consumes: a qualified name.
+    pub callee: String,
+    /// The words of each key that was handed over: one, or those of a key array.
+    pub keys: Vec<Vec<u32>>,
+}
+
+/// One explored path of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// What was chosen for the symbols that were asked, in the order in which they were asked first.
+    pub choices: Vec<u8>,
+    /// What was handed keys, in execution order.
+    pub draws: Vec<TracedDraw>,
+}
+
+/// The explored paths of a function, the likeliest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traces {
+    /// The paths.
+    pub paths: Vec<Trace>,
+    /// Whether these are all paths there are and no bound was met on them.
+    pub is_complete: bool,
+}
+
+/// Where a replay starts.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// A place in the program *before* the repair: the function that holds it is run, or else the module's body.
+    pub place: Place,
+    /// The claim that the repair answers. With one, its two consumptions must end up with different keys and no further
+    /// draws may get equal keys; without, all draws must have keys of their own.
+    pub claim: Option<Evidence>,
+}
+
+/// What two replays say of a repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// On every explored path the same draws are made at the same places in the same order, each with a key of its own.
+    Verified,
+    /// On some path they are not: why, as part of a sentence.
+    Refuted(String),
+    /// The replays could not tell: why, as part of a sentence.
+    Inconclusive(String),
+}
+
+/// Most operations of one replay.
+const REPLAY: u32 = 200_000;
+
+/// Most operations of the replays of one file.
+const ALL_OF_A_FILE: u32 = 1_000_000;
+
+/// How many operations a number of replays may take together.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    left: u32,
+}
+
+impl Budget {
+    /// A budget for the findings of one file.
+    pub const FILE: Self = Self { left: ALL_OF_A_FILE };
+
+    /// A budget for one replay.
+    pub const ONE: Self = Self { left: REPLAY };
+}
+
+/// Replays what a finding claims. `around` are further places of the finding's story: a loop or transform that runs the
+/// frame in question may stand there.
+pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
+    claim::witness(project, evidence, around, budget)
+}
+
+/// Replays the function that holds `place` on all paths that the bounds allow.
+pub fn trace(project: &Project<'_>, place: Place) -> Traces {
+    let Some(start) = search::start_of(project, place) else { return Traces::default() };
+    let mut traces = Traces::default();
+    traces.is_complete =
+        search::explore(project, &hints::Hints::default(), start, &mut Budget::ONE.clone(), &mut |path| {
+            let draws = path.draws.iter().map(|draw| TracedDraw {
+                kind: draw.kind,
+                way: draw.way.iter().map(|(place, _)| *place).collect(),
+                callee: draw.callee.to_string(),
+                keys: claim::keys_of(draw, &path.symbols),
+            });
+            let choices = path.choices.iter().map(|choice| choice.value).collect();
+            traces.paths.push(Trace { choices, draws: draws.collect() });
+            false
+        });
+    traces
+}
+
+/// Replays a function before and after a repair.
+///
+/// `edits` are sorted edits of the entry's file that do not overlap; they turn the text that `original` was lowered from
+/// into that of `patched`, and places are carried over with them. All files keep their identities.
+pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], entry: &Entry) -> Comparison {
+    compare::compare(original, patched, edits, entry)
+}

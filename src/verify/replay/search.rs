@@ -1,0 +1,157 @@
+//! The search of paths: runs that differ in what they choose, likeliest first.
+//!
+//! **Invariant:** a path is told by its choices alone, so that it can be run again. At most [`PATHS`] are run, and
+//! no more operations than the budget has.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use super::hints::Hints;
+use super::machine::{Choice, Draw, Machine};
+use super::symbol::Symbols;
+use super::value::Closure;
+use super::{Budget, Project};
+use crate::finding::Place;
+use crate::ir::{FunctionId, FunctionKind, Module};
+
+/// Most paths of one replay.
+pub(super) const PATHS: usize = 64;
+
+/// Most paths that wait.
+const WAITING: usize = 2_048;
+
+/// What is run: a function, or a module's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Start {
+    pub(super) module: usize,
+    pub(super) function: FunctionId,
+}
+
+/// A path that was run.
+pub(super) struct Path {
+    pub(super) choices: Vec<Choice>,
+    pub(super) draws: Vec<Draw>,
+    pub(super) symbols: Symbols,
+    pub(super) is_bounded: bool,
+    pub(super) spent: u32,
+}
+
+/// The outermost function around a place that can be run by itself, or the module's body.
+pub(super) fn start_of(project: &Project<'_>, place: Place) -> Option<Start> {
+    let index = project.of_file(place.file)?;
+    let module = *project.modules.get(index)?;
+    let mut found: Option<(u32, FunctionId)> = None;
+    for (number, code) in (0u32..).zip(&module.functions) {
+        let holds = code.full.start <= place.span.start && place.span.end <= code.full.end;
+        if holds && code.kind == FunctionKind::Def && is_entry(module, FunctionId(number)) {
+            // Of several, one is around the others' class: take the innermost that stands in no function.
+            let length = code.full.end - code.full.start;
+            if found.is_none_or(|(shortest, _)| length < shortest) {
+                found = Some((length, FunctionId(number)));
+            }
+        }
+    }
+    Some(Start { module: index, function: found.map_or(Module::BODY, |(_, id)| id) })
+}
+
+/// Whether a function stands in no other function.
+fn is_entry(module: &Module, id: FunctionId) -> bool {
+    let mut parent = module.functions.get(id.0 as usize).and_then(|code| code.parent);
+    for _ in 0..1_000 {
+        let Some(code) = parent.and_then(|id| module.functions.get(id.0 as usize)) else { return true };
+        if !matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
+            return false;
+        }
+        parent = code.parent;
+    }
+    false
+}
+
+/// Runs one path.
+pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, prefix: &[u8]) -> Path {
+    let mut machine = Machine::new(project, hints, prefix);
+    let is_module = start.function == Module::BODY;
+    machine.quiet += u32::from(!is_module);
+    // What stops a run has been noted by the run itself.
+    let mut went_on = machine.run_module(start.module).is_ok();
+    machine.quiet = 0;
+    let mut spent = machine.spent();
+    let made = if is_module { 0 } else { machine.closures.len() };
+    if !is_module {
+        machine.refill();
+        let closure = machine.made.get(&(start.module, start.function)).cloned();
+        let closure = closure.or_else(|| machine.orphan(start.module, start.function));
+        if let Some(closure) = closure {
+            went_on = machine.enter(&closure).is_ok();
+        }
+        spent += machine.spent();
+    }
+    let mut at = made;
+    while went_on && let Some(closure) = machine.closures.get(at).cloned() {
+        at += 1;
+        if is_idle(project, &closure) {
+            machine.refill();
+            went_on = machine.enter(&closure).is_ok();
+            spent += machine.spent();
+        }
+    }
+    Path {
+        choices: machine.choices,
+        draws: machine.draws,
+        symbols: machine.symbols,
+        is_bounded: machine.is_bounded,
+        spent,
+    }
+}
+
+/// Whether a function within another, or a lambda, was never called.
+fn is_idle(project: &Project<'_>, closure: &Rc<Closure<'_>>) -> bool {
+    let in_function = project.modules.get(closure.module).is_some_and(|module| !is_entry(module, closure.id));
+    !closure.is_called.get() && (in_function || closure.code.kind == FunctionKind::Lambda)
+}
+
+/// What preparing a run costs, in operations.
+fn overhead(project: &Project<'_>, start: Start) -> u32 {
+    let Some(module) = project.modules.get(start.module) else { return 0 };
+    let size = |id: FunctionId| module.functions.get(id.0 as usize).map_or(0, |code| code.ops.len());
+    let size = size(Module::BODY).saturating_add(size(start.function)).saturating_add(module.functions.len());
+    u32::try_from(size / 2).unwrap_or(u32::MAX)
+}
+
+/// Runs paths until `visit` has seen enough; whether all paths were run and none met a bound.
+pub(super) fn explore(
+    project: &Project<'_>,
+    hints: &Hints,
+    start: Start,
+    budget: &mut Budget,
+    visit: &mut dyn FnMut(Path) -> bool,
+) -> bool {
+    let mut waiting: VecDeque<Vec<u8>> = VecDeque::from([Vec::new()]);
+    let mut is_complete = true;
+    let overhead = overhead(project, start);
+    let mut replay = Budget::ONE.left;
+    for _ in 0..PATHS {
+        let Some(prefix) = waiting.pop_front() else { return is_complete };
+        let path = run(project, hints, start, &prefix);
+        is_complete &= !path.is_bounded;
+        for at in prefix.len()..path.choices.len() {
+            let Some(choice) = path.choices.get(at) else { break };
+            for value in (0..choice.options).filter(|value| *value != choice.value) {
+                if waiting.len() >= WAITING {
+                    is_complete = false;
+                    break;
+                }
+                let mut other: Vec<u8> = path.choices.iter().take(at).map(|choice| choice.value).collect();
+                other.push(value);
+                waiting.push_back(other);
+            }
+        }
+        let spent = path.spent.saturating_add(overhead);
+        budget.left = budget.left.saturating_sub(spent);
+        replay = replay.saturating_sub(spent);
+        if visit(path) || budget.left == 0 || replay == 0 {
+            return false;
+        }
+    }
+    is_complete && waiting.is_empty()
+}

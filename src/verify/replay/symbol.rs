@@ -1,0 +1,276 @@
+//! Symbols: what is not known of the program, told by where it came from.
+//!
+//! **Invariant:** hash-consed: what is computed alike from the same symbols is the same symbol. What was learned of one
+//! symbol on a path (it is true, it is `None`, it equals a constant) holds for all later questions about it.
+
+use rustc_hash::FxHashMap;
+
+use crate::ir::Name;
+
+/// A symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Symbol(u32);
+
+/// How a symbol came about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Node {
+    /// Something that nothing else is equal to, with a name to call it by.
+    Fresh(u32, Name),
+    /// `object.name`, at an epoch of the object's contents.
+    Attribute(Symbol, Name, u32),
+    /// `object[index]`
+    Item(Symbol, Symbol, u32),
+    /// A pure function or operator.
+    Apply(Name, Box<[Symbol]>),
+    Int(i128),
+    Text(Name),
+    /// `None`, `True`, `1.5`, …: other constants, as written.
+    Constant(Name),
+}
+
+/// What is known of a symbol on this path.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    truth: Option<bool>,
+    is_none: Option<bool>,
+    equals: Option<Symbol>,
+}
+
+/// All symbols of one path.
+#[derive(Default)]
+pub(super) struct Symbols {
+    nodes: Vec<Node>,
+    index: FxHashMap<Node, Symbol>,
+    known: FxHashMap<Symbol, Known>,
+    numbers: FxHashMap<Symbol, i128>,
+    keys: FxHashMap<Symbol, u32>,
+    epochs: FxHashMap<Symbol, u32>,
+    fresh: u32,
+}
+
+/// A question about a symbol that has been answered, or whose answer is now to be chosen.
+pub(super) enum Question {
+    Answered(bool),
+    /// Ask for this symbol's truth; the answer is to be turned round if the flag is set.
+    Open(Symbol, bool),
+}
+
+/// The first of the numbers that stand for unknown ones: none that programs write.
+const FIRST_NUMBER: i128 = 1_000_003;
+
+/// How far apart they are, so that sums with small numbers differ.
+const BETWEEN_NUMBERS: i128 = 65_537;
+
+impl Symbols {
+    pub(super) fn intern(&mut self, node: Node) -> Symbol {
+        if let Some(symbol) = self.index.get(&node) {
+            return *symbol;
+        }
+        let symbol = Symbol(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        self.nodes.push(node.clone());
+        self.index.insert(node, symbol);
+        symbol
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn node(&self, symbol: Symbol) -> Option<&Node> {
+        self.nodes.get(symbol.0 as usize)
+    }
+
+    pub(super) fn fresh(&mut self, name: &str) -> Symbol {
+        self.fresh += 1;
+        self.intern(Node::Fresh(self.fresh, name.into()))
+    }
+
+    pub(super) fn int(&mut self, value: i128) -> Symbol {
+        self.intern(Node::Int(value))
+    }
+
+    pub(super) fn apply(&mut self, name: &str, parts: &[Symbol]) -> Symbol {
+        self.intern(Node::Apply(name.into(), parts.into()))
+    }
+
+    pub(super) fn attribute(&mut self, of: Symbol, name: &Name) -> Symbol {
+        let epoch = self.epoch(of);
+        self.intern(Node::Attribute(of, name.clone(), epoch))
+    }
+
+    pub(super) fn item(&mut self, of: Symbol, index: Symbol) -> Symbol {
+        let epoch = self.epoch(of);
+        // `xs[a:][i]` is `xs[a + i]`.
+        if let (Some(Node::Item(base, slice, _)), Some(Node::Int(index))) = (self.node(of), self.node(index))
+            && let (base, index) = (*base, *index)
+            && index >= 0
+            && let Some(Node::Apply(name, parts)) = self.node(*slice)
+            && &**name == "slice"
+            && let [from, _, step] = **parts
+            && matches!(self.node(step), Some(Node::Constant(none)) if &**none == "None")
+        {
+            let from = match self.node(from) {
+                Some(Node::Int(from)) if *from >= 0 => Some(*from),
+                Some(Node::Constant(none)) if &**none == "None" => Some(0),
+                _ => None,
+            };
+            if let Some(at) = from.and_then(|from| from.checked_add(index)) {
+                let at = self.int(at);
+                return self.item(base, at);
+            }
+        }
+        self.intern(Node::Item(of, index, epoch))
+    }
+
+    pub(super) fn epoch(&self, symbol: Symbol) -> u32 {
+        self.epochs.get(&symbol).copied().unwrap_or(0)
+    }
+
+    /// What the symbol holds may have changed.
+    pub(super) fn touch(&mut self, symbol: Symbol) {
+        *self.epochs.entry(symbol).or_insert(0) += 1;
+    }
+
+    /// A name to call it by: that of what it came from.
+    pub(super) fn name(&self, symbol: Symbol) -> Option<Name> {
+        match self.node(symbol)? {
+            Node::Fresh(_, name) => Some(name.clone()),
+            Node::Attribute(of, name, _) => {
+                let of = self.name(*of)?;
+                Some(format!("{of}.{name}").into())
+            }
+            Node::Item(of, index, _) => {
+                let of = self.name(*of)?;
+                let index = match self.node(*index)? {
+                    Node::Int(index) => index.to_string(),
+                    Node::Text(text) => format!("'{text}'"),
+                    _ => return Some(of),
+                };
+                Some(format!("{of}[{index}]").into())
+            }
+            _ => None,
+        }
+    }
+
+    /// The number that stands for the symbol.
+    pub(super) fn number(&mut self, symbol: Symbol) -> i128 {
+        self.number_within(symbol, 16)
+    }
+
+    fn number_within(&mut self, symbol: Symbol, depth: u32) -> i128 {
+        if let Some(equal) = self.known.get(&symbol).and_then(|known| known.equals)
+            && let Some(Node::Int(value)) = self.node(equal)
+        {
+            return *value;
+        }
+        match self.node(symbol).cloned() {
+            Some(Node::Int(value)) => return value,
+            Some(Node::Apply(name, parts)) if depth > 0 && matches!(&*name, "+" | "-" | "*") && parts.len() == 2 => {
+                let (a, b) = (self.number_within(parts[0], depth - 1), self.number_within(parts[1], depth - 1));
+                let result = match &*name {
+                    "+" => a.checked_add(b),
+                    "-" => a.checked_sub(b),
+                    _ => a.checked_mul(b),
+                };
+                if let Some(result) = result.filter(|result| (0..i128::from(u32::MAX)).contains(result)) {
+                    return result;
+                }
+            }
+            _ => {}
+        }
+        let next = FIRST_NUMBER + BETWEEN_NUMBERS * i128::try_from(self.numbers.len() % 30_000).unwrap_or(0);
+        *self.numbers.entry(symbol).or_insert(next)
+    }
+
+    /// The number of the key that stands for the symbol, from 1.
+    pub(super) fn key(&mut self, symbol: Symbol) -> u32 {
+        let next = u32::try_from(self.keys.len()).unwrap_or(u32::MAX).saturating_add(1);
+        *self.keys.entry(symbol).or_insert(next)
+    }
+
+    /// The symbol that the key of this number stands for.
+    pub(super) fn of_key(&self, number: u32) -> Option<Symbol> {
+        self.keys.iter().find(|(_, key)| **key == number).map(|(symbol, _)| *symbol)
+    }
+
+    /// Whether a symbol stands for a key already.
+    pub(super) fn known_key(&self, symbol: Symbol) -> Option<u32> {
+        self.keys.get(&symbol).copied()
+    }
+
+    /// Whether the symbol is true, as far as that follows from what was learned.
+    pub(super) fn ask(&self, symbol: Symbol) -> Question {
+        let mut symbol = symbol;
+        let mut turned = false;
+        while let Some(Node::Apply(name, parts)) = self.node(symbol)
+            && &**name == "not"
+            && let [inner] = **parts
+        {
+            symbol = inner;
+            turned = !turned;
+        }
+        match self.follows(symbol) {
+            Some(answer) => Question::Answered(answer != turned),
+            None => Question::Open(symbol, turned),
+        }
+    }
+
+    fn follows(&self, symbol: Symbol) -> Option<bool> {
+        let known = self.known.get(&symbol);
+        if let Some(truth) = known.and_then(|known| known.truth) {
+            return Some(truth);
+        }
+        match self.node(symbol)? {
+            Node::Apply(name, parts) => match (&**name, &**parts) {
+                ("is None", [of]) => {
+                    let known = self.known.get(of)?;
+                    known.is_none.or_else(|| (known.truth == Some(true) || known.equals.is_some()).then_some(false))
+                }
+                ("==", [of, constant]) => {
+                    let known = self.known.get(of)?;
+                    if let Some(equal) = known.equals {
+                        return Some(equal == *constant);
+                    }
+                    (known.is_none == Some(true)).then_some(false)
+                }
+                ("isinstance", [of, _]) => {
+                    let known = self.known.get(of)?;
+                    (known.is_none == Some(true)).then_some(false)
+                }
+                _ => None,
+            },
+            Node::Int(value) => Some(*value != 0),
+            Node::Text(text) => Some(!text.is_empty()),
+            _ => None,
+        }
+        .or_else(|| {
+            let known = known?;
+            if known.is_none == Some(true) {
+                return Some(false);
+            }
+            match self.node(known.equals?)? {
+                Node::Int(value) => Some(*value != 0),
+                Node::Text(text) => Some(!text.is_empty()),
+                _ => None,
+            }
+        })
+    }
+
+    /// Remembers the truth of a symbol.
+    pub(super) fn learn(&mut self, symbol: Symbol, truth: bool) {
+        self.known.entry(symbol).or_default().truth = Some(truth);
+        if let Some(Node::Apply(name, parts)) = self.node(symbol).cloned() {
+            match (&*name, &*parts) {
+                ("is None", [of]) => self.known.entry(*of).or_default().is_none = Some(truth),
+                ("==", [of, constant]) if truth => {
+                    let known = self.known.entry(*of).or_default();
+                    known.equals = Some(*constant);
+                    known.is_none = Some(false);
+                }
+                ("isinstance", [of, _]) if truth => self.known.entry(*of).or_default().is_none = Some(false),
+                _ => {}
+            }
+        }
+    }
+}

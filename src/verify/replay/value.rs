@@ -1,0 +1,347 @@
+//! What a value of the replayed program can be.
+//!
+//! **Invariant:** values are cheap to clone; what Python shares, they share.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use super::iterate::Source;
+use super::machine::Frame;
+use super::symbol::Symbol;
+use crate::ir::{Function, FunctionId, Name};
+use crate::prng::keys::Keys;
+
+/// A list that is shared.
+pub(super) type Shared<T> = Rc<RefCell<Vec<T>>>;
+
+/// Slots of a running function, and of those around it.
+pub(super) struct Environment<'p> {
+    pub(super) slots: RefCell<Vec<Option<Value<'p>>>>,
+    pub(super) parent: Option<Rc<Environment<'p>>>,
+}
+
+/// A function value.
+pub(super) struct Closure<'p> {
+    pub(super) module: usize,
+    pub(super) id: FunctionId,
+    pub(super) code: &'p Function,
+    pub(super) parent: Option<Rc<Environment<'p>>>,
+    pub(super) defaults: Vec<(u32, Value<'p>)>,
+    /// The class whose body made it.
+    pub(super) class: RefCell<Option<Rc<Class<'p>>>>,
+    /// Tells function values apart.
+    pub(super) number: u32,
+    pub(super) is_called: Cell<bool>,
+}
+
+/// A class of the program.
+pub(super) struct Class<'p> {
+    pub(super) name: Name,
+    pub(super) bases: Vec<Value<'p>>,
+    pub(super) attributes: RefCell<Vec<(Name, Value<'p>)>>,
+    /// Annotated fields, in order.
+    pub(super) fields: Vec<Name>,
+    /// Whether its constructor takes its fields.
+    pub(super) is_record: Cell<bool>,
+    pub(super) number: u32,
+}
+
+/// An instance of a class of the program.
+pub(super) struct Instance<'p> {
+    pub(super) class: Rc<Class<'p>>,
+    pub(super) attributes: RefCell<Vec<(Name, Value<'p>)>>,
+    /// What its unknown attributes are attributes of.
+    pub(super) symbol: Symbol,
+}
+
+/// A function with some of its arguments.
+pub(super) struct Partial<'p> {
+    pub(super) function: Value<'p>,
+    pub(super) args: Args<'p>,
+}
+
+/// What a transform or factory returned: by the path of its model, with the arguments it was given.
+pub(super) struct Wrapped<'p> {
+    pub(super) path: Name,
+    pub(super) function: Option<Value<'p>>,
+    pub(super) args: Args<'p>,
+}
+
+/// Elements of which the first are known.
+pub(super) struct Stack<'p> {
+    pub(super) items: Vec<Value<'p>>,
+    /// What the others are elements of.
+    pub(super) rest: Symbol,
+    /// Whether there are no others.
+    pub(super) is_whole: bool,
+}
+
+/// A key, or an array of keys.
+pub(super) struct KeyArray {
+    pub(super) keys: Keys,
+    /// Whether nothing on the way of the keys was unknown.
+    pub(super) is_known: bool,
+}
+
+/// The children of a key, however many: `split(key, n)` of an unknown `n`.
+#[derive(Clone)]
+pub(super) struct Family {
+    pub(super) parent: Keys,
+    /// The index of its first.
+    pub(super) from: u32,
+    /// The number of axes.
+    pub(super) rank: u8,
+}
+
+/// The arguments of a call.
+#[derive(Clone, Default)]
+pub(super) struct Args<'p> {
+    pub(super) positional: Vec<Value<'p>>,
+    pub(super) keywords: Vec<(Name, Value<'p>)>,
+    /// Whether more may follow: `*xs` or `**kw` of something unknown was spread.
+    pub(super) is_open: bool,
+}
+
+/// A value.
+#[derive(Clone)]
+pub(super) enum Value<'p> {
+    None,
+    Ellipsis,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Text(Name),
+    Unknown(Symbol),
+    Keys(Rc<KeyArray>),
+    Family(Rc<Family>),
+    Stack(Rc<Stack<'p>>),
+    Tuple(Rc<[Value<'p>]>),
+    List(Shared<Value<'p>>),
+    Set(Shared<Value<'p>>),
+    Dict(Shared<(Value<'p>, Value<'p>)>),
+    Slice(Rc<[Value<'p>; 3]>),
+    Range(i128, i128, i128),
+    Function(Rc<Closure<'p>>),
+    Class(Rc<Class<'p>>),
+    Instance(Rc<Instance<'p>>),
+    /// `super()`: the class after which attributes are looked for, and the receiver.
+    Super(Rc<(Rc<Class<'p>>, Value<'p>)>),
+    Module(usize),
+    Library(Name),
+    /// A method of the program and its receiver.
+    Bound(Rc<(Value<'p>, Value<'p>)>),
+    /// A method of something built in or unknown, by name.
+    Method(Rc<(Value<'p>, Name)>),
+    Partial(Rc<Partial<'p>>),
+    Wrapped(Rc<Wrapped<'p>>),
+    /// An object that hands out fresh keys, by the path of its class.
+    Stream(Rc<(Name, Symbol)>),
+    Iterator(Rc<RefCell<Source<'p>>>),
+    Generator(Rc<RefCell<Option<Box<Frame<'p>>>>>),
+    Static(Rc<Value<'p>>),
+    ClassMethod(Rc<Value<'p>>),
+    Property(Rc<Value<'p>>),
+}
+
+impl Value<'_> {
+    pub(super) fn tuple(values: Vec<Self>) -> Self {
+        Self::Tuple(values.into())
+    }
+
+    pub(super) fn list(values: Vec<Self>) -> Self {
+        Self::List(Rc::new(RefCell::new(values)))
+    }
+
+    pub(super) fn dict(pairs: Vec<(Self, Self)>) -> Self {
+        Self::Dict(Rc::new(RefCell::new(pairs)))
+    }
+
+    pub(super) fn keys(keys: Keys, is_known: bool) -> Self {
+        Self::Keys(Rc::new(KeyArray { keys, is_known }))
+    }
+
+    pub(super) fn text(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+
+    pub(super) fn int(&self) -> Option<i128> {
+        match self {
+            Self::Int(value) => Some(*value),
+            Self::Bool(value) => Some(i128::from(*value)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn real(&self) -> Option<f64> {
+        match self {
+            Self::Float(value) => Some(*value),
+            #[expect(clippy::cast_precision_loss, reason = "as in Python's own conversion")]
+            other => other.int().map(|value| value as f64),
+        }
+    }
+
+    /// Whether it can be called.
+    pub(super) fn is_function(&self) -> bool {
+        matches!(
+            self,
+            Self::Function(_)
+                | Self::Bound(_)
+                | Self::Partial(_)
+                | Self::Wrapped(_)
+                | Self::Library(_)
+                | Self::Class(_)
+        )
+    }
+
+    /// The truth of a value that Python knows; `None` where it depends on what is unknown.
+    pub(super) fn truth(&self) -> Option<bool> {
+        Some(match self {
+            Self::None => false,
+            Self::Bool(value) => *value,
+            Self::Int(value) => *value != 0,
+            Self::Float(value) => *value != 0.0,
+            Self::Text(text) => !text.is_empty(),
+            Self::Tuple(values) => !values.is_empty(),
+            Self::List(values) | Self::Set(values) => !values.borrow().is_empty(),
+            Self::Dict(pairs) => !pairs.borrow().is_empty(),
+            Self::Range(from, to, step) => length_of_range(*from, *to, *step) > 0,
+            Self::Unknown(_) | Self::Instance(_) => return None,
+            _ => true,
+        })
+    }
+
+    /// `self is other`; `None` where it depends on what is unknown.
+    pub(super) fn is(&self, other: &Self) -> Option<bool> {
+        Some(match (self, other) {
+            (Self::Unknown(a), Self::Unknown(b)) if a == b => true,
+            (Self::Unknown(_), _) | (_, Self::Unknown(_)) => return None,
+            (Self::None, Self::None) | (Self::Ellipsis, Self::Ellipsis) => true,
+            (Self::Bool(a), Self::Bool(b)) => a == b,
+            (Self::Int(a), Self::Int(b)) => a == b,
+            (Self::Text(a), Self::Text(b)) | (Self::Library(a), Self::Library(b)) => a == b,
+            (Self::List(a), Self::List(b)) | (Self::Set(a), Self::Set(b)) => Rc::ptr_eq(a, b),
+            (Self::Tuple(a), Self::Tuple(b)) => Rc::ptr_eq(a, b),
+            (Self::Dict(a), Self::Dict(b)) => Rc::ptr_eq(a, b),
+            (Self::Function(a), Self::Function(b)) => Rc::ptr_eq(a, b),
+            (Self::Class(a), Self::Class(b)) => Rc::ptr_eq(a, b),
+            (Self::Instance(a), Self::Instance(b)) => Rc::ptr_eq(a, b),
+            (Self::Keys(a), Self::Keys(b)) => Rc::ptr_eq(a, b),
+            (Self::Module(a), Self::Module(b)) => a == b,
+            _ => false,
+        })
+    }
+
+    /// `self == other`; `None` where it depends on what is unknown.
+    pub(super) fn equals(&self, other: &Self, depth: u32) -> Option<bool> {
+        if depth == 0 {
+            return None;
+        }
+        let all = |a: &[Self], b: &[Self]| -> Option<bool> {
+            if a.len() != b.len() {
+                return Some(false);
+            }
+            let mut answer = Some(true);
+            for (a, b) in a.iter().zip(b) {
+                match a.equals(b, depth - 1) {
+                    Some(false) => return Some(false),
+                    None => answer = None,
+                    Some(true) => {}
+                }
+            }
+            answer
+        };
+        match (self, other) {
+            (Self::Tuple(a), Self::Tuple(b)) => all(a, b),
+            (Self::List(a), Self::List(b)) => all(&a.borrow(), &b.borrow()),
+            (Self::Keys(a), Self::Keys(b)) if a.is_known && b.is_known => Some(a.keys == b.keys),
+            (Self::Keys(_) | Self::Family(_) | Self::Stack(_) | Self::Instance(_), _)
+            | (_, Self::Keys(_) | Self::Family(_) | Self::Stack(_) | Self::Instance(_)) => {
+                if matches!((self, other), (Self::None, _) | (_, Self::None)) { Some(false) } else { None }
+            }
+            (Self::Dict(a), Self::Dict(b)) if !Rc::ptr_eq(a, b) => None,
+            (Self::Set(a), Self::Set(b)) if !Rc::ptr_eq(a, b) => None,
+            #[expect(clippy::float_cmp, reason = "as in Python")]
+            _ => match (self.real(), other.real()) {
+                (Some(a), Some(b)) => Some(a == b),
+                _ => self.is(other),
+            },
+        }
+    }
+}
+
+/// `len(range(from, to, step))`
+pub(super) fn length_of_range(from: i128, to: i128, step: i128) -> i128 {
+    let (low, high, stride) = if step < 0 { (to, from, step.saturating_neg()) } else { (from, to, step) };
+    if stride == 0 || low >= high {
+        return 0;
+    }
+    high.saturating_sub(low).saturating_sub(1) / stride + 1
+}
+
+impl<'p> Args<'p> {
+    pub(super) fn of(positional: Vec<Value<'p>>) -> Self {
+        Self { positional, ..Self::default() }
+    }
+
+    pub(super) fn keyword(&self, name: &str) -> Option<&Value<'p>> {
+        self.keywords.iter().find(|(keyword, _)| &**keyword == name).map(|(_, value)| value)
+    }
+
+    pub(super) fn with_receiver(mut self, receiver: Value<'p>) -> Self {
+        self.positional.insert(0, receiver);
+        self
+    }
+
+    /// Everything that is passed.
+    pub(super) fn values(&self) -> impl Iterator<Item = &Value<'p>> {
+        self.positional.iter().chain(self.keywords.iter().map(|(_, value)| value))
+    }
+}
+
+/// The attribute of this name.
+pub(super) fn get<'p>(attributes: &[(Name, Value<'p>)], name: &str) -> Option<Value<'p>> {
+    attributes.iter().find(|(key, _)| &**key == name).map(|(_, value)| value.clone())
+}
+
+/// Sets the attribute of this name.
+pub(super) fn set<'p>(attributes: &mut Vec<(Name, Value<'p>)>, name: &Name, value: Value<'p>) {
+    match attributes.iter_mut().find(|(key, _)| key == name) {
+        Some((_, old)) => *old = value,
+        None => attributes.push((name.clone(), value)),
+    }
+}
+
+impl<'p> Class<'p> {
+    /// The class and its bases within the program, in lookup order, each once.
+    pub(super) fn lineage(self: &Rc<Self>) -> Vec<Rc<Self>> {
+        let mut order: Vec<Rc<Self>> = Vec::new();
+        let mut work = vec![self.clone()];
+        while let Some(class) = work.pop() {
+            if order.len() >= 24 || order.iter().any(|known| Rc::ptr_eq(known, &class)) {
+                continue;
+            }
+            let bases = class.bases.iter().rev();
+            work.extend(bases.filter_map(|base| if let Value::Class(base) = base { Some(base.clone()) } else { None }));
+            order.push(class);
+        }
+        order
+    }
+
+    /// What the class or its bases bind a name to.
+    pub(super) fn find(self: &Rc<Self>, name: &str) -> Option<Value<'p>> {
+        self.lineage().iter().find_map(|class| get(&class.attributes.borrow(), name))
+    }
+
+    /// Library classes among its bases.
+    pub(super) fn library_bases(self: &Rc<Self>) -> Vec<Name> {
+        let mut found = Vec::new();
+        for class in self.lineage() {
+            for base in &class.bases {
+                if let Value::Library(path) = base {
+                    found.push(path.clone());
+                }
+            }
+        }
+        found
+    }
+}

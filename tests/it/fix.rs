@@ -1,0 +1,284 @@
+//! Fixes as their users see them: what `--fix` writes, in every layout that Python allows.
+//!
+//! **Invariant:** everything here goes through the command line and so through the whole pipeline, replay included.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use keylint::cli::{self, House, Status, World};
+use keylint::python::{SourceKind, parse};
+
+use crate::rule_docs;
+
+/// Runs keylint on standard input; status, standard output and standard error.
+fn keylint(arguments: &[&str], cwd: &Path, input: &[u8]) -> (Status, Vec<u8>, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut input = input;
+    let mut world = World {
+        cwd: cwd.to_owned(),
+        env: &|_| None,
+        stdout_is_terminal: false,
+        stderr_is_terminal: false,
+        stdin: &mut input,
+        stdout: &mut out,
+        stderr: &mut err,
+    };
+    let arguments = ["keylint", "check", "--isolated"].into_iter().chain(arguments.iter().copied());
+    let status = cli::run(arguments.map(OsString::from), &House, &mut world);
+    (status, out, String::from_utf8(err).unwrap())
+}
+
+/// A folder without Python files around it.
+fn nowhere() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/rules/models"))
+}
+
+/// The text after `--fix --unsafe-fixes`.
+fn fixed(text: &str) -> String {
+    let (_, out, _) = keylint(&["--fix", "--unsafe-fixes", "-"], nowhere(), text.as_bytes());
+    String::from_utf8(out).unwrap()
+}
+
+/// Programs to be repaired, by name; without an import of their own they get one.
+const PROGRAMS: [(&str, &str); 30] = [
+    ("reuse", "def f(key):\n    a = jax.random.normal(key)\n    b = jax.random.uniform(key)\n    return a + b\n"),
+    ("one statement", "def f(key):\n    return jax.random.normal(key) + jax.random.uniform(key)\n"),
+    (
+        "three uses",
+        "def f(key):\n    # first\n    a = jax.random.normal(key)\n    # second\n    b = jax.random.normal(key, (2,))\n    c = jax.random.normal(key, (3,))  # third\n    return a, b, c\n",
+    ),
+    (
+        "a key that lives on",
+        "def f(key):\n    a = jax.random.normal(key)\n    b = jax.random.uniform(key)\n    return a + b, jax.random.fold_in(key, 3)\n",
+    ),
+    (
+        "branches",
+        "def f(key, p):\n    x = 0.0\n    if p:\n        x = jax.random.normal(key)\n    else:\n        pass\n    return x + jax.random.uniform(key)\n",
+    ),
+    (
+        "taken names",
+        "def f(key, key_1, subkey):\n    a = jax.random.normal(key)\n    return a + jax.random.uniform(key) + key_1 + subkey\n",
+    ),
+    (
+        "tabs",
+        "def f(key):\n\tif True:\n\t\ta = jax.random.normal(key)\n\t\tb = jax.random.normal(key)\n\treturn a + b\n",
+    ),
+    ("one-line suite", "def f(key): return jax.random.normal(key) + jax.random.uniform(key)\n"),
+    (
+        "semicolons",
+        "def f(key):\n    a = 1; b = jax.random.normal(key); c = jax.random.normal(key)\n    return a + b + c\n",
+    ),
+    (
+        "continued lines",
+        "def f(key):\n    a = jax.random.normal(key) \\\n        + jax.random.uniform(\n            key,  # again\n        )\n    return a\n",
+    ),
+    (
+        "decorators and async",
+        "@jax.jit\nasync def f(key):\n    a = jax.random.normal(key)\n    return a + jax.random.normal(key)\n",
+    ),
+    (
+        "not ASCII",
+        "def f(key, größe):\n    é = \"漢😀\"; a = jax.random.normal(key, größe)\n    return é, a, jax.random.normal(key, größe)\n",
+    ),
+    (
+        "from jax import random",
+        "from jax import random\n\ndef f(key):\n    return random.normal(key), random.normal(key)\n",
+    ),
+    ("import jax.random as jr", "import jax.random as jr\n\ndef f(k):\n    return jr.normal(k), jr.normal(k)\n"),
+    (
+        "from jax.random import",
+        "from jax.random import normal, split\n\ndef f(rng):\n    return normal(rng), normal(rng)\n",
+    ),
+    ("olympus", "import olympus\n\ndef f(rng):\n    return olympus.random.normal(rng), olympus.random.normal(rng)\n"),
+    (
+        "attribute",
+        "class A:\n    def draw(self, state):\n        a = jax.random.normal(state.key)\n        return a + jax.random.uniform(state.key)\n",
+    ),
+    ("lambda", "f = lambda key: jax.random.normal(key) + jax.random.uniform(key)\n"),
+    (
+        "sister",
+        "def f(key):\n    k1, k2 = jax.random.split(key)\n    return jax.random.normal(k1) + jax.random.uniform(k1)\n",
+    ),
+    (
+        "drawn, then split",
+        "def f(key):\n    a = jax.random.normal(key)\n    key, sub = jax.random.split(key)\n    return a, jax.random.normal(sub), key\n",
+    ),
+    ("split for nothing", "def f(key):\n    jax.random.split(key)\n    return jax.random.normal(key)\n"),
+    (
+        "split twice",
+        "def f(key):\n    a, b = jax.random.split(key)\n    c, d = jax.random.split(key)\n    return [jax.random.normal(k) for k in (a, b, c, d)]\n",
+    ),
+    ("seed twice", "a = jax.random.key(0)\nb = jax.random.key(0)\nx = jax.random.normal(a) + jax.random.normal(b)\n"),
+    (
+        "for",
+        "def f(key, xs):\n    out = []\n    for x in xs:\n        out.append(x * jax.random.normal(key))\n    return out\n",
+    ),
+    (
+        "while on one line",
+        "def f(key, n):\n    x = 0.0\n    while n: n -= 1; x += jax.random.normal(key)\n    return x\n",
+    ),
+    (
+        "parent thrown away",
+        "def f(key):\n    x = 0.0\n    for i in range(3):\n        _, sub = jax.random.split(key)\n        x += jax.random.normal(sub)\n    return x\n",
+    ),
+    (
+        "comprehension",
+        "def f(key, xs):\n    a = [jax.random.normal(key) for _ in range(4)]\n    return a\n\ndef g(key, xs):\n    return {x: jax.random.normal(key) for x in xs}\n",
+    ),
+    (
+        "fori_loop",
+        "def f(key):\n    def body(i, x):\n        return x + jax.random.normal(key)\n    return jax.lax.fori_loop(0, 3, body, 0.0)\n",
+    ),
+    (
+        "scan",
+        "def f(key, n):\n    def body(x, _):\n        return x + jax.random.normal(key), None\n    return jax.lax.scan(body, 0.0, None, length=n)\n",
+    ),
+    (
+        "buffers",
+        "def f(seed, step):\n    key = jax.random.key(seed)\n    a, b = key\n    return jax.random.normal(a), jax.random.normal(key + step), jax.random.normal(b)\n",
+    ),
+];
+
+fn program(text: &str) -> String {
+    let imports = text.lines().any(|line| line.starts_with("import ") || line.starts_with("from "));
+    if imports { text.to_owned() } else { format!("import jax\n\n{text}") }
+}
+
+#[test]
+fn programs_are_repaired_in_their_own_style() {
+    let mut shown = String::new();
+    for (name, text) in PROGRAMS {
+        write!(shown, "# --- {name}\n{}\n", fixed(&program(text))).unwrap();
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn repaired_programs_parse_everywhere_and_need_no_more_repair() {
+    for (name, text) in PROGRAMS {
+        let once = fixed(&program(text));
+        assert!(parse(&once, SourceKind::Py).problems.is_empty(), "{name}:\n{once}");
+        let second = rustpython_parser::parse(&once, rustpython_parser::Mode::Module, "<fixed>");
+        assert!(second.is_ok(), "{name}: {second:?}\n{once}");
+        assert_eq!(fixed(&once), once, "{name}: repairing twice");
+    }
+}
+
+#[test]
+fn line_ends_marks_and_encodings_are_kept() {
+    let text = program(PROGRAMS[0].1);
+    let plain = fixed(&text);
+    assert_ne!(plain, text);
+    assert_eq!(fixed(&text.replace('\n', "\r\n")), plain.replace('\n', "\r\n"));
+    assert_eq!(fixed(&format!("\u{feff}{text}")), format!("\u{feff}{plain}"));
+    let latin = |text: &str| -> Vec<u8> {
+        format!("# coding: latin-1\n# é\n{text}").chars().map(|one| u8::try_from(u32::from(one)).unwrap()).collect()
+    };
+    let (_, out, _) = keylint(&["--fix", "--unsafe-fixes", "-"], nowhere(), &latin(&text));
+    assert_eq!(out, latin(&plain));
+    // Without a last line end there is none afterwards.
+    assert_eq!(fixed(text.trim_end()), plain.trim_end());
+}
+
+#[test]
+fn what_cannot_be_repaired_soundly_is_left_alone() {
+    let programs = [
+        // The key is bound anew between the uses.
+        "def f(key, other, p):\n    a = jax.random.normal(key)\n    if p:\n        key = other\n    return a + jax.random.normal(key)\n",
+        // Nothing spells `split` here, and `jax` is something else.
+        "from jax.random import normal\n\ndef f(key, jax):\n    return normal(key), normal(key)\n",
+        // A class body.
+        "class A:\n    a = jax.random.normal(K)\n    b = jax.random.normal(K)\n",
+        // What does not parse is not touched.
+        "def f(key):\n    return jax.random.normal(key), jax.random.normal(key)\n)\n",
+    ];
+    for text in programs {
+        let text = program(text);
+        assert_eq!(fixed(&text), text);
+    }
+}
+
+#[test]
+fn files_are_written_only_when_asked_and_keep_their_permissions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.py");
+    let text = program(PROGRAMS[0].1);
+    fs::write(&path, &text).unwrap();
+    let file = path.to_str().unwrap();
+    let read = || fs::read_to_string(&path).unwrap();
+
+    let (status, out, _) = keylint(&["--diff", "--unsafe-fixes", file], folder.path(), b"");
+    let diff = String::from_utf8(out).unwrap();
+    assert_eq!((status, read()), (Status::Findings, text.clone()));
+    assert!(diff.contains("+    key_1, key_2 = jax.random.split(key)\n"), "{diff}");
+
+    let (status, out, _) = keylint(&["--fix", file], folder.path(), b"");
+    let said = String::from_utf8(out).unwrap();
+    assert_eq!((status, read()), (Status::Findings, text));
+    assert!(said.ends_with("1 fix would be applied with --unsafe-fixes.\n"), "{said}");
+
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    }
+    let (status, out, _) = keylint(&["--fix", "--unsafe-fixes", file], folder.path(), b"");
+    let said = String::from_utf8(out).unwrap();
+    assert_eq!(status, Status::Clean, "{said}");
+    assert_eq!(said, "All checks passed.\nFixed 1 finding in 1 file.\n");
+    assert!(read().contains("key_1, key_2 = jax.random.split(key)"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+    let (status, out, _) = keylint(&["--diff", "--unsafe-fixes", file], folder.path(), b"");
+    assert_eq!((status, out), (Status::Clean, Vec::new()));
+}
+
+#[test]
+fn suppressed_findings_are_not_repaired() {
+    let text = "import jax\n\ndef f(key):\n    a = jax.random.normal(key)\n    return a + jax.random.normal(key)  # keylint: ignore[KEY101] meant\n";
+    assert_eq!(fixed(text), text);
+}
+
+#[test]
+fn removed_types_are_safe_to_replace() {
+    let text =
+        "from jax.random import KeyArray, normal\nimport jax\n\ndef f(key: KeyArray) -> KeyArray:\n    return key\n";
+    let (status, out, err) = keylint(&["--fix", "-"], nowhere(), text.as_bytes());
+    let expected = "from jax.random import normal\nimport jax\n\ndef f(key: jax.Array) -> jax.Array:\n    return key\n";
+    assert_eq!((status, String::from_utf8(out).unwrap().as_str()), (Status::Clean, expected), "{err}");
+}
+
+/// The examples of the pages: a `py fixed` block is what the block of Python before it becomes.
+#[test]
+fn pages_show_what_is_written() {
+    let unmarked = |text: &str| -> String {
+        text.lines().flat_map(|line| [line.split("  # error").next().unwrap_or(line), "\n"]).collect()
+    };
+    let bless = std::env::var_os("BLESS").is_some();
+    let mut wrong = String::new();
+    for rule in keylint::rules::all() {
+        let fences = rule_docs::fences(rule.name);
+        let has_fixed = fences.iter().any(|fence| fence.language == "py fixed");
+        let is_fixable = rule.fix != keylint::rules::FixAvailability::None;
+        assert_eq!(has_fixed, is_fixable, "{}: a page shows a fix if there is one", rule.name);
+        for pair in fences.windows(2).filter(|pair| pair[1].language == "py fixed") {
+            let expected = fixed(&unmarked(&pair[0].text));
+            if expected == pair[1].text {
+                continue;
+            }
+            if bless {
+                let path = rule_docs::page_path(rule.name);
+                let page = fs::read_to_string(&path).unwrap();
+                let old = format!("```py fixed\n{}```", pair[1].text);
+                fs::write(&path, page.replacen(&old, &format!("```py fixed\n{expected}```"), 1)).unwrap();
+            }
+            writeln!(wrong, "rules/{}.md:{} should be\n{expected}", rule.name, pair[1].first_row).unwrap();
+        }
+    }
+    assert!(wrong.is_empty() || bless, "{wrong}");
+}

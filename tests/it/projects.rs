@@ -1,0 +1,81 @@
+//! Which files belong together, through the executable: a name leads to the file that Python would find.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+/// The places of findings, as `file:row code`, with files named from `folder`.
+fn places(cwd: &Path, folder: &Path, given: &Path) -> Vec<String> {
+    let output = Command::new(env!("CARGO_BIN_EXE_keylint"))
+        .args(["check", "--isolated", "--quiet", "--output-format", "json"])
+        .arg(given)
+        .current_dir(cwd)
+        .output()
+        .unwrap();
+    let findings: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let place = |finding: &serde_json::Value| {
+        let file = folder.join(cwd.join(finding["filename"].as_str().unwrap()));
+        let file = file.strip_prefix(folder).unwrap().display().to_string();
+        format!("{file}:{} {}", finding["location"]["row"], finding["code"].as_str().unwrap())
+    };
+    findings.iter().map(place).collect()
+}
+
+const NOISE: &str = "import jax\n\ndef noise(key):\n    return jax.random.normal(key)\n";
+const TWICE: &str = "from top.lib.noise import noise\n\ndef twice(key):\n    return noise(key) + noise(key)\n";
+
+#[test]
+fn a_folder_that_is_given_is_a_project_wherever_the_run_starts() {
+    // Neither folder is a package, as in much research code, and nothing marks the root.
+    let project = folder(&[("src/top/lib/noise.py", NOISE), ("src/top/app/main.py", TWICE)]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let at = project.path();
+    for given in [at.join("src"), at.to_owned()] {
+        assert_eq!(places(elsewhere.path(), at, &given), ["src/top/app/main.py:4 KEY101"]);
+    }
+    assert_eq!(places(at, at, Path::new(".")), ["src/top/app/main.py:4 KEY101"]);
+}
+
+#[test]
+fn a_file_alone_belongs_to_the_packages_around_it() {
+    let project = folder(&[
+        ("src/top/__init__.py", ""),
+        ("src/top/lib/__init__.py", ""),
+        ("src/top/lib/noise.py", NOISE),
+        ("src/top/app/__init__.py", ""),
+        ("src/top/app/main.py", TWICE),
+    ]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let at = project.path();
+    assert_eq!(places(elsewhere.path(), at, &at.join("src/top/app/main.py")), ["src/top/app/main.py:4 KEY101"]);
+}
+
+#[test]
+fn the_library_may_come_by_way_of_another_module() {
+    let project = folder(&[
+        ("pyproject.toml", ""),
+        ("common.py", "import jax\nfrom jax import random as jr\n"),
+        ("again.py", "from common import *\n"),
+        ("star.py", "from common import *\n\ndef f(key):\n    return jax.random.normal(key) + jr.normal(key)\n"),
+        ("far.py", "from again import *\n\ndef f(key):\n    return jax.random.normal(key) + jr.normal(key)\n"),
+        ("named.py", "from common import jr as r\n\ndef f(key):\n    return r.normal(key) + r.normal(key)\n"),
+        (
+            "own.py",
+            "from common import *\n\nclass jax:\n    random = None\n\ndef f(key):\n    return jax.random.f(key)\n",
+        ),
+    ]);
+    let at = project.path();
+    assert_eq!(places(at, at, Path::new(".")), ["far.py:4 KEY101", "named.py:4 KEY101", "star.py:4 KEY101"]);
+}

@@ -1,0 +1,352 @@
+//! Replays: what they confirm, what they never confirm, and that they end.
+//!
+//! **Invariant:** a program goes in as text; what its replay says is compared with what is known of the program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use keylint::engine::check_text;
+use keylint::finding::{Evidence, Place, Sharing, WitnessStatus};
+use keylint::ir::{self, OpKind};
+use keylint::models::Models;
+use keylint::python::{SourceKind, parse};
+use keylint::text::{Edit, FileId, Span, apply_edits};
+use keylint::verify::replay::{self, Budget, Comparison, DrawKind, Entry, Project, Resolver, Traces};
+use serde_json::Value;
+use walkdir::WalkDir;
+
+/// The file of every program.
+const FILE: FileId = FileId(0);
+
+/// Nothing but the one file.
+struct Alone;
+
+impl Resolver for Alone {
+    fn module(&self, _: FileId, _: u32, _: &str) -> Option<FileId> {
+        None
+    }
+
+    fn absolute(&self, _: FileId, _: u32, path: &str) -> String {
+        path.to_owned()
+    }
+}
+
+fn lowered(text: &str) -> ir::Module {
+    ir::lower(FILE, &parse(text, SourceKind::Py).module, &|_| Vec::new())
+}
+
+fn project(module: &ir::Module) -> Project<'_> {
+    Project::new(vec![module], &Alone, Models::builtin(), &[])
+}
+
+/// The place of the first or only text like this.
+fn place(text: &str, part: &str) -> Place {
+    let start = text.find(part).unwrap();
+    let span = |at: usize| u32::try_from(at).unwrap();
+    Place { file: FILE, span: Span::new(span(start), span(start + part.len())) }
+}
+
+/// The paths of the function around the first text like this.
+fn traces(text: &str, part: &str) -> Traces {
+    let module = lowered(text);
+    replay::trace(&project(&module), place(text, part))
+}
+
+/// What the replay says of two draws being given one key.
+fn status(text: &str, sharing: Sharing, first: &str, second: &str) -> WitnessStatus {
+    let module = lowered(text);
+    let (first, second) = (vec![place(text, first)], vec![place(text, second)]);
+    let evidence = Evidence { sharing, first, second, draws_numbers: true };
+    replay::witness(&project(&module), &evidence, &[], &mut Budget::ONE.clone()).status
+}
+
+/// Code, status and sentence of every witness among the findings of a text.
+fn witnesses(text: &str) -> Vec<(&'static str, WitnessStatus, String)> {
+    let checked = check_text("/program.py", text).into_iter();
+    checked
+        .filter_map(|checked| {
+            let witness = checked.finding.witness?;
+            Some((checked.finding.code, witness.status, witness.sentence))
+        })
+        .collect()
+}
+
+fn at(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Programs of a file that lists them.
+fn listed(path: &str) -> Vec<Value> {
+    let value: Value = serde_json::from_str(&fs::read_to_string(at(path)).unwrap()).unwrap();
+    value.as_array().cloned().or_else(|| value["programs"].as_array().cloned()).unwrap()
+}
+
+#[test]
+fn sentences_say_what_was_seen() {
+    let known = "\
+import jax
+key = jax.random.key(42)
+a = jax.random.uniform(key, (3,))
+b = jax.random.uniform(key, (3,))
+";
+    let numbers = "both calls get the key [0, 42]; the first numbers of both are 0.48870957, 0.6797972, 0.6162715";
+    assert_eq!(witnesses(known), [("KEY101", WitnessStatus::Confirmed, numbers.to_owned())]);
+
+    let unlike = known.replacen("uniform", "normal", 1);
+    let sentence = "both calls get the key [0, 42]";
+    assert_eq!(witnesses(&unlike), [("KEY101", WitnessStatus::Confirmed, sentence.to_owned())]);
+
+    let given = "\
+import jax
+def f(key, n):
+    return jax.random.uniform(key, (n,)), jax.random.uniform(key, (n,))
+";
+    let sentence = "both calls get the same key: replayed with [1, 1] standing for `key`";
+    assert_eq!(witnesses(given), [("KEY101", WitnessStatus::Confirmed, sentence.to_owned())]);
+
+    let looped = "\
+import jax
+key = jax.random.key(7)
+for _ in range(3):
+    print(jax.random.bits(key))
+";
+    let found = witnesses(looped);
+    assert!(found[0].2.starts_with("two iterations get the key [0, 7]"), "{found:?}");
+
+    let mapped = "\
+import jax, jax.numpy as jnp
+key = jax.random.key(7)
+print(jax.vmap(lambda x: x + jax.random.bits(key))(jnp.arange(3)))
+";
+    let found = witnesses(mapped);
+    assert!(found[0].2.starts_with("two lanes get the key [0, 7]"), "{found:?}");
+}
+
+#[test]
+fn claims_are_confirmed_refuted_or_left_open() {
+    let split = "\
+import jax
+a, b = jax.random.split(jax.random.key(0))
+x = jax.random.normal(a)
+y = jax.random.uniform(b)
+";
+    let (first, second) = ("jax.random.normal(a)", "jax.random.uniform(b)");
+    assert_eq!(status(split, Sharing::Twice, first, second), WitnessStatus::Refuted);
+    let same = split.replace("uniform(b)", "uniform(a)");
+    let second_same = "jax.random.uniform(a)";
+    assert_eq!(status(&same, Sharing::Twice, first, second_same), WitnessStatus::Confirmed);
+    let unknown = split.replace("jax.random.key(0)", "make()");
+    assert_eq!(status(&unknown, Sharing::Twice, first, second), WitnessStatus::Inconclusive);
+    let never = split.replace("y =", "if False: y =");
+    assert_eq!(status(&never, Sharing::Twice, first, second), WitnessStatus::Inconclusive);
+    let endless = format!("while True: pass\n{split}");
+    assert_eq!(status(&endless, Sharing::Twice, first, second), WitnessStatus::Inconclusive);
+}
+
+#[test]
+fn flags_agree_wherever_they_are_asked() {
+    let text = "\
+import jax
+def f(key, train, cfg):
+    if train and cfg.noise is not None:
+        a = jax.random.normal(key)
+    if not train:
+        b = jax.random.uniform(key)
+";
+    let (first, second) = ("jax.random.normal(key)", "jax.random.uniform(key)");
+    assert_eq!(status(text, Sharing::Twice, first, second), WitnessStatus::Inconclusive);
+    for also in ["if cfg.noise:", "if cfg.noise is not None:", "if train:", "if not (not train):", "if cfg.other == 3:"]
+    {
+        let other = text.replace("if not train:", also);
+        assert_eq!(status(&other, Sharing::Twice, first, second), WitnessStatus::Confirmed, "{also}");
+    }
+    for never in ["if cfg.noise is None:", "if not cfg.noise is not None:", "if not bool(train):"] {
+        let other = text.replace("if not train:", never);
+        assert_eq!(status(&other, Sharing::Twice, first, second), WitnessStatus::Inconclusive, "{never}");
+    }
+}
+
+#[test]
+fn all_that_is_expected_to_be_found_is_confirmed() {
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for entry in WalkDir::new(at("fixtures/cases")).sort_by_file_name() {
+        let entry = entry.unwrap();
+        if entry.path().extension().is_some_and(|extension| extension == "py") {
+            texts.push((entry.path().display().to_string(), fs::read_to_string(entry.path()).unwrap()));
+        }
+    }
+    for file in ["fixtures/jax/reuse_programs.json", "fixtures/hard/structures.json"] {
+        for program in listed(file) {
+            texts.push((program["id"].to_string(), program["source"].as_str().unwrap().to_owned()));
+        }
+    }
+    let (mut all, mut confirmed, mut others) = (0, 0, Vec::new());
+    for (name, text) in texts {
+        for checked in check_text("/program.py", &text) {
+            let Some(witness) = &checked.finding.witness else { continue };
+            all += 1;
+            assert_ne!(witness.status, WitnessStatus::Refuted, "{name}:{}", checked.row);
+            if witness.status == WitnessStatus::Confirmed {
+                confirmed += 1;
+                assert_eq!(witness.draws.len(), 2, "{name}:{}", checked.row);
+                assert_eq!(witness.draws[0].key_data, witness.draws[1].key_data, "{name}:{}", checked.row);
+            } else {
+                others.push(format!("{name}:{} {}", checked.row, checked.finding.code));
+            }
+        }
+    }
+    assert!(all > 800, "{all}");
+    assert!(confirmed * 100 >= all * 98, "{confirmed} of {all}\n{others:#?}");
+}
+
+/// The one structure that is clean and draws from equal keys: `clone` says that it is meant.
+const MEANT: &str = "ok-clone";
+
+#[test]
+fn clean_programs_never_collide() {
+    let mut programs: Vec<(String, String)> = Vec::new();
+    for program in listed("fixtures/hard/structures.json") {
+        if program["expect"] == "silent" && program["structure"] != MEANT {
+            let source = program["source"].as_str().unwrap();
+            programs.push((program["id"].as_str().unwrap().to_owned(), source.to_owned()));
+        }
+    }
+    assert!(programs.len() > 100);
+    let mut wrong = Vec::new();
+    for (id, text) in &programs {
+        let module = lowered(text);
+        let traces = replay::trace(&project(&module), Place { file: FILE, span: Span::new(0, 0) });
+        let collides = traces.paths.iter().any(|path| {
+            let samples: Vec<_> = path.draws.iter().filter(|draw| draw.kind == DrawKind::Sample).collect();
+            let pairs = samples.iter().enumerate().flat_map(|(at, draw)| samples[..at].iter().map(move |b| (draw, b)));
+            pairs.into_iter().any(|(a, b)| a.keys.iter().any(|key| b.keys.contains(key)))
+        });
+        if collides {
+            wrong.push(id.clone());
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn traces_hold_every_path_and_draw() {
+    let text = "\
+import jax
+def f(key, flag):
+    k1, k2 = jax.random.split(key)
+    if flag:
+        return jax.random.normal(k1)
+    return jax.random.normal(k2), jax.random.uniform(k1)
+";
+    let traces = traces(text, "return");
+    assert!(traces.is_complete);
+    let kinds: Vec<Vec<&str>> = traces
+        .paths
+        .iter()
+        .map(|path| path.draws.iter().map(|draw| draw.callee.rsplit('.').next().unwrap()).collect())
+        .collect();
+    assert_eq!(kinds, [vec!["split", "normal", "uniform"], vec!["split", "normal"]]);
+    let draws = &traces.paths[0].draws;
+    assert_eq!(draws[0].kind, DrawKind::Split);
+    assert_ne!(draws[1].keys, draws[2].keys);
+    assert_eq!(traces.paths[1].draws[1].keys, draws[2].keys);
+}
+
+/// Compares a text with what replacing parts of it makes of it.
+fn compared(text: &str, edits: &[(&str, &str)], claim: Option<(&str, &str)>) -> Comparison {
+    let edits: Vec<Edit> = edits
+        .iter()
+        .map(|(part, content)| Edit { span: place(text, part).span, content: (*content).to_owned() })
+        .collect();
+    let patched = apply_edits(text, &edits).unwrap();
+    let (before, after) = (lowered(text), lowered(&patched));
+    let claim = claim.map(|(first, second)| Evidence {
+        sharing: Sharing::Twice,
+        first: vec![place(text, first)],
+        second: vec![place(text, second)],
+        draws_numbers: true,
+    });
+    let entry = claim.as_ref().map_or_else(|| place(text, "normal"), |claim| claim.second[0]);
+    replay::compare(&project(&before), &project(&after), &edits, &Entry { place: entry, claim })
+}
+
+#[test]
+fn repairs_are_told_from_changes() {
+    let text = "\
+import jax
+def f(key, flag):
+    a = jax.random.normal(key)
+    if flag:
+        b = jax.random.uniform(key)
+    return a
+";
+    let claim = Some(("jax.random.normal(key)", "jax.random.uniform(key)"));
+    let split = ("    a = ", "    k1, k2 = jax.random.split(key)\n    a = ");
+    let (first, second) = ("normal(key", "uniform(key");
+    let good = [split, (first, "normal(k1"), (second, "uniform(k2")];
+    assert_eq!(compared(text, &good, claim), Comparison::Verified);
+    assert_eq!(compared(text, &good, None), Comparison::Verified);
+    let same = [split, (first, "normal(k1"), (second, "uniform(k1")];
+    assert!(matches!(compared(text, &same, claim), Comparison::Refuted(_)));
+    assert!(matches!(compared(text, &same, None), Comparison::Refuted(_)));
+    let other = [split, (first, "gumbel(k1"), (second, "uniform(k2")];
+    assert!(matches!(compared(text, &other, claim), Comparison::Refuted(_)));
+    let fewer = [split, (first, "normal(k1"), ("        b = jax.random.uniform(key)", "        pass")];
+    assert!(matches!(compared(text, &fewer, claim), Comparison::Refuted(_)));
+    let asks = [split, (first, "normal(k1"), (second, "uniform(k2"), ("    return a", "    return a if k1 else a")];
+    assert!(!matches!(compared(text, &asks, claim), Comparison::Refuted(_)));
+}
+
+#[test]
+fn hostile_programs_end() {
+    let programs = [
+        "def f(key):\n    return f(f(key))\nf(1)\n",
+        "def f(key):\n    while True:\n        key = [key, key]\n",
+        "x = []\nx.append(x)\nprint(x == x, x in x, [x] * 1000000000)\n",
+        "def g():\n    while True:\n        yield from g()\nfor x in g(): pass\n",
+        "import itertools\nfor x in itertools.cycle(map(lambda x: x, itertools.count())): pass\n",
+        "import jax\nk = jax.random.split(jax.random.key(0), 10 ** 12)\nk[5]; k[10 ** 20]; k[-1]; k[::0]\n",
+        "import jax\nk = jax.random.key(0)\nfor _ in range(10 ** 18):\n    k = jax.random.split(k, (2, 2))[0, 0]\n",
+        "import jax\nk = jax.random.key(10 ** 30)\njax.random.fold_in(k, -(10 ** 30))\n1 << 10 ** 9\n1 // 0\n1 % 0\n2 ** 10 ** 9\n",
+        "class A(A): pass\nclass B:\n    def __getattr__(self, n): return self.x\n    def __iter__(self): return self\nfor x in B(): x()\n",
+        "it = iter([])\nit = zip(it, it)\nfor a in it: pass\nnext(it, it)\nd = {}\nd[d] = d\nd == d\n{**d, 1: d}[d]\n",
+        "import functools\nf = functools.partial(print)\nfor _ in range(300):\n    f = functools.partial(f, f)\nf()\n",
+        "import jax\nf = lambda x: x\nfor _ in range(300):\n    f = jax.jit(jax.vmap(f))\nf(jax.random.split(jax.random.key(0)))\n",
+        "t = ()\nfor _ in range(5000):\n    t = (t,)\nprint(t == t, hash(t))\nimport jax\njax.tree.map(lambda x: x, t)\n",
+        "s = 'x'\nfor _ in range(100):\n    s = s + s\nl = [0]\nfor _ in range(100):\n    l += l\n",
+        "g = (x for x in g)\nlist(g)\nx = reversed(sorted(zip(range(10 ** 9))))\n",
+    ];
+    for text in programs {
+        let module = lowered(text);
+        let traces = replay::trace(&project(&module), Place { file: FILE, span: Span::new(0, 0) });
+        assert!(traces.paths.len() <= 64, "{text}");
+    }
+}
+
+#[test]
+fn any_place_can_be_claimed() {
+    // Every pair of neighbouring calls of the fixtures, whatever they are: nothing panics.
+    for file in ["fixtures/cases/loops", "fixtures/cases/transforms", "fixtures/cases/frameworks"] {
+        for entry in WalkDir::new(at(file)).sort_by_file_name() {
+            let entry = entry.unwrap();
+            if entry.path().extension().is_none_or(|extension| extension != "py") {
+                continue;
+            }
+            let module = lowered(&fs::read_to_string(entry.path()).unwrap());
+            let calls = module.functions.iter().flat_map(|function| &function.ops);
+            let calls: Vec<Place> = calls
+                .filter(|op| matches!(op.kind, OpKind::Call(..)))
+                .map(|op| Place { file: FILE, span: op.span })
+                .collect();
+            let project = project(&module);
+            for pair in calls.windows(2).step_by(5) {
+                for sharing in [Sharing::Twice, Sharing::Iteration, Sharing::Lanes] {
+                    let evidence =
+                        Evidence { sharing, first: vec![pair[0]], second: vec![pair[1]], draws_numbers: true };
+                    let witness = replay::witness(&project, &evidence, &calls, &mut Budget::ONE.clone());
+                    assert_eq!(witness.status == WitnessStatus::Confirmed, !witness.draws.is_empty());
+                }
+            }
+        }
+    }
+}
