@@ -132,6 +132,48 @@ fn one_seed_in_several_cells_is_no_warning() {
 }
 
 #[test]
+fn repairs_are_written_into_the_document() {
+    let cells =
+        ["import jax\nkey = jax.random.key(0)", "# Text", "a = jax.random.normal(key)", "b = jax.random.normal(key)"];
+    let before = notebook(&cells);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ipynb");
+    fs::write(&path, &before).unwrap();
+    let run = |options: &[&str]| {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let arguments = ["keylint", "check"].iter().chain(options).map(std::ffi::OsString::from);
+        let mut world = World {
+            cwd: folder.path().to_owned(),
+            env: &|_| None,
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+            stdin: &mut before.as_bytes(),
+            stdout: &mut out,
+            stderr: &mut err,
+        };
+        cli::run(arguments.chain([path.clone().into()]), &House, &mut world);
+        String::from_utf8(out).unwrap()
+    };
+    let diff = run(&["--diff", "--unsafe-fixes"]);
+    assert!(diff.contains("a.ipynb:cell 3") && !diff.contains("a.ipynb:cell 1"), "{diff}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    run(&["--fix", "--unsafe-fixes"]);
+    let after = fs::read_to_string(&path).unwrap();
+    assert_ne!(after, before);
+    let added: Vec<&str> = diff.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++")).collect();
+    let code = read(&after).text;
+    assert!(!added.is_empty() && added.iter().all(|line| code.contains(&line[1..])), "{diff}\n{code}");
+    // All that is not code is as it was.
+    let frame = |text: &str| {
+        let mut document: Value = serde_json::from_str(text).unwrap();
+        document["cells"].as_array_mut().unwrap().iter_mut().for_each(|cell| cell["source"] = Value::Null);
+        document
+    };
+    assert_eq!(frame(&after), frame(&before));
+    assert!(run(&["--output-format", "concise"]).contains("All checks passed"));
+}
+
+#[test]
 fn comments_and_baselines_hold_in_notebooks() {
     let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
     assert_eq!(findings(&[start, "b = jax.random.normal(key)  # keylint: ignore[KEY101] meant"]), [""; 0]);
