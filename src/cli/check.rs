@@ -21,7 +21,6 @@ use crate::engine::Outcome;
 use crate::finding::Finding;
 use crate::report::{self, Format, Report, Root};
 use crate::source::{self, SourceFile};
-use crate::text::LineIndex;
 
 pub(super) fn run(
     command: &Check,
@@ -87,13 +86,11 @@ pub(super) fn run(
     }
     if args.verbose {
         for refuted in &outcome.refuted {
-            let text = outcome.files.text(refuted.place.file);
-            let row = LineIndex::new(text).line_column(text, refuted.place.span.start).row;
-            let path = report::neutral(&outcome.files.path(refuted.place.file).display().to_string());
+            let place = report::neutral(&outcome.files.locus(refuted.place));
             let code = refuted.code;
             writeln!(
                 world.stderr,
-                "{path}:{row}: the replay refutes {code}, which is a mistake of keylint: please report it"
+                "{place}: the replay refutes {code}, which is a mistake of keylint: please report it"
             )?;
         }
     }

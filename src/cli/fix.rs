@@ -13,7 +13,8 @@ use crate::engine::Outcome;
 use crate::finding::Applicability;
 use crate::fix;
 use crate::report;
-use crate::source::SourceFile;
+use crate::source::{self, SourceFile};
+use crate::text::Cell;
 
 /// A file that repairs changed.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct Changed {
     pub before: SourceFile,
     /// What its text is now.
     pub after: String,
+    /// The same as bytes: of a notebook, the whole document.
+    pub bytes: Vec<u8>,
 }
 
 /// What repairs came to.
@@ -45,12 +48,10 @@ pub(super) fn least(command: &Check) -> Applicability {
 /// Writes the repaired files; the one from standard input goes to standard output.
 pub(super) fn write(repaired: &Repaired, stdin: Option<&SourceFile>, world: &mut World<'_>) -> Result<(), Failure> {
     for changed in &repaired.changed {
-        let bytes = changed.before.encode(&changed.after);
-        let bytes = bytes.map_err(|problem| Failure::Usage(format!("{}: {}", problem.path, problem.message)))?;
         if stdin.is_some() {
-            world.stdout.write_all(&bytes)?;
+            world.stdout.write_all(&changed.bytes)?;
         } else {
-            write_file(&changed.path, &bytes)
+            write_file(&changed.path, &changed.bytes)
                 .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", changed.path.display())))?;
         }
     }
@@ -65,7 +66,7 @@ pub(super) fn write(repaired: &Repaired, stdin: Option<&SourceFile>, world: &mut
 pub(super) fn diff(repaired: &Repaired, to_terminal: bool) -> String {
     let mut diff = String::new();
     for changed in &repaired.changed {
-        let one = fix::unified(&changed.before.path, &changed.before.text, &changed.after);
+        let one = changed.diff();
         if to_terminal {
             diff.push_str(&report::neutral_line(&one));
         } else {
@@ -73,6 +74,24 @@ pub(super) fn diff(repaired: &Repaired, to_terminal: bool) -> String {
         }
     }
     diff
+}
+
+impl Changed {
+    /// A unified diff; of a notebook, one for each cell that changed.
+    fn diff(&self) -> String {
+        let Self { before, after, bytes, .. } = self;
+        // Repairs neither add cells nor take any away.
+        let again = source::decode(&before.path, bytes.clone()).ok().filter(|again| !again.cells.is_empty());
+        let Some(again) = again else { return fix::unified(&before.path, &before.text, after) };
+        let code = |text: &str, cell: Cell| text.get(cell.span.range()).unwrap_or_default().to_owned();
+        let cells = before.cells.iter().zip(again.cells.iter());
+        let diff = |(old, new): (Cell, Cell)| {
+            let (before, after) = (code(&before.text, old), code(&again.text, new));
+            let name = format!("{}:cell {}", self.before.path, old.number);
+            if before == after { String::new() } else { fix::unified(&name, &before, &after) }
+        };
+        cells.map(diff).collect()
+    }
 }
 
 /// How many findings were mended.

@@ -165,12 +165,13 @@ impl<'a> Surroundings<'a> {
                         continue;
                     };
                     // What the encoding cannot spell is left as it is.
-                    let Ok(bytes) = before.encode(&after) else { continue };
-                    given.files.insert(input.path.clone(), bytes);
+                    let Ok(bytes) = before.rewrite(&batch.edits) else { continue };
+                    given.files.insert(input.path.clone(), bytes.clone());
                     mended += batch.mended;
                     goes_on = true;
-                    let known = Changed { path: input.path.clone(), before, after: String::new() };
-                    changed.entry(file).or_insert(known).after = after;
+                    let known = Changed { path: input.path.clone(), before, after: String::new(), bytes: Vec::new() };
+                    let known = changed.entry(file).or_insert(known);
+                    (known.after, known.bytes) = (after, bytes);
                 }
             }
             if !goes_on {

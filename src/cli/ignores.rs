@@ -78,7 +78,8 @@ pub(super) fn summary(added: &Added, again: &Outcome) -> String {
     let mut summary = format!("Silenced {} in {}.", counted(silenced, "finding"), counted(added.files, "file"));
     if left > 0 {
         // Writing to a string cannot fail.
-        let _ = write!(summary, " No place for a comment was found for {}.", counted(left, "finding"));
+        let left = counted(left, "finding");
+        let _ = write!(summary, " {left} left: a file has syntax errors, or a statement no place for a comment.");
     }
     if beyond > 0 {
         let _ = write!(summary, " {} about the run itself cannot be ignored.", counted(beyond, "finding"));

@@ -6,7 +6,7 @@ use super::Job;
 use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded, stamp};
 use super::project::Project;
-use crate::finding::{Finding, Place};
+use crate::finding::{Finding, Level, Place};
 use crate::rules;
 use crate::source;
 use crate::suppress;
@@ -14,6 +14,9 @@ use crate::text::{Cells, FileId, LineIndex, Span};
 
 /// The rule about values that nobody uses.
 const DISCARDED: &str = "KEY110";
+
+/// The rule about seeds of which two keys are made.
+const SAME_SEED: &str = "KEY105";
 
 /// A file that there is something to say of.
 pub(super) struct Settled {
@@ -55,6 +58,12 @@ pub(super) fn settle(
     };
     let Kept { comments, statements } = loaded.kept.unwrap_or_default();
     findings.retain(|finding| !(finding.code == DISCARDED && is_shown(&cells, &text, finding.primary.span)));
+    for finding in &mut findings {
+        // Cells of a tutorial begin anew, each with a seed of its own.
+        if finding.code == SAME_SEED && spans_cells(&cells, finding) {
+            finding.level = Level::Note;
+        }
+    }
     let subject = Subject { path: &path, text: &text, comments: &comments, statements: &statements };
     // Suppressed findings count as well, lest a suppression rename its neighbours.
     name_all(subject, &mut findings);
@@ -74,6 +83,13 @@ fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
         let before = slice(cell.span.start, span.start);
         (before.is_empty() || before.ends_with(['\n', '\r'])) && slice(span.end, cell.span.end).trim().is_empty()
     })
+}
+
+/// Whether a finding is about places in several cells of one notebook.
+fn spans_cells(cells: &Cells, finding: &Finding) -> bool {
+    let cell = |place: Place| cells.around(place.span.start).map(|cell| cell.number);
+    let own = finding.related.iter().filter(|label| label.place.file == finding.primary.file);
+    own.map(|label| cell(label.place)).any(|other| other != cell(finding.primary))
 }
 
 /// A file that could not be read.

@@ -6,6 +6,7 @@
 use ruff_notebook::{Notebook, NotebookError};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 
 use crate::text::{Cell, Cells, Span};
 
@@ -15,7 +16,11 @@ pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
     if document.trim().is_empty() {
         return Ok((String::new(), Cells::NONE));
     }
-    let notebook = Notebook::from_source_code(document).map_err(|error| worded(&error))?;
+    let notebook = Notebook::from_source_code(document).or_else(|error| {
+        // Jupyter opens notebooks whose fields are not quite those of the format, and so must whoever reads only the code.
+        let reduced = reduced(document).filter(|_| matches!(error, NotebookError::InvalidSchema(_)));
+        reduced.and_then(|reduced| Notebook::from_source_code(&reduced).ok()).ok_or_else(|| worded(&error))
+    })?;
     if !(notebook.is_python_notebook() || names_python(document)) {
         return Ok((String::new(), Cells::NONE));
     }
@@ -28,6 +33,26 @@ pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
     let cells: Vec<Cell> = cells.collect();
     let text = if cells.is_empty() { String::new() } else { notebook.source_code().to_owned() };
     Ok((text, Cells::new(cells)))
+}
+
+/// The same cells in a document that has no more than the format asks for.
+fn reduced(document: &str) -> Option<String> {
+    let mut document: Value = serde_json::from_str(document).ok()?;
+    let cell = |cell: &mut Value| {
+        if !cell.is_object() {
+            return Value::Null;
+        }
+        let (kind, source) = (cell["cell_type"].take(), cell["source"].take());
+        let metadata = Some(cell["metadata"].take()).filter(Value::is_object).unwrap_or_else(|| json!({}));
+        if kind == "code" {
+            json!({"cell_type": kind, "metadata": metadata, "source": source, "outputs": [], "execution_count": null})
+        } else {
+            json!({"cell_type": kind, "metadata": metadata, "source": source})
+        }
+    };
+    let cells: Vec<Value> = document.get_mut("cells")?.as_array_mut()?.iter_mut().map(cell).collect();
+    let (metadata, version) = (document.get("metadata"), document.get("nbformat")?);
+    Some(json!({"cells": cells, "metadata": metadata, "nbformat": version, "nbformat_minor": 0}).to_string())
 }
 
 /// The part of a notebook that names what runs it, where it does not name the language.

@@ -122,6 +122,57 @@ fn a_cell_shows_its_last_expression() {
     assert_eq!(findings(&[start, "jax.random.split(key)\nx = 1"]), ["a.ipynb:cell 2:1:1 KEY110"]);
 }
 
+/// Each cell of a tutorial tends to make the key of seed 0.
+#[test]
+fn one_seed_in_several_cells_is_no_warning() {
+    let draw = |name: &str| format!("{name} = jax.random.normal(jax.random.key(0))");
+    let (a, b) = (draw("a"), draw("b"));
+    assert_eq!(findings(&["import jax", &a, &b]), [""; 0]);
+    assert_eq!(findings(&["import jax", &format!("{a}\n{b}")]), ["a.ipynb:cell 2:2:5 KEY105"]);
+}
+
+#[test]
+fn repairs_are_written_into_the_document() {
+    let cells =
+        ["import jax\nkey = jax.random.key(0)", "# Text", "a = jax.random.normal(key)", "b = jax.random.normal(key)"];
+    let before = notebook(&cells);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ipynb");
+    fs::write(&path, &before).unwrap();
+    let run = |options: &[&str]| {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let arguments = ["keylint", "check"].iter().chain(options).map(std::ffi::OsString::from);
+        let mut world = World {
+            cwd: folder.path().to_owned(),
+            env: &|_| None,
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+            stdin: &mut before.as_bytes(),
+            stdout: &mut out,
+            stderr: &mut err,
+        };
+        cli::run(arguments.chain([path.clone().into()]), &House, &mut world);
+        String::from_utf8(out).unwrap()
+    };
+    let diff = run(&["--diff", "--unsafe-fixes"]);
+    assert!(diff.contains("a.ipynb:cell 3") && !diff.contains("a.ipynb:cell 1"), "{diff}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    run(&["--fix", "--unsafe-fixes"]);
+    let after = fs::read_to_string(&path).unwrap();
+    assert_ne!(after, before);
+    let added: Vec<&str> = diff.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++")).collect();
+    let code = read(&after).text;
+    assert!(!added.is_empty() && added.iter().all(|line| code.contains(&line[1..])), "{diff}\n{code}");
+    // All that is not code is as it was.
+    let frame = |text: &str| {
+        let mut document: Value = serde_json::from_str(text).unwrap();
+        document["cells"].as_array_mut().unwrap().iter_mut().for_each(|cell| cell["source"] = Value::Null);
+        document
+    };
+    assert_eq!(frame(&after), frame(&before));
+    assert!(run(&["--output-format", "concise"]).contains("All checks passed"));
+}
+
 #[test]
 fn comments_and_baselines_hold_in_notebooks() {
     let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
@@ -159,6 +210,13 @@ fn what_is_no_notebook_is_told() {
     );
     assert!(told("\n").contains("All checks passed"));
     assert!(told(&document(&["key <- 1 +"], "R", true)).contains("All checks passed"));
+    // What is beside the code may be what it likes.
+    let odd = notebook(&["# Text", "x = ("]).replace("\"markdown\"", "\"markdown\", \"execution_count\": 3");
+    assert!(told(&odd).contains("a.ipynb:cell 2:1:"));
+    assert!(
+        told(&odd.replace("{\n      \"cell_type\"", "3, {\n      \"cell_type\""))
+            .contains("not a notebook of format 4")
+    );
     let kernel = |kernel: Value| {
         let mut document: Value = serde_json::from_str(&notebook(&["x = ("])).unwrap();
         document["metadata"] = json!({"kernelspec": kernel});
