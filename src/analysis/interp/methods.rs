@@ -202,7 +202,10 @@ impl<'p> Interp<'p> {
         }
         match matched {
             Some((ProtocolEffect::Consume, key)) => {
-                self.consume(frame, &key, Role::Protocol, &text, place);
+                // What is told to be deterministic is given keys for the sake of one signature and perhaps draws nothing.
+                let is_idle = &**name == "apply" && self.is_deterministic(&args);
+                let role = if is_idle { Role::Unresolved } else { Role::Protocol };
+                self.consume(frame, &key, role, &text, place);
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     self.run_escaping(frame, &value, place);
                 }
@@ -221,6 +224,17 @@ impl<'p> Interp<'p> {
                 self.unresolved(frame, &args, place, Some(&receiver), written, Some(val))
             }
         }
+    }
+
+    /// Whether a flag among the arguments says that nothing is to be drawn: `deterministic=True`, `train=False`.
+    fn is_deterministic(&self, args: &Args) -> bool {
+        let says = |name: &str, wanted: bool| {
+            args.keyword(name).and_then(|given| given.value.single()).is_some_and(|val| {
+                matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::Bool(flag) if *flag == wanted))
+            })
+        };
+        ["deterministic", "inference"].into_iter().any(|name| says(name, true))
+            || ["train", "training", "is_training", "is_train"].into_iter().any(|name| says(name, false))
     }
 
     /// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that;
