@@ -68,7 +68,14 @@ pub(super) fn settle(
     // Suppressed findings count as well, lest a suppression rename its neighbours.
     name_all(subject, &mut findings);
     let lines = LineIndex::new(&text);
-    let heard = suppress::Source { file, text: &text, lines: &lines, comments: &comments, statements: &statements };
+    let heard = suppress::Source {
+        file,
+        text: &text,
+        lines: &lines,
+        cells: &cells,
+        comments: &comments,
+        statements: &statements,
+    };
     let selected = project.settings.for_file(&member.path);
     let mut findings = suppress::apply(heard, job.rules, &|code| selected.is_selected(code), findings).findings;
     name_all(subject, &mut findings);

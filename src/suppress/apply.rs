@@ -7,7 +7,7 @@ use crate::config::{KnownRule, suggest};
 use crate::finding::{Finding, Place};
 use crate::python::{Comment, StatementSpan};
 use crate::rules;
-use crate::text::{FileId, LineIndex, Span};
+use crate::text::{Cells, FileId, LineIndex, Span};
 
 /// The file whose comments are heard.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,8 @@ pub struct Source<'a> {
     pub text: &'a str,
     /// The lines of the text.
     pub lines: &'a LineIndex,
+    /// Of a notebook, the cells: a comment that ends one is not above the statement that begins the next.
+    pub cells: &'a Cells,
     /// All comments, in source order.
     pub comments: &'a [Comment],
     /// All statements and clauses.
@@ -307,14 +309,17 @@ impl Reach {
 }
 
 impl Source<'_> {
-    /// The first row below `row` that is not itself a comment: comments stacked on one another all reach it.
+    /// The first row below `row` that is not itself a comment: comments stacked on one another all reach it. At the end of a
+    /// cell there is none, which no row is equal to.
     pub(super) fn after_comments(self, row: u32) -> u32 {
         let is_comment = |row: u32| {
             let span = self.lines.line(self.text, row);
             let line = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
             line.trim_start().starts_with('#')
         };
-        (row + 1..=self.lines.line_count()).find(|row| !is_comment(*row)).unwrap_or(row + 1)
+        let below = (row + 1..=self.lines.line_count()).find(|row| !is_comment(*row)).unwrap_or(row + 1);
+        let cell = |row: u32| self.cells.around(self.lines.line(self.text, row).start);
+        if cell(below) == cell(row) { below } else { u32::MAX }
     }
 
     /// The rows of the innermost statement that holds `primary`. In a part of a compound statement that is neither

@@ -30,8 +30,9 @@ pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted<
     }
     let statements = python::statement_spans(&parsed.module, text);
     let lines = LineIndex::new(text);
-    let source = Source { file: FileId(0), text, lines: &lines, comments: &parsed.comments, statements: &statements };
-    let page = Page { source, cells };
+    let source =
+        Source { file: FileId(0), text, lines: &lines, cells, comments: &parsed.comments, statements: &statements };
+    let page = Page { source };
     let mut by_reach: BTreeMap<(u32, u32), (Span, Vec<&str>)> = BTreeMap::new();
     for finding in wanted {
         let Reach { first, last } = source.reach(finding.span);
@@ -59,11 +60,10 @@ pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted<
     if is_harmless { edits } else { Vec::new() }
 }
 
-/// A text with its cells.
+/// A text that comments are added to.
 #[derive(Clone, Copy)]
 struct Page<'a> {
     source: Source<'a>,
-    cells: &'a Cells,
 }
 
 impl Page<'_> {
@@ -141,7 +141,7 @@ impl Page<'_> {
         let is_first = self.source.statements.iter().any(|statement| statement.header.start == start);
         let is_continued = first > 1 && {
             let before = lines.line(text, first - 1);
-            let is_in_cell = self.cells.around(before.start) == self.cells.around(line.start);
+            let is_in_cell = self.source.cells.around(before.start) == self.source.cells.around(line.start);
             is_in_cell && text.get(before.range()).is_some_and(|before| before.ends_with('\\'))
         };
         let full = lines.full_line(text, first);

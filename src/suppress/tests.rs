@@ -7,7 +7,7 @@ use super::{Applied, Source, apply, parse};
 use crate::config::KnownRule;
 use crate::finding::{Confidence, Finding, Level, Place};
 use crate::python::{self, SourceKind};
-use crate::text::{FileId, LineIndex, Span};
+use crate::text::{Cells, FileId, LineIndex, Span};
 
 const RULES: [KnownRule; 6] = [
     known("KEY001", "syntax-error"),
@@ -52,7 +52,14 @@ fn run(text: &str, is_selected: &dyn Fn(&str) -> bool) -> Applied {
     }
     let lines = LineIndex::new(text);
     let statements = python::statement_spans(&parsed.module, text);
-    let source = Source { file: FileId(0), text, lines: &lines, comments: &parsed.comments, statements: &statements };
+    let source = Source {
+        file: FileId(0),
+        text,
+        lines: &lines,
+        cells: Cells::none(),
+        comments: &parsed.comments,
+        statements: &statements,
+    };
     apply(source, &RULES, is_selected, findings)
 }
 

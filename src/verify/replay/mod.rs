@@ -3,7 +3,7 @@
 //! * [`witness`] replays the lowest frame that holds both consumptions of an [`Evidence`] and says whether they are given
 //!   equal keys on some path.
 //! * [`trace`] replays a function and gives the sequence of its draws on every explored path.
-//! * [`compare`] replays a function before and after a repair, on the same paths, and says whether the repaired program
+//! * [`compare()`] replays a function before and after a repair, on the same paths, and says whether the repaired program
 //!   makes the same draws at the same places in the same order, each with a key of its own.
 //!
 //! What is not known of the program is a *symbol*: it is told by where it came from, so that one flag read twice is one
