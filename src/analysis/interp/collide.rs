@@ -86,6 +86,9 @@ impl Interp<'_> {
                 confidence = confidence.min(Confidence::Medium);
             }
         }
+        if self.is_barrier(a) || self.is_barrier(b) {
+            confidence = Confidence::Low;
+        }
         // A draw that stands in the `try` itself did happen; one within a call that may have raised perhaps did not.
         let own = raised_in(a.activation.id);
         let (a, b) = (a.guard, b.guard);

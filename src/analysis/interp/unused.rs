@@ -104,6 +104,20 @@ impl Interp<'_> {
         known.entry((module, id)).or_insert_with(count).clone()
     }
 
+    /// Whether the numbers of a draw are only waited for: `normal(key, ()).block_until_ready()` as a statement.
+    pub(super) fn is_barrier(&self, event: &Event) -> bool {
+        let (module, id) = (event.activation.module, event.activation.function);
+        if event.role != Role::Sample || self.module(module).file != event.place.file {
+            return false;
+        }
+        let code = self.module(module).function(id);
+        let uses = self.uses_of(module, id);
+        let Some([attribute]) = uses.call_at(event.place.span).map(|draw| uses.readers(draw)) else { return false };
+        let waits = matches!(&code.ops[*attribute as usize].kind,
+            OpKind::Attribute(_, name) if &**name == "block_until_ready");
+        waits && matches!(uses.readers(*attribute), [call] if uses.readers(*call).is_empty())
+    }
+
     fn fate_of(&self, activation: &Activation, place: Place) -> Option<Fate> {
         let (module, id) = (activation.module, activation.function);
         let code = self.module(module).function(id);
