@@ -3,7 +3,7 @@
 //! **Invariant:** a baseline is written whole or not at all, and never from a run that could not see every file: it would lose the
 //! entries of what was not seen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use super::args::{Args, BaselineCommand};
@@ -14,7 +14,7 @@ use super::{Failure, Status, World};
 use crate::config::Resolver;
 use crate::engine::{Outcome, Reported};
 use crate::finding::Finding;
-use crate::suppress::Baseline;
+use crate::suppress::{Baseline, Entry};
 
 /// The file where neither an option nor the configuration names one.
 const USUAL: &str = "keylint-baseline.json";
@@ -49,9 +49,10 @@ pub(super) fn run(
         )));
     }
     let folder = folder(&file);
-    let live = old.without(&old.stale(findings(&outcome), &decided(&outcome, &folder, world)));
+    let live = old.without(&old.stale(findings(&outcome), &decided(&outcome, &folder, &resolver, world)));
     let stale = old.len() - live.len();
     let current = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
+    let current = current.filter(|finding| Baseline::can_accept(finding));
     let current = Baseline::of(
         current.map(|finding| (relative(outcome.files.path(finding.primary.file), &folder, world), finding)),
     );
@@ -81,10 +82,10 @@ pub(super) fn apply(
     let Some(file) = named(option, resolver, world)? else { return Ok(()) };
     let baseline = read(&file, world)?;
     let folder = folder(&file);
-    let stale = baseline.stale(findings(outcome), &decided(outcome, &folder, world)).len();
+    let stale = baseline.stale(findings(outcome), &decided(outcome, &folder, resolver, world)).len();
     let accepted = baseline.fingerprints();
     for reported in outcome.findings.iter_mut().filter(|reported| reported.shown) {
-        if accepted.contains(reported.finding.fingerprint.as_str()) {
+        if Baseline::can_accept(&reported.finding) && accepted.contains(reported.finding.fingerprint.as_str()) {
             reported.shown = false;
             outcome.hidden.accepted += 1;
         }
@@ -113,7 +114,8 @@ pub(super) fn accepted(
 /// The baseline that an option or the configuration names.
 fn named(option: Option<&Path>, resolver: &Resolver, world: &World<'_>) -> Result<Option<PathBuf>, Failure> {
     match option {
-        Some(path) => Ok(Some(world.cwd.join(path))),
+        // Entries are named from the folder of the file, which has to be known as such.
+        Some(path) => Ok(Some(plain(&world.cwd.join(path)))),
         None => Ok(resolver.for_directory(&world.cwd)?.baseline.clone()),
     }
 }
@@ -134,12 +136,41 @@ fn findings(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
     outcome.findings.iter().map(|Reported { finding, .. }| finding)
 }
 
-/// Whether a run would have found what was found in the file of a path: it was checked, or is gone.
-fn decided(outcome: &Outcome, folder: &Path, world: &World<'_>) -> impl Fn(&str) -> bool {
-    let checked: BTreeSet<String> =
-        outcome.files.paths().take(outcome.checked).map(|path| relative(path, folder, world)).collect();
+/// Whether a run would have found again what an entry is about: its file was checked as a whole and its rule took part, or the file
+/// is gone.
+fn decided<'a>(
+    outcome: &'a Outcome,
+    folder: &Path,
+    resolver: &'a Resolver,
+    world: &World<'_>,
+) -> impl Fn(&Entry) -> bool + use<'a> {
+    let broken: BTreeSet<&Path> = findings(outcome)
+        .filter(|finding| finding.code == "KEY001")
+        .map(|finding| outcome.files.path(finding.primary.file))
+        .collect();
+    let given = outcome.files.paths().take(outcome.checked);
+    let checked: BTreeMap<String, &Path> = given.map(|path| (relative(path, folder, world), path)).collect();
     let folder = folder.to_owned();
-    move |path| checked.contains(path) || !folder.join(path).exists()
+    move |entry| match checked.get(&entry.path) {
+        Some(path) if broken.contains(path) => false,
+        Some(path) => resolver.for_file(path).is_ok_and(|settings| settings.for_file(path).is_selected(&entry.code)),
+        None => !folder.join(&entry.path).exists(),
+    }
+}
+
+/// The path without `.` and, as far as they can be resolved by name, `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            _ => plain.push(part),
+        }
+    }
+    plain
 }
 
 fn folder(file: &Path) -> PathBuf {
@@ -148,7 +179,7 @@ fn folder(file: &Path) -> PathBuf {
 
 /// The path from `folder`, with forward slashes.
 fn relative(path: &Path, folder: &Path, world: &World<'_>) -> String {
-    let full: PathBuf = world.cwd.join(path).components().filter(|part| *part != Component::CurDir).collect();
+    let full = plain(&world.cwd.join(path));
     let shared = folder.ancestors().position(|ancestor| full.starts_with(ancestor));
     let up = shared.unwrap_or_default();
     let below = folder.ancestors().nth(up).and_then(|ancestor| full.strip_prefix(ancestor).ok());

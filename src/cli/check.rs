@@ -16,7 +16,7 @@ use super::ignores;
 use super::output::{Colour, write_file};
 use super::progress::Ticker;
 use super::{Failure, Status, World};
-use crate::config::{KnownRule, Resolver};
+use crate::config::{KnownRule, Resolver, suggest};
 use crate::engine::Outcome;
 use crate::finding::Finding;
 use crate::report::{self, Format, Report, Root};
@@ -283,6 +283,19 @@ fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
             value.split_once('=').and_then(|(name, path)| Some((OutputFormat::from_str(name, false).ok()?, path)));
         if let Some((_, "")) = named {
             return Err(Failure::Usage(format!("`--output-file {value}` names no file after `=`")));
+        }
+        let word = value.split_once('=').map(|(word, _)| word);
+        if let Some(word) = word.filter(|word| {
+            named.is_none() && !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic() || c == '-')
+        }) {
+            let known = OutputFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+            let known: Vec<String> = known.map(|format| format.get_name().to_owned()).collect();
+            let meant = suggest(word, known.iter().map(String::as_str));
+            let help =
+                meant.map_or_else(|| format!("one of {}", known.join(", ")), |format| format!("`{format}`, perhaps"));
+            return Err(Failure::Usage(format!(
+                "`--output-file {value}`: `{word}` is no format ({help}); write `./{value}` for a file of that name"
+            )));
         }
         match named {
             Some((format, path)) => further.push((format.into(), Path::new(path))),

@@ -109,15 +109,20 @@ impl Baseline {
         self.entries.iter().map(|entry| entry.fingerprint.as_str()).collect()
     }
 
-    /// The entries that match none of the findings, among those of which `is_decided` says, by their path, that the run would
+    /// Whether a finding can be accepted: not one about the run itself, for a file that cannot be read or parsed is not checked.
+    pub fn can_accept(finding: &Finding) -> bool {
+        !finding.code.starts_with("KEY00")
+    }
+
+    /// The entries that match none of the findings, among those of which `is_decided` says that the run would
     /// have found them.
     pub fn stale<'a>(
         &self,
         findings: impl IntoIterator<Item = &'a Finding>,
-        is_decided: &dyn Fn(&str) -> bool,
+        is_decided: &dyn Fn(&Entry) -> bool,
     ) -> Vec<&Entry> {
         let present: BTreeSet<&str> = findings.into_iter().map(|finding| finding.fingerprint.as_str()).collect();
-        let is_stale = |entry: &&Entry| is_decided(&entry.path) && !present.contains(entry.fingerprint.as_str());
+        let is_stale = |entry: &&Entry| is_decided(entry) && !present.contains(entry.fingerprint.as_str());
         self.entries.iter().filter(is_stale).collect()
     }
 

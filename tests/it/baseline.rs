@@ -116,3 +116,50 @@ fn hidden_findings_are_not_accepted_unless_shown() {
     );
     assert_eq!(keylint(at, &["check", "--min-level", "note"]).0, 0);
 }
+
+#[test]
+fn what_a_run_did_not_look_for_stays_accepted() {
+    let legacy = REUSE.replace("(key):\n", "(key):\n    jax.random.PRNGKey(0)\n");
+    let folder = project(&[("a.py", &legacy)]);
+    let at = folder.path();
+    assert_eq!(keylint(at, &["baseline", "create"]).1, "accepted.json: 2 accepted (2 added, 0 removed).\n");
+    assert_eq!(keylint(at, &["check", "--select", "KEY101"]).2, "");
+    for command in ["update", "prune"] {
+        let out = keylint(at, &["baseline", command, "--select", "KEY101"]).1;
+        assert_eq!(out, "accepted.json: 2 accepted (0 added, 0 removed).\n");
+    }
+    // What stands in a file that does not parse is perhaps still there.
+    fs::write(at.join("a.py"), format!("{legacy}\nx = \"\"\"\n")).unwrap();
+    assert_eq!(keylint(at, &["baseline", "prune"]).1, "accepted.json: 2 accepted (0 added, 0 removed).\n");
+}
+
+#[test]
+fn a_syntax_error_is_never_accepted() {
+    let folder = project(&[("a.py", "z = = 1\n")]);
+    let at = folder.path();
+    assert_eq!(keylint(at, &["baseline", "create"]).1, "accepted.json: 0 accepted (0 added, 0 removed).\n");
+    assert_eq!(keylint(at, &["check"]).0, 1);
+}
+
+#[test]
+fn entries_are_named_from_the_folder_of_the_baseline() {
+    let folder = project(&[("s/a.py", REUSE), ("m.py", "")]);
+    let at = folder.path();
+    let inner = at.join("s");
+    assert_eq!(keylint(&inner, &["baseline", "create", "--baseline", "../b.json"]).0, 0);
+    assert!(fs::read_to_string(at.join("b.json")).unwrap().contains("\"path\": \"s/a.py\""));
+    let out = keylint(at, &["baseline", "prune", "--baseline", "b.json", "m.py"]).1;
+    assert_eq!(out, "b.json: 1 accepted (0 added, 0 removed).\n");
+}
+
+#[test]
+fn a_misspelt_format_is_no_file_name() {
+    let folder = project(&[("a.py", "")]);
+    let at = folder.path();
+    fs::remove_file(at.join("keylint.toml")).unwrap();
+    let (status, _, err) = keylint(at, &["check", "-o", "sarfi=o.sarif"]);
+    assert_eq!(status, 2);
+    assert!(err.contains("`sarfi` is no format (`sarif`, perhaps)"), "{err}");
+    assert_eq!(keylint(at, &["check", "-o", "./sarfi=o.sarif"]).0, 0);
+    assert!(at.join("sarfi=o.sarif").exists());
+}
