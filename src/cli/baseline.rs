@@ -4,14 +4,14 @@
 //! entries of what was not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::args::{Args, BaselineCommand};
 use super::backend::Backend;
 use super::check;
 use super::output::write_file;
 use super::{Failure, Status, World};
-use crate::config::Resolver;
+use crate::config::{Resolver, absolute};
 use crate::engine::{Outcome, Reported};
 use crate::finding::Finding;
 use crate::suppress::{Baseline, Entry};
@@ -115,7 +115,7 @@ pub(super) fn accepted(
 fn named(option: Option<&Path>, resolver: &Resolver, world: &World<'_>) -> Result<Option<PathBuf>, Failure> {
     match option {
         // Entries are named from the folder of the file, which has to be known as such.
-        Some(path) => Ok(Some(plain(&world.cwd.join(path)))),
+        Some(path) => Ok(Some(absolute(&world.cwd, path))),
         None => Ok(resolver.for_directory(&world.cwd)?.baseline.clone()),
     }
 }
@@ -158,28 +158,13 @@ fn decided<'a>(
     }
 }
 
-/// The path without `.` and, as far as they can be resolved by name, `..`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
-                plain.pop();
-            }
-            _ => plain.push(part),
-        }
-    }
-    plain
-}
-
 fn folder(file: &Path) -> PathBuf {
     file.parent().map(Path::to_owned).unwrap_or_default()
 }
 
 /// The path from `folder`, with forward slashes.
 fn relative(path: &Path, folder: &Path, world: &World<'_>) -> String {
-    let full = plain(&world.cwd.join(path));
+    let full = absolute(&world.cwd, path);
     let shared = folder.ancestors().position(|ancestor| full.starts_with(ancestor));
     let up = shared.unwrap_or_default();
     let below = folder.ancestors().nth(up).and_then(|ancestor| full.strip_prefix(ancestor).ok());

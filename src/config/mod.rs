@@ -19,7 +19,7 @@ mod suggest;
 pub use error::ConfigError;
 pub use jax_version::JaxVersion;
 pub use options::{Options, schema};
-pub use patterns::Patterns;
+pub use patterns::{Patterns, absolute};
 pub use resolver::{CommandLine, Resolver};
 pub use selector::{KnownRule, Selector};
 pub use settings::{FileSettings, HiddenCounts, Judgement, Settings, Shown, Source};

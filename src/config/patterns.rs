@@ -72,7 +72,7 @@ fn relative(base: &Path, path: &Path) -> PathBuf {
 }
 
 /// `path` made absolute in `cwd`, with `.` and `..` resolved on paper (links are not followed).
-pub(super) fn absolute(cwd: &Path, path: &Path) -> PathBuf {
+pub fn absolute(cwd: &Path, path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in cwd.join(path).components() {
         match part {

@@ -2,7 +2,8 @@
 //!
 //! **Invariant:** every import statement of the tree is seen, in conditions and functions too; none is resolved here.
 
-use crate::python::ast::{self, ExceptHandler, Stmt};
+use crate::python::ast::{self, Stmt};
+use crate::python::suites;
 
 /// One imported name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,34 +42,13 @@ pub(super) fn imports(module: &ast::ModModule) -> Vec<Import> {
                         found.push(Import { level: import.level, module, name });
                     }
                 }
-                other => bodies.extend(nested(other)),
+                other => bodies.extend(suites(other)),
             }
         }
     }
     found.sort_unstable();
     found.dedup();
     found
-}
-
-/// The bodies of a compound statement.
-fn nested(statement: &Stmt) -> Vec<&[Stmt]> {
-    match statement {
-        Stmt::FunctionDef(def) => vec![&def.body],
-        Stmt::ClassDef(class) => vec![&class.body],
-        Stmt::For(each) => vec![&each.body, &each.orelse],
-        Stmt::While(repeat) => vec![&repeat.body, &repeat.orelse],
-        Stmt::With(with) => vec![&with.body],
-        Stmt::If(branch) => {
-            let clauses = branch.elif_else_clauses.iter().map(|clause| &*clause.body);
-            std::iter::once(&*branch.body).chain(clauses).collect()
-        }
-        Stmt::Match(choice) => choice.cases.iter().map(|case| &*case.body).collect(),
-        Stmt::Try(guarded) => {
-            let handlers = guarded.handlers.iter().map(|ExceptHandler::ExceptHandler(handler)| &*handler.body);
-            handlers.chain([&*guarded.body, &*guarded.orelse, &*guarded.finalbody]).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! files follow from paths alone.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::imports::Import;
 use super::{FileTable, Job};
 use crate::analysis::Resolver;
-use crate::config::Settings;
+use crate::config::{Settings, absolute};
 use crate::models::Models;
 use crate::python::{ModuleGraph, Resolution};
 use crate::text::FileId;
@@ -51,7 +51,7 @@ pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
     let mut roots: BTreeMap<PathBuf, (Arc<Settings>, Vec<usize>)> = BTreeMap::new();
     for (index, input) in job.inputs.iter().enumerate() {
         let file = table.add(PathBuf::from(&input.display), String::new());
-        let full = plain(&job.cwd.join(&input.path));
+        let full = absolute(job.cwd, &input.path);
         let settings = (job.settings)(&input.path);
         let root = root_of(job, &full, &settings);
         known.entry(full).or_insert((file, index));
@@ -71,7 +71,7 @@ pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
             members.insert(full.clone(), Member { file: *file, path, display, is_reported: given[*index] });
         }
         for path in (job.survey)(&root) {
-            let full = plain(&path);
+            let full = absolute(job.cwd, &path);
             if !members.contains_key(&full) && !settings.is_excluded(&path) {
                 // Named as a person in the current directory would name it.
                 let display = path.strip_prefix(job.cwd).unwrap_or(&path).to_owned();
@@ -121,7 +121,7 @@ impl<'a> Project<'a> {
     pub(super) fn relative(&self, job: &Job<'_>, position: usize) -> String {
         self.members
             .get(position)
-            .map_or_else(String::new, |member| within(&self.root, &plain(&job.cwd.join(&member.path))))
+            .map_or_else(String::new, |member| within(&self.root, &absolute(job.cwd, &member.path)))
     }
 }
 
@@ -163,14 +163,16 @@ fn id(position: usize) -> FileId {
 
 /// The root of the project that a file belongs to.
 fn root_of(job: &Job<'_>, full: &Path, settings: &Settings) -> PathBuf {
-    let root = plain(&settings.root);
+    let root = absolute(job.cwd, &settings.root);
     if full.starts_with(&root) {
         return root;
     }
     // No configuration lies above the file, or one was named on the command line and lies elsewhere.
     let folder = full.parent().unwrap_or(full);
     let marked = folder.ancestors().find(|folder| MARKS.iter().any(|mark| job.files.exists(&folder.join(mark))));
-    let given = || folder.ancestors().filter(|folder| job.given.iter().any(|given| plain(given) == **folder)).last();
+    let given = || {
+        folder.ancestors().filter(|folder| job.given.iter().any(|given| absolute(job.cwd, given) == **folder)).last()
+    };
     marked.or_else(given).unwrap_or_else(|| above_package(job, folder)).to_owned()
 }
 
@@ -183,19 +185,4 @@ fn above_package<'a>(job: &Job<'_>, folder: &'a Path) -> &'a Path {
 fn within(root: &Path, full: &Path) -> String {
     let inner = full.strip_prefix(root).unwrap_or(full).to_string_lossy();
     if std::path::MAIN_SEPARATOR == '/' { inner.into_owned() } else { inner.replace(std::path::MAIN_SEPARATOR, "/") }
-}
-
-/// The path without `.` and, as far as they can be resolved by name, `..`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
-                plain.pop();
-            }
-            _ => plain.push(part),
-        }
-    }
-    plain
 }

@@ -9,7 +9,7 @@ use super::reuse::{can_rebind, only_key, root_name, statement};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Sharing};
 use crate::python::ast::{self, AnyNodeRef, Comprehension, Expr, Stmt};
-use crate::python::span_of;
+use crate::python::{span_of, suites};
 use crate::text::{Edit, Span};
 
 /// What repeats a consumption.
@@ -38,7 +38,7 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     match &found.repeats {
         Repeats::Statement(statement) => {
             proposals.extend(kept_parent(bench, &found));
-            proposals.extend(split_each(bench, &found, tree::suites(statement).first().copied()));
+            proposals.extend(split_each(bench, &found, suites(statement).first().copied()));
             proposals.extend(fold_index(bench, &found, statement));
         }
         Repeats::Comprehension(generators, _) => proposals.extend(each_element(bench, &found, generators)),

@@ -9,7 +9,7 @@ use super::names::{Does, ScopeId, ScopeKind};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Sharing};
 use crate::python::ast::{self, Expr, Stmt};
-use crate::python::span_of;
+use crate::python::{span_of, suites};
 use crate::text::{Edit, Span};
 
 /// More uses of one key than a line of names should serve.
@@ -388,7 +388,7 @@ impl Writer<'_, '_> {
                 .filter(|(_, looped)| looped.is_some_and(|one| one.is(step)))
                 .map(|(name, _)| name.clone())
                 .collect();
-            let body = tree::suites(step.statement()).into_iter().next()?.first()?;
+            let body = suites(step.statement()).into_iter().next()?.first()?;
             let code = statement(self.key, &self.split, &inside, true);
             edits.push(layout::before(self.bench.text, span_of(body).start, &code));
         }

@@ -3,8 +3,8 @@
 //! **Invariant:** everything is found by span; nothing is looked up by text.
 
 use crate::python::ast::visitor::source_order::{self, SourceOrderVisitor, TraversalSignal};
-use crate::python::ast::{self, AnyNodeRef, ExceptHandler, Expr, Stmt};
-use crate::python::span_of;
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
+use crate::python::{span_of, suites};
 use crate::text::Span;
 
 /// One statement on the way to a place: the suite it stands in, and its position there.
@@ -47,28 +47,6 @@ pub(super) fn steps(module: &ast::ModModule, span: Span) -> Vec<Step<'_>> {
         }
     }
     steps
-}
-
-/// The suites of a compound statement, in source order.
-pub(super) fn suites(statement: &Stmt) -> Vec<&[Stmt]> {
-    match statement {
-        Stmt::FunctionDef(def) => vec![&def.body],
-        Stmt::ClassDef(class) => vec![&class.body],
-        Stmt::For(each) => vec![&each.body, &each.orelse],
-        Stmt::While(repeat) => vec![&repeat.body, &repeat.orelse],
-        Stmt::With(with) => vec![&with.body],
-        Stmt::If(branch) => {
-            let clauses = branch.elif_else_clauses.iter().map(|clause| &*clause.body);
-            std::iter::once(&*branch.body).chain(clauses).collect()
-        }
-        Stmt::Match(choice) => choice.cases.iter().map(|case| &*case.body).collect(),
-        Stmt::Try(guarded) => {
-            let handlers = guarded.handlers.iter().map(|ExceptHandler::ExceptHandler(handler)| &*handler.body);
-            let ends = [&*guarded.orelse, &*guarded.finalbody];
-            std::iter::once(&*guarded.body).chain(handlers).chain(ends).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// The nodes that cover a span, outermost first.

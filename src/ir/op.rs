@@ -102,6 +102,42 @@ pub enum Operator {
     MatchMapping,
 }
 
+impl Operator {
+    /// The operator as written in Python; of a test of `match`, a word for it.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Add | Self::Pos => "+",
+            Self::Sub | Self::Neg => "-",
+            Self::Mul => "*",
+            Self::MatMul => "@",
+            Self::Div => "/",
+            Self::FloorDiv => "//",
+            Self::Mod => "%",
+            Self::Pow => "**",
+            Self::Shl => "<<",
+            Self::Shr => ">>",
+            Self::Or => "|",
+            Self::Xor => "^",
+            Self::And => "&",
+            Self::Invert => "~",
+            Self::Not => "not",
+            Self::Eq => "==",
+            Self::Ne => "!=",
+            Self::Lt => "<",
+            Self::Le => "<=",
+            Self::Gt => ">",
+            Self::Ge => ">=",
+            Self::Is => "is",
+            Self::IsNot => "is not",
+            Self::In => "in",
+            Self::NotIn => "not in",
+            Self::MatchClass => "isinstance",
+            Self::MatchSequence(..) => "sequence",
+            Self::MatchMapping => "mapping",
+        }
+    }
+}
+
 /// What a display or literal builds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Collection {

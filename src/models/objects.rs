@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** parameter names held by a construct are names of parameters of its class (the loader checks it).
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::schema::{Argument, Param, argument};
@@ -142,6 +144,8 @@ pub struct Protocol {
     pub max_positional: Option<usize>,
     /// The method of the receiver that the call runs, on what follows the first argument, unless `method=` names another.
     pub runs: Option<String>,
+    /// Flags by keyword, each with the value that says that the call perhaps draws nothing from the keys it is given.
+    pub idle_when: BTreeMap<String, bool>,
 }
 
 impl Class {

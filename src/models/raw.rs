@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** every table denies unknown fields; nothing here is judged beyond its type.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::objects::{AnnotationKind, ProtocolEffect, Yield};
@@ -180,4 +182,6 @@ pub(super) struct RawProtocol {
     pub min_positional: usize,
     pub max_positional: Option<usize>,
     pub runs: Option<String>,
+    #[serde(default)]
+    pub idle_when: BTreeMap<String, bool>,
 }

@@ -15,7 +15,7 @@ pub use ruff_python_ast as ast;
 pub use mentions::mentions;
 pub use modules::{ModuleGraph, Resolution};
 pub use parse::{Comment, MAX_DEPTH, Parsed, SourceKind, SyntaxProblem, WORKER_STACK_BYTES, parse};
-pub use statements::{StatementSpan, statement_spans};
+pub use statements::{StatementSpan, statement_spans, suites};
 
 use crate::text::Span;
 

@@ -118,6 +118,28 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// The suites of a compound statement, in source order.
+pub fn suites(statement: &Stmt) -> Vec<&[Stmt]> {
+    match statement {
+        Stmt::FunctionDef(def) => vec![&def.body],
+        Stmt::ClassDef(class) => vec![&class.body],
+        Stmt::For(each) => vec![&each.body, &each.orelse],
+        Stmt::While(repeat) => vec![&repeat.body, &repeat.orelse],
+        Stmt::With(with) => vec![&with.body],
+        Stmt::If(branch) => {
+            let clauses = branch.elif_else_clauses.iter().map(|clause| &*clause.body);
+            std::iter::once(&*branch.body).chain(clauses).collect()
+        }
+        Stmt::Match(choice) => choice.cases.iter().map(|case| &*case.body).collect(),
+        Stmt::Try(guarded) => {
+            let handlers = guarded.handlers.iter().map(|ExceptHandler::ExceptHandler(handler)| &*handler.body);
+            let ends = [&*guarded.orelse, &*guarded.finalbody];
+            std::iter::once(&*guarded.body).chain(handlers).chain(ends).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,9 +2,11 @@
 //!
 //! **Invariant:** names have forward slashes; an address is valid wherever it is read, so what must be encoded is.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::config::absolute;
 
 /// What a path segment of an address may hold as it is (RFC 3986, section 2.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -24,7 +26,7 @@ impl Root {
 
     /// The segments of a path below the root; `None` for what lies elsewhere.
     fn segments(&self, path: &Path) -> Option<Vec<String>> {
-        let full = plain(&self.cwd.join(path));
+        let full = absolute(&self.cwd, path);
         let inner = full.strip_prefix(&self.root).ok()?;
         Some(inner.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect())
     }
@@ -38,7 +40,7 @@ impl Root {
     pub(super) fn uri(&self, path: &Path) -> (String, bool) {
         match self.segments(path) {
             Some(segments) => (segments.iter().map(|segment| encode(segment)).collect::<Vec<_>>().join("/"), true),
-            None => (file_uri(&plain(&self.cwd.join(path))), false),
+            None => (file_uri(&absolute(&self.cwd, path)), false),
         }
     }
 
@@ -72,21 +74,6 @@ fn encode_drive(segment: &str) -> String {
 fn slashes(path: &Path) -> String {
     let text = path.to_string_lossy();
     if std::path::MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace(std::path::MAIN_SEPARATOR, "/") }
-}
-
-/// The path without `.` and, as far as they can be resolved by name, `..`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
-                plain.pop();
-            }
-            _ => plain.push(part),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

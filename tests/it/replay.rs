@@ -19,7 +19,7 @@ use walkdir::WalkDir;
 const FILE: FileId = FileId(0);
 
 /// Nothing but the one file.
-struct Alone;
+pub(crate) struct Alone;
 
 impl Resolver for Alone {
     fn module(&self, _: FileId, _: u32, _: &str) -> Option<FileId> {

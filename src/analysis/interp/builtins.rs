@@ -174,14 +174,7 @@ impl<'p> Interp<'p> {
                 self.none()
             }
             BuiltinOp::Isinstance => {
-                let parts: Vec<_> = args
-                    .positional
-                    .iter()
-                    .map(|arg| arg.value.clone())
-                    .collect::<Vec<_>>()
-                    .iter()
-                    .map(|v| self.term_of(v))
-                    .collect();
+                let parts: Vec<_> = args.positional.iter().map(|arg| self.term_of(&arg.value)).collect();
                 match parts.as_slice() {
                     [value, class] => Value::term(self.terms.operate(Operator::MatchClass, &[*value, *class])),
                     _ => self.opaque("<isinstance>", Some(place)),

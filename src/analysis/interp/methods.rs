@@ -9,7 +9,7 @@ use crate::analysis::facts::{BufferOp, KeyKind, Role};
 use crate::analysis::heap::{Entry, Item, Kind, Source};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{ProtocolEffect, Yield};
+use crate::models::{Protocol, ProtocolEffect, Yield};
 
 use super::bind::Args;
 use super::{Frame, Interp};
@@ -193,18 +193,17 @@ impl<'p> Interp<'p> {
                         if named {
                             self.take_for_keys(&key.value.clone(), 3);
                         }
-                        matched = Some((protocol.effect, key.clone()));
+                        matched = Some((protocol, key.clone()));
                         break;
                     }
                     _ => {}
                 }
             }
         }
-        match matched {
-            Some((ProtocolEffect::Consume, key)) => {
+        match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
+            Some((ProtocolEffect::Consume, protocol, key)) => {
                 // What is told to be deterministic is given keys for the sake of one signature and perhaps draws nothing.
-                let is_idle = &**name == "apply" && self.is_deterministic(&args);
-                let role = if is_idle { Role::Unresolved } else { Role::Protocol };
+                let role = if self.is_idle(protocol, &args) { Role::Unresolved } else { Role::Protocol };
                 self.consume(frame, &key, role, &text, place);
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     self.run_escaping(frame, &value, place);
@@ -212,7 +211,7 @@ impl<'p> Interp<'p> {
                 self.havoc(&receiver);
                 self.opaque(self.call_text(&text), Some(place))
             }
-            Some((ProtocolEffect::Split, key)) => self.split(frame, &key, None, &text, place),
+            Some((ProtocolEffect::Split, _, key)) => self.split(frame, &key, None, &text, place),
             // What ran was seen to consume what it consumes.
             None if has_run => {
                 self.havoc(&receiver);
@@ -227,14 +226,12 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether a flag among the arguments says that nothing is to be drawn: `deterministic=True`, `train=False`.
-    fn is_deterministic(&self, args: &Args) -> bool {
-        let says = |name: &str, wanted: bool| {
+    fn is_idle(&self, protocol: &Protocol, args: &Args) -> bool {
+        protocol.idle_when.iter().any(|(name, wanted)| {
             args.keyword(name).and_then(|given| given.value.single()).is_some_and(|val| {
-                matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::Bool(flag) if *flag == wanted))
+                matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::Bool(flag) if flag == wanted))
             })
-        };
-        ["deterministic", "inference"].into_iter().any(|name| says(name, true))
-            || ["train", "training", "is_training", "is_train"].into_iter().any(|name| says(name, false))
+        })
     }
 
     /// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that;

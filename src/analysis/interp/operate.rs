@@ -391,27 +391,7 @@ fn is_arithmetic(operator: Operator) -> bool {
 }
 
 fn operator_text(operator: Operator, texts: &[Option<crate::ir::Name>; 2]) -> String {
-    let symbol = match operator {
-        Operator::Add => "+",
-        Operator::Sub | Operator::Neg => "-",
-        Operator::Mul => "*",
-        Operator::MatMul => "@",
-        Operator::Div => "/",
-        Operator::FloorDiv => "//",
-        Operator::Mod => "%",
-        Operator::Pow => "**",
-        Operator::Shl => "<<",
-        Operator::Shr => ">>",
-        Operator::Or => "|",
-        Operator::Xor => "^",
-        Operator::And => "&",
-        Operator::Invert => "~",
-        Operator::Lt => "<",
-        Operator::Le => "<=",
-        Operator::Gt => ">",
-        Operator::Ge => ">=",
-        _ => "?",
-    };
+    let symbol = operator.sign();
     let part = |text: &Option<crate::ir::Name>| text.as_deref().unwrap_or("…").to_owned();
     match operator {
         Operator::Invert | Operator::Neg => format!("{symbol}{}", part(&texts[0])),

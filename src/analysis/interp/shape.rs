@@ -484,14 +484,7 @@ impl<'p> Interp<'p> {
             value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_) | Val::Array(_)))
         });
         if !keyed {
-            let parts: Vec<TermId> = args
-                .positional
-                .iter()
-                .map(|arg| arg.value.clone())
-                .collect::<Vec<_>>()
-                .iter()
-                .map(|v| self.term_of(v))
-                .collect();
+            let parts: Vec<TermId> = args.positional.iter().map(|arg| self.term_of(&arg.value)).collect();
             return Value::term(self.terms.intern(Term::Apply(path.into(), parts.into())));
         }
         let test = match condition {

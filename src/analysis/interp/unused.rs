@@ -113,9 +113,10 @@ impl Interp<'_> {
         let code = self.module(module).function(id);
         let uses = self.uses_of(module, id);
         let Some([attribute]) = uses.call_at(event.place.span).map(|draw| uses.readers(draw)) else { return false };
-        let waits = matches!(&code.ops[*attribute as usize].kind,
-            OpKind::Attribute(_, name) if &**name == "block_until_ready");
-        waits && matches!(uses.readers(*attribute), [call] if uses.readers(*call).is_empty())
+        let OpKind::Attribute(_, name) = &code.ops[*attribute as usize].kind else { return false };
+        let method = self.program.models.callable(&format!("jax.Array.{name}"));
+        method.is_some_and(|method| matches!(method.effect, Effect::Forward { .. }))
+            && matches!(uses.readers(*attribute), [call] if uses.readers(*call).is_empty())
     }
 
     fn fate_of(&self, activation: &Activation, place: Place) -> Option<Fate> {

@@ -306,8 +306,8 @@ impl<'p> Machine<'p> {
                 self.symbols.apply("not", &[inner])
             }
             Operator::MatchClass => self.symbols.apply("isinstance", &[a, b]),
-            Operator::Add | Operator::Mul if a > b => self.symbols.apply(sign(operator), &[b, a]),
-            _ => self.symbols.apply(sign(operator), &[a, b]),
+            Operator::Add | Operator::Mul if a > b => self.symbols.apply(operator.sign(), &[b, a]),
+            _ => self.symbols.apply(operator.sign(), &[a, b]),
         };
         Ok(Value::Unknown(symbol))
     }
@@ -361,7 +361,7 @@ impl<'p> Machine<'p> {
             let name = match operator {
                 Operator::Not => "not",
                 Operator::MatchSequence(..) => "sequence",
-                _ => sign(operator),
+                _ => operator.sign(),
             };
             Value::Unknown(self.symbols.apply(name, &[symbol]))
         })
@@ -626,41 +626,6 @@ fn reals<'p>(operator: Operator, a: f64, b: f64) -> Option<Value<'p>> {
         Operator::Ge => Value::Bool(a >= b),
         _ => return None,
     })
-}
-
-/// An operator as written.
-fn sign(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Add => "+",
-        Operator::Sub | Operator::Neg => "-",
-        Operator::Mul => "*",
-        Operator::MatMul => "@",
-        Operator::Div => "/",
-        Operator::FloorDiv => "//",
-        Operator::Mod => "%",
-        Operator::Pow => "**",
-        Operator::Shl => "<<",
-        Operator::Shr => ">>",
-        Operator::Or => "|",
-        Operator::Xor => "^",
-        Operator::And => "&",
-        Operator::Invert => "~",
-        Operator::Not => "not",
-        Operator::Pos => "+x",
-        Operator::Eq => "==",
-        Operator::Ne => "!=",
-        Operator::Lt => "<",
-        Operator::Le => "<=",
-        Operator::Gt => ">",
-        Operator::Ge => ">=",
-        Operator::Is => "is",
-        Operator::IsNot => "is not",
-        Operator::In => "in",
-        Operator::NotIn => "not in",
-        Operator::MatchClass => "isinstance",
-        Operator::MatchSequence(..) => "sequence",
-        Operator::MatchMapping => "mapping",
-    }
 }
 
 /// The method that an operator calls.

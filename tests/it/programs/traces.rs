@@ -8,7 +8,9 @@ use keylint::ir::{self, Module};
 use keylint::models::Models;
 use keylint::python::{SourceKind, parse};
 use keylint::text::{FileId, LineIndex, Span};
-use keylint::verify::replay::{self, DrawKind, Project, Resolver, Trace};
+use keylint::verify::replay::{self, DrawKind, Project, Trace};
+
+use crate::replay::Alone;
 
 /// A draw: its row, what draws, and a number that is the same for equal keys.
 pub type Draw = (usize, String, usize);
@@ -22,19 +24,6 @@ pub enum Agreement {
     Open,
     /// All paths were explored, and none does; with the path that is most like it.
     Differs(Vec<Draw>),
-}
-
-/// The program is all there is.
-struct Alone;
-
-impl Resolver for Alone {
-    fn module(&self, _: FileId, _: u32, _: &str) -> Option<FileId> {
-        None
-    }
-
-    fn absolute(&self, _: FileId, _: u32, path: &str) -> String {
-        path.to_owned()
-    }
 }
 
 /// Replays the body of a program, and looks for these draws.
