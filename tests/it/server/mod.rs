@@ -587,3 +587,92 @@ fn a_baseline_holds_for_editors_too() {
     assert_eq!(client.diagnostics(&address, 2).len(), 1);
     client.leave();
 }
+
+#[test]
+fn without_watching_a_configuration_is_read_again_when_something_is_saved() {
+    let folder = Folder::new(&[("keylint.toml", "selekt = []\n")]);
+    let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
+    let address = folder.uri("a.py");
+    client.open(&address, 1, REUSED);
+    assert_eq!(client.diagnostics(&address, 1), [Value::Null; 0]);
+    let shown = |client: &Client| client.heard.iter().filter(|heard| heard["method"] == "window/showMessage").count();
+    assert_eq!(shown(&client), 1, "{:?}", client.heard);
+    let hover = json!({"textDocument": {"uri": address}, "position": {"line": 4, "character": 5}});
+    assert_eq!(client.result("textDocument/hover", hover.clone()), Value::Null);
+    assert_eq!(client.result("textDocument/diagnostic", json!({"textDocument": {"uri": address}}))["items"], json!([]));
+    assert_eq!(shown(&client), 1, "{:?}", client.heard);
+    folder.write("keylint.toml", "");
+    client.notify("textDocument/didSave", json!({"textDocument": {"uri": address}}));
+    until_count(&mut client, &address, 1);
+    assert!(client.result("textDocument/hover", hover)["contents"]["value"].is_string());
+    client.leave();
+}
+
+#[test]
+fn actions_of_another_version_are_refused() {
+    let folder = Folder::new(&[]);
+    let mut client = Client::introduced(&folder.path(), pushed_to(), json!({"unsafeFixes": true}));
+    let address = folder.uri("a.py");
+    client.open(&address, 1, REUSED);
+    let asked = |only: &str| {
+        let context = json!({"diagnostics": [], "only": [only]});
+        json!({"textDocument": {"uri": address}, "range": range((6, 10), (6, 10)), "context": context})
+    };
+    let kinds = |actions: &Value| -> Vec<String> {
+        let actions = actions.as_array().into_iter().flatten();
+        actions.map(|action| action["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kinds(&client.result("textDocument/codeAction", asked("refactor"))), [""; 0]);
+    assert_eq!(kinds(&client.result("textDocument/codeAction", asked("quickfix"))), ["quickfix", "quickfix"]);
+    let whole = client.result("textDocument/codeAction", asked("notebook.source.fixAll"));
+    assert_eq!(kinds(&whole), ["notebook.source.fixAll.keylint"]);
+    let all = client.result("textDocument/codeAction", asked("source"));
+    assert_eq!(kinds(&all), ["source.fixAll.keylint"]);
+    client.change(&address, 2, json!([{"range": range((0, 0), (0, 0)), "text": "# new\n"}]));
+    assert_eq!(client.request("codeAction/resolve", all[0].clone())["error"]["code"], -32801);
+    // What is not ours comes back as it is.
+    let other = json!({"title": "another's"});
+    assert_eq!(client.result("codeAction/resolve", other.clone()), other);
+    client.leave();
+}
+
+#[test]
+fn a_client_of_few_abilities_gets_whole_edits_and_plain_text() {
+    let folder = Folder::new(&[("a.py", REUSED)]);
+    let mut client = Client::introduced(&folder.path(), json!({}), Value::Null);
+    let address = folder.uri("a.py");
+    client.open(&address, 1, REUSED);
+    let found = client.diagnostics(&address, 1);
+    for detail in ["codeDescription", "relatedInformation", "tags", "data"] {
+        assert!(found[0].get(detail).is_none(), "{detail}: {found:?}");
+    }
+    let context = json!({"diagnostics": found});
+    let asked = json!({"textDocument": {"uri": address}, "range": range((6, 10), (6, 10)), "context": context});
+    let actions = client.result("textDocument/codeAction", asked);
+    for action in actions.as_array().unwrap() {
+        let text = edited(REUSED, &action["edit"]["changes"][&address]);
+        assert!(text.contains("split(key") || text.contains("ignore[KEY101] intended"), "{action}");
+    }
+    let hover = json!({"textDocument": {"uri": address}, "position": {"line": 4, "character": 5}});
+    let hover = client.result("textDocument/hover", hover);
+    assert_eq!(hover["contents"]["kind"], "plaintext");
+    assert!(hover["contents"]["value"].as_str().unwrap().starts_with("typed key key(0)\n"), "{hover}");
+    client.leave();
+}
+
+#[test]
+fn discarded_splits_are_unnecessary_and_scans_show_progress() {
+    let text = "import jax\n\n\ndef f(key):\n    jax.random.split(key)\n    return jax.random.normal(key)\n";
+    let folder = Folder::new(&[("a.py", text)]);
+    let mut capabilities = pulling();
+    capabilities["window"] = json!({"workDoneProgress": true});
+    let mut client = Client::introduced(&folder.path(), capabilities, Value::Null);
+    let whole = client.result("workspace/diagnostic", json!({"previousResultIds": []}));
+    let told = whole["items"][0]["items"].as_array().unwrap();
+    let discarded = told.iter().find(|told| told["code"] == "KEY110").expect("the split is discarded");
+    assert_eq!(discarded["tags"], json!([1]));
+    assert!(client.asked.iter().any(|asked| asked["method"] == "window/workDoneProgress/create"));
+    let progress = client.heard.iter().filter(|heard| heard["method"] == "$/progress").count();
+    assert!(progress >= 2, "{:?}", client.heard);
+    client.leave();
+}
