@@ -23,7 +23,7 @@ use super::snapshot::{Snapshot, Trouble};
 use super::transport::Incoming;
 use super::workers::{Failure, Finished, Flag, Job, Task, Told, code};
 use super::{Ended, requests};
-use crate::engine::contained;
+use crate::engine::{Fixes, contained};
 
 /// How long after an edit a document is checked. Edits that come in between are checked together.
 const PAUSE: Duration = Duration::from_millis(30);
@@ -460,7 +460,7 @@ impl MainLoop<'_> {
 fn check(snapshot: &Snapshot, path: PathBuf) -> Finished {
     let work = || -> Result<_, Failure> {
         let opened = snapshot.open.get(&path).ok_or_else(Failure::gone)?;
-        let checked = snapshot.checked(&path, false, &|| false)?;
+        let checked = snapshot.checked(&path, Fixes::None, &|| false)?;
         let folder = snapshot.folder_of(&path).ok_or_else(Failure::gone)?;
         let told = diagnostics::of_document(snapshot, &folder.cwd, opened, &checked.outcome);
         let mut versions: BTreeMap<Uri, Option<i32>> = opened.addresses().into_iter().collect();
