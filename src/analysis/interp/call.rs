@@ -227,7 +227,7 @@ impl<'p> Interp<'p> {
             class: if frame.code.kind == crate::ir::FunctionKind::ClassBody { frame.class } else { None },
         });
         if matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody) {
-            Rc::make_mut(&mut self.made).insert((frame.module, function), closure.clone());
+            self.made.insert((frame.module, function), closure.clone());
         }
         // Functions of a module or class body are analysed on their own; the others when nothing has run them.
         let code = self.module(frame.module).function(function);

@@ -4,32 +4,33 @@
 //! (closures that nothing ran) on its own at the end of the function that made it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use crate::analysis::domain::guard::{Guard, Guards};
-use crate::analysis::domain::term::{Symbol, Terms};
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
 use crate::analysis::facts::Facts;
-use crate::analysis::heap::{Kind, Shared};
+use crate::analysis::heap::Kind;
 use crate::analysis::log::Activation;
 use crate::analysis::program::Program;
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, ParameterKind};
 
-use super::{Escape, FUEL, Frame, Interp, Log};
+use super::{Escape, FUEL, Frame, Interp, World};
 
 /// Most closures that are run on their own after one entry.
 const CLOSURES: usize = 64;
 
-/// Analyses one module of a program.
-pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
+/// Analyses one module of a program in a world of that program, or of one that differs in the text of this module only and
+/// has the same functions in it.
+pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> Facts {
     if !program.relevance.any(index) {
         return Facts::default();
     }
-    let mut base = Interp::new(program, index);
+    let marks = world.marks();
+    let mut base = Interp::within(world, program, index);
     base.run_module(index);
     base.run_idle();
     base.note_annotations();
@@ -65,6 +66,7 @@ pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
     facts.captured.extend(base.captured_globals(&mut stale));
     facts.stale.extend(stale);
     facts.settle();
+    world.take_back(base, marks);
     facts
 }
 
@@ -85,47 +87,6 @@ pub(super) fn is_entry(module: &Module, function: &Function) -> bool {
 }
 
 impl<'p> Interp<'p> {
-    fn new(program: &'p Program<'p>, home: ModuleIndex) -> Self {
-        Self {
-            program,
-            uses: Rc::default(),
-            memo: Rc::default(),
-            terms: Terms::default(),
-            guards: Guards::default(),
-            feasible: FxHashMap::default(),
-            pc: Guard::TRUE,
-            alive: Guard::TRUE,
-            objects: Shared::default(),
-            shadows: FxHashMap::default(),
-            environments: Shared::default(),
-            classes: Shared::default(),
-            modules: FxHashMap::default(),
-            home,
-            log: Log::default(),
-            fuel: FUEL,
-            here: Place { file: program.module(home).file, span: crate::text::Span::default() },
-            exhausted: None,
-            activations: 0,
-            loop_instances: 0,
-            loop_depth: 0,
-            closures: 0,
-            mutations: 0,
-            iteration: None,
-            lanes: Vec::new(),
-            lane_extents: FxHashMap::default(),
-            lengths: FxHashMap::default(),
-            lane_keys: FxHashMap::default(),
-            abstract_depth: 0,
-            catching: Rc::new(RefCell::new(Vec::new())),
-            stack: Vec::new(),
-            idle: BTreeMap::new(),
-            memoised: FxHashMap::default(),
-            made: Rc::new(FxHashMap::default()),
-            replays: FxHashSet::default(),
-            escaped: BTreeMap::new(),
-        }
-    }
-
     /// The state after the module's body, with an empty log.
     fn for_entry(&mut self) -> Self {
         let log = std::mem::take(&mut self.log);
@@ -148,7 +109,8 @@ impl<'p> Interp<'p> {
     /// The class that a method belongs to.
     fn class_of(&self, function: &Function) -> Option<ClassHandle> {
         let class = function.class?;
-        let found = self.classes.iter().rposition(|info| info.module == self.home && info.class == class)?;
+        let mut own = self.classes.own().rev();
+        let (found, _) = own.find(|(_, info)| info.module == self.home && info.class == class)?;
         Some(ClassHandle(u32::try_from(found).unwrap_or(u32::MAX)))
     }
 

@@ -43,6 +43,7 @@ mod transform;
 mod tree;
 mod unused;
 mod uses;
+mod world;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -58,11 +59,12 @@ use super::domain::extent::Extent;
 use super::domain::guard::{Guard, Guards};
 use super::domain::term::{Symbol, Term, TermId, Terms, Text};
 use super::domain::value::{Elements, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
-use super::heap::{ClassInfo, Environment, Object, Shared};
+use super::heap::{ClassInfo, Environment, Layered, Object, Shared};
 use super::log::{Activation, Derivation, Event, Iteration, Meeting, Target};
 use super::program::Program;
 
 pub use entry::analyse;
+pub use world::World;
 
 /// Operations that one analysis of one function may run.
 const FUEL: u32 = 60_000;
@@ -142,10 +144,12 @@ struct Interp<'p> {
     alive: Guard,
     objects: Shared<Object>,
     /// Objects that hold what was written to something that came from outside.
-    shadows: FxHashMap<TermId, ObjectId>,
+    shadows: Layered<TermId, ObjectId>,
     environments: Shared<Environment>,
     classes: Shared<ClassInfo>,
-    modules: FxHashMap<ModuleIndex, ModuleState>,
+    modules: Layered<ModuleIndex, ModuleState>,
+    /// What the names that modules import from each other stand for, where that was asked.
+    followed: FxHashMap<(ModuleIndex, Name), Value>,
     /// The module whose facts are wanted.
     home: ModuleIndex,
     log: Log,
@@ -176,7 +180,7 @@ struct Interp<'p> {
     /// Closures made and not run, by identity.
     idle: BTreeMap<u32, Idle>,
     /// The closure of each function, as last made.
-    made: Rc<FxHashMap<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>>,
+    made: Layered<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
     replays: FxHashSet<(ModuleIndex, FunctionId)>,
     /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
