@@ -27,8 +27,8 @@ mod table;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::analysis::{Program, World};
 use crate::analysis::facts::Facts;
+use crate::analysis::{Program, World};
 use crate::config::{KnownRule, Settings};
 use crate::models::Models;
 use crate::rules::{self, Status};

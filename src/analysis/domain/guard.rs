@@ -36,10 +36,13 @@ impl Guard {
 }
 
 /// Largest number of nodes that one analysis of one function may make.
-const NODE_BUDGET: usize = 12_000;
+const NODE_BUDGET: usize = 6_000;
+
+/// Fewest nodes that a part of an analysis may make, while there are as many.
+const NODE_PORTION: usize = 1_000;
 
 /// Number of answers of `choose` that are kept.
-const MEMO: usize = 1 << 11;
+const MEMO: usize = 1 << 13;
 
 /// Where the answer to a question is kept.
 fn slot_of([test, then, orelse]: [Guard; 3]) -> usize {
@@ -83,7 +86,8 @@ struct Node {
 /// What is left of a node budget.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    left: usize,
+    limit: usize,
+    made: usize,
     exhausted: bool,
 }
 
@@ -250,6 +254,26 @@ impl Guards {
         levels.into_iter().rev().map(|level| self.literals[level.literal()]).collect()
     }
 
+    /// Whether a guard has more than this many nodes.
+    pub fn is_larger(&self, guard: Guard, nodes: usize) -> bool {
+        if self.literals.len() <= nodes && self.nodes.len() <= nodes {
+            return false;
+        }
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut work = vec![guard];
+        while let Some(g) = work.pop() {
+            if g.is_true() || g.is_false() || !seen.insert(g) {
+                continue;
+            }
+            if seen.len() > nodes {
+                return true;
+            }
+            let node = self.nodes[g.0 as usize];
+            work.extend([node.low, node.high]);
+        }
+        false
+    }
+
     /// Whether some path satisfies the guard, given which literals [cannot hold together](Terms::exclusions).
     pub fn feasible(&mut self, guard: Guard, terms: &Terms) -> bool {
         if guard.is_false() {
@@ -299,6 +323,58 @@ impl Guards {
         Some(false)
     }
 
+    /// Whether some path satisfies both guards, as [`Guards::feasible`] of their conjunction would say. Most pairs have such a path
+    /// close by, and finding it makes no nodes.
+    pub fn meet(&mut self, a: Guard, b: Guard, terms: &Terms) -> bool {
+        let mut steps = SEARCH_STEPS;
+        if let Some(answer) = self.search_both([a, b], terms, &mut Vec::new(), &mut steps) {
+            return answer;
+        }
+        let both = self.and(a, b);
+        self.feasible(both, terms)
+    }
+
+    fn search_both(
+        &self,
+        pair: [Guard; 2],
+        terms: &Terms,
+        path: &mut Vec<(Claim, bool)>,
+        steps: &mut u32,
+    ) -> Option<bool> {
+        match pair {
+            [a, b] if a.is_false() || b.is_false() => return Some(false),
+            [one, rest] | [rest, one] if one.is_true() => return self.search(rest, terms, path, steps),
+            _ => {}
+        }
+        *steps = steps.checked_sub(1)?;
+        let nodes = pair.map(|guard| self.nodes[guard.0 as usize]);
+        let level = nodes[0].level.min(nodes[1].level);
+        let claim = terms.claim(self.literals[level.literal()]);
+        let below = |high: bool| {
+            let step = |index: usize| match (nodes[index].level == level, high) {
+                (false, _) => pair[index],
+                (true, false) => nodes[index].low,
+                (true, true) => nodes[index].high,
+            };
+            [step(0), step(1)]
+        };
+        for polarity in [false, true] {
+            let next = below(polarity);
+            if next.iter().any(|guard| guard.is_false())
+                || path.iter().any(|(other, held)| terms.conflict(&claim, polarity, other, *held))
+            {
+                continue;
+            }
+            path.push((claim, polarity));
+            let found = self.search_both(next, terms, path, steps);
+            path.pop();
+            if found != Some(false) {
+                return found;
+            }
+        }
+        Some(false)
+    }
+
     fn polar(&mut self, literal: TermId, polarity: bool) -> Guard {
         let guard = self.literal(literal);
         if polarity { guard } else { self.not(guard) }
@@ -325,17 +401,31 @@ impl Guards {
 
     /// A budget of its own for what follows; the one before it, for [`Guards::resume`].
     pub fn renew(&mut self) -> Budget {
-        let left = self.limit.saturating_sub(self.nodes.len());
-        let budget = Budget { left, exhausted: self.exhausted };
+        let budget = Budget { limit: self.limit, made: self.nodes.len(), exhausted: self.exhausted };
         self.exhausted = false;
         self.limit = self.nodes.len() + NODE_BUDGET;
         budget
     }
 
-    /// Goes on with a budget.
+    /// Goes on with the budget before a new one, as if nothing had been made meanwhile.
     pub fn resume(&mut self, budget: Budget) {
         self.exhausted = budget.exhausted;
-        self.limit = self.nodes.len() + budget.left;
+        self.limit = budget.limit + (self.nodes.len() - budget.made);
+    }
+
+    /// Half of what is left, for a part of the analysis; what was left before, for [`Guards::rejoin`].
+    pub fn portion(&mut self) -> Budget {
+        let made = self.nodes.len();
+        let budget = Budget { limit: self.limit, made, exhausted: self.exhausted };
+        let left = self.limit.saturating_sub(made);
+        self.limit = made + (left / 2).max(left.min(NODE_PORTION));
+        budget
+    }
+
+    /// Goes on with the budget before a portion of it was spent.
+    pub fn rejoin(&mut self, budget: Budget) {
+        self.limit = budget.limit;
+        self.exhausted = budget.exhausted || self.nodes.len() >= self.limit;
     }
 
     fn node(&mut self, node: Node) -> Guard {

@@ -6,8 +6,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
-
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
@@ -43,13 +41,8 @@ pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> 
         if !is_entry(module, function) || !program.relevance.is_entry(index, id) {
             continue;
         }
-        // Terms and guards are lent to the entry and taken back without what it added.
-        let (terms, guards) = (std::mem::take(&mut base.terms), std::mem::take(&mut base.guards));
-        let marks = (terms.mark(), guards.mark());
+        let marks = (base.terms.mark(), base.guards.mark());
         let mut run = base.for_entry();
-        run.terms = terms;
-        run.guards = guards;
-        run.guards.truncate(marks.1);
         run.run_entry(id);
         run.run_idle();
         stores.extend(run.log.stores.iter().cloned());
@@ -57,10 +50,7 @@ pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> 
         let mut found = run.conclude();
         run.conclude_defaults(&mut found, id);
         facts.absorb(found);
-        base.terms = std::mem::take(&mut run.terms);
-        base.guards = std::mem::take(&mut run.guards);
-        base.terms.truncate(marks.0);
-        base.guards.truncate(marks.1);
+        base.take_back(run, marks);
     }
     let mut stale = base.stale_of(stale, &stores);
     facts.captured.extend(base.captured_globals(&mut stale));
@@ -87,23 +77,37 @@ pub(super) fn is_entry(module: &Module, function: &Function) -> bool {
 }
 
 impl<'p> Interp<'p> {
-    /// The state after the module's body, with an empty log.
+    /// The state after the module's body, with an empty log. Terms and guards are lent, for [`Interp::take_back`].
     fn for_entry(&mut self) -> Self {
         let log = std::mem::take(&mut self.log);
-        let mut run = self.clone();
+        let (terms, mut guards) = (std::mem::take(&mut self.terms), std::mem::take(&mut self.guards));
+        let (feasible, met) = (std::mem::take(&mut self.feasible), std::mem::take(&mut self.met));
+        guards.renew();
+        let mut run = Self { terms, guards, feasible, met, ..self.clone() };
         run.log.declared.clone_from(&log.declared);
         // Derivations keep their numbers: keys made by the module's body name them.
         run.log.derivations.clone_from(&log.derivations);
         self.log = log;
-        run.feasible = FxHashMap::default();
         run.fuel = FUEL;
         run.exhausted = None;
+        run.is_cut_off = false;
         run.idle.clear();
         run.escaped.clear();
         run.catching = Rc::new(RefCell::new(Vec::new()));
         run.pc = Guard::TRUE;
         run.alive = Guard::TRUE;
         run
+    }
+
+    /// Takes back what was lent to an entry, without what it added.
+    fn take_back(&mut self, run: Self, (terms, guards): ((usize, usize), (usize, usize))) {
+        self.terms = run.terms;
+        self.guards = run.guards;
+        self.terms.truncate(terms);
+        self.guards.truncate(guards);
+        (self.feasible, self.met) = (run.feasible, run.met);
+        self.feasible.clear();
+        self.met.clear();
     }
 
     /// The class that a method belongs to.

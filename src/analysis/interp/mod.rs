@@ -67,7 +67,10 @@ pub use entry::analyse;
 pub use world::World;
 
 /// Operations that one analysis of one function may run.
-const FUEL: u32 = 60_000;
+const FUEL: u32 = 30_000;
+
+/// Fewest operations that a call may run, while there are as many.
+const FUEL_PORTION: u32 = 3_000;
 
 /// Activations below each other.
 const CALL_DEPTH: u32 = 12;
@@ -140,6 +143,8 @@ struct Interp<'p> {
     guards: Guards,
     /// What was found of the feasibility of guards.
     feasible: FxHashMap<Guard, bool>,
+    /// The same of pairs of guards.
+    met: FxHashMap<(Guard, Guard), bool>,
     pc: Guard,
     alive: Guard,
     objects: Shared<Object>,
@@ -157,6 +162,8 @@ struct Interp<'p> {
     /// The operation that runs.
     here: Place,
     exhausted: Option<(Place, &'static str)>,
+    /// Whether a bound has ended all paths of the innermost call that runs.
+    is_cut_off: bool,
     activations: u32,
     loop_instances: u32,
     loop_depth: u32,
@@ -276,6 +283,21 @@ impl<'p> Interp<'p> {
         answer
     }
 
+    /// Whether some of the current paths satisfy a guard.
+    fn is_possible(&mut self, guard: Guard) -> bool {
+        if guard.is_true() || guard == self.pc {
+            return self.feasible(self.pc);
+        }
+        let question = (self.pc, guard);
+        if let Some(known) = self.met.get(&question) {
+            return *known;
+        }
+        let Self { terms, guards, pc, .. } = self;
+        let answer = guards.meet(*pc, guard, terms);
+        self.met.insert(question, answer);
+        answer
+    }
+
     /// Runs `each` for every alternative that is possible here, on its paths only, and joins the results.
     fn on_alternatives(&mut self, value: &Value, mut each: impl FnMut(&mut Self, &Val) -> Value) -> Value {
         if let [only] = value.alternatives()
@@ -312,8 +334,7 @@ impl<'p> Interp<'p> {
         }
         let mut result = Value::unbound();
         for alternative in value.alternatives() {
-            let paths = self.guards.and(self.pc, alternative.guard);
-            if !paths.is_false() && self.feasible(paths) {
+            if self.is_possible(alternative.guard) {
                 result.push(&mut self.guards, alternative.guard, alternative.val.clone());
             }
         }
@@ -477,6 +498,7 @@ impl<'p> Interp<'p> {
     /// Notes that a budget was hit, and ends all paths.
     fn exhaust(&mut self, place: Place, budget: &'static str) {
         self.exhausted.get_or_insert((place, budget));
+        self.is_cut_off = true;
         self.pc = Guard::FALSE;
     }
 }

@@ -224,6 +224,7 @@ impl<'p> Interp<'p> {
         let fuel = std::mem::replace(&mut self.fuel, MODULE_FUEL);
         let budget = self.guards.renew();
         let exhausted = self.exhausted.take();
+        let is_cut_off = std::mem::take(&mut self.is_cut_off);
         let (pc, alive) = (self.pc, self.alive);
         let catching = std::mem::take(&mut *self.catching.borrow_mut());
         let iteration = self.iteration.take();
@@ -247,6 +248,7 @@ impl<'p> Interp<'p> {
         self.fuel = fuel;
         self.guards.resume(budget);
         self.exhausted = exhausted;
+        self.is_cut_off = is_cut_off;
     }
 
     /// Runs the body of a module.

@@ -315,12 +315,12 @@ impl Interp<'_> {
         let Some(class) = code.class else { return false };
         self.classes.own().any(|(_, info)| {
             let is_it = info.module == self.home && info.class == class;
-            is_it &&
-            matches!(
-                info.attributes.get(&code.name).and_then(|value| value.single()),
-                Some(Val::Partial(partial))
-                    if partial.keywords.first().is_some_and(|(mark, _)| mark.starts_with("<cached"))
-            )
+            is_it
+                && matches!(
+                    info.attributes.get(&code.name).and_then(|value| value.single()),
+                    Some(Val::Partial(partial))
+                        if partial.keywords.first().is_some_and(|(mark, _)| mark.starts_with("<cached"))
+                )
         })
     }
 
