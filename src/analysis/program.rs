@@ -51,7 +51,7 @@ impl<'a> Program<'a> {
     where
         'a: 'b,
     {
-        let same = self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len());
+        let same = self.is_akin(index, module);
         let mut modules: Vec<&'b Module> = self.modules.iter().map(|module| -> &'b Module { module }).collect();
         if let Some(old) = modules.get_mut(index) {
             *old = module;
@@ -61,6 +61,12 @@ impl<'a> Program<'a> {
         }
         let (by_file, relevance) = (self.by_file.clone(), Arc::clone(&self.relevance));
         Program { modules, by_file, relevance, resolver: self.resolver, models: self.models, roots: self.roots }
+    }
+
+    /// Whether a module defines the same functions as the one at `index`, as after an edit within one. A [world](super::World)
+    /// of this program then serves the program with that module in its place.
+    pub fn is_akin(&self, index: ModuleIndex, module: &Module) -> bool {
+        self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len())
     }
 
     /// The modules, by index.

@@ -27,8 +27,8 @@ mod table;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::analysis::Program;
 use crate::analysis::facts::Facts;
+use crate::analysis::{Program, World};
 use crate::config::{KnownRule, Settings};
 use crate::models::Models;
 use crate::rules::{self, Status};
@@ -62,8 +62,8 @@ pub type Survey<'a> = &'a (dyn Fn(&Path) -> Vec<PathBuf> + Sync);
 /// Is told how many files of how many are done; the numbers never fall.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// Interprets one module of a program.
-pub type Analyse<'a> = &'a (dyn Fn(&Program<'_>, usize) -> Facts + Sync);
+/// Interprets one module of a program, in a world of that program.
+pub type Analyse<'a> = &'a (dyn Fn(&mut World, &Program<'_>, usize) -> Facts + Sync);
 
 /// What to check, and how.
 #[derive(Clone, Copy)]

@@ -30,3 +30,4 @@ mod report;
 mod rule_docs;
 mod rules;
 mod structures;
+mod worlds;
