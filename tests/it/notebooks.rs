@@ -264,6 +264,57 @@ fn only_the_lines_edited_change() {
     assert_eq!(edited(&string, &[("'é'", "'ü'\r\n"), ("1", "2")]), lists("\"a = 'ü'\\r\\n\\r\\nb\\t= 2\""));
 }
 
+/// What Jupyter writes and not every reader of JSON takes: it does not stand in the way, and stays.
+#[test]
+fn numbers_and_halves_of_characters_that_json_has_not_are_read() {
+    let before =
+        notebook(&["import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)", "b = jax.random.normal(key)"]);
+    for odd in [
+        "NaN",
+        "-Infinity",
+        "[Infinity, 1e400, -1e999, \"NaN \\\\\"]",
+        "\"\\ud800\"",
+        "\"\\uDC00 \\ud83d\\ude00 \\\\ud800\"",
+    ] {
+        let odd = before.replace("\"1\\n\"", &format!("\"1\\n\"], \"data\": [{odd}"));
+        assert_ne!(odd, before);
+        let told = keylint(&[("a.ipynb", &odd)], &["check", "-q", "--output-format", "concise", "a.ipynb"]);
+        assert!(told.starts_with("a.ipynb:cell 2:1:5: KEY101"), "{told}");
+        assert_eq!(edited(&odd, &[("b =", "c =")]), odd.replace("b = ", "c = "));
+    }
+    // In the code itself half a character is an unknown one, which stays what it is.
+    let half = before.replace("\"b = ", "\"'\\ud800é'; b = ");
+    assert_eq!(edited(&half, &[("b =", "c =")]), half.replace("b = ", "c = "));
+    for broken in ["nan", "Nan", "-", "1e", "INF", "01"] {
+        let broken = before.replace("\"execution_count\": 1", &format!("\"execution_count\": {broken}"));
+        assert!(keylint(&[("a.ipynb", &broken)], &["check", "a.ipynb"]).contains("is none"), "{broken}");
+    }
+}
+
+/// What stands between the strings of a list is nobody's but the author's.
+#[test]
+fn what_stands_between_lines_stays() {
+    let rest = r#""metadata": {}, "outputs": [], "execution_count": null}], "nbformat":4, "nbformat_minor":2, "metadata":{"language_info":{"name":"python"}}}"#;
+    let lists = |source: &str| format!("{{\"cells\": [{{\"source\":{source}, \"cell_type\":\"code\", {rest}");
+    let before = lists(r#"[ "", "a = 1\n" ,"b = 2\n",   "", "c =" ,  " 3\n"	, "d = 4" , "" ]"#);
+    for (edits, after) in [
+        (vec![("1", "10"), ("4", "40")], r#"[ "", "a = 10\n" ,"b = 2\n",   "", "c =" ,  " 3\n"	, "d = 40" , "" ]"#),
+        (
+            vec![("a", "# x\na"), ("d", "# y\nd")],
+            r##"[ "", "# x\n", "a = 1\n" ,"b = 2\n",   "", "c =" ,  " 3\n"	, "# y\n"	, "d = 4" , "" ]"##,
+        ),
+        (vec![("b = 2\n", "")], r#"[ "", "a = 1\n",   "", "c =" ,  " 3\n"	, "d = 4" , "" ]"#),
+        (vec![("1\nb", "1; b")], r#"[ "", "a = 1; b = 2\n",   "", "c =" ,  " 3\n"	, "d = 4" , "" ]"#),
+        (vec![("c = 3", "c = 5")], r#"[ "", "a = 1\n" ,"b = 2\n",   "", "c = 5" ,  "\n"	, "d = 4" , "" ]"#),
+        (
+            vec![("d = 4", "d = 4\ne = 5")],
+            r#"[ "", "a = 1\n" ,"b = 2\n",   "", "c =" ,  " 3\n"	, "d = 4\n"	, "e = 5" , "" ]"#,
+        ),
+    ] {
+        assert_eq!(edited(&before, &edits), lists(after));
+    }
+}
+
 #[test]
 fn an_edit_stays_within_its_cell() {
     let file = read(&notebook(&["a = 1", "b = 2"]));
