@@ -85,8 +85,8 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
         stamp: 0,
     };
     let Some(member) = project.members.get(position) else { return loaded };
-    let text = match source::read(files, &member.path, &member.display) {
-        Ok(source) => source.text,
+    let (text, cells) = match source::read(files, &member.path, &member.display) {
+        Ok(source) => (source.text, source.cells),
         Err(problem) => {
             loaded.unreadable = Some(problem.message);
             return loaded;
@@ -96,7 +96,8 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
     loaded.names_library = mentions(text.as_bytes(), words);
     loaded.names_keys = loaded.names_library || mentions(text.as_bytes(), KEY_WORDS);
     let parsed = contained(|| {
-        let python::Parsed { module, problems, comments } = python::parse(&text, SourceKind::of_path(&member.display));
+        let kind = SourceKind::of_path(&member.display);
+        let python::Parsed { module, problems, comments } = python::parse_cells(&text, &cells, kind);
         let is_wanted = want == Want::Lowered || loaded.names_library;
         let has_comments_for_us = comments.iter().any(|comment| names_us(&text, *comment));
         let kept = (is_wanted || has_comments_for_us || !problems.is_empty())

@@ -315,6 +315,28 @@ fn what_stands_between_lines_stays() {
     }
 }
 
+/// What a cell leaves open ends with it, as it does where it runs; the others are checked, with what can be told of this one.
+#[test]
+fn a_syntax_error_is_that_of_one_cell() {
+    let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
+    let again = "b = jax.random.normal(key)";
+    for (open, row) in
+        [("x = (", 1), ("s = \"\"\"a", 1), ("if a:", 1), ("@jax.jit", 1), ("x = 1 + \\", 1), ("y = [1,\n2", 2)]
+    {
+        let found = findings(&[start, open, again, "%time c = jax.random.normal(key)"]);
+        assert_eq!(found.last().map(String::as_str), Some("a.ipynb:cell 3:1:5 KEY101"), "{open}: {found:?}");
+        assert!(found[0].starts_with(&format!("a.ipynb:cell 2:{row}:")), "{open}: {found:?}");
+        let (own, others): (Vec<&String>, Vec<&String>) = found.iter().partition(|line| line.ends_with("KEY001"));
+        assert!(others.len() == 1 && own.iter().all(|line| line.starts_with("a.ipynb:cell 2:")), "{open}: {found:?}");
+    }
+    // Two halves are no whole.
+    let found = findings(&["x = (", "1)", "if x:\n  y = 1", "else:\n  y = 2"]);
+    let cells: Vec<&str> = found.iter().map(|line| &line[.."a.ipynb:cell 1".len()]).collect();
+    assert_eq!(cells, ["a.ipynb:cell 1", "a.ipynb:cell 2", "a.ipynb:cell 4"], "{found:?}");
+    // What the broken cell binds is bound.
+    assert_eq!(findings(&[start, "key = jax.random.key(1)\nx = (", again]), ["a.ipynb:cell 2:2:6 KEY001"]);
+}
+
 #[test]
 fn an_edit_stays_within_its_cell() {
     let file = read(&notebook(&["a = 1", "b = 2"]));
