@@ -58,7 +58,7 @@ pub(super) fn run(
     let started = Instant::now();
     destinations(&command.output_file)?;
     let mut repaired = if command.fix || command.diff {
-        let accepted = baseline::accepted(command.baseline.as_deref(), &resolver, world)?;
+        let accepted = baseline::accepted(command.baseline.as_deref(), &resolver, || backend.files(&request), world)?;
         let least = fix::least(command);
         let is_wanted = |finding: &Finding| {
             let applies = finding.fix.as_ref().is_some_and(|fix| fix.applicability >= least);

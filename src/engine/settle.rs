@@ -64,7 +64,7 @@ pub(super) fn settle(
             finding.level = Level::Note;
         }
     }
-    let subject = Subject { path: &path, text: &text, comments: &comments, statements: &statements };
+    let subject = Subject { path: &path, text: &text, statements: &statements };
     // Suppressed findings count as well, lest a suppression rename its neighbours.
     name_all(subject, &mut findings);
     let lines = LineIndex::new(&text);
@@ -102,7 +102,7 @@ fn spans_cells(cells: &Cells, finding: &Finding) -> bool {
 /// A file that could not be read.
 pub(super) fn unreadable(file: FileId, path: &str, message: &str) -> Settled {
     let mut findings = vec![rules::unreadable_file(Place { file, span: Span::default() }, message)];
-    name_all(Subject { path, text: "", comments: &[], statements: &[] }, &mut findings);
+    name_all(Subject { path, text: "", statements: &[] }, &mut findings);
     Settled { file, findings, text: String::new(), cells: Cells::NONE, failed: true }
 }
 
