@@ -122,12 +122,11 @@ pub(super) fn accepted(
     files: impl FnOnce() -> Result<Vec<PathBuf>, ConfigError>,
     world: &World<'_>,
 ) -> Result<BTreeSet<String>, Failure> {
-    let baselines: BTreeSet<PathBuf> = match option {
-        Some(file) => std::iter::once(absolute(&world.cwd, file)).collect(),
-        None => {
-            let named: Result<Vec<_>, _> = files()?.iter().map(|path| configured(path, resolver)).collect();
-            named?.into_iter().flatten().collect()
-        }
+    let baselines: BTreeSet<PathBuf> = if let Some(file) = option {
+        std::iter::once(absolute(&world.cwd, file)).collect()
+    } else {
+        let named: Result<Vec<_>, _> = files()?.iter().map(|path| configured(path, resolver)).collect();
+        named?.into_iter().flatten().collect()
     };
     let mut accepted = BTreeSet::new();
     for file in baselines {

@@ -7,12 +7,13 @@ use std::hash::Hasher;
 use rustc_hash::FxHasher;
 
 use super::contain::contained;
-use super::effects::{Effects, names_us};
+use super::effects::{Effects, misdeclared, names_us};
 use super::imports::imports;
 use super::project::Project;
 use crate::ir;
 use crate::python::{self, Comment, SourceKind, StatementSpan, SyntaxProblem, mentions};
 use crate::source::{self, Files};
+use crate::text::Span;
 
 /// Words of which a file that handles keys under a library's cover has at least one.
 const KEY_WORDS: &[&str] = &["key", "rng", "seed", "Key", "RNG"];
@@ -36,6 +37,8 @@ pub(super) struct Loaded {
     /// The message of a panic of our own.
     pub(super) broke: Option<String>,
     pub(super) problems: Vec<SyntaxProblem>,
+    /// What comments declare and cannot be.
+    pub(super) misdeclared: Vec<(Span, String)>,
     /// Positions of the project's files that it imports.
     pub(super) targets: Vec<usize>,
     /// Whether it names a library that handles keys.
@@ -76,6 +79,7 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
         unreadable: None,
         broke: None,
         problems: Vec::new(),
+        misdeclared: Vec::new(),
         targets: Vec::new(),
         names_library: false,
         names_keys: false,
@@ -110,7 +114,8 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
     });
     match parsed {
         Ok((problems, targets, has_comments_for_us, kept, module)) => {
-            Loaded { problems, targets, module, kept, has_comments_for_us, ..loaded }
+            let misdeclared = module.as_ref().map(misdeclared).unwrap_or_default();
+            Loaded { problems, misdeclared, targets, module, kept, has_comments_for_us, ..loaded }
         }
         Err(message) => Loaded { broke: Some(message), ..loaded },
     }

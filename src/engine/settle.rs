@@ -46,6 +46,11 @@ pub(super) fn settle(
     let broke = loaded.broke.iter().map(|message| rules::internal_error(place(Span::default()), message));
     findings.extend(broke);
     findings.extend(loaded.problems.iter().map(|problem| rules::syntax_error(place(problem.span), &problem.message)));
+    findings.extend(loaded.misdeclared.iter().map(|(span, problem)| {
+        let mut finding = rules::invalid_suppression(place(*span), problem);
+        finding.help = Some("name a parameter of the `def` that the comment belongs to".to_owned());
+        finding
+    }));
     if findings.is_empty() && !loaded.has_comments_for_us {
         return None;
     }

@@ -167,7 +167,7 @@ impl<'a> Source<'a> {
         for (index, range) in self.strings.iter().enumerate() {
             let to = letters.partition_point(|letter| letter.string <= index);
             let own = letters.get(from..to).unwrap_or_default();
-            let is_kept = opened == index && self.is_same(own, range);
+            let is_kept = opened == index && is_same(own, range);
             // A line whose end was taken away goes on with the next one.
             let had_end = opened < index || self.slice(range.clone()).ends_with("\\n\"");
             let has_end = own.last().is_none_or(|last| last.character == '\n');
@@ -196,15 +196,15 @@ impl<'a> Source<'a> {
         if is_first { "[]".to_owned() } else { list + self.slice(last.end..self.written.len()) }
     }
 
-    /// Whether these letters are the ones that a string was read as.
-    fn is_same(&self, letters: &[Letter<'_>], range: &Range<usize>) -> bool {
-        let length: Option<usize> = letters.iter().map(|letter| letter.kept.map(str::len)).sum();
-        length.is_some_and(|length| length + 2 == range.len())
-    }
-
     fn slice(&self, range: Range<usize>) -> &'a str {
         self.written.get(range).unwrap_or_default()
     }
+}
+
+/// Whether these letters are the ones that a string was read as.
+fn is_same(letters: &[Letter<'_>], range: &Range<usize>) -> bool {
+    let length: Option<usize> = letters.iter().map(|letter| letter.kept.map(str::len)).sum();
+    length.is_some_and(|length| length + 2 == range.len())
 }
 
 /// Cuts where strings ended and after every new line end.
