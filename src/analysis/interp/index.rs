@@ -11,6 +11,7 @@ use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Entry, Item, Kind};
 use crate::ir::{Op, Temp};
+use crate::models::Callable;
 
 use super::arrays::slice_indices;
 use super::{Frame, Interp};
@@ -190,11 +191,7 @@ impl<'p> Interp<'p> {
                 Term::None | Term::Bool(_) => vec![Index::NewAxis],
                 Term::Apply(name, _) if &**name == "<ellipsis>" => vec![Index::Ellipsis],
                 // Arrays select several; a number selects one.
-                Term::Apply(name, _)
-                    if name.starts_with("jax.numpy.a")
-                        || name.starts_with("numpy.a")
-                        || &**name == "jax.numpy.nonzero" =>
-                {
+                Term::Apply(name, _) if self.program.models.callable(name).is_some_and(Callable::makes_many) => {
                     vec![Index::Gather]
                 }
                 Term::Operate(crate::ir::Operator::Eq | crate::ir::Operator::Lt | crate::ir::Operator::Not, _) => {

@@ -69,11 +69,16 @@ impl<'p> Interp<'p> {
                 Some(data) => self.wrap(frame, &data.value.clone(), path, place),
                 None => self.opaque("<wrapped>", Some(place)),
             },
-            Effect::Sample { keys } => {
+            Effect::Sample { keys, rows } => {
+                let before = self.log.events.len();
                 for key in keys {
                     if let Some(key) = args.of(callable, key) {
                         self.consume(frame, key, Role::Sample, path, place);
                     }
+                }
+                if let Some(rows) = rows.as_deref().and_then(|rows| args.of(callable, rows)) {
+                    let rows = self.term_of(&rows.value.clone());
+                    self.log.arranged.extend((before..self.log.events.len()).map(|event| (event, rows)));
                 }
                 self.opaque(self.call_text(path), Some(place))
             }
@@ -98,13 +103,13 @@ impl<'p> Interp<'p> {
                 Some(of) => of.value.clone(),
                 None => self.opaque(self.call_text(path), Some(place)),
             },
-            Effect::Pure { numeric } => self.pure(frame, *numeric, path, &args, place),
+            Effect::Pure { numeric, .. } => self.pure(frame, *numeric, path, &args, place),
             Effect::Shape { op, of } => self.shape_op(frame, *op, callable, of, &args, path, place),
             Effect::Fabricate { of } => match args.of(callable, of) {
                 Some(of) => self.fabricate(frame, &of.value.clone(), path, place),
                 None => self.opaque(self.call_text(path), Some(place)),
             },
-            Effect::Number { of } => {
+            Effect::Number { of, .. } => {
                 if let Some(of) = args.of(callable, of) {
                     let value = of.value.clone();
                     let text = argument_text(path, of);

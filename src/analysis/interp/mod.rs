@@ -225,8 +225,8 @@ struct Log {
     origins: FxHashMap<TermId, Place>,
     /// Terms that some sink of the library took for a scalar key.
     scalar_keys: FxHashSet<TermId>,
-    /// Loops that run once for each leaf of a tree.
-    leaf_loops: FxHashSet<u32>,
+    /// The arrays whose rows draws arrange or choose, by event.
+    arranged: FxHashMap<usize, TermId>,
     /// Terms that an annotation declares to be keys.
     declared: FxHashSet<TermId>,
     /// What the entry's parameters were given.
