@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::{Symbol, Term, TermId, place_key};
+use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind,
@@ -63,7 +63,7 @@ impl Interp<'_> {
         facts
     }
 
-    fn chain(event: &Event) -> Chain {
+    pub(super) fn chain(event: &Event) -> Chain {
         let mut chain = vec![(event.activation.clone(), event.place)];
         let mut current = event.activation.clone();
         while let Some((caller, place)) = &current.caller {
@@ -278,12 +278,18 @@ impl Interp<'_> {
         {
             placed.confidence = Confidence::Low;
         }
+        if self.serves_shape_only(&first) || self.serves_shape_only(&second) {
+            placed.confidence = Confidence::Low;
+        }
         let aligned = self.keeps_rows_aligned(meeting);
+        let per_configuration = repeated_by.as_ref().is_some_and(|outer| self.has_seeds_of_its_own(&second, outer));
         let harmless = match kind {
             CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
             CollisionKind::SeededTwice => self.is_fallback(&first) || self.is_fallback(&second),
             // One permutation for inputs and labels, or for all leaves of a tree.
-            CollisionKind::Sampled | CollisionKind::Iterated => aligned,
+            CollisionKind::Sampled => aligned,
+            // Every configuration is tried with the same seeds.
+            CollisionKind::Iterated => aligned || per_configuration,
             _ => false,
         };
         let collision = Collision {
@@ -301,32 +307,6 @@ impl Interp<'_> {
             function: placed.function,
         };
         Some((collision, placed.direct))
-    }
-
-    /// Whether two draws arrange, or choose from, the rows of two arrays in one way, so that what belongs together stays together.
-    /// A number of rows is no array, and what the calls around a draw gave is no other array.
-    fn keeps_rows_aligned(&self, meeting: &Meeting) -> bool {
-        let (first, second) = (&self.log.events[meeting.first], &self.log.events[meeting.second]);
-        let rows = |event: usize| self.log.arranged.get(&event).copied().filter(|rows| !self.is_number(*rows));
-        let (Some(one), Some(other)) = (rows(meeting.first), rows(meeting.second)) else { return false };
-        let calls: Vec<_> =
-            [first, second].into_iter().flat_map(Self::chain).map(|(_, place)| place_key(place)).collect();
-        let is_drawn = |term: TermId| {
-            let made = self.terms.symbol(self.root_of(term)).and_then(|info| info.place);
-            made.is_some_and(|made| calls.contains(&made))
-        };
-        first.callee == second.callee && one != other && !is_drawn(one) && !is_drawn(other)
-    }
-
-    /// Whether a term is evidently one number: a literal, a length, an element of a shape, or computed.
-    fn is_number(&self, term: TermId) -> bool {
-        match self.terms.get(term) {
-            Term::Attribute(_, name, _) => matches!(&**name, "size" | "ndim"),
-            Term::Item(of, ..) => matches!(self.terms.get(*of), Term::Attribute(_, name, _) if &**name == "shape"),
-            Term::Apply(name, _) => &**name == "len",
-            Term::Operate(_, parts) => parts.iter().all(|part| self.is_number(*part)),
-            _ => self.terms.is_constant(term),
-        }
     }
 
     /// Whether a key is held in an attribute, or in a container that is.
@@ -473,7 +453,7 @@ impl Interp<'_> {
         Some(Origin { place: *place, text: format!("`{}` is read here", self.describe(term)) })
     }
 
-    fn root_of(&self, term: TermId) -> TermId {
+    pub(super) fn root_of(&self, term: TermId) -> TermId {
         match self.terms.get(term) {
             Term::Attribute(of, ..) | Term::Item(of, ..) => self.root_of(*of),
             Term::Child(parent, _) | Term::Fold(parent, _) | Term::Children(parent) | Term::Clone(parent, _) => {

@@ -269,8 +269,15 @@ impl<'p> Interp<'p> {
     fn key_item(&mut self, frame: &mut Frame<'p>, key: Key, index: &Value, op: &'p Op, written: Option<&str>) -> Value {
         let place = self.place(frame, op.span);
         let parts = self.index_parts(index);
-        let reaching = parts.iter().any(|part| !matches!(part, Index::NewAxis | Index::Ellipsis));
-        if !reaching {
+        // All words of a key that is not typed are that key: `key[None, :]` makes a batch of one.
+        let whole = |part: &&Index| matches!(part, Index::Slice([None, None, None]));
+        let all_words = key.kind != KeyKind::Typed && parts.iter().filter(whole).count() == 1;
+        let reaching = |part: &Index| match part {
+            Index::NewAxis | Index::Ellipsis => false,
+            Index::Slice([None, None, None]) => !all_words,
+            _ => true,
+        };
+        if !parts.iter().any(reaching) {
             let axes = parts.iter().filter(|part| matches!(part, Index::NewAxis)).count();
             if axes == 0 {
                 return Value::of(Val::Key(key));

@@ -43,6 +43,9 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Value {
         let unbound = Arg::default();
+        if let Effect::Fabricate { .. } | Effect::ShapeOf { .. } = &callable.effect {
+            self.log.measures.insert(place);
+        }
         match &callable.effect {
             Effect::Seed { seed, kind } => {
                 let implementation = args.of(callable, "impl").map(|arg| arg.value.clone());

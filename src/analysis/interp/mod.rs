@@ -32,6 +32,8 @@ mod iterate;
 mod lanes;
 mod library;
 mod loops;
+mod meant;
+mod measured;
 mod memo;
 mod methods;
 mod modules;
@@ -225,6 +227,8 @@ struct Log {
     origins: FxHashMap<TermId, Place>,
     /// Terms that some sink of the library took for a scalar key.
     scalar_keys: FxHashSet<TermId>,
+    /// Calls that ask an argument for its shape or dtype alone.
+    measures: FxHashSet<Place>,
     /// The arrays whose rows draws arrange or choose, by event.
     arranged: FxHashMap<usize, TermId>,
     /// Terms that an annotation declares to be keys.
