@@ -285,7 +285,9 @@ impl Interp<'_> {
         let per_configuration = repeated_by.as_ref().is_some_and(|outer| self.has_seeds_of_its_own(&second, outer));
         let harmless = match kind {
             CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
-            CollisionKind::SeededTwice => self.is_fallback(&first) || self.is_fallback(&second),
+            CollisionKind::SeededTwice => {
+                [&first, &second].into_iter().any(|event| self.is_fallback(event) || self.is_default(event))
+            }
             // One permutation for inputs and labels, or for all leaves of a tree.
             CollisionKind::Sampled => aligned,
             // Every configuration is tried with the same seeds.
@@ -408,6 +410,18 @@ impl Interp<'_> {
                     OpKind::Operate(crate::ir::Operator::Is | crate::ir::Operator::IsNot, ..)
                 );
                 asks && then.iter().chain(orelse).any(made)
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether a key was made as the default of a parameter, and so serves where none is given.
+    fn is_default(&self, event: &Event) -> bool {
+        let Some(derivation) = self.derivation(event.target.derivation) else { return false };
+        let code = self.module(derivation.activation.module).function(derivation.activation.function);
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::Function(_, defaults) => {
+                defaults.iter().any(|(_, temp)| code.ops[*temp as usize].span.covers(derivation.place.span))
             }
             _ => false,
         })

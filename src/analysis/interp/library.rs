@@ -11,6 +11,7 @@ use crate::ir::Name;
 use crate::models::{Callable, Construct, Effect, ShapeQuery, Yield};
 
 use super::bind::{Arg, Args};
+use super::meant::Arranged;
 use super::{Frame, Interp};
 
 impl<'p> Interp<'p> {
@@ -79,9 +80,16 @@ impl<'p> Interp<'p> {
                         self.consume(frame, key, Role::Sample, path, place);
                     }
                 }
-                if let Some(rows) = rows.as_deref().and_then(|rows| args.of(callable, rows)) {
-                    let rows = self.term_of(&rows.value.clone());
-                    self.log.arranged.extend((before..self.log.events.len()).map(|event| (event, rows)));
+                if let Some(rows) = rows.as_deref() {
+                    let others = callable.params.iter().map(|param| &param.name);
+                    let others = others.filter(|name| *name != rows && !keys.contains(name));
+                    let others =
+                        others.map(|name| args.of(callable, name).map(|arg| self.term_of(&arg.value))).collect();
+                    if let Some(rows) = args.of(callable, rows).map(|arg| self.term_of(&arg.value)) {
+                        let arranged = Arranged { rows, others };
+                        let events = before..self.log.events.len();
+                        self.log.arranged.extend(events.map(|event| (event, arranged.clone())));
+                    }
                 }
                 self.opaque(self.call_text(path), Some(place))
             }

@@ -10,20 +10,31 @@ use crate::finding::Place;
 
 use super::Interp;
 
+/// What a draw arranges, or chooses from.
+#[derive(Clone, Debug)]
+pub(super) struct Arranged {
+    /// The array.
+    pub(super) rows: TermId,
+    /// The arguments beside key and array, by parameter.
+    pub(super) others: Box<[Option<TermId>]>,
+}
+
 impl Interp<'_> {
-    /// Whether two draws arrange, or choose from, the rows of two arrays in one way, so that what belongs together stays together.
+    /// Whether two draws arrange, or choose from, the rows of two arrays in one way, so that what belongs together stays together:
+    /// all arguments but the arrays are the same.
     /// A number of rows is no array, and what the calls around a draw gave is no other array.
     pub(super) fn keeps_rows_aligned(&self, meeting: &Meeting) -> bool {
         let (first, second) = (&self.log.events[meeting.first], &self.log.events[meeting.second]);
-        let rows = |event: usize| self.log.arranged.get(&event).copied().filter(|rows| !self.is_number(*rows));
-        let (Some(one), Some(other)) = (rows(meeting.first), rows(meeting.second)) else { return false };
+        let arranged = |event: usize| self.log.arranged.get(&event).filter(|arranged| !self.is_number(arranged.rows));
+        let (Some(a), Some(b)) = (arranged(meeting.first), arranged(meeting.second)) else { return false };
+        let (one, other) = (a.rows, b.rows);
         let calls: Vec<_> =
             [first, second].into_iter().flat_map(Self::chain).map(|(_, place)| place_key(place)).collect();
         let is_drawn = |term: TermId| {
             let made = self.terms.symbol(self.root_of(term)).and_then(|info| info.place);
             made.is_some_and(|made| calls.contains(&made))
         };
-        first.callee == second.callee && one != other && !is_drawn(one) && !is_drawn(other)
+        first.callee == second.callee && a.others == b.others && one != other && !is_drawn(one) && !is_drawn(other)
     }
 
     /// Whether a key is made in a loop within `outer` by a call that makes keys of several seeds: the seeds are those of the inner

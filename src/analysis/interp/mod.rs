@@ -230,7 +230,7 @@ struct Log {
     /// Calls that ask an argument for its shape or dtype alone.
     measures: FxHashSet<Place>,
     /// The arrays whose rows draws arrange or choose, by event.
-    arranged: FxHashMap<usize, TermId>,
+    arranged: FxHashMap<usize, meant::Arranged>,
     /// Terms that an annotation declares to be keys.
     declared: FxHashSet<TermId>,
     /// What the entry's parameters were given.
