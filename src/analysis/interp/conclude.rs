@@ -286,7 +286,8 @@ impl Interp<'_> {
         let harmless = match kind {
             CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
             CollisionKind::SeededTwice => {
-                [&first, &second].into_iter().any(|event| self.is_fallback(event) || self.is_default(event))
+                let spare = |event: &Event| self.is_fallback(event) || self.is_default(event);
+                spare(&first) || spare(&second) || self.is_run_again(&first, &second)
             }
             // One permutation for inputs and labels, or for all leaves of a tree.
             CollisionKind::Sampled => aligned,

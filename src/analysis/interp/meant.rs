@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use crate::analysis::domain::term::{Term, TermId, place_key};
 use crate::analysis::log::{Event, Iteration, Meeting};
 use crate::finding::Place;
+use crate::ir::{Argument, Function, OpKind, Temp};
 
 use super::Interp;
 
@@ -37,6 +38,23 @@ impl Interp<'_> {
         first.callee == second.callee && a.others == b.others && one != other && !is_drawn(one) && !is_drawn(other)
     }
 
+    /// Whether two draws happen within the same call written twice, the first time for nothing: a run that warms up and one that
+    /// is measured.
+    pub(super) fn is_run_again(&self, first: &Event, second: &Event) -> bool {
+        let (a, b) = (Self::chain(first), Self::chain(second));
+        let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
+        let Some(frame) = common.checked_sub(1).filter(|frame| frame + 1 < a.len() && frame + 1 < b.len()) else {
+            return false;
+        };
+        let ((activation, one), (_, other)) = (&a[frame], &b[frame]);
+        let (module, id) = (activation.module, activation.function);
+        let uses = self.uses_of(module, id);
+        let (Some(once), Some(again)) = (uses.call_at(one.span), uses.call_at(other.span)) else { return false };
+        once != again
+            && uses.readers(once).is_empty()
+            && is_written_alike(self.module(module).function(id), once, again)
+    }
+
     /// Whether a key is made in a loop within `outer` by a call that makes keys of several seeds: the seeds are those of the inner
     /// loop, and each iteration of the outer one goes through them.
     pub(super) fn has_seeds_of_its_own(&self, event: &Event, outer: &Iteration) -> bool {
@@ -60,5 +78,26 @@ impl Interp<'_> {
             Term::Operate(_, parts) => parts.iter().all(|part| self.is_number(*part)),
             _ => self.terms.is_constant(term),
         }
+    }
+}
+
+/// Whether two operations compute the same from the same variables, as far as they are written.
+fn is_written_alike(code: &Function, one: Temp, other: Temp) -> bool {
+    let alike = |one: &Temp, other: &Temp| is_written_alike(code, *one, *other);
+    match (&code.ops[one as usize].kind, &code.ops[other as usize].kind) {
+        (OpKind::Load(one), OpKind::Load(other)) => one == other,
+        (OpKind::Constant(one), OpKind::Constant(other)) => one == other,
+        (OpKind::Attribute(of, name), OpKind::Attribute(from, other)) => name == other && alike(of, from),
+        (OpKind::Call(callee, given), OpKind::Call(other, others)) => {
+            let is_same = |(given, other): (&Argument, &Argument)| match (given, other) {
+                (Argument::Positional(given), Argument::Positional(other)) => alike(given, other),
+                (Argument::Keyword(name, given), Argument::Keyword(named, other)) => {
+                    name == named && alike(given, other)
+                }
+                _ => false,
+            };
+            given.len() == others.len() && alike(callee, other) && given.iter().zip(others).all(is_same)
+        }
+        _ => false,
     }
 }
