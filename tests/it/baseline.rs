@@ -43,6 +43,10 @@ fn what_was_there_is_silent_and_what_is_new_is_told() {
         moved.replace("b = jax.random.normal(key)", "other = (jax.random.normal(\n        key,  # again\n    ))");
     fs::write(at.join("pkg/a.py"), renamed.replace("a + b", "a + other")).unwrap();
     assert_eq!(keylint(at, &["check"]).0, 0);
+    let (head, function) = REUSE.split_once("\n\n\n").unwrap();
+    let below = format!("{head}\n\n\ndef other(key):\n    return jax.random.bits(key)\n\n\n{function}");
+    fs::write(at.join("pkg/a.py"), below).unwrap();
+    assert_eq!(keylint(at, &["check"]).0, 0);
     let second = moved.replace("    return", "    c = jax.random.uniform(key)\n    return");
     fs::write(at.join("pkg/a.py"), second).unwrap();
     let (status, out, _) = keylint(at, &["check", "--output-format", "concise"]);
