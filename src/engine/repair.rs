@@ -103,7 +103,8 @@ impl Workshop<'_, '_, '_> {
             return Vec::new();
         }
         let findings = &self.settled.findings;
-        let mut bench = Bench::new(self.settled.file, text, &parsed.module, &self.project.settings.roots);
+        let mut bench =
+            Bench::new(self.settled.file, text, &parsed.module, self.project.models, &self.project.settings.roots);
         let mut before: Option<Seen> = None;
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));

@@ -32,6 +32,8 @@ mod iterate;
 mod lanes;
 mod library;
 mod loops;
+mod meant;
+mod measured;
 mod memo;
 mod methods;
 mod modules;
@@ -236,8 +238,10 @@ struct Log {
     origins: FxHashMap<TermId, Place>,
     /// Terms that some sink of the library took for a scalar key.
     scalar_keys: FxHashSet<TermId>,
-    /// Loops that run once for each leaf of a tree.
-    leaf_loops: FxHashSet<u32>,
+    /// Calls that ask an argument for its shape or dtype alone.
+    measures: FxHashSet<Place>,
+    /// The arrays whose rows draws arrange or choose, by event.
+    arranged: FxHashMap<usize, meant::Arranged>,
     /// Terms that an annotation declares to be keys.
     declared: FxHashSet<TermId>,
     /// What the entry's parameters were given.

@@ -98,7 +98,7 @@ impl Interp<'_> {
     }
 
     /// The definitions and uses of a function, counted once.
-    fn uses_of(&self, module: usize, id: FunctionId) -> Rc<Uses> {
+    pub(super) fn uses_of(&self, module: usize, id: FunctionId) -> Rc<Uses> {
         let mut known = self.uses.borrow_mut();
         let count = || Rc::new(Uses::of(self.module(module), self.module(module).function(id)));
         known.entry((module, id)).or_insert_with(count).clone()
