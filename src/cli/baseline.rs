@@ -94,15 +94,7 @@ pub(super) fn apply(
         let baseline = read(&file, world)?;
         let folder = folder(&file);
         let stale = baseline.stale(findings(outcome), &decided(outcome, &folder, resolver, world)).len();
-        let accepted = baseline.fingerprints();
-        for reported in outcome.findings.iter_mut().filter(|reported| reported.shown) {
-            let finding = &reported.finding;
-            let is_known = Baseline::can_accept(finding) && accepted.contains(finding.fingerprint.as_str());
-            if is_known && governed.holds(finding) {
-                reported.shown = false;
-                outcome.hidden.accepted += 1;
-            }
-        }
+        outcome.accept(&baseline, |finding| governed.holds(finding));
         if stale > 0 && !outcome.failed && !quiet {
             let (entries, them) = if stale == 1 { ("entry", "it") } else { ("entries", "them") };
             writeln!(

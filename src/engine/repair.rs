@@ -6,11 +6,11 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Job;
 use super::contain::contained;
 use super::effects::Effects;
 use super::project::Project;
 use super::settle::Settled;
+use super::{Fixes, Job};
 use crate::analysis::facts::{Facts, KeyFact, reconcile};
 use crate::analysis::{Program, World};
 use crate::config::Shown;
@@ -50,7 +50,7 @@ pub(super) fn repair(
         .filter(|index| {
             let finding = &settled.findings[*index];
             let has_fixes = rules::find(finding.code).is_some_and(|rule| rule.fix != FixAvailability::None);
-            has_fixes && settings.judge(finding).shown == Shown::Yes
+            has_fixes && is_meant(job, finding) && settings.judge(finding).shown == Shown::Yes
         })
         .collect();
     let Some(original) = program.of_file(settled.file) else { return };
@@ -68,6 +68,15 @@ pub(super) fn repair(
     *world = there;
     for (index, fix) in fixes {
         settled.findings[index].fix = Some(fix);
+    }
+}
+
+/// Whether a finding is one of those that fixes were asked for.
+fn is_meant(job: &Job<'_>, finding: &Finding) -> bool {
+    match job.fixes {
+        Fixes::None => false,
+        Fixes::All => true,
+        Fixes::At(span) => finding.primary.span.start <= span.end && span.start <= finding.primary.span.end,
     }
 }
 

@@ -17,10 +17,11 @@ use super::project::{Project, group};
 use super::prove::prove;
 use super::repair::repair;
 use super::settle::{Settled, settle, unreadable};
-use super::{Job, Outcome, Progress, Reported};
+use super::{Fixes, Job, Outcome, Progress, Reported};
 use crate::analysis::facts::Facts;
 use crate::analysis::facts::reconcile;
 use crate::analysis::{Program, World};
+use crate::config::absolute;
 use crate::finding::{Finding, Place};
 use crate::ir;
 use crate::python::WORKER_STACK_BYTES;
@@ -49,10 +50,18 @@ pub(super) fn on_workers<T: Send>(threads: usize, work: impl FnOnce() -> T + Sen
     Ok(pool.install(work))
 }
 
+/// What one project comes to.
+struct Results {
+    settled: Vec<Settled>,
+    exhausted: Vec<Facts>,
+    refuted: Vec<Refuted>,
+    read: Vec<PathBuf>,
+}
+
 fn check_here(job: &Job<'_>) -> Outcome {
     let (files, projects) = group(job);
     let progress = Counter::new(job);
-    let results: Vec<(Vec<Settled>, Vec<Facts>, Vec<Refuted>)> = projects
+    let results: Vec<Results> = projects
         .par_iter()
         .map(|project| {
             let mut learned = learn(job, project, &progress);
@@ -62,17 +71,23 @@ fn check_here(job: &Job<'_>) -> Outcome {
                 .iter_mut()
                 .map(|facts| Facts { exhausted: std::mem::take(&mut facts.exhausted), ..Facts::default() });
             let exhausted = exhausted.filter(|facts| !facts.exhausted.is_empty()).collect();
+            let read = project.members.iter().zip(&learned.loaded);
+            let read = read.filter(|(member, loaded)| loaded.is_some() && !member.is_reported);
+            let read = read.map(|(member, _)| absolute(job.cwd, &member.path)).collect();
             let (settled, refuted) = conclude(job, project, learned);
-            (settled, exhausted, refuted)
+            Results { settled, exhausted, refuted, read }
         })
         .collect();
     let mut outcome = Outcome { files, checked: job.inputs.len(), ..Outcome::default() };
     let mut settled: BTreeMap<FileId, (usize, Settled)> = BTreeMap::new();
-    for (index, (files, exhausted, refuted)) in results.into_iter().enumerate() {
-        settled.extend(files.into_iter().map(|file| (file.file, (index, file))));
-        outcome.exhausted.extend(exhausted.into_iter().flat_map(|facts| facts.exhausted));
-        outcome.refuted.extend(refuted);
+    for (index, project) in results.into_iter().enumerate() {
+        settled.extend(project.settled.into_iter().map(|file| (file.file, (index, file))));
+        outcome.exhausted.extend(project.exhausted.into_iter().flat_map(|facts| facts.exhausted));
+        outcome.refuted.extend(project.refuted);
+        outcome.read.extend(project.read);
     }
+    outcome.read.sort_unstable();
+    outcome.read.dedup();
     outcome.exhausted.sort_by(|a, b| (a.place, a.budget).cmp(&(b.place, b.budget)));
     outcome.exhausted.dedup_by(|a, b| (a.place, a.budget) == (b.place, b.budget));
     outcome.refuted.sort_unstable();
@@ -303,7 +318,7 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
     }
     let refuted = prove(job, project, &loaded, &mut all);
     let modules = loaded.iter_mut().flatten().map(|file| file.module.take());
-    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes).collect();
+    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes != Fixes::None).collect();
     let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
     for finding in all {
         by_file.entry(finding.primary.file).or_default().push(finding);
@@ -317,7 +332,8 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
         }
     }
     let modules: Vec<&ir::Module> = modules.iter().collect();
-    let program = job.fixes.then(|| Program::new(modules, project, project.models, &project.settings.roots));
+    let program =
+        (job.fixes != Fixes::None).then(|| Program::new(modules, project, project.models, &project.settings.roots));
     let settled = work
         .into_par_iter()
         .map_init(
