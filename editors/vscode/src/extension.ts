@@ -96,7 +96,9 @@ class Extension {
 
   private async startNow(): Promise<void> {
     const settings = vscode.workspace.getConfiguration("keylint");
-    if (!settings.get<boolean>("enable", true)) {
+    // One folder that wants findings is enough; the server leaves the others alone.
+    const folders: readonly (vscode.Uri | undefined)[] = vscode.workspace.workspaceFolders?.map(({ uri }) => uri) ?? [undefined];
+    if (!folders.some((folder) => vscode.workspace.getConfiguration("keylint", folder).get<boolean>("enable", true))) {
       this.show({ kind: "disabled" });
       return;
     }

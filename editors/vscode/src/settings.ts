@@ -7,20 +7,22 @@
 
 /** The settings that the server takes: those of `keylint.*` that are about findings, fixes and hints. */
 export const SERVER_SETTINGS = [
+  "enable",
   "configuration",
   "select",
   "extendSelect",
   "ignore",
   "minLevel",
   "minConfidence",
-  "jaxVersion",
+  "exclude",
+  "verify",
   "unsafeFixes",
   "inlayHints",
-  "workspaceDiagnostics",
+  "ignoreReason",
 ] as const;
 
 /** The settings that say which server is started and how it is watched. */
-export const CLIENT_SETTINGS = ["enable", "path", "importStrategy", "trace.server"] as const;
+export const CLIENT_SETTINGS = ["path", "importStrategy", "trace.server"] as const;
 
 export type ServerSettings = Partial<Record<(typeof SERVER_SETTINGS)[number], unknown>>;
 

@@ -35,7 +35,13 @@ test("nothing that is not set reaches the server", () => {
   const defaults = Object.fromEntries(
     Object.entries(properties).map(([name, property]) => [name.slice("keylint.".length), property.default]),
   );
-  assert.deepEqual(mapped(defaults), { unsafeFixes: false, inlayHints: false, workspaceDiagnostics: true });
+  assert.deepEqual(mapped(defaults), {
+    enable: true,
+    verify: true,
+    unsafeFixes: false,
+    inlayHints: false,
+    ignoreReason: "intended",
+  });
 });
 
 test("settings go to the server as they are, paths with their variables replaced", () => {
@@ -46,7 +52,6 @@ test("settings go to the server as they are, paths with their variables replaced
     minLevel: "note",
     unsafeFixes: true,
     path: "/usr/bin/keylint",
-    enable: true,
   };
   assert.deepEqual(mapped(values), {
     configuration: "/home/ada/keylint.toml",
@@ -55,6 +60,8 @@ test("settings go to the server as they are, paths with their variables replaced
     minLevel: "note",
     unsafeFixes: true,
   });
+  const options = { "jax-version": "0.4.35" };
+  assert.deepEqual(mapped({ configuration: options }), { configuration: options });
 });
 
 test("levels and confidences are those of the configuration file's schema", (context) => {
@@ -69,7 +76,7 @@ test("levels and confidences are those of the configuration file's schema", (con
   };
   assert.deepEqual(properties["keylint.minLevel"]?.enum, [...schema.$defs.Level.enum, null]);
   assert.deepEqual(properties["keylint.minConfidence"]?.enum, [...schema.$defs.Confidence.enum, null]);
-  const ownToEditors = ["configuration", "unsafeFixes", "inlayHints", "workspaceDiagnostics"];
+  const ownToEditors = ["enable", "configuration", "verify", "unsafeFixes", "inlayHints", "ignoreReason"];
   for (const name of SERVER_SETTINGS.filter((setting) => !ownToEditors.includes(setting))) {
     const option = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     assert.ok(option in schema.properties, `${name} is no option of the configuration file`);
@@ -77,7 +84,7 @@ test("levels and confidences are those of the configuration file's schema", (con
 });
 
 test("what names a program cannot be set for one folder of many", () => {
-  for (const name of ["keylint.path", "keylint.importStrategy", "keylint.enable"]) {
+  for (const name of ["keylint.path", "keylint.importStrategy"]) {
     assert.notEqual(properties[name]?.scope, "resource");
   }
 });
