@@ -48,6 +48,8 @@ pub enum Command {
     Config(Config),
     /// Tell what is believed of the keys on a line.
     Why(Why),
+    /// Serve an editor: the language server protocol on standard input and output.
+    Server,
     /// Look inside, for those who work on keylint.
     Dev(Dev),
     /// Write completions for a shell.

@@ -83,13 +83,7 @@ pub(super) fn apply(
     let baseline = read(&file, world)?;
     let folder = folder(&file);
     let stale = baseline.stale(findings(outcome), &decided(outcome, &folder, resolver, world)).len();
-    let accepted = baseline.fingerprints();
-    for reported in outcome.findings.iter_mut().filter(|reported| reported.shown) {
-        if Baseline::can_accept(&reported.finding) && accepted.contains(reported.finding.fingerprint.as_str()) {
-            reported.shown = false;
-            outcome.hidden.accepted += 1;
-        }
-    }
+    outcome.accept(&baseline);
     if stale > 0 && !outcome.failed && !quiet {
         let (entries, them) = if stale == 1 { ("entry", "it") } else { ("entries", "them") };
         writeln!(

@@ -17,11 +17,13 @@ mod inspect;
 mod load;
 mod memory;
 mod outcome;
+mod premises;
 mod project;
 mod prove;
 mod repair;
 mod run;
 mod settle;
+mod silence;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -35,10 +37,14 @@ use crate::rules::{self, Status};
 use crate::source::{Files, Problem};
 
 pub use crate::analysis::analyse;
+pub use crate::source::{encoded, survey};
+pub use contain::contained;
 pub use inspect::{facts, ir, why};
 pub use memory::{Checked, check_text, check_texts};
 pub use outcome::{Outcome, Refuted, Reported};
+pub use premises::{Changed, Given, How, Premises, Repaired, baseline};
 pub use run::check;
+pub use silence::{can_be_ignored, silencing};
 pub use table::FileTable;
 
 /// A file to report on.

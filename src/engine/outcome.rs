@@ -3,9 +3,12 @@
 //! **Invariant:** findings are complete: those that are not shown are there too, marked. They are sorted by file, place and
 //! code.
 
+use std::path::PathBuf;
+
 use crate::analysis::facts::Exhausted;
 use crate::config::{HiddenCounts, Settings, Shown};
 use crate::finding::{Finding, Place};
+use crate::suppress::Baseline;
 use crate::text::FileId;
 
 use super::FileTable;
@@ -21,6 +24,8 @@ pub struct Outcome {
     pub hidden: HiddenCounts,
     /// How many files were checked.
     pub checked: usize,
+    /// The absolute paths, sorted, of further files that were read because something imports them.
+    pub read: Vec<PathBuf>,
     /// Whether the run itself failed: a file could not be read, or a rule broke down.
     pub failed: bool,
     /// Where the interpreter gave up on precision.
@@ -48,6 +53,17 @@ pub struct Reported {
 }
 
 impl Outcome {
+    /// Hides the findings that a baseline accepts.
+    pub fn accept(&mut self, baseline: &Baseline) {
+        let accepted = baseline.fingerprints();
+        for reported in self.findings.iter_mut().filter(|reported| reported.shown) {
+            if Baseline::can_accept(&reported.finding) && accepted.contains(reported.finding.fingerprint.as_str()) {
+                reported.shown = false;
+                self.hidden.accepted += 1;
+            }
+        }
+    }
+
     /// Adds the findings of one file at the levels that its settings give them; those not selected are left out.
     pub(super) fn judge(&mut self, findings: Vec<Finding>, settings: &Settings, file: FileId) {
         if findings.is_empty() {

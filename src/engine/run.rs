@@ -20,6 +20,7 @@ use super::{Job, Outcome, Progress, Reported};
 use crate::analysis::Program;
 use crate::analysis::facts::Facts;
 use crate::analysis::facts::reconcile;
+use crate::config::absolute;
 use crate::finding::{Finding, Place};
 use crate::ir;
 use crate::python::WORKER_STACK_BYTES;
@@ -48,10 +49,18 @@ pub(super) fn on_workers<T: Send>(threads: usize, work: impl FnOnce() -> T + Sen
     Ok(pool.install(work))
 }
 
+/// What one project comes to.
+struct Results {
+    settled: Vec<Settled>,
+    exhausted: Vec<Facts>,
+    refuted: Vec<Refuted>,
+    read: Vec<PathBuf>,
+}
+
 fn check_here(job: &Job<'_>) -> Outcome {
     let (files, projects) = group(job);
     let progress = Counter::new(job);
-    let results: Vec<(Vec<Settled>, Vec<Facts>, Vec<Refuted>)> = projects
+    let results: Vec<Results> = projects
         .par_iter()
         .map(|project| {
             let mut learned = learn(job, project, &progress);
@@ -61,17 +70,23 @@ fn check_here(job: &Job<'_>) -> Outcome {
                 .iter_mut()
                 .map(|facts| Facts { exhausted: std::mem::take(&mut facts.exhausted), ..Facts::default() });
             let exhausted = exhausted.filter(|facts| !facts.exhausted.is_empty()).collect();
+            let read = project.members.iter().zip(&learned.loaded);
+            let read = read.filter(|(member, loaded)| loaded.is_some() && !member.is_reported);
+            let read = read.map(|(member, _)| absolute(job.cwd, &member.path)).collect();
             let (settled, refuted) = conclude(job, project, learned);
-            (settled, exhausted, refuted)
+            Results { settled, exhausted, refuted, read }
         })
         .collect();
     let mut outcome = Outcome { files, checked: job.inputs.len(), ..Outcome::default() };
     let mut settled: BTreeMap<FileId, (usize, Settled)> = BTreeMap::new();
-    for (index, (files, exhausted, refuted)) in results.into_iter().enumerate() {
-        settled.extend(files.into_iter().map(|file| (file.file, (index, file))));
-        outcome.exhausted.extend(exhausted.into_iter().flat_map(|facts| facts.exhausted));
-        outcome.refuted.extend(refuted);
+    for (index, project) in results.into_iter().enumerate() {
+        settled.extend(project.settled.into_iter().map(|file| (file.file, (index, file))));
+        outcome.exhausted.extend(project.exhausted.into_iter().flat_map(|facts| facts.exhausted));
+        outcome.refuted.extend(project.refuted);
+        outcome.read.extend(project.read);
     }
+    outcome.read.sort_unstable();
+    outcome.read.dedup();
     outcome.exhausted.sort_by(|a, b| (a.place, a.budget).cmp(&(b.place, b.budget)));
     outcome.exhausted.dedup_by(|a, b| (a.place, a.budget) == (b.place, b.budget));
     outcome.refuted.sort_unstable();

@@ -6,9 +6,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use keylint::cli::{self, Backend, CheckRequest, House, Repaired, RuleInfo, Status, World};
+use keylint::cli::{self, Backend, CheckRequest, House, RuleInfo, Status, World};
 use keylint::config::{ConfigError, Resolver};
-use keylint::engine::{Outcome, Reported};
+use keylint::engine::{Outcome, Repaired, Reported};
 use keylint::finding::{Confidence, Finding, Level, Place};
 use keylint::text::Span;
 use tempfile::TempDir;

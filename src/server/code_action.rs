@@ -1,0 +1,259 @@
+//! `textDocument/codeAction` and `codeAction/resolve`: what can be done about the findings at a place.
+//!
+//! **Invariant:** an action's edit is what the command line would write: the fix that `check` tells, all that `--fix` applies,
+//! the comment that `--add-ignores` adds.
+
+use gen_lsp_types::{CodeAction, CodeActionKind, CodeActionParams, Diagnostic, Location, Range, Uri};
+use serde::{Deserialize, Serialize};
+
+use super::client::FIX_ALL;
+use super::diagnostics::file_of;
+use super::documents::offset_of;
+use super::edits::workspace_edit;
+use super::fix_all;
+use super::places::Page;
+use super::snapshot::{Checked, Folder, Opened};
+use super::workers::{Asked, Failure};
+use crate::engine;
+use crate::finding::{Applicability, Finding, Fix, Verdict};
+use crate::text::{FileId, LineIndex};
+
+/// What an action carries until it is resolved.
+#[derive(Debug, Deserialize, Serialize)]
+struct Promise {
+    /// What to work out.
+    what: What,
+    /// The address of the document.
+    uri: Uri,
+    /// Its version.
+    version: i32,
+    /// The findings that are meant, by their fingerprints.
+    #[serde(default)]
+    fingerprints: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum What {
+    Ignore,
+    FixAll,
+}
+
+pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Option<Vec<CodeAction>>, Failure> {
+    let Some((path, opened)) = asked.document(&params.text_document.uri) else { return Ok(None) };
+    let wants = |kind: &str| {
+        params
+            .context
+            .only
+            .as_ref()
+            .is_none_or(|only| only.iter().any(|asked| is_within(kind, &String::from(asked.clone()))))
+    };
+    let (wants_fixes, wants_all) = (wants("quickfix"), wants(FIX_ALL));
+    if !wants_fixes && !wants_all {
+        return Ok(None);
+    }
+    let snapshot = asked.snapshot;
+    let checked = snapshot.checked(path, true, asked.is_cancelled)?;
+    let folder = snapshot.folder_of(path).ok_or_else(Failure::gone)?;
+    let Some(file) = file_of(&checked.outcome, &folder.cwd, path) else { return Ok(None) };
+    let text = checked.outcome.files.text(file);
+    let lines = LineIndex::new(text);
+    let page = Page { text, lines: &lines, cells: checked.outcome.files.cells(file), unit: snapshot.client.unit };
+    let site = Site { asked, folder, opened, checked: &checked, file, page };
+    let mut actions = Vec::new();
+    if wants_fixes {
+        let here = site.findings_at(params);
+        actions.extend(site.quick_fixes(&here, &params.context.diagnostics));
+        actions.extend(site.ignores(&here, &params.context.diagnostics)?);
+    }
+    if wants_all {
+        actions.extend(site.fix_all()?);
+    }
+    Ok(Some(actions))
+}
+
+pub(super) fn resolve(asked: &Asked<'_>, action: &CodeAction) -> Result<CodeAction, Failure> {
+    let promise = action.data.clone().and_then(|data| serde_json::from_value::<Promise>(data).ok());
+    let Some(promise) = promise else { return Ok(action.clone()) };
+    let (path, opened) = asked.document(&promise.uri).ok_or_else(Failure::stale)?;
+    if opened.version != promise.version {
+        return Err(Failure::stale());
+    }
+    let snapshot = asked.snapshot;
+    if promise.what == What::FixAll {
+        return Ok(CodeAction { edit: fix_all::edit(asked, path, opened)?, ..action.clone() });
+    }
+    let checked = snapshot.checked(path, false, asked.is_cancelled)?;
+    let folder = snapshot.folder_of(path).ok_or_else(Failure::gone)?;
+    let file = file_of(&checked.outcome, &folder.cwd, path).ok_or_else(Failure::stale)?;
+    let text = checked.outcome.files.text(file);
+    let lines = LineIndex::new(text);
+    let page = Page { text, lines: &lines, cells: checked.outcome.files.cells(file), unit: snapshot.client.unit };
+    let site = Site { asked, folder, opened, checked: &checked, file, page };
+    let findings =
+        site.findings().filter(|finding| promise.fingerprints.contains(&finding.fingerprint)).collect::<Vec<_>>();
+    Ok(CodeAction { edit: site.ignoring(&findings), ..action.clone() })
+}
+
+/// Whether a kind is one that was asked for, or below it.
+fn is_within(kind: &str, asked: &str) -> bool {
+    asked.is_empty() || kind == asked || kind.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// The document that actions are for.
+struct Site<'a> {
+    asked: &'a Asked<'a>,
+    folder: &'a Folder,
+    opened: &'a Opened,
+    checked: &'a Checked,
+    file: FileId,
+    page: Page<'a>,
+}
+
+impl<'a> Site<'a> {
+    /// The findings of the document that are shown.
+    fn findings(&self) -> impl Iterator<Item = &'a Finding> + use<'a> {
+        let file = self.file;
+        let shown = self.checked.outcome.findings.iter().filter(|reported| reported.shown);
+        shown.map(|reported| &reported.finding).filter(move |finding| finding.primary.file == file)
+    }
+
+    /// The findings that the range asked for touches, with where the client sees them.
+    fn findings_at(&self, params: &CodeActionParams) -> Vec<(&'a Finding, Range)> {
+        let touches = |Location { uri, range }: &Location| {
+            *uri == params.text_document.uri && range.start <= params.range.end && params.range.start <= range.end
+        };
+        let placed = self.findings().filter_map(|finding| {
+            let location = self.page.location(self.opened, finding.primary.span).filter(touches)?;
+            Some((finding, location.range))
+        });
+        placed.collect()
+    }
+
+    fn quick_fixes(&self, here: &[(&'a Finding, Range)], told: &[Diagnostic]) -> Vec<CodeAction> {
+        let mut done: Vec<&Fix> = Vec::new();
+        let mut actions = Vec::new();
+        for (finding, _) in here {
+            let Some(fix) = finding.fix.as_ref().filter(|fix| !done.iter().any(|other| other.edits == fix.edits))
+            else {
+                continue;
+            };
+            done.push(fix);
+            let mended: Vec<&(&Finding, Range)> = here
+                .iter()
+                .filter(|(other, _)| other.fix.as_ref().is_some_and(|other| other.edits == fix.edits))
+                .collect();
+            let Some(edit) = workspace_edit(self.asked.snapshot, self.opened, self.page, &fix.edits) else { continue };
+            actions.push(CodeAction {
+                title: title(finding.code, fix),
+                kind: Some(CodeActionKind::QuickFix),
+                diagnostics: Some(matching(told, &mended)),
+                is_preferred: Some(fix.applicability == Applicability::Safe),
+                edit: Some(edit),
+                ..CodeAction::default()
+            });
+        }
+        actions
+    }
+
+    /// For every finding, the comment that silences it.
+    fn ignores(&self, here: &[(&'a Finding, Range)], told: &[Diagnostic]) -> Result<Vec<CodeAction>, Failure> {
+        let mut actions: Vec<CodeAction> = Vec::new();
+        for placed @ (finding, _) in here.iter().filter(|(finding, _)| engine::can_be_ignored(finding.code)) {
+            let promise = self.promise(What::Ignore, vec![finding.fingerprint.clone()])?;
+            let is_lazy = self.asked.snapshot.client.resolves_edits;
+            let edit = if is_lazy { None } else { self.ignoring(&[finding]) };
+            if edit.is_none() && !is_lazy {
+                continue;
+            }
+            actions.push(CodeAction {
+                title: format!("{}: Ignore here with a comment ({})", finding.code, self.folder.settings.ignore_reason),
+                kind: Some(CodeActionKind::QuickFix),
+                diagnostics: Some(matching(told, &[placed])),
+                is_preferred: Some(false),
+                edit,
+                data: is_lazy.then_some(promise),
+                ..CodeAction::default()
+            });
+        }
+        Ok(actions)
+    }
+
+    fn ignoring(&self, findings: &[&Finding]) -> Option<gen_lsp_types::WorkspaceEdit> {
+        let reason = &self.folder.settings.ignore_reason;
+        let edits = engine::silencing(&self.checked.outcome, self.file, findings, reason);
+        let edits = Some(edits).filter(|edits| !edits.is_empty())?;
+        workspace_edit(self.asked.snapshot, self.opened, self.page, &edits)
+    }
+
+    /// The action that applies all fixes, if there is one to apply.
+    fn fix_all(&self) -> Result<Option<CodeAction>, Failure> {
+        if !self.findings().any(|finding| self.folder.applies(finding)) {
+            return Ok(None);
+        }
+        let path = self.asked.document(&self.opened.uri).map(|(path, _)| path).ok_or_else(Failure::gone)?;
+        let is_lazy = self.asked.snapshot.client.resolves_edits;
+        let edit = if is_lazy { None } else { fix_all::edit(self.asked, path, self.opened)? };
+        let data = if is_lazy { Some(self.promise(What::FixAll, Vec::new())?) } else { None };
+        let which = if self.folder.settings.unsafe_fixes { "fixable" } else { "safely fixable" };
+        Ok(Some(CodeAction {
+            title: format!("keylint: Fix all {which} findings"),
+            kind: Some(CodeActionKind::Custom(FIX_ALL.into())),
+            edit,
+            data,
+            ..CodeAction::default()
+        }))
+    }
+
+    fn promise(&self, what: What, fingerprints: Vec<String>) -> Result<serde_json::Value, Failure> {
+        let promise = Promise { what, uri: self.opened.uri.clone(), version: self.opened.version, fingerprints };
+        serde_json::to_value(promise).map_err(|error| Failure::internal(error.to_string()))
+    }
+}
+
+/// What a fix does, who may apply it, and what its replay showed.
+fn title(code: &str, fix: &Fix) -> String {
+    let verdict = match fix.verdict {
+        Verdict::Verified => "verified",
+        Verdict::Inconclusive => "not verified",
+        Verdict::NotRun => "not replayed",
+    };
+    let applicability = match fix.applicability {
+        Applicability::Safe => "safe",
+        Applicability::Unsafe => "unsafe",
+        Applicability::Display => "to be reviewed",
+    };
+    format!("{code}: {} ({applicability}, {verdict})", fix.message)
+}
+
+/// Those of the client's diagnostics that are these findings.
+fn matching(told: &[Diagnostic], findings: &[&(&Finding, Range)]) -> Vec<Diagnostic> {
+    let is_one = |diagnostic: &&Diagnostic| {
+        findings.iter().any(|(finding, range)| {
+            let code = matches!(&diagnostic.code, Some(gen_lsp_types::Code::String(code)) if code == finding.code);
+            code && diagnostic.range == *range
+        })
+    };
+    told.iter().filter(is_one).cloned().collect()
+}
+
+/// The offset of a position of a document or cell in the text that the engine knows.
+pub(super) fn offset_in(page: Page<'_>, opened: &Opened, uri: &Uri, position: gen_lsp_types::Position) -> Option<u32> {
+    let Some(cells) = &opened.cells else { return Some(offset_of(page.lines, page.text, position, page.unit)) };
+    let index = cells.iter().position(|(cell, _)| cell == uri)?;
+    let cell = page.cells.numbered(u32::try_from(index).ok()?.checked_add(1)?)?;
+    let line = position.line.saturating_add(page.lines.row(cell.span.start) - 1);
+    let offset = offset_of(page.lines, page.text, gen_lsp_types::Position { line, ..position }, page.unit);
+    Some(offset.clamp(cell.span.start, cell.span.end.saturating_sub(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_trees() {
+        assert!(is_within(FIX_ALL, "source.fixAll") && is_within(FIX_ALL, "") && is_within("quickfix", "quickfix"));
+        assert!(!is_within(FIX_ALL, "source.fix") && !is_within("quickfix", "quickfix.keylint"));
+    }
+}

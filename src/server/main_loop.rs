@@ -1,0 +1,442 @@
+//! The loop: messages in, work handed out, answers back in order of their making.
+//!
+//! **Invariant:** the session is changed here only, one message after the other. Nothing that is worked out from what no longer
+//! holds is sent: diagnostics are dropped and made anew, other answers become an error that says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use gen_lsp_types::{PublishDiagnosticsParams, Uri};
+use lsp_server::{Message, Notification, Request, RequestId, Response, ResponseError};
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::diagnostics;
+use super::session::Session;
+use super::settings::Written;
+use super::snapshot::{Snapshot, Trouble};
+use super::transport::Incoming;
+use super::workers::{Failure, Finished, Flag, Job, Task, Told, code};
+use super::{Ended, requests};
+use crate::engine::contained;
+
+/// How long after an edit a document is checked. Edits that come in between are checked together.
+const PAUSE: Duration = Duration::from_millis(30);
+
+/// Something to react to.
+pub(super) enum Event {
+    /// The client sent something.
+    Arrived(Incoming),
+    /// Nothing more will come; otherwise what went wrong.
+    Closed(Option<String>),
+    /// A worker is done.
+    Finished(Box<Finished>),
+}
+
+/// What an answer of the client will be about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// The settings of these folders.
+    Configuration(Vec<String>),
+    /// Nothing that matters.
+    Nothing,
+}
+
+/// Where work goes.
+pub(super) struct Lanes {
+    /// For what the person at the editor waits for.
+    pub(super) documents: Sender<Task>,
+    /// For what takes its time.
+    pub(super) workspace: Sender<Task>,
+}
+
+/// A request that waits for something to change.
+pub(super) struct Parked {
+    id: RequestId,
+    params: Value,
+}
+
+/// The state of the loop.
+pub(super) struct MainLoop<'a> {
+    out: Sender<String>,
+    log: &'a mut dyn Write,
+    lanes: Lanes,
+    start: PathBuf,
+    home: Option<PathBuf>,
+    /// Nothing until the client has introduced itself.
+    pub(super) session: Option<Session>,
+    is_shut_down: bool,
+    pending: BTreeMap<RequestId, Flag>,
+    parked: Vec<Parked>,
+    expected: BTreeMap<i32, Expected>,
+    /// When documents are to be checked.
+    due: BTreeMap<PathBuf, Instant>,
+    /// The documents that are being checked.
+    checking: BTreeSet<PathBuf>,
+    /// The addresses that diagnostics were pushed for.
+    told: BTreeMap<PathBuf, BTreeSet<Uri>>,
+}
+
+impl<'a> MainLoop<'a> {
+    pub(super) fn new(
+        out: Sender<String>,
+        log: &'a mut dyn Write,
+        lanes: Lanes,
+        start: PathBuf,
+        home: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            out,
+            log,
+            lanes,
+            start,
+            home,
+            session: None,
+            is_shut_down: false,
+            pending: BTreeMap::new(),
+            parked: Vec::new(),
+            expected: BTreeMap::new(),
+            due: BTreeMap::new(),
+            checking: BTreeSet::new(),
+            told: BTreeMap::new(),
+        }
+    }
+
+    /// Reacts to events until the client leaves.
+    pub(super) fn run(mut self, events: &Receiver<Event>) -> Ended {
+        let ended = self.react(events);
+        // What nobody waits for any more ends early.
+        for flag in self.pending.values() {
+            flag.store(true, Ordering::Relaxed);
+        }
+        ended
+    }
+
+    fn react(&mut self, events: &Receiver<Event>) -> Ended {
+        loop {
+            let event = match self.due.values().min() {
+                None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => events.recv_timeout(due.saturating_duration_since(Instant::now())),
+            };
+            match event {
+                Ok(Event::Arrived(Incoming::Message(Message::Notification(note)))) if note.method == "exit" => {
+                    return if self.is_shut_down { Ended::Orderly } else { Ended::Abrupt };
+                }
+                Ok(Event::Arrived(incoming)) => self.arrived(incoming),
+                Ok(Event::Closed(error)) => {
+                    if let Some(error) = error {
+                        self.say(&error);
+                    }
+                    return if self.is_shut_down { Ended::Orderly } else { Ended::Abrupt };
+                }
+                Ok(Event::Finished(finished)) => self.finished(*finished),
+                Err(RecvTimeoutError::Timeout) => self.check_due(),
+                Err(RecvTimeoutError::Disconnected) => return Ended::Abrupt,
+            }
+        }
+    }
+
+    fn arrived(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Garbage(garbage) => {
+                let error = json!({"code": garbage.code, "message": garbage.message});
+                self.send(&json!({"jsonrpc": "2.0", "id": garbage.id, "error": error}));
+            }
+            Incoming::Message(Message::Request(request)) => self.request(request),
+            Incoming::Message(Message::Response(response)) => {
+                if let Err(message) = contained(|| self.response(response)) {
+                    self.say(&format!("keylint failed on an answer: {message}"));
+                }
+            }
+            Incoming::Message(Message::Notification(notification)) => {
+                let method = notification.method.clone();
+                match contained(|| self.notification(notification)) {
+                    Ok(Ok(())) => {}
+                    Ok(Err(problem)) => self.say(&format!("{method}: {problem}")),
+                    Err(message) => self.say(&format!("keylint failed on {method}: {message}")),
+                }
+            }
+        }
+        let problems = self.session.as_mut().map(Session::take_problems).unwrap_or_default();
+        for problem in problems {
+            self.warn(&format!("keylint: {problem}"));
+        }
+    }
+
+    fn request(&mut self, request: Request) {
+        let Request { id, method, params } = request;
+        if method == "initialize" && self.session.is_none() {
+            let capabilities = self.initialize(&params);
+            return self.answer(id, Ok(capabilities));
+        }
+        let Some(session) = &self.session else {
+            return self.refuse(id, lsp_server::ErrorCode::ServerNotInitialized as i32, "not initialized yet");
+        };
+        if self.is_shut_down || method == "initialize" {
+            let message = if self.is_shut_down { "shut down already" } else { "initialized already" };
+            return self.refuse(id, lsp_server::ErrorCode::InvalidRequest as i32, message);
+        }
+        if method == "shutdown" {
+            self.is_shut_down = true;
+            self.due.clear();
+            for Parked { id, .. } in std::mem::take(&mut self.parked) {
+                self.refuse(id, code::REQUEST_CANCELLED, "the server shuts down");
+            }
+            return self.answer(id, Ok(Value::Null));
+        }
+        if requests::waits(&method, &params, session) {
+            self.parked.push(Parked { id, params });
+            return;
+        }
+        self.start(id, &method, params);
+    }
+
+    /// Hands a request to a worker.
+    fn start(&mut self, id: RequestId, method: &str, params: Value) {
+        let Some(session) = &self.session else { return };
+        let uri = params.pointer("/textDocument/uri").and_then(Value::as_str).and_then(|uri| Uri::parse(uri).ok());
+        let flag = Flag::default();
+        let job = Job {
+            id: id.clone(),
+            about: uri.map(|uri| session.path_of(&uri)),
+            params,
+            snapshot: session.snapshot(),
+            flag: flag.clone(),
+            notify: Arc::new(Mutex::new(self.out.clone())),
+        };
+        match requests::task(method, job) {
+            None => self.refuse(id, lsp_server::ErrorCode::MethodNotFound as i32, &format!("no method {method}")),
+            Some((is_quick, task)) => {
+                self.pending.insert(id, flag);
+                let lane = if is_quick { &self.lanes.documents } else { &self.lanes.workspace };
+                // Workers live as long as the loop.
+                let _ = lane.send(task);
+            }
+        }
+    }
+
+    fn initialize(&mut self, params: &Value) -> Value {
+        let client = Client::new(&params["capabilities"]);
+        let uri = |value: &Value| value.as_str().and_then(|uri| Uri::parse(uri).ok());
+        let folders = params["workspaceFolders"].as_array().filter(|folders| !folders.is_empty());
+        let roots: Vec<Uri> = match folders {
+            Some(folders) => folders.iter().filter_map(|folder| uri(&folder["uri"])).collect(),
+            None => {
+                let path = || params["rootPath"].as_str().and_then(|path| Uri::from_file_path(path).ok());
+                uri(&params["rootUri"]).or_else(path).into_iter().collect()
+            }
+        };
+        let written = Written::from_initialize(&params["initializationOptions"]);
+        let offer = client.offer();
+        self.session = Some(Session::new(client, self.start.clone(), self.home.clone(), &roots, written));
+        json!({
+            "capabilities": offer,
+            "serverInfo": {"name": "keylint", "version": env!("CARGO_PKG_VERSION")},
+        })
+    }
+
+    fn response(&mut self, response: Response) {
+        let id = response.id.to_string().parse::<i32>().ok();
+        let expected = id.and_then(|id| self.expected.remove(&id));
+        match (expected, response.response_result) {
+            (Some(Expected::Configuration(folders)), Ok(Value::Array(values))) => {
+                let asked: Vec<(String, Value)> = folders.into_iter().zip(values).collect();
+                self.configured(asked);
+            }
+            (None, _) => self.say("an answer to nothing that was asked"),
+            (Some(_), Err(error)) => self.say(&format!("the client refused: {}", error.message)),
+            (Some(_), Ok(_)) => {}
+        }
+    }
+
+    fn finished(&mut self, finished: Finished) {
+        match finished {
+            Finished::Answer { id, about, epoch, result } => {
+                if self.pending.remove(&id).is_none() {
+                    // It was cancelled, and answered then.
+                    return;
+                }
+                let is_stale = about
+                    .is_some_and(|path| self.session.as_ref().is_some_and(|session| session.changed_at(&path) > epoch));
+                if let Err(Failure { trouble: Some(trouble), .. }) = &result {
+                    self.tell_trouble(trouble);
+                }
+                let result = if is_stale { Err(Failure::stale()) } else { result };
+                self.answer(id, result.map_err(|failure| failure.error));
+            }
+            Finished::Checked { path, result } => {
+                self.checking.remove(&path);
+                let Some(session) = self.session.as_ref().filter(|session| session.is_open(&path)) else { return };
+                match result {
+                    Ok((checked, told)) => {
+                        if session.snapshot().holds(&path, checked.epoch, &checked.outcome) {
+                            self.publish(&path, told);
+                        } else {
+                            self.due.entry(path).or_insert_with(Instant::now);
+                        }
+                    }
+                    Err(failure) => {
+                        if let Some(trouble) = &failure.trouble {
+                            self.tell_trouble(trouble);
+                        } else {
+                            self.say(&format!("{}: {}", path.display(), failure.error.message));
+                        }
+                        self.publish(&path, Vec::new());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Pushes the diagnostics of a document, and takes back those of addresses that it no longer has.
+    fn publish(&mut self, path: &Path, told: Told) {
+        let addresses: BTreeSet<Uri> = told.iter().map(|(uri, _, _)| uri.clone()).collect();
+        let before = self.told.insert(path.to_owned(), addresses.clone()).unwrap_or_default();
+        for uri in before.into_iter().filter(|uri| !addresses.contains(uri)) {
+            self.notify("textDocument/publishDiagnostics", &json!({"uri": uri, "diagnostics": []}));
+        }
+        for (uri, version, diagnostics) in told {
+            let params = PublishDiagnosticsParams { uri, version, diagnostics };
+            self.notify("textDocument/publishDiagnostics", &serde_json::to_value(params).unwrap_or_default());
+        }
+    }
+
+    /// Checks the documents whose time has come.
+    fn check_due(&mut self) {
+        let now = Instant::now();
+        let Some(session) = &self.session else { return };
+        let ready: Vec<PathBuf> =
+            self.due.iter().filter(|(_, due)| **due <= now).map(|(path, _)| path.clone()).collect();
+        for path in ready {
+            self.due.remove(&path);
+            // A check that is under way ends first; it will be found stale then.
+            if session.is_open(&path) && self.checking.insert(path.clone()) {
+                let snapshot = session.snapshot();
+                let _ = self.lanes.documents.send(Box::new(move || check(&snapshot, path)));
+            }
+        }
+    }
+
+    /// Something changed: documents for which it matters are checked again, in the way that the client prefers.
+    pub(super) fn changed(&mut self, pause: bool) {
+        let Some(session) = &self.session else { return };
+        if self.is_shut_down || session.client().pulls {
+            return;
+        }
+        let snapshot = session.snapshot();
+        let at = Instant::now() + if pause { PAUSE } else { Duration::ZERO };
+        for path in session.open_paths().filter(|path| snapshot.known(path).is_none()) {
+            self.due.entry(path.clone()).or_insert(at);
+        }
+    }
+
+    /// Starts the requests that waited for a change.
+    pub(super) fn wake(&mut self) {
+        for Parked { id, params } in std::mem::take(&mut self.parked) {
+            self.start(id, "workspace/diagnostic", params);
+        }
+    }
+
+    /// Takes back what was pushed for a document that is closed.
+    pub(super) fn forget(&mut self, path: &Path) {
+        self.due.remove(path);
+        for uri in self.told.remove(path).unwrap_or_default() {
+            self.notify("textDocument/publishDiagnostics", &json!({"uri": uri, "diagnostics": []}));
+        }
+    }
+
+    /// Cancels a request; it is answered here and now.
+    pub(super) fn cancel(&mut self, id: &RequestId) {
+        let parked = self.parked.iter().position(|parked| parked.id == *id).map(|index| self.parked.remove(index));
+        let flag = self.pending.remove(id);
+        if let Some(flag) = &flag {
+            flag.store(true, Ordering::Relaxed);
+        }
+        if flag.is_some() || parked.is_some() {
+            self.answer(id.clone(), Err(Failure::cancelled().error));
+        }
+    }
+
+    /// Asks the client for something.
+    pub(super) fn ask(&mut self, method: &str, params: Value, expected: Expected) {
+        let id = self.expected.last_key_value().map_or(1, |(id, _)| id.wrapping_add(1));
+        self.expected.insert(id, expected);
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+    }
+
+    fn answer(&self, id: RequestId, result: Result<Value, ResponseError>) {
+        self.send(&match result {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
+        });
+    }
+
+    fn refuse(&self, id: RequestId, code: i32, message: &str) {
+        self.answer(id, Err(Failure::new(code, message).error));
+    }
+
+    pub(super) fn notify(&self, method: &str, params: &Value) {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    fn send(&self, message: &Value) {
+        // A client that has gone away is noticed where it is read from.
+        let _ = self.out.send(message.to_string());
+    }
+
+    /// Tells the person at the editor, once.
+    fn tell_trouble(&mut self, trouble: &Trouble) {
+        let message = match trouble {
+            Trouble::Config(error) => error.to_string(),
+            Trouble::Baseline(message) => message.clone(),
+            Trouble::Cancelled => return,
+        };
+        if self.session.as_mut().is_some_and(|session| session.tells(&message)) {
+            self.notify("window/showMessage", &json!({"type": 1, "message": format!("keylint: {message}")}));
+            self.say(&message);
+        }
+    }
+
+    fn warn(&mut self, message: &str) {
+        self.notify("window/showMessage", &json!({"type": 2, "message": message}));
+        self.say(message);
+    }
+
+    pub(super) fn say(&mut self, message: &str) {
+        // Standard error may be closed; there is nobody left to tell.
+        let _ = writeln!(self.log, "{message}");
+    }
+}
+
+impl MainLoop<'_> {
+    fn notification(&mut self, notification: Notification) -> Result<(), String> {
+        super::notifications::react(self, notification)
+    }
+
+    fn configured(&mut self, asked: Vec<(String, Value)>) {
+        super::notifications::configured(self, asked);
+    }
+}
+
+/// Checks one document in order to push what is found.
+fn check(snapshot: &Snapshot, path: PathBuf) -> Finished {
+    let work = || -> Result<_, Failure> {
+        let opened = snapshot.open.get(&path).ok_or_else(Failure::gone)?;
+        let checked = snapshot.checked(&path, false, &|| false)?;
+        let folder = snapshot.folder_of(&path).ok_or_else(Failure::gone)?;
+        let told = diagnostics::of_document(snapshot, &folder.cwd, opened, &checked.outcome);
+        let version = |uri: &Uri| match &opened.cells {
+            None => Some(opened.version),
+            Some(cells) => cells.iter().find(|(cell, _)| cell == uri).and_then(|(_, version)| *version),
+        };
+        let told = told.into_iter().map(|(uri, diagnostics)| (version(&uri), uri, diagnostics));
+        Ok((checked, told.map(|(version, uri, diagnostics)| (uri, version, diagnostics)).collect()))
+    };
+    let result = contained(work).unwrap_or_else(|message| Err(Failure::internal(format!("keylint failed: {message}"))));
+    Finished::Checked { path, result }
+}

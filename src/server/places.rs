@@ -1,0 +1,80 @@
+//! Places of findings as addresses and ranges of the client.
+//!
+//! **Invariant:** a place in an open notebook is told in the cell it lies in, with lines counted within; one in a closed
+//! notebook is told by the address of the file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use gen_lsp_types::{Location, Position, Range, Uri};
+
+use super::documents::position_of;
+use super::snapshot::{Opened, Snapshot};
+use crate::config::absolute;
+use crate::engine::FileTable;
+use crate::finding::Place;
+use crate::text::{Cell, Cells, FileId, LineIndex, Span, Unit};
+
+/// Turns the places of one outcome into those of the client.
+pub(super) struct Places<'a> {
+    snapshot: &'a Snapshot,
+    cwd: &'a Path,
+    files: &'a FileTable,
+    lines: BTreeMap<FileId, LineIndex>,
+}
+
+impl<'a> Places<'a> {
+    /// For paths that count from `cwd`.
+    pub(super) fn new(snapshot: &'a Snapshot, cwd: &'a Path, files: &'a FileTable) -> Self {
+        Self { snapshot, cwd, files, lines: BTreeMap::new() }
+    }
+
+    /// Where a place is, for the client; `None` where it has no address.
+    pub(super) fn location(&mut self, place: Place) -> Option<Location> {
+        let path = absolute(self.cwd, self.files.path(place.file));
+        let (text, cells) = (self.files.text(place.file), self.files.cells(place.file));
+        let lines = self.lines.entry(place.file).or_insert_with(|| LineIndex::new(text));
+        let page = Page { text, lines, cells, unit: self.snapshot.client.unit };
+        match self.snapshot.open.get(&path) {
+            Some(opened) => page.location(opened, place.span),
+            None => Some(Location { uri: Uri::from_file_path(&path).ok()?, range: page.range(place.span) }),
+        }
+    }
+}
+
+/// One text as the engine knows it.
+#[derive(Clone, Copy)]
+pub(super) struct Page<'a> {
+    pub(super) text: &'a str,
+    pub(super) lines: &'a LineIndex,
+    pub(super) cells: &'a Cells,
+    pub(super) unit: Unit,
+}
+
+impl Page<'_> {
+    /// A span of an open document, for the client.
+    pub(super) fn location(&self, opened: &Opened, span: Span) -> Option<Location> {
+        let uri = match &opened.cells {
+            None => opened.uri.clone(),
+            Some(cells) => {
+                let number = self.cells.around(span.start)?.number;
+                cells.get((number as usize).checked_sub(1)?)?.0.clone()
+            }
+        };
+        Some(Location { uri, range: self.range(span) })
+    }
+
+    /// A span, within the cell in which it begins if there is one.
+    pub(super) fn range(&self, span: Span) -> Range {
+        let cell = self.cells.around(span.start);
+        Range { start: self.position(cell, span.start), end: self.position(cell, span.end) }
+    }
+
+    fn position(&self, cell: Option<Cell>, offset: u32) -> Position {
+        let Some(cell) = cell else { return position_of(self.lines, self.text, offset, self.unit) };
+        // The last line end is not the cell's own.
+        let offset = offset.min(cell.span.end.saturating_sub(1)).max(cell.span.start);
+        let Position { line, character } = position_of(self.lines, self.text, offset, self.unit);
+        Position { line: line - (self.lines.row(cell.span.start) - 1).min(line), character }
+    }
+}
