@@ -50,15 +50,12 @@ local function quick_fix(buffer, code)
   local client = (vim.lsp.get_clients or vim.lsp.get_active_clients)()[1]
   for _, it in ipairs(vim.diagnostic.get(buffer)) do
     if it.code == code then
-      local params = {
-        textDocument = vim.lsp.util.make_text_document_params(buffer),
-        range = it.user_data.lsp.range or vim.empty_dict(),
-        context = { diagnostics = { it.user_data.lsp }, only = { 'quickfix' } },
-      }
       vim.api.nvim_win_set_cursor(0, { it.lnum + 1, it.col })
-      params.range = vim.lsp.util.make_range_params(0, client.offset_encoding).range
+      local params = vim.lsp.util.make_range_params(0, client.offset_encoding)
+      params.context = { diagnostics = vim.lsp.diagnostic.get_line_diagnostics(buffer), only = { 'quickfix' } }
       local answer = client.request_sync('textDocument/codeAction', params, 10000, buffer)
       local titles = {}
+      assert(answer.result, vim.inspect(answer))
       for _, action in ipairs(answer.result) do
         table.insert(titles, action.title)
         if action.title:find('split') then

@@ -10,7 +10,7 @@ from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 import oracle
 
 # How long a server may take to tell what it has to tell.
-PATIENCE = 20.0
+PATIENCE = 10.0
 
 
 def profile(name: str) -> types.ClientCapabilities:

@@ -204,21 +204,18 @@ async def test_what_is_wrong_is_answered_and_survived(session):
 async def test_requests_can_be_cancelled(session):
     await session.start()
     session.open("train.py")
-    requests = []
-    for _ in range(20):
+    pending = []
+    for number in range(20):
         session.replace("train.py", 0, 0, "# more\n")
-        requests.append(
-            session.client.protocol.send_request_async(
-                "textDocument/hover",
-                types.HoverParams(types.TextDocumentIdentifier(session.uri("train.py")), types.Position(30, 16)),
-            )
-        )
-    pending = [asyncio.ensure_future(it) for it in requests]
+        params = types.HoverParams(types.TextDocumentIdentifier(session.uri("train.py")), types.Position(30, 16))
+        request = session.client.protocol.send_request_async("textDocument/hover", params, msg_id=f"hover-{number}")
+        pending.append(asyncio.ensure_future(request))
     await asyncio.sleep(0)
-    for task in pending:
-        task.cancel()
-    await asyncio.gather(*pending, return_exceptions=True)
-    # It still answers.
+    for number in range(20):
+        session.client.cancel_request(types.CancelParams(f"hover-{number}"))
+    # Each is answered, by a hover or by an error that says that it was cancelled or that the text has changed.
+    for answer in await asyncio.wait_for(asyncio.gather(*pending, return_exceptions=True), 10):
+        assert answer is None or isinstance(answer, types.Hover) or answer.code in (-32800, -32801), answer
     assert await session.diagnostics_at("train.py", "KEY101")
 
 
