@@ -65,10 +65,10 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
 }
 
 /// Loads the project of the one file of the job, and hands its facts and its identity to `show`.
-fn learned(
+pub(super) fn learned<T: Send>(
     job: &Job<'_>,
-    show: impl Fn(&Facts, &FileTable, FileId) -> Result<String, String> + Sync,
-) -> Result<String, String> {
+    show: impl Fn(&Facts, &FileTable, FileId) -> Result<T, String> + Sync,
+) -> Result<T, String> {
     on_workers(job.threads, || {
         let (mut files, projects) = group(job);
         let progress = Counter::new(job);

@@ -75,13 +75,15 @@ pub struct How<'a> {
     pub verify: bool,
     /// Is told how many files of how many are done.
     pub progress: Progress<'a>,
+    /// Whether everything is noted that is a key.
+    pub observes: bool,
     /// Whether nobody wants the outcome any more: what is left is then passed over, and the outcome is of no use.
     pub is_cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Default for How<'_> {
     fn default() -> Self {
-        Self { fixes: false, verify: true, progress: &|_, _| {}, is_cancelled: &|| false }
+        Self { fixes: false, verify: true, progress: &|_, _| {}, observes: false, is_cancelled: &|| false }
     }
 }
 
@@ -216,7 +218,13 @@ impl<'a> Premises<'a> {
             verify: how.verify,
             fixes: how.fixes,
             analyse: &|program, module| {
-                if (how.is_cancelled)() { Facts::default() } else { analyse(program, module) }
+                if (how.is_cancelled)() {
+                    Facts::default()
+                } else if how.observes {
+                    analyse(&program.observing(), module)
+                } else {
+                    analyse(program, module)
+                }
             },
         })
     }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::client::FIX_ALL;
 use super::diagnostics::file_of;
-use super::documents::offset_of;
 use super::edits::workspace_edit;
 use super::fix_all;
 use super::places::Page;
@@ -235,16 +234,6 @@ fn matching(told: &[Diagnostic], findings: &[&(&Finding, Range)]) -> Vec<Diagnos
         })
     };
     told.iter().filter(is_one).cloned().collect()
-}
-
-/// The offset of a position of a document or cell in the text that the engine knows.
-pub(super) fn offset_in(page: Page<'_>, opened: &Opened, uri: &Uri, position: gen_lsp_types::Position) -> Option<u32> {
-    let Some(cells) = &opened.cells else { return Some(offset_of(page.lines, page.text, position, page.unit)) };
-    let index = cells.iter().position(|(cell, _)| cell == uri)?;
-    let cell = page.cells.numbered(u32::try_from(index).ok()?.checked_add(1)?)?;
-    let line = position.line.saturating_add(page.lines.row(cell.span.start) - 1);
-    let offset = offset_of(page.lines, page.text, gen_lsp_types::Position { line, ..position }, page.unit);
-    Some(offset.clamp(cell.span.start, cell.span.end.saturating_sub(1)))
 }
 
 #[cfg(test)]

@@ -66,11 +66,6 @@ pub(super) fn position_of(lines: &LineIndex, text: &str, offset: u32, unit: Unit
     Position { line, character }
 }
 
-/// The range of a span.
-pub(super) fn range_of(lines: &LineIndex, text: &str, span: Span, unit: Unit) -> Range {
-    Range { start: position_of(lines, text, span.start, unit), end: position_of(lines, text, span.end, unit) }
-}
-
 #[cfg(test)]
 mod tests {
     use gen_lsp_types::{TextDocumentContentChangePartial, TextDocumentContentChangeWholeDocument};

@@ -55,6 +55,13 @@ pub(super) struct Lanes {
     pub(super) workspace: Sender<Task>,
 }
 
+/// A request that a worker is at.
+struct Pending {
+    flag: Flag,
+    /// What it is answered with if its document changes in the meantime.
+    if_stale: fn() -> Failure,
+}
+
 /// A request that waits for something to change.
 pub(super) struct Parked {
     id: RequestId,
@@ -71,13 +78,15 @@ pub(super) struct MainLoop<'a> {
     /// Nothing until the client has introduced itself.
     pub(super) session: Option<Session>,
     is_shut_down: bool,
-    pending: BTreeMap<RequestId, Flag>,
+    pending: BTreeMap<RequestId, Pending>,
     parked: Vec<Parked>,
     expected: BTreeMap<i32, Expected>,
     /// When documents are to be checked.
     due: BTreeMap<PathBuf, Instant>,
     /// The documents that are being checked.
     checking: BTreeSet<PathBuf>,
+    /// Whether something was saved, or settings or files have changed, since the workspace was looked at.
+    is_awake: bool,
     /// The addresses that diagnostics were pushed for.
     told: BTreeMap<PathBuf, BTreeSet<Uri>>,
 }
@@ -103,6 +112,7 @@ impl<'a> MainLoop<'a> {
             expected: BTreeMap::new(),
             due: BTreeMap::new(),
             checking: BTreeSet::new(),
+            is_awake: true,
             told: BTreeMap::new(),
         }
     }
@@ -111,8 +121,8 @@ impl<'a> MainLoop<'a> {
     pub(super) fn run(mut self, events: &Receiver<Event>) -> Ended {
         let ended = self.react(events);
         // What nobody waits for any more ends early.
-        for flag in self.pending.values() {
-            flag.store(true, Ordering::Relaxed);
+        for pending in self.pending.values() {
+            pending.flag.store(true, Ordering::Relaxed);
         }
         ended
     }
@@ -174,9 +184,9 @@ impl<'a> MainLoop<'a> {
             let capabilities = self.initialize(&params);
             return self.answer(id, Ok(capabilities));
         }
-        let Some(session) = &self.session else {
+        if self.session.is_none() {
             return self.refuse(id, lsp_server::ErrorCode::ServerNotInitialized as i32, "not initialized yet");
-        };
+        }
         if self.is_shut_down || method == "initialize" {
             let message = if self.is_shut_down { "shut down already" } else { "initialized already" };
             return self.refuse(id, lsp_server::ErrorCode::InvalidRequest as i32, message);
@@ -189,7 +199,7 @@ impl<'a> MainLoop<'a> {
             }
             return self.answer(id, Ok(Value::Null));
         }
-        if requests::waits(&method, &params, session) {
+        if requests::waits(&method, &params, self.is_awake) {
             self.parked.push(Parked { id, params });
             return;
         }
@@ -199,6 +209,9 @@ impl<'a> MainLoop<'a> {
     /// Hands a request to a worker.
     fn start(&mut self, id: RequestId, method: &str, params: Value) {
         let Some(session) = &self.session else { return };
+        if method == "workspace/diagnostic" {
+            self.is_awake = false;
+        }
         let uri = params.pointer("/textDocument/uri").and_then(Value::as_str).and_then(|uri| Uri::parse(uri).ok());
         let flag = Flag::default();
         let job = Job {
@@ -212,7 +225,9 @@ impl<'a> MainLoop<'a> {
         match requests::task(method, job) {
             None => self.refuse(id, lsp_server::ErrorCode::MethodNotFound as i32, &format!("no method {method}")),
             Some((is_quick, task)) => {
-                self.pending.insert(id, flag);
+                let is_pull = method == "textDocument/diagnostic";
+                let if_stale = if is_pull { Failure::outdated } else { Failure::stale };
+                self.pending.insert(id, Pending { flag, if_stale });
                 let lane = if is_quick { &self.lanes.documents } else { &self.lanes.workspace };
                 // Workers live as long as the loop.
                 let _ = lane.send(task);
@@ -257,16 +272,14 @@ impl<'a> MainLoop<'a> {
     fn finished(&mut self, finished: Finished) {
         match finished {
             Finished::Answer { id, about, epoch, result } => {
-                if self.pending.remove(&id).is_none() {
-                    // It was cancelled, and answered then.
-                    return;
-                }
+                // What was cancelled was answered then.
+                let Some(pending) = self.pending.remove(&id) else { return };
                 let is_stale = about
                     .is_some_and(|path| self.session.as_ref().is_some_and(|session| session.changed_at(&path) > epoch));
                 if let Err(Failure { trouble: Some(trouble), .. }) = &result {
                     self.tell_trouble(trouble);
                 }
-                let result = if is_stale { Err(Failure::stale()) } else { result };
+                let result = if is_stale { Err((pending.if_stale)()) } else { result };
                 self.answer(id, result.map_err(|failure| failure.error));
             }
             Finished::Checked { path, result } => {
@@ -337,6 +350,7 @@ impl<'a> MainLoop<'a> {
 
     /// Starts the requests that waited for a change.
     pub(super) fn wake(&mut self) {
+        self.is_awake = true;
         for Parked { id, params } in std::mem::take(&mut self.parked) {
             self.start(id, "workspace/diagnostic", params);
         }
@@ -353,11 +367,11 @@ impl<'a> MainLoop<'a> {
     /// Cancels a request; it is answered here and now.
     pub(super) fn cancel(&mut self, id: &RequestId) {
         let parked = self.parked.iter().position(|parked| parked.id == *id).map(|index| self.parked.remove(index));
-        let flag = self.pending.remove(id);
-        if let Some(flag) = &flag {
-            flag.store(true, Ordering::Relaxed);
+        let pending = self.pending.remove(id);
+        if let Some(pending) = &pending {
+            pending.flag.store(true, Ordering::Relaxed);
         }
-        if flag.is_some() || parked.is_some() {
+        if pending.is_some() || parked.is_some() {
             self.answer(id.clone(), Err(Failure::cancelled().error));
         }
     }

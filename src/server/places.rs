@@ -8,7 +8,7 @@ use std::path::Path;
 
 use gen_lsp_types::{Location, Position, Range, Uri};
 
-use super::documents::position_of;
+use super::documents::{offset_of, position_of};
 use super::snapshot::{Opened, Snapshot};
 use crate::config::absolute;
 use crate::engine::FileTable;
@@ -76,5 +76,24 @@ impl Page<'_> {
         let offset = offset.min(cell.span.end.saturating_sub(1)).max(cell.span.start);
         let Position { line, character } = position_of(self.lines, self.text, offset, self.unit);
         Position { line: line - (self.lines.row(cell.span.start) - 1).min(line), character }
+    }
+
+    /// The offset of a position of a document, or of one of its cells.
+    pub(super) fn offset(&self, opened: &Opened, uri: &Uri, position: Position) -> Option<u32> {
+        let Some(cells) = &opened.cells else { return Some(offset_of(self.lines, self.text, position, self.unit)) };
+        let index = cells.iter().position(|(cell, _)| cell == uri)?;
+        let cell = self.cells.numbered(u32::try_from(index).ok()?.checked_add(1)?)?;
+        let line = position.line.saturating_add(self.lines.row(cell.span.start) - 1);
+        let offset = offset_of(self.lines, self.text, Position { line, ..position }, self.unit);
+        Some(offset.clamp(cell.span.start, cell.span.end.saturating_sub(1).max(cell.span.start)))
+    }
+
+    /// The row of an offset for people, and the cell if there is one.
+    pub(super) fn row(&self, offset: u32) -> String {
+        let line = self.cells.line_column(self.lines, self.text, offset, offset).row;
+        match self.cells.around(offset) {
+            Some(cell) => format!("line {line} of cell {}", cell.number),
+            None => format!("line {line}"),
+        }
     }
 }

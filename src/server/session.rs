@@ -51,6 +51,7 @@ impl Session {
             others: Arc::default(),
             surveyed: Arc::default(),
             checks: Arc::default(),
+            keys: Arc::default(),
         };
         let mut session = Self {
             snapshot,
@@ -73,10 +74,6 @@ impl Session {
     /// All of it as it is now.
     pub(super) fn snapshot(&self) -> Snapshot {
         self.snapshot.clone()
-    }
-
-    pub(super) fn epoch(&self) -> u64 {
-        self.snapshot.epoch
     }
 
     /// The epoch of the last change of what a file is judged by, as far as that is known without a check.
@@ -181,6 +178,7 @@ impl Session {
         self.open.remove(&path)?;
         let opened = Arc::make_mut(&mut self.snapshot.open).remove(&path)?;
         self.snapshot.checks.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
+        self.snapshot.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
         self.touch(&path);
         Some((path, opened))
     }

@@ -11,7 +11,7 @@ use gen_lsp_types::Uri;
 use super::client::Client;
 use super::settings::EditorSettings;
 use crate::config::{ConfigError, Resolver};
-use crate::engine::{self, Given, How, Outcome, Premises};
+use crate::engine::{self, Given, How, Keys, Outcome, Premises};
 use crate::finding::{Applicability, Finding};
 
 /// What is open at a path.
@@ -65,6 +65,8 @@ pub(super) struct Snapshot {
     pub(super) others: Arc<BTreeMap<PathBuf, Arc<Folder>>>,
     pub(super) surveyed: Arc<Surveyed>,
     pub(super) checks: Arc<Mutex<BTreeMap<PathBuf, Arc<Checked>>>>,
+    /// What is believed of the keys of a file, with the epoch in which that was so.
+    pub(super) keys: Arc<Mutex<BTreeMap<PathBuf, (u64, Arc<Keys>)>>>,
 }
 
 /// Why there is no outcome.
@@ -126,6 +128,29 @@ impl Snapshot {
         let known = self.checks.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()?;
         // What a later snapshot saw says nothing of this one.
         (known.epoch <= self.epoch && self.holds(path, known.epoch, &known.outcome)).then_some(known)
+    }
+
+    /// What is believed of the keys of an open file; `None` where it has nothing to do with keys.
+    pub(super) fn keys(&self, path: &Path, is_cancelled: Cancelled<'_>) -> Result<Option<Arc<Keys>>, Trouble> {
+        let known = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        if let Some((_, keys)) = known.filter(|(epoch, _)| *epoch == self.epoch) {
+            return Ok(Some(keys));
+        }
+        let keys = self.with(path, |premises, given, _| {
+            if given.inputs.is_empty() {
+                return None;
+            }
+            let how = How { observes: true, verify: false, is_cancelled, ..How::default() };
+            premises.with(given, how, |job| engine::keys(job)).ok().map(Arc::new)
+        })?;
+        if is_cancelled() {
+            return Err(Trouble::Cancelled);
+        }
+        if let Some(keys) = &keys {
+            let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(path.to_owned(), (self.epoch, keys.clone()));
+        }
+        Ok(keys)
     }
 
     /// Whether what was found of a file at some epoch still holds.

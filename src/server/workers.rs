@@ -54,6 +54,13 @@ impl Failure {
         Self::new(code::CONTENT_MODIFIED, "the document has changed")
     }
 
+    /// The same for diagnostics: the client is to ask again.
+    pub(super) fn outdated() -> Self {
+        let mut failure = Self::new(code::SERVER_CANCELLED, "the document has changed");
+        failure.error.data = Some(serde_json::json!({"retriggerRequest": true}));
+        failure
+    }
+
     /// The document was closed.
     pub(super) fn gone() -> Self {
         Self::new(code::REQUEST_FAILED, "the document is not open")

@@ -347,6 +347,9 @@ impl<'p> Interp<'p> {
         self.stack.push((module, function));
         let (entered, alive) = (self.pc, self.alive);
         self.alive = entered;
+        if self.program.observes {
+            self.observe_parameters(&frame);
+        }
         self.block(&mut frame, &code.body);
         self.stack.pop();
         let mut after = self.pc;

@@ -52,6 +52,7 @@ impl Interp<'_> {
             }
         }
         self.conclude_keys(&mut facts, file);
+        self.conclude_values(&mut facts, file);
         self.conclude_broadcasts(&mut facts, file);
         self.conclude_buffers(&mut facts, file);
         self.conclude_captures(&mut facts, file);

@@ -34,6 +34,9 @@ impl<'p> Interp<'p> {
             self.fuel -= 1;
             self.here = self.place(frame, op.span);
             let value = self.run_op(frame, *temp, op);
+            if self.program.observes {
+                self.observe(frame, op, &value);
+            }
             frame.temps[*temp as usize] = value;
             if self.guards.exhausted() && self.exhausted.is_none() {
                 self.exhausted = Some((self.place(frame, op.span), "paths"));

@@ -36,6 +36,7 @@ mod memo;
 mod methods;
 mod modules;
 mod notes;
+mod observe;
 mod operate;
 mod shape;
 mod text;
@@ -231,6 +232,8 @@ struct Log {
     declared: FxHashSet<TermId>,
     /// What the entry's parameters were given.
     entered: Option<Vec<Value>>,
+    /// Expressions that were keys, if they are asked for.
+    observed: FxHashSet<observe::Observed>,
 }
 
 impl<'p> Interp<'p> {
