@@ -11,6 +11,20 @@ const { pathToFileURL } = require("node:url");
 const rpc = require("vscode-jsonrpc/node");
 const lsp = require("vscode-languageserver-protocol");
 
+// Asks again if the server says that what was asked about has just changed, as VS Code does.
+async function insist(ask) {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error.code !== -32802 || !error.data?.retriggerRequest) {
+        throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
 async function main(keylint, project, names) {
   const server = spawn(keylint, ["server"], { stdio: ["pipe", "pipe", "inherit"] });
   const ended = new Promise((resolve) => server.on("exit", resolve));
@@ -47,11 +61,11 @@ async function main(keylint, project, names) {
     const textDocument = { uri: pathToFileURL(file).toString(), languageId: "python", version: 1 };
     const text = fs.readFileSync(file, "utf8");
     await connection.sendNotification(lsp.DidOpenTextDocumentNotification.type, { textDocument: { ...textDocument, text } });
-    const report = await connection.sendRequest(lsp.DocumentDiagnosticRequest.type, { textDocument });
+    const report = await insist(() => connection.sendRequest(lsp.DocumentDiagnosticRequest.type, { textDocument }));
     documents[name] = report.items;
     if (report.resultId !== undefined) {
       const params = { textDocument, previousResultId: report.resultId };
-      unchanged[name] = (await connection.sendRequest(lsp.DocumentDiagnosticRequest.type, params)).kind;
+      unchanged[name] = (await insist(() => connection.sendRequest(lsp.DocumentDiagnosticRequest.type, params))).kind;
     }
   }
 

@@ -5,6 +5,7 @@ import copy
 import pathlib
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
 import oracle
@@ -56,6 +57,18 @@ def make_client() -> LanguageClient:
         pass
 
     return client
+
+
+async def insist(request):
+    """Asks until the answer is about what is there now: a server may say that settings or texts have just changed."""
+    end = asyncio.get_running_loop().time() + PATIENCE
+    while True:
+        try:
+            return await request()
+        except JsonRpcException as error:
+            if error.code not in (-32801, -32802) or asyncio.get_running_loop().time() > end:
+                raise
+            await asyncio.sleep(0.02)
 
 
 class Session:
@@ -233,9 +246,8 @@ class Session:
         """The diagnostics of an address, as the client gets them: pulled, or pushed last."""
         if not self.pulls:
             return list(self.client.diagnostics.get(uri, []))
-        answer = await self.client.text_document_diagnostic_async(
-            types.DocumentDiagnosticParams(types.TextDocumentIdentifier(uri))
-        )
+        params = types.DocumentDiagnosticParams(types.TextDocumentIdentifier(uri))
+        answer = await insist(lambda: self.client.text_document_diagnostic_async(params))
         assert answer.kind == "full"
         return list(answer.items)
 
@@ -289,14 +301,9 @@ class Session:
 
     async def actions(self, name: str, where: types.Range, diagnostics=(), only=None, cell: int | None = None):
         """The code actions at a range."""
-        answer = await self.client.text_document_code_action_async(
-            types.CodeActionParams(
-                types.TextDocumentIdentifier(self.uri(name, cell)),
-                where,
-                types.CodeActionContext(diagnostics=list(diagnostics), only=only),
-            )
-        )
-        return answer or []
+        context = types.CodeActionContext(diagnostics=list(diagnostics), only=only)
+        params = types.CodeActionParams(types.TextDocumentIdentifier(self.uri(name, cell)), where, context)
+        return await insist(lambda: self.client.text_document_code_action_async(params)) or []
 
     async def resolve(self, action: types.CodeAction) -> types.CodeAction:
         """An action with its edit."""

@@ -8,6 +8,7 @@ from lsprotocol import types
 
 import oracle
 import sample
+from session import insist
 
 ALL = ("train.py", "windows.py", "helper.py", "caller.py", "clean.py")
 
@@ -167,8 +168,7 @@ async def test_folders_have_settings_of_their_own(vscode, tmp_path):
     session = vscode
     other = sample.write(tmp_path / "other")
     await session.start({}, [session.folder, other])
-    session.client.set_configuration({"": {"keylint": {}}, other.as_uri(): {"keylint": {"ignore": ["KEY1"]}}}, section="")
-    session.client._configuration = {"": {"keylint": {}}, other.as_uri(): {"keylint": {"ignore": ["KEY1"]}}}
+    session.client.set_configuration({"keylint": {"ignore": ["KEY1"]}}, scope_uri=other.as_uri())
     session.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings=None))
     session.open("windows.py")
     uri = (other / "train.py").as_uri()
@@ -192,7 +192,8 @@ async def test_the_whole_workspace_can_be_pulled(session):
     if not session.pulls:
         return
     session.open("clean.py")
-    report = await session.client.workspace_diagnostic_async(types.WorkspaceDiagnosticParams(previous_result_ids=[]))
+    params = types.WorkspaceDiagnosticParams(previous_result_ids=[])
+    report = await insist(lambda: session.client.workspace_diagnostic_async(params))
     told = {}
     for item in report.items:
         if getattr(item, "items", None):
