@@ -106,7 +106,11 @@ impl Changed {
         // Repairs neither add cells nor take any away.
         let again = source::decode(&self.before.path, self.bytes.clone()).ok().filter(|again| !again.cells.is_empty());
         let Some(again) = again else { return fix::hunks(&self.before.text, &self.after) };
-        let code = |text: &str, span: Span| text.get(span.range()).unwrap_or_default().to_owned();
+        // The line end that closes a cell is not its own.
+        let code = |text: &str, span: Span| {
+            let code = text.get(span.range()).unwrap_or_default();
+            code.strip_suffix('\n').unwrap_or(code).to_owned()
+        };
         let mut edits = Vec::new();
         for (old, new) in self.before.cells.iter().zip(again.cells.iter()) {
             let (before, after) = (code(&self.before.text, old.span), code(&again.text, new.span));

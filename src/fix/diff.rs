@@ -3,7 +3,7 @@
 //! **Invariant:** the lines of the diff are those of the texts, byte for byte; edits are sorted and make the one text of the
 //! other.
 
-use similar::{DiffOp, DiffTag, TextDiff};
+use similar::{ChangeTag, TextDiff};
 
 use crate::text::{Edit, Span};
 
@@ -17,27 +17,30 @@ pub fn unified(path: &str, before: &str, after: &str) -> String {
 
 /// The lines that differ, as edits of the first text that give the second.
 pub fn hunks(before: &str, after: &str) -> Vec<Edit> {
-    if before == after {
-        return Vec::new();
+    // A text holds less than 4 GiB.
+    let length = |line: &str| u32::try_from(line.len()).unwrap_or(u32::MAX);
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut at = 0;
+    let mut is_open = false;
+    for change in TextDiff::from_lines(before, after).iter_all_changes() {
+        let line = change.value();
+        if change.tag() == ChangeTag::Equal {
+            is_open = false;
+            at += length(line);
+            continue;
+        }
+        if !std::mem::replace(&mut is_open, true) {
+            edits.push(Edit { span: Span::new(at, at), content: String::new() });
+        }
+        let Some(edit) = edits.last_mut() else { continue };
+        if change.tag() == ChangeTag::Delete {
+            at += length(line);
+            edit.span.end = at;
+        } else {
+            edit.content.push_str(line);
+        }
     }
-    let diff = TextDiff::from_lines(before, after);
-    let starts = |lines: &[&str]| -> Vec<usize> {
-        let ends = lines.iter().scan(0, |end, line| {
-            *end += line.len();
-            Some(*end)
-        });
-        std::iter::once(0).chain(ends).collect()
-    };
-    let (old, new) = (starts(diff.old_slices()), starts(diff.new_slices()));
-    let at = |starts: &[usize], line: usize| starts.get(line).or(starts.last()).copied().unwrap_or_default();
-    let edit = |op: &DiffOp| {
-        let (from, to) = (op.old_range(), op.new_range());
-        // A text holds less than 4 GiB.
-        let offset = |line: usize| u32::try_from(at(&old, line)).unwrap_or(u32::MAX);
-        let content = after.get(at(&new, to.start)..at(&new, to.end)).unwrap_or_default();
-        Edit { span: Span::new(offset(from.start), offset(from.end)), content: content.to_owned() }
-    };
-    diff.ops().iter().filter(|op| op.tag() != DiffTag::Equal).map(edit).collect()
+    edits
 }
 
 #[cfg(test)]

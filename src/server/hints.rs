@@ -57,7 +57,7 @@ fn marks(keys: &Keys, page: Page<'_>) -> BTreeMap<Place, String> {
     for note in keys.notes.iter().filter(|note| !note.is_called) {
         let within = |place: &Place| place.file == keys.file && note.within.covers(place.span);
         let consumed = note.uses.iter().filter(|used| used.consumes).map(|used| used.place);
-        if let Some(place) = consumed.filter(within).last() {
+        if let Some(place) = consumed.rev().find(within) {
             last.entry((note.within, &note.derivation)).or_insert(place);
         }
     }

@@ -72,7 +72,7 @@ fn about_keys(keys: &Keys, page: Page<'_>, notes: &[&KeyNote]) -> String {
         if index > 0 {
             text.push_str("\n\nor ");
         }
-        let _ = write!(text, "**{}** `{}`\n", note.kind, note.derivation);
+        let _ = writeln!(text, "**{}** `{}`", note.kind, note.derivation);
         if let Some(implementation) = &note.implementation {
             let _ = write!(text, "\n- implementation: `{implementation}`");
         }

@@ -53,26 +53,60 @@ fn lineage(keys: &Keys, page: Page<'_>, offset: u32) -> Option<String> {
         }
     }
     let mut text = format!("Keys of {} ({})\n", notes.first()?.function, page.row(within.start));
-    for note in &notes {
-        let above = notes.iter().filter(|other| is_derived(&note.derivation, &other.derivation)).count();
-        let indent = "  ".repeat(above + 1);
-        let _ = write!(text, "{indent}{} ({}, {})", note.derivation, note.kind, page.row(note.place.span.start));
+    let tree = Tree { keys, page, notes: &notes };
+    for (index, note) in notes.iter().enumerate() {
+        if tree.parent(note).is_none() {
+            tree.write(&mut text, index, 1);
+        }
+    }
+    Some(text)
+}
+
+/// The keys of one function, each below the one that it was derived from.
+struct Tree<'a> {
+    keys: &'a Keys,
+    page: Page<'a>,
+    notes: &'a [&'a KeyNote],
+}
+
+impl Tree<'_> {
+    /// The nearest key that one was derived from.
+    fn parent(&self, note: &KeyNote) -> Option<usize> {
+        let above = self.notes.iter().enumerate().filter(|(_, other)| is_derived(&note.derivation, &other.derivation));
+        above.max_by_key(|(_, other)| other.derivation.len()).map(|(index, _)| index)
+    }
+
+    /// Writes a key, what is done with it, and what was derived from it. A parent's derivation is shorter than its child's, so
+    /// that this ends.
+    fn write(&self, text: &mut String, index: usize, depth: usize) {
+        let Some(note) = self.notes.get(index) else { return };
+        let indent = "  ".repeat(depth);
+        let _ = write!(text, "{indent}{} ({}, {})", note.derivation, note.kind, self.page.row(note.place.span.start));
         if let Some(data) = &note.key_data {
             let _ = write!(text, " {data}");
         }
         text.push('\n');
+        let below: Vec<usize> =
+            (0..self.notes.len()).filter(|other| self.parent(self.notes[*other]) == Some(index)).collect();
         for used in &note.uses {
-            let again = if keys.again.iter().any(|(second, _)| *second == used.place) { ", again" } else { "" };
-            let _ = writeln!(
-                text,
-                "{indent}  {} {} ({}{again})",
-                used.callee,
-                used.verb,
-                row(keys, page, used.place).replace('`', "")
-            );
+            // What is done with a key of an array is told of that key.
+            let is_told_below = below.iter().any(|child| self.notes[*child].uses.contains(used));
+            if !is_told_below {
+                let again = self.keys.again.iter().any(|(second, _)| *second == used.place);
+                let row = row(self.keys, self.page, used.place).replace('`', "");
+                let _ = writeln!(
+                    text,
+                    "{indent}  {} {} ({row}{})",
+                    used.callee,
+                    used.verb,
+                    if again { ", again" } else { "" }
+                );
+            }
+        }
+        for child in below {
+            self.write(text, child, depth + 1);
         }
     }
-    Some(text)
 }
 
 /// Whether a derivation is made from another: that stands in it as a whole expression.

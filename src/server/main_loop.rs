@@ -182,22 +182,22 @@ impl<'a> MainLoop<'a> {
         let Request { id, method, params } = request;
         if method == "initialize" && self.session.is_none() {
             let capabilities = self.initialize(&params);
-            return self.answer(id, Ok(capabilities));
+            return self.answer(&id, Ok(capabilities));
         }
         if self.session.is_none() {
-            return self.refuse(id, lsp_server::ErrorCode::ServerNotInitialized as i32, "not initialized yet");
+            return self.refuse(&id, lsp_server::ErrorCode::ServerNotInitialized as i32, "not initialized yet");
         }
         if self.is_shut_down || method == "initialize" {
             let message = if self.is_shut_down { "shut down already" } else { "initialized already" };
-            return self.refuse(id, lsp_server::ErrorCode::InvalidRequest as i32, message);
+            return self.refuse(&id, lsp_server::ErrorCode::InvalidRequest as i32, message);
         }
         if method == "shutdown" {
             self.is_shut_down = true;
             self.due.clear();
             for Parked { id, .. } in std::mem::take(&mut self.parked) {
-                self.refuse(id, code::REQUEST_CANCELLED, "the server shuts down");
+                self.refuse(&id, code::REQUEST_CANCELLED, "the server shuts down");
             }
-            return self.answer(id, Ok(Value::Null));
+            return self.answer(&id, Ok(Value::Null));
         }
         if requests::waits(&method, &params, self.is_awake) {
             self.parked.push(Parked { id, params });
@@ -223,7 +223,7 @@ impl<'a> MainLoop<'a> {
             notify: Arc::new(Mutex::new(self.out.clone())),
         };
         match requests::task(method, job) {
-            None => self.refuse(id, lsp_server::ErrorCode::MethodNotFound as i32, &format!("no method {method}")),
+            None => self.refuse(&id, lsp_server::ErrorCode::MethodNotFound as i32, &format!("no method {method}")),
             Some((is_quick, task)) => {
                 let is_pull = method == "textDocument/diagnostic";
                 let if_stale = if is_pull { Failure::outdated } else { Failure::stale };
@@ -239,12 +239,11 @@ impl<'a> MainLoop<'a> {
         let client = Client::new(&params["capabilities"]);
         let uri = |value: &Value| value.as_str().and_then(|uri| Uri::parse(uri).ok());
         let folders = params["workspaceFolders"].as_array().filter(|folders| !folders.is_empty());
-        let roots: Vec<Uri> = match folders {
-            Some(folders) => folders.iter().filter_map(|folder| uri(&folder["uri"])).collect(),
-            None => {
-                let path = || params["rootPath"].as_str().and_then(|path| Uri::from_file_path(path).ok());
-                uri(&params["rootUri"]).or_else(path).into_iter().collect()
-            }
+        let roots: Vec<Uri> = if let Some(folders) = folders {
+            folders.iter().filter_map(|folder| uri(&folder["uri"])).collect()
+        } else {
+            let path = || params["rootPath"].as_str().and_then(|path| Uri::from_file_path(path).ok());
+            uri(&params["rootUri"]).or_else(path).into_iter().collect()
         };
         let written = Written::from_initialize(&params["initializationOptions"]);
         let offer = client.offer();
@@ -280,7 +279,7 @@ impl<'a> MainLoop<'a> {
                     self.tell_trouble(trouble);
                 }
                 let result = if is_stale { Err((pending.if_stale)()) } else { result };
-                self.answer(id, result.map_err(|failure| failure.error));
+                self.answer(&id, result.map_err(|failure| failure.error));
             }
             Finished::Checked { path, result } => {
                 self.checking.remove(&path);
@@ -372,25 +371,25 @@ impl<'a> MainLoop<'a> {
             pending.flag.store(true, Ordering::Relaxed);
         }
         if pending.is_some() || parked.is_some() {
-            self.answer(id.clone(), Err(Failure::cancelled().error));
+            self.answer(id, Err(Failure::cancelled().error));
         }
     }
 
     /// Asks the client for something.
-    pub(super) fn ask(&mut self, method: &str, params: Value, expected: Expected) {
+    pub(super) fn ask(&mut self, method: &str, params: &Value, expected: Expected) {
         let id = self.expected.last_key_value().map_or(1, |(id, _)| id.wrapping_add(1));
         self.expected.insert(id, expected);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     }
 
-    fn answer(&self, id: RequestId, result: Result<Value, ResponseError>) {
+    fn answer(&self, id: &RequestId, result: Result<Value, ResponseError>) {
         self.send(&match result {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
         });
     }
 
-    fn refuse(&self, id: RequestId, code: i32, message: &str) {
+    fn refuse(&self, id: &RequestId, code: i32, message: &str) {
         self.answer(id, Err(Failure::new(code, message).error));
     }
 

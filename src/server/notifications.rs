@@ -139,7 +139,7 @@ fn introduced(main: &mut MainLoop<'_>) {
         }));
     }
     if !registrations.is_empty() {
-        main.ask("client/registerCapability", json!({"registrations": registrations}), Expected::Nothing);
+        main.ask("client/registerCapability", &json!({"registrations": registrations}), Expected::Nothing);
     }
     ask_for_settings(main);
 }
@@ -152,7 +152,7 @@ fn ask_for_settings(main: &mut MainLoop<'_>) {
         return;
     }
     let items: Vec<Value> = folders.iter().map(|uri| json!({"scopeUri": uri, "section": "keylint"})).collect();
-    main.ask("workspace/configuration", json!({"items": items}), Expected::Configuration(folders));
+    main.ask("workspace/configuration", &json!({"items": items}), Expected::Configuration(folders));
 }
 
 fn settings_changed(main: &mut MainLoop<'_>, params: &Value) {
@@ -191,9 +191,9 @@ fn judged_anew(main: &mut MainLoop<'_>) {
     let Some(session) = &main.session else { return };
     let (pulls, hints) = (session.client().pulls && session.client().refreshes, session.client().refreshes_hints);
     if pulls {
-        main.ask("workspace/diagnostic/refresh", Value::Null, Expected::Nothing);
+        main.ask("workspace/diagnostic/refresh", &Value::Null, Expected::Nothing);
     }
     if hints {
-        main.ask("workspace/inlayHint/refresh", Value::Null, Expected::Nothing);
+        main.ask("workspace/inlayHint/refresh", &Value::Null, Expected::Nothing);
     }
 }

@@ -47,6 +47,9 @@ pub(super) struct Checked {
 /// What files of a project were found, by its root.
 pub(super) type Surveyed = Mutex<BTreeMap<PathBuf, Arc<Vec<PathBuf>>>>;
 
+/// What is believed of the keys of files, each with the epoch in which that was so.
+type KnownKeys = BTreeMap<PathBuf, (u64, Arc<Keys>)>;
+
 /// All that a request may look at.
 #[derive(Clone)]
 pub(super) struct Snapshot {
@@ -65,8 +68,8 @@ pub(super) struct Snapshot {
     pub(super) others: Arc<BTreeMap<PathBuf, Arc<Folder>>>,
     pub(super) surveyed: Arc<Surveyed>,
     pub(super) checks: Arc<Mutex<BTreeMap<PathBuf, Arc<Checked>>>>,
-    /// What is believed of the keys of a file, with the epoch in which that was so.
-    pub(super) keys: Arc<Mutex<BTreeMap<PathBuf, (u64, Arc<Keys>)>>>,
+    /// What is believed of the keys of files.
+    pub(super) keys: Arc<Mutex<KnownKeys>>,
 }
 
 /// Why there is no outcome.
@@ -141,7 +144,7 @@ impl Snapshot {
                 return None;
             }
             let how = How { observes: true, verify: false, is_cancelled, ..How::default() };
-            premises.with(given, how, |job| engine::keys(job)).ok().map(Arc::new)
+            premises.with(given, how, engine::keys).ok().map(Arc::new)
         })?;
         if is_cancelled() {
             return Err(Trouble::Cancelled);
@@ -178,7 +181,7 @@ impl Snapshot {
         work: impl FnOnce(&Premises<'_>, &mut Given, &Folder) -> T,
     ) -> Result<T, Trouble> {
         let folder = self.folder_of(path).ok_or(Trouble::Cancelled)?;
-        let resolver = folder.resolver.as_ref().map_err(|error| error.clone())?;
+        let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
         let mut given = Given::one(&folder.cwd, path, resolver)?;
         if !folder.settings.enable {
             given.inputs.clear();
@@ -219,7 +222,7 @@ impl Folder {
 
 /// Hides what the baseline accepts.
 pub(super) fn accept(folder: &Folder, outcome: &mut Outcome) -> Result<(), Trouble> {
-    let resolver = folder.resolver.as_ref().map_err(|error| error.clone())?;
+    let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
     if let Some(baseline) = engine::baseline(resolver, &folder.cwd)?.map_err(Trouble::Baseline)? {
         outcome.accept(&baseline);
     }

@@ -47,13 +47,14 @@ pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
         }
     };
     let id = value.get("id").cloned().unwrap_or_default();
-    Ok(Some(match serde_json::from_value(value) {
-        Ok(message) => Incoming::Message(message),
-        Err(_) => {
+    let incoming = serde_json::from_value(value).map_or_else(
+        |_| {
             let message = "neither a request nor a response nor a notification".to_owned();
             Incoming::Garbage(Garbage { id, code: INVALID_REQUEST, message })
-        }
-    }))
+        },
+        Incoming::Message,
+    );
+    Ok(Some(incoming))
 }
 
 /// The length that a header announces.

@@ -12,7 +12,7 @@ M.defaults = {
   cmd = { 'keylint', 'server' },
   --- A folder with one of these is a project. The nearest counts.
   root_markers = { 'keylint.toml', '.keylint.toml', 'pyproject.toml', 'setup.py', '.git' },
-  --- keylint's settings for editors; see docs/editors-setup.md.
+  --- keylint's settings for editors; see docs/editors.md.
   settings = {},
   --- Is called with the client and the buffer when a server has taken the buffer.
   on_attach = nil,

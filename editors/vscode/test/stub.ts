@@ -48,6 +48,30 @@ export function makeVscode(folder: string, settings: Readonly<Record<string, unk
   let lineage: { provideTextDocumentContent(): string } | undefined;
   const known: Record<string, unknown> = {
     version: "1.99.0",
+    CancellationTokenSource: class {
+      private readonly callbacks: Callback[] = [];
+      readonly token = {
+        isCancellationRequested: false,
+        onCancellationRequested: (callback: Callback) => {
+          this.callbacks.push(callback);
+          return nothing;
+        },
+      };
+      cancel() {
+        this.token.isCancellationRequested = true;
+        this.callbacks.forEach((callback) => callback());
+      }
+      dispose() {}
+    },
+    Disposable: class {
+      static from(...all: { dispose(): unknown }[]) {
+        return { dispose: () => all.forEach((one) => one.dispose()) };
+      }
+      constructor(private readonly callback: Callback) {}
+      dispose() {
+        this.callback();
+      }
+    },
     StatusBarAlignment: { Left: 1, Right: 2 },
     ViewColumn: { Beside: -2 },
     Uri: { parse: (text: string) => ({ toString: () => text, fsPath: text, scheme: text.split(":")[0] }), file: () => uri },

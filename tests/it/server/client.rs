@@ -1,5 +1,7 @@
 //! A small client of the language server: it starts the real executable and speaks to it over its standard streams.
 
+#![expect(clippy::needless_pass_by_value, reason = "parameters are written where they are sent, and nowhere else")]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// How long an answer may take, on a machine under load.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A session with a server of its own.
 pub struct Client {
@@ -21,6 +23,8 @@ pub struct Client {
     next_id: i64,
     /// What the server pushed last, by address.
     pub pushed: BTreeMap<String, Value>,
+    /// How often something was pushed.
+    pub pushes: usize,
     /// Notifications other than diagnostics, in their order.
     pub heard: Vec<Value>,
     /// Requests of the server, in their order; they are answered with null or with `configuration`.
@@ -58,6 +62,7 @@ impl Client {
             messages,
             next_id: 0,
             pushed: BTreeMap::new(),
+            pushes: 0,
             heard: Vec::new(),
             asked: Vec::new(),
             configuration: Value::Null,
@@ -143,6 +148,7 @@ impl Client {
         match (message.get("method").and_then(Value::as_str), message.get("id")) {
             (Some("textDocument/publishDiagnostics"), _) => {
                 let address = message["params"]["uri"].as_str().expect("an address").to_owned();
+                self.pushes += 1;
                 self.pushed.insert(address, message["params"].clone());
             }
             (Some(method), Some(id)) => {

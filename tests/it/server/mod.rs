@@ -1,6 +1,7 @@
 //! The language server as its clients see it.
 
 mod client;
+mod edits;
 
 use serde_json::{Value, json};
 
@@ -153,7 +154,7 @@ fn what_is_told_is_what_the_command_line_says() {
         capabilities["general"] = json!({"positionEncodings": ["utf-16", encoding]});
         let mut client = Client::introduced(&folder.path(), capabilities, Value::Null);
         let mut told = 0;
-        for (name, text) in AWKWARD.iter().filter(|(name, _)| name.ends_with(".py")) {
+        for (name, text) in AWKWARD.iter().filter(|(name, _)| *name != "keylint.toml") {
             let address = folder.uri(name);
             client.open(&address, 1, text);
             let mut diagnostics = client.diagnostics(&address, 1);
@@ -517,11 +518,72 @@ fn hints_and_lineage_show_where_keys_go() {
         client.result("workspace/executeCommand", json!({"command": "keylint.showLineage", "arguments": [at]}));
     assert_eq!(
         lineage.as_str().unwrap(),
-        "Keys of f (line 4)\n  key (key, line 4)\n    jax.random.split splits it (line 5)\n    split(key)[0] (key, line 5)\n      jax.random.normal draws from it (line 6)\n    split(key)[1] (key, line 5)\n      jax.random.normal draws from it (line 7)\n      jax.random.uniform draws from it (line 7, again)\n"
+        "Keys of f (line 4)\n  key (key, line 4)\n    jax.random.split splits it (line 5)\n    split(key) (array of keys, line 5)\n      split(key)[0] (key, line 5)\n        jax.random.normal draws from it (line 6)\n      split(key)[1] (key, line 5)\n        jax.random.normal draws from it (line 7)\n        jax.random.uniform draws from it (line 7, again)\n"
     );
     client.leave();
     let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
     client.open(&address, 1, text);
     assert_eq!(hints(&mut client, &address), Value::Null);
+    client.leave();
+}
+
+#[test]
+fn edits_that_come_together_are_checked_together() {
+    let folder = Folder::new(&[]);
+    let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
+    let address = folder.uri("a.py");
+    client.open(&address, 0, "");
+    client.diagnostics(&address, 0);
+    for (version, line) in (1..).zip(REUSED.repeat(30).split_inclusive('\n').rev()) {
+        client.change(&address, version, json!([{"range": range((0, 0), (0, 0)), "text": line}]));
+    }
+    assert_eq!(client.diagnostics(&address, 240).len(), 30);
+    client.listen(std::time::Duration::from_millis(300));
+    assert!(client.pushes < 60, "{} checks of 240 edits", client.pushes);
+    assert_eq!(client.pushed[&address]["version"], 240);
+    client.leave();
+}
+
+#[test]
+fn folders_have_settings_of_their_own() {
+    let folder = Folder::new(&[
+        ("one/sub/a.py", REUSED),
+        ("two/a.py", REUSED),
+        ("two/keylint.toml", "[levels]\nKEY101 = \"warning\"\n"),
+    ]);
+    let mut client = Client::start(&folder.path());
+    let (one, two) = (folder.uri("one"), folder.uri("two"));
+    let params = json!({
+        "processId": null, "rootUri": null, "capabilities": pushed_to(),
+        "workspaceFolders": [{"uri": one, "name": "one"}, {"uri": two, "name": "two"}],
+        "initializationOptions": {
+            "globalSettings": {"select": ["KEY"]},
+            "settings": [{"workspace": one, "ignore": ["key-reused"]}],
+        },
+    });
+    client.result("initialize", params);
+    client.notify("initialized", json!({}));
+    let (first, second) = (folder.uri("one/sub/a.py"), folder.uri("two/a.py"));
+    client.open(&first, 1, REUSED);
+    client.open(&second, 1, REUSED);
+    assert_eq!(client.diagnostics(&first, 1), [Value::Null; 0]);
+    assert_eq!(client.diagnostics(&second, 1)[0]["severity"], 2);
+    let event = json!({"event": {"added": [], "removed": [{"uri": one, "name": "one"}]}});
+    client.notify("workspace/didChangeWorkspaceFolders", event);
+    until_count(&mut client, &first, 1);
+    client.leave();
+}
+
+#[test]
+fn a_baseline_holds_for_editors_too() {
+    let folder = Folder::new(&[("a.py", REUSED), ("keylint.toml", "baseline = \"accepted.json\"\n")]);
+    folder.keylint(&["baseline", "create"]);
+    let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
+    let address = folder.uri("a.py");
+    client.open(&address, 1, REUSED);
+    assert_eq!(client.diagnostics(&address, 1), [Value::Null; 0]);
+    let more = REUSED.replace("    return", "    c = jax.random.uniform(key)\n    return");
+    client.change(&address, 2, json!([{"text": more}]));
+    assert_eq!(client.diagnostics(&address, 2).len(), 1);
     client.leave();
 }
