@@ -2,13 +2,17 @@
  * As much of VS Code as the extension and its client touch when they start. What is named here behaves; everything else answers
  * with something that can be called, constructed and looked into, and does nothing.
  */
+import * as fs from "node:fs";
 import Module from "node:module";
+import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 
 type Callback = (...args: unknown[]) => unknown;
 
 /** What is in a window, as far as tests look at it. */
 export interface Window {
+  /** The codes of diagnostics by address. */
+  readonly codes: Map<string, readonly unknown[]>;
   readonly commands: Map<string, Callback>;
   readonly contexts: Map<string, unknown>;
   readonly errors: string[];
@@ -18,9 +22,10 @@ export interface Window {
   readonly status: { text: string; tooltip: { value: string } };
 }
 
-/** Answers with a module `vscode` for a window with one folder and some settings, and with that window. */
+/** A module `vscode` for a window with some settings and one folder, whose `train.py` is open; and that window. */
 export function makeVscode(folder: string, settings: Readonly<Record<string, unknown>>): { vscode: object; window: Window } {
   const window: Window = {
+    codes: new Map(),
     commands: new Map(),
     contexts: new Map(),
     errors: [],
@@ -34,17 +39,10 @@ export function makeVscode(folder: string, settings: Readonly<Record<string, unk
     const methods = { append: write, appendLine: write, info: write, error: write, warn: write, debug: write, trace: write };
     return { ...methods, clear() {}, show() {}, dispose() {}, logLevel: 2, onDidChangeLogLevel: () => nothing };
   };
-  const uri = {
-    toString: () => pathToFileURL(folder).toString(),
-    fsPath: folder,
-    scheme: "file",
-    path: folder,
-    authority: "",
-    query: "",
-    fragment: "",
-    with: () => uri,
-  };
-  const document = { uri, languageId: "python", fileName: "train.py", getText: () => "" };
+  const uri = Uri.file(folder);
+  const fileName = path.join(folder, "train.py");
+  const getText = () => fs.readFileSync(fileName, "utf8");
+  const document = { uri: Uri.file(fileName), languageId: "python", version: 1, isClosed: false, fileName, getText };
   let lineage: { provideTextDocumentContent(): string } | undefined;
   const known: Record<string, unknown> = {
     version: "1.99.0",
@@ -74,7 +72,7 @@ export function makeVscode(folder: string, settings: Readonly<Record<string, unk
     },
     StatusBarAlignment: { Left: 1, Right: 2 },
     ViewColumn: { Beside: -2 },
-    Uri: { parse: (text: string) => ({ toString: () => text, fsPath: text, scheme: text.split(":")[0] }), file: () => uri },
+    Uri,
     MarkdownString: class {
       value = "";
       isTrusted: unknown = false;
@@ -96,6 +94,16 @@ export function makeVscode(folder: string, settings: Readonly<Record<string, unk
       }
       dispose() {}
     },
+    languages: anything("vscode.languages", {
+      match: () => 10,
+      createDiagnosticCollection: () => ({
+        set: (of: object, diagnostics?: readonly { readonly code?: unknown }[]) =>
+          window.codes.set(String(of), (diagnostics ?? []).map(({ code }) => code)),
+        delete: (of: object) => window.codes.delete(String(of)),
+        clear: () => window.codes.clear(),
+        dispose() {},
+      }),
+    }),
     extensions: { getExtension: () => undefined, all: [], onDidChange: () => nothing },
     commands: {
       registerCommand: (name: string, run: Callback) => {
@@ -126,7 +134,7 @@ export function makeVscode(folder: string, settings: Readonly<Record<string, unk
       isTrusted: true,
       workspaceFolders: [{ uri, name: "project", index: 0 }],
       getWorkspaceFolder: () => ({ uri, name: "project", index: 0 }),
-      textDocuments: [],
+      textDocuments: [document],
       notebookDocuments: [],
       openTextDocument: async () => document,
       registerTextDocumentContentProvider: (_: string, provider: typeof lineage) => {
@@ -138,6 +146,34 @@ export function makeVscode(folder: string, settings: Readonly<Record<string, unk
   };
   // Bundlers copy a module's own members, and take over its prototype.
   return { vscode: Object.create(anything("vscode", known)) as object, window };
+}
+
+class Uri {
+  static file(file: string): Uri {
+    return new Uri(pathToFileURL(file).toString());
+  }
+
+  static parse(text: string): Uri {
+    return new Uri(text);
+  }
+
+  readonly scheme: string;
+  readonly path: string;
+  readonly fsPath: string;
+  readonly authority = "";
+  readonly query = "";
+  readonly fragment = "";
+
+  private constructor(private readonly text: string) {
+    const url = new URL(text);
+    this.scheme = url.protocol.slice(0, -1);
+    this.path = decodeURIComponent(url.pathname);
+    this.fsPath = this.path;
+  }
+
+  toString(): string {
+    return this.text;
+  }
 }
 
 const nothing = { dispose() {} };
