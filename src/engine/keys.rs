@@ -75,7 +75,8 @@ pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
             let known = known.entry(&value.derivation).or_insert_with(|| evaluated(&value.derivation, splits_evenly));
             KeyNote::new(value, known.clone().filter(|_| of_one))
         });
-        let notes: Vec<KeyNote> = notes.collect();
+        let mut notes: Vec<KeyNote> = notes.collect();
+        find_uses_elsewhere(&mut notes);
         let told = facts.collisions.iter().filter(|collision| !collision.harmless);
         let told = told.filter(|collision| collision.kind != CollisionKind::FoldAndSampled);
         let again = told.map(|collision| (collision.second.place, collision.first.place)).collect::<Vec<_>>();
@@ -119,6 +120,26 @@ impl KeyNote {
                 .collect(),
             function: value.function.clone(),
             within: value.within,
+        }
+    }
+}
+
+/// A key of the module's body, or of an object, is consumed by functions that run later: what nothing consumes where it stands is
+/// told what consumes the same key elsewhere.
+fn find_uses_elsewhere(notes: &mut [KeyNote]) {
+    let identity = |note: &KeyNote| (note.derivation.clone(), note.origin.as_ref().map(|origin| origin.place));
+    let mut uses: BTreeMap<_, Vec<NoteUse>> = BTreeMap::new();
+    for note in notes.iter().filter(|note| note.origin.is_some()) {
+        let known = uses.entry(identity(note)).or_default();
+        for used in &note.uses {
+            if !known.contains(used) {
+                known.push(used.clone());
+            }
+        }
+    }
+    for note in notes.iter_mut().filter(|note| note.uses.is_empty()) {
+        if let Some(uses) = uses.get(&identity(note)) {
+            note.uses.clone_from(uses);
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::text::Unit;
 /// The kind of the action that applies every fix.
 pub(super) const FIX_ALL: &str = "source.fixAll.keylint";
 
+/// The same for a notebook, asked for as a whole.
+pub(super) const FIX_ALL_OF_NOTEBOOK: &str = "notebook.source.fixAll.keylint";
+
 /// The command that tells the lineage of the keys of a function.
 pub(super) const SHOW_LINEAGE: &str = "keylint.showLineage";
 
@@ -106,7 +109,7 @@ impl Client {
                 "save": true,
             },
             "codeActionProvider": {
-                "codeActionKinds": ["quickfix", FIX_ALL],
+                "codeActionKinds": ["quickfix", FIX_ALL, FIX_ALL_OF_NOTEBOOK],
                 "resolveProvider": true,
             },
             "diagnosticProvider": {

@@ -6,7 +6,7 @@
 use gen_lsp_types::{CodeAction, CodeActionKind, CodeActionParams, Diagnostic, Location, Range, Uri};
 use serde::{Deserialize, Serialize};
 
-use super::client::FIX_ALL;
+use super::client::{FIX_ALL, FIX_ALL_OF_NOTEBOOK};
 use super::diagnostics::file_of;
 use super::edits::workspace_edit;
 use super::fix_all;
@@ -16,6 +16,9 @@ use super::workers::{Asked, Failure};
 use crate::engine;
 use crate::finding::{Applicability, Finding, Fix, Verdict};
 use crate::text::{FileId, LineIndex};
+
+/// The request that completes an action.
+const RESOLVE: &str = "codeAction/resolve";
 
 /// What an action carries until it is resolved.
 #[derive(Debug, Deserialize, Serialize)]
@@ -47,7 +50,9 @@ pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Optio
             .as_ref()
             .is_none_or(|only| only.iter().any(|asked| is_within(kind, &String::from(asked.clone()))))
     };
-    let (wants_fixes, wants_all) = (wants("quickfix"), wants(FIX_ALL));
+    // Editors ask for actions of a whole notebook by kinds of their own.
+    let all = if params.context.only.is_some() && wants(FIX_ALL_OF_NOTEBOOK) { FIX_ALL_OF_NOTEBOOK } else { FIX_ALL };
+    let (wants_fixes, wants_all) = (wants("quickfix"), wants(all));
     if !wants_fixes && !wants_all {
         return Ok(None);
     }
@@ -66,7 +71,7 @@ pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Optio
         actions.extend(site.ignores(&here, &params.context.diagnostics)?);
     }
     if wants_all {
-        actions.extend(site.fix_all()?);
+        actions.extend(site.fix_all(all)?);
     }
     Ok(Some(actions))
 }
@@ -74,9 +79,9 @@ pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Optio
 pub(super) fn resolve(asked: &Asked<'_>, action: &CodeAction) -> Result<CodeAction, Failure> {
     let promise = action.data.clone().and_then(|data| serde_json::from_value::<Promise>(data).ok());
     let Some(promise) = promise else { return Ok(action.clone()) };
-    let (path, opened) = asked.document(&promise.uri).ok_or_else(Failure::stale)?;
+    let (path, opened) = asked.document(&promise.uri).ok_or_else(|| Failure::stale(RESOLVE))?;
     if opened.version != promise.version {
-        return Err(Failure::stale());
+        return Err(Failure::stale(RESOLVE));
     }
     let snapshot = asked.snapshot;
     if promise.what == What::FixAll {
@@ -84,7 +89,7 @@ pub(super) fn resolve(asked: &Asked<'_>, action: &CodeAction) -> Result<CodeActi
     }
     let checked = snapshot.checked(path, false, asked.is_cancelled)?;
     let folder = snapshot.folder_of(path).ok_or_else(Failure::gone)?;
-    let file = file_of(&checked.outcome, &folder.cwd, path).ok_or_else(Failure::stale)?;
+    let file = file_of(&checked.outcome, &folder.cwd, path).ok_or_else(|| Failure::stale(RESOLVE))?;
     let text = checked.outcome.files.text(file);
     let lines = LineIndex::new(text);
     let page = Page { text, lines: &lines, cells: checked.outcome.files.cells(file), unit: snapshot.client.unit };
@@ -186,7 +191,7 @@ impl<'a> Site<'a> {
     }
 
     /// The action that applies all fixes, if there is one to apply.
-    fn fix_all(&self) -> Result<Option<CodeAction>, Failure> {
+    fn fix_all(&self, kind: &'static str) -> Result<Option<CodeAction>, Failure> {
         if !self.findings().any(|finding| self.folder.applies(finding)) {
             return Ok(None);
         }
@@ -197,7 +202,7 @@ impl<'a> Site<'a> {
         let which = if self.folder.settings.unsafe_fixes { "fixable" } else { "safely fixable" };
         Ok(Some(CodeAction {
             title: format!("keylint: Fix all {which} findings"),
-            kind: Some(CodeActionKind::Custom(FIX_ALL.into())),
+            kind: Some(CodeActionKind::Custom(kind.into())),
             edit,
             data,
             ..CodeAction::default()

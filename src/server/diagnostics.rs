@@ -28,11 +28,8 @@ pub(super) fn of_document(
     opened: &Opened,
     outcome: &Outcome,
 ) -> BTreeMap<Uri, Vec<Diagnostic>> {
-    let addresses = match &opened.cells {
-        None => vec![opened.uri.clone()],
-        Some(cells) => cells.iter().map(|(uri, _)| uri.clone()).collect(),
-    };
-    let mut all: BTreeMap<Uri, Vec<Diagnostic>> = addresses.into_iter().map(|uri| (uri, Vec::new())).collect();
+    let mut all: BTreeMap<Uri, Vec<Diagnostic>> =
+        opened.addresses().into_iter().map(|(uri, _)| (uri, Vec::new())).collect();
     let mut writer = Writer { snapshot, places: Places::new(snapshot, cwd, &outcome.files) };
     for finding in outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding) {
         if let Some((uri, diagnostic)) = writer.diagnostic(finding) {

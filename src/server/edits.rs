@@ -31,10 +31,8 @@ pub(super) fn workspace_edit(
         return Some(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() });
     }
     let changes = by_address.into_iter().map(|(uri, edits)| {
-        let version = match &opened.cells {
-            None => Some(opened.version),
-            Some(cells) => cells.iter().find(|(cell, _)| *cell == uri).and_then(|(_, version)| *version),
-        };
+        let version = opened.addresses().into_iter().find(|(address, _)| *address == uri);
+        let version = version.and_then(|(_, version)| version);
         let text_document_identifier = TextDocumentIdentifier { uri };
         DocumentChange::TextDocumentEdit(TextDocumentEdit {
             text_document: OptionalVersionedTextDocumentIdentifier { version, text_document_identifier },

@@ -58,8 +58,7 @@ pub(super) struct Lanes {
 /// A request that a worker is at.
 struct Pending {
     flag: Flag,
-    /// What it is answered with if its document changes in the meantime.
-    if_stale: fn() -> Failure,
+    method: String,
 }
 
 /// A request that waits for something to change.
@@ -81,6 +80,8 @@ pub(super) struct MainLoop<'a> {
     pending: BTreeMap<RequestId, Pending>,
     parked: Vec<Parked>,
     expected: BTreeMap<i32, Expected>,
+    /// How often the client was asked for something.
+    asked: i32,
     /// When documents are to be checked.
     due: BTreeMap<PathBuf, Instant>,
     /// The documents that are being checked.
@@ -110,6 +111,7 @@ impl<'a> MainLoop<'a> {
             pending: BTreeMap::new(),
             parked: Vec::new(),
             expected: BTreeMap::new(),
+            asked: 0,
             due: BTreeMap::new(),
             checking: BTreeSet::new(),
             is_awake: true,
@@ -207,11 +209,12 @@ impl<'a> MainLoop<'a> {
     }
 
     /// Hands a request to a worker.
-    fn start(&mut self, id: RequestId, method: &str, params: Value) {
-        let Some(session) = &self.session else { return };
+    fn start(&mut self, id: RequestId, method: &str, mut params: Value) {
         if method == "workspace/diagnostic" {
             self.is_awake = false;
+            self.begin_progress(&mut params);
         }
+        let Some(session) = &self.session else { return };
         let uri = params.pointer("/textDocument/uri").and_then(Value::as_str).and_then(|uri| Uri::parse(uri).ok());
         let flag = Flag::default();
         let job = Job {
@@ -225,13 +228,21 @@ impl<'a> MainLoop<'a> {
         match requests::task(method, job) {
             None => self.refuse(&id, lsp_server::ErrorCode::MethodNotFound as i32, &format!("no method {method}")),
             Some((is_quick, task)) => {
-                let is_pull = method == "textDocument/diagnostic";
-                let if_stale = if is_pull { Failure::outdated } else { Failure::stale };
-                self.pending.insert(id, Pending { flag, if_stale });
+                self.pending.insert(id, Pending { flag, method: method.to_owned() });
                 let lane = if is_quick { &self.lanes.documents } else { &self.lanes.workspace };
                 // Workers live as long as the loop.
                 let _ = lane.send(task);
             }
+        }
+    }
+
+    /// Has the client show the progress of a request for which it gave no token.
+    fn begin_progress(&mut self, params: &mut Value) {
+        let shows = self.session.as_ref().is_some_and(|session| session.client().progress);
+        if let Some(params) = params.as_object_mut().filter(|params| shows && !params.contains_key("workDoneToken")) {
+            let token = json!(format!("keylint/{}", self.asked));
+            params.insert("workDoneToken".to_owned(), token.clone());
+            self.ask("window/workDoneProgress/create", &json!({"token": token}), Expected::Nothing);
         }
     }
 
@@ -275,10 +286,15 @@ impl<'a> MainLoop<'a> {
                 let Some(pending) = self.pending.remove(&id) else { return };
                 let is_stale = about
                     .is_some_and(|path| self.session.as_ref().is_some_and(|session| session.changed_at(&path) > epoch));
-                if let Err(Failure { trouble: Some(trouble), .. }) = &result {
-                    self.tell_trouble(trouble);
-                }
-                let result = if is_stale { Err((pending.if_stale)()) } else { result };
+                let result = match result {
+                    _ if is_stale => Err(Failure::stale(&pending.method)),
+                    // The person at the editor is told, and the client that there is nothing.
+                    Err(Failure { trouble: Some(trouble), .. }) => {
+                        self.tell_trouble(&trouble);
+                        Ok(requests::nothing(&pending.method))
+                    }
+                    result => result,
+                };
                 self.answer(&id, result.map_err(|failure| failure.error));
             }
             Finished::Checked { path, result } => {
@@ -293,12 +309,15 @@ impl<'a> MainLoop<'a> {
                         }
                     }
                     Err(failure) => {
+                        let told = session.snapshot().open.get(&path).map(|opened| {
+                            opened.addresses().into_iter().map(|(uri, version)| (uri, version, Vec::new())).collect()
+                        });
                         if let Some(trouble) = &failure.trouble {
                             self.tell_trouble(trouble);
                         } else {
                             self.say(&format!("{}: {}", path.display(), failure.error.message));
                         }
-                        self.publish(&path, Vec::new());
+                        self.publish(&path, told.unwrap_or_default());
                     }
                 }
             }
@@ -377,7 +396,8 @@ impl<'a> MainLoop<'a> {
 
     /// Asks the client for something.
     pub(super) fn ask(&mut self, method: &str, params: &Value, expected: Expected) {
-        let id = self.expected.last_key_value().map_or(1, |(id, _)| id.wrapping_add(1));
+        self.asked = self.asked.wrapping_add(1);
+        let id = self.asked;
         self.expected.insert(id, expected);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     }
@@ -443,11 +463,8 @@ fn check(snapshot: &Snapshot, path: PathBuf) -> Finished {
         let checked = snapshot.checked(&path, false, &|| false)?;
         let folder = snapshot.folder_of(&path).ok_or_else(Failure::gone)?;
         let told = diagnostics::of_document(snapshot, &folder.cwd, opened, &checked.outcome);
-        let version = |uri: &Uri| match &opened.cells {
-            None => Some(opened.version),
-            Some(cells) => cells.iter().find(|(cell, _)| cell == uri).and_then(|(_, version)| *version),
-        };
-        let told = told.into_iter().map(|(uri, diagnostics)| (version(&uri), uri, diagnostics));
+        let mut versions: BTreeMap<Uri, Option<i32>> = opened.addresses().into_iter().collect();
+        let told = told.into_iter().map(|(uri, diagnostics)| (versions.remove(&uri).flatten(), uri, diagnostics));
         Ok((checked, told.map(|(version, uri, diagnostics)| (uri, version, diagnostics)).collect()))
     };
     let result = contained(work).unwrap_or_else(|message| Err(Failure::internal(format!("keylint failed: {message}"))));

@@ -69,7 +69,7 @@ pub(super) fn react(main: &mut MainLoop<'_>, notification: Notification) -> Resu
             let params: DidCloseNotebookDocumentParams = read(params)?;
             close(main, &params.notebook_document.uri);
         }
-        "textDocument/didSave" | "notebookDocument/didSave" => main.wake(),
+        "textDocument/didSave" | "notebookDocument/didSave" => saved(main),
         "workspace/didChangeConfiguration" => settings_changed(main, &params),
         "workspace/didChangeWatchedFiles" => files_changed(main, &read(params)?),
         "workspace/didChangeWorkspaceFolders" => {
@@ -116,6 +116,17 @@ fn close(main: &mut MainLoop<'_>, uri: &gen_lsp_types::Uri) {
     }
     main.changed(false);
     main.wake();
+}
+
+/// Something was saved. Where the client does not watch files, a configuration may have been.
+fn saved(main: &mut MainLoop<'_>) {
+    match &mut main.session {
+        Some(session) if !session.client().watches_files => {
+            session.reset();
+            judged_anew(main);
+        }
+        _ => main.wake(),
+    }
 }
 
 /// The client is ready to be asked.

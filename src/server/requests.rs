@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a request that is not listed is refused; nothing but this list knows the names.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::workers::{Job, Task};
 use super::{code_action, hints, hover, lineage, pull, workspace};
@@ -19,6 +19,15 @@ pub(super) fn task(method: &str, job: Job) -> Option<(bool, Task)> {
         "workspace/diagnostic" => (false, job.task(workspace::diagnose)),
         _ => return None,
     })
+}
+
+/// The answer that says that there is nothing.
+pub(super) fn nothing(method: &str) -> Value {
+    match method {
+        "textDocument/diagnostic" => json!({"kind": "full", "items": []}),
+        "workspace/diagnostic" => json!({"items": []}),
+        _ => Value::Null,
+    }
 }
 
 /// Whether a request is answered only when something has changed: clients ask for the diagnostics of the workspace again as

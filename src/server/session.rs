@@ -37,6 +37,8 @@ pub(super) struct Session {
     /// What is wrong with the settings and was not told yet.
     problems: BTreeSet<String>,
     told: BTreeSet<String>,
+    /// What stood in the way of a check and was told.
+    troubles: BTreeSet<String>,
 }
 
 impl Session {
@@ -62,6 +64,7 @@ impl Session {
             open: BTreeMap::new(),
             problems: BTreeSet::new(),
             told: BTreeSet::new(),
+            troubles: BTreeSet::new(),
         };
         session.change_roots(roots, &[]);
         session
@@ -94,9 +97,9 @@ impl Session {
         fresh
     }
 
-    /// Whether a message was not told yet; from now on it was.
+    /// Whether what stands in the way of a check was not told since settings and files were looked at; from now on it was.
     pub(super) fn tells(&mut self, message: &str) -> bool {
-        self.told.insert(message.to_owned())
+        self.troubles.insert(message.to_owned())
     }
 
     /// The path at which the engine knows an address: of a cell, that of its notebook.
@@ -194,6 +197,7 @@ impl Session {
         self.snapshot.epoch += 1;
         self.snapshot.reset = self.snapshot.epoch;
         self.snapshot.changed = Arc::default();
+        self.troubles.clear();
         self.snapshot.surveyed = Arc::new(Mutex::default());
         let roots: Vec<PathBuf> = self.roots.iter().map(|(path, _)| path.clone()).collect();
         let roots = roots.iter().map(|cwd| self.folder(cwd)).collect();
@@ -279,6 +283,14 @@ impl Opened {
             }
         };
         Self { uri: uri.clone(), version, bytes: bytes.into(), cells }
+    }
+
+    /// The addresses that are told diagnostics, with their versions: of a notebook, those of its cells.
+    pub(super) fn addresses(&self) -> Vec<(Uri, Option<i32>)> {
+        match &self.cells {
+            None => vec![(self.uri.clone(), Some(self.version))],
+            Some(cells) => cells.clone(),
+        }
     }
 
     /// Whether an address is this document's, or that of one of its cells.

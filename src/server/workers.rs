@@ -50,13 +50,13 @@ impl Failure {
     }
 
     /// The document is not the one that the request is about any more.
-    pub(super) fn stale() -> Self {
-        Self::new(code::CONTENT_MODIFIED, "the document has changed")
-    }
-
-    /// The same for diagnostics: the client is to ask again.
-    pub(super) fn outdated() -> Self {
-        let mut failure = Self::new(code::SERVER_CANCELLED, "the document has changed");
+    pub(super) fn stale(method: &str) -> Self {
+        const MESSAGE: &str = "the document has changed";
+        if method != "textDocument/diagnostic" {
+            return Self::new(code::CONTENT_MODIFIED, MESSAGE);
+        }
+        // The client is to ask for diagnostics again.
+        let mut failure = Self::new(code::SERVER_CANCELLED, MESSAGE);
         failure.error.data = Some(serde_json::json!({"retriggerRequest": true}));
         failure
     }

@@ -20,9 +20,17 @@ pub(super) fn diagnose(asked: &Asked<'_>, params: &WorkspaceDiagnosticParams) ->
     let token = params.work_done_progress_params.work_done_token.as_ref();
     let progress = Progress::begin(asked, token, "Checking the workspace");
     for folder in asked.snapshot.roots.iter() {
-        for (uri, diagnostics) in scan(asked, folder, &progress)? {
+        match scan(asked, folder, &progress) {
             // Folders within each other share files, and say the same of them.
-            told.entry(uri).or_insert(diagnostics);
+            Ok(found) => found.into_iter().for_each(|(uri, diagnostics)| {
+                told.entry(uri).or_insert(diagnostics);
+            }),
+            // One folder that is not configured well leaves the others as they are.
+            Err(Failure { error, trouble: Some(_) }) if asked.snapshot.roots.len() > 1 => {
+                let message = format!("{}: {}", folder.cwd.display(), error.message);
+                (asked.notify)("window/logMessage", json!({"type": 1, "message": message}));
+            }
+            Err(failure) => return Err(failure),
         }
     }
     progress.end();
@@ -45,10 +53,7 @@ pub(super) fn diagnose(asked: &Asked<'_>, params: &WorkspaceDiagnosticParams) ->
 
 fn version(asked: &Asked<'_>, uri: &Uri) -> Option<i32> {
     let (_, opened) = asked.document(uri)?;
-    match &opened.cells {
-        None => Some(opened.version),
-        Some(cells) => cells.iter().find(|(cell, _)| cell == uri).and_then(|(_, version)| *version),
-    }
+    opened.addresses().into_iter().find(|(address, _)| address == uri).and_then(|(_, version)| version)
 }
 
 /// Checks one folder as the command line would, with what is open laid over what is saved.

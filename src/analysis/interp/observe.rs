@@ -46,6 +46,10 @@ impl<'p> Interp<'p> {
                 stored = frame.temps.get(*temp as usize).cloned().unwrap_or_default();
                 &stored
             }
+            OpKind::StoreAttribute(_, _, temp) => {
+                stored = frame.temps.get(*temp as usize).cloned().unwrap_or_default();
+                &stored
+            }
             _ => return,
         };
         let place = self.place(frame, op.span);
