@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::backend::{Backend, CheckRequest, RuleInfo};
 
 use crate::config::{CommandLine, ConfigError, Resolver};
-use crate::engine::{self, Given, How, Input, Job, Outcome, Premises, Repaired};
+use crate::engine::{self, Fixes, Given, How, Input, Job, Outcome, Premises, Repaired};
 use crate::finding::Finding;
 use crate::rules::{self, Status};
 use crate::source::{MemoryFiles, OsFiles};
@@ -80,7 +80,8 @@ fn given(request: &CheckRequest<'_>) -> Result<Given, ConfigError> {
 }
 
 fn how<'a>(request: &CheckRequest<'a>) -> How<'a> {
-    How { fixes: request.fixes, verify: request.verify, progress: request.progress, ..How::default() }
+    let fixes = if request.fixes { Fixes::All } else { Fixes::None };
+    How { fixes, verify: request.verify, progress: request.progress, ..How::default() }
 }
 
 /// Looks into the analysis of one file.

@@ -36,6 +36,7 @@ use crate::config::{KnownRule, Settings};
 use crate::models::Models;
 use crate::rules::{self, Status};
 use crate::source::{Files, Problem};
+use crate::text::Span;
 
 pub use crate::analysis::analyse;
 pub use crate::source::{SourceFile, decode, encoded, survey};
@@ -73,6 +74,18 @@ pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 /// Interprets one module of a program.
 pub type Analyse<'a> = &'a (dyn Fn(&Program<'_>, usize) -> Facts + Sync);
 
+/// Which findings get fixes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fixes {
+    /// None.
+    #[default]
+    None,
+    /// All that are shown.
+    All,
+    /// Those that touch these bytes of the one file that is given.
+    At(Span),
+}
+
 /// What to check, and how.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
@@ -98,8 +111,8 @@ pub struct Job<'a> {
     pub progress: Progress<'a>,
     /// How many threads work; 0 for as many as there are processors.
     pub threads: usize,
-    /// Whether the findings that are shown get fixes.
-    pub fixes: bool,
+    /// Which of the findings that are shown get fixes.
+    pub fixes: Fixes,
     /// Whether findings are replayed.
     pub verify: bool,
     /// The interpreter.

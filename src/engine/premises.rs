@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Input, Job, Outcome, Progress, Survey, known_rules};
+use super::{Fixes, Input, Job, Outcome, Progress, Survey, known_rules};
 use crate::analysis::analyse;
 use crate::analysis::facts::Facts;
 use crate::config::{ConfigError, Resolver, Settings};
@@ -69,8 +69,8 @@ impl Given {
 /// How a run is to be done.
 #[derive(Clone, Copy)]
 pub struct How<'a> {
-    /// Whether findings get fixes.
-    pub fixes: bool,
+    /// Which findings get fixes.
+    pub fixes: Fixes,
     /// Whether findings are replayed.
     pub verify: bool,
     /// Is told how many files of how many are done.
@@ -83,7 +83,7 @@ pub struct How<'a> {
 
 impl Default for How<'_> {
     fn default() -> Self {
-        Self { fixes: false, verify: true, progress: &|_, _| {}, observes: false, is_cancelled: &|| false }
+        Self { fixes: Fixes::None, verify: true, progress: &|_, _| {}, observes: false, is_cancelled: &|| false }
     }
 }
 

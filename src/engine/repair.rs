@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Job;
 use super::contain::contained;
 use super::effects::Effects;
 use super::project::Project;
 use super::settle::Settled;
+use super::{Fixes, Job};
 use crate::analysis::Program;
 use crate::analysis::facts::{Facts, KeyFact, reconcile};
 use crate::config::Shown;
@@ -41,7 +41,7 @@ pub(super) fn repair(job: &Job<'_>, project: &Project<'_>, program: &Program<'_>
         .filter(|index| {
             let finding = &settled.findings[*index];
             let has_fixes = rules::find(finding.code).is_some_and(|rule| rule.fix != FixAvailability::None);
-            has_fixes && settings.judge(finding).shown == Shown::Yes
+            has_fixes && is_meant(job, finding) && settings.judge(finding).shown == Shown::Yes
         })
         .collect();
     let Some(original) = program.of_file(settled.file) else { return };
@@ -56,6 +56,15 @@ pub(super) fn repair(job: &Job<'_>, project: &Project<'_>, program: &Program<'_>
     });
     for (index, fix) in fixes.unwrap_or_default() {
         settled.findings[index].fix = Some(fix);
+    }
+}
+
+/// Whether a finding is one of those that fixes were asked for.
+fn is_meant(job: &Job<'_>, finding: &Finding) -> bool {
+    match job.fixes {
+        Fixes::None => false,
+        Fixes::All => true,
+        Fixes::At(span) => finding.primary.span.start <= span.end && span.start <= finding.primary.span.end,
     }
 }
 

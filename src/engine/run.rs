@@ -16,7 +16,7 @@ use super::project::{Project, group};
 use super::prove::prove;
 use super::repair::repair;
 use super::settle::{Settled, settle, unreadable};
-use super::{Job, Outcome, Progress, Reported};
+use super::{Fixes, Job, Outcome, Progress, Reported};
 use crate::analysis::Program;
 use crate::analysis::facts::Facts;
 use crate::analysis::facts::reconcile;
@@ -289,7 +289,7 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
     }
     let refuted = prove(job, project, &loaded, &mut all);
     let modules = loaded.iter_mut().flatten().map(|file| file.module.take());
-    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes).collect();
+    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes != Fixes::None).collect();
     let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
     for finding in all {
         by_file.entry(finding.primary.file).or_default().push(finding);
@@ -303,7 +303,8 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
         }
     }
     let modules: Vec<&ir::Module> = modules.iter().collect();
-    let program = job.fixes.then(|| Program::new(modules, project, project.models, &project.settings.roots));
+    let program =
+        (job.fixes != Fixes::None).then(|| Program::new(modules, project, project.models, &project.settings.roots));
     let settled = work
         .into_par_iter()
         .filter_map(|(position, file, findings)| {

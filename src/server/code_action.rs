@@ -3,6 +3,8 @@
 //! **Invariant:** an action's edit is what the command line would write: the fix that `check` tells, all that `--fix` applies,
 //! the comment that `--add-ignores` adds.
 
+use std::path::Path;
+
 use gen_lsp_types::{CodeAction, CodeActionKind, CodeActionParams, Diagnostic, Location, Range, Uri};
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +15,10 @@ use super::fix_all;
 use super::places::Page;
 use super::snapshot::{Checked, Folder, Opened};
 use super::workers::{Asked, Failure};
-use crate::engine;
+use crate::engine::{self, Fixes};
 use crate::finding::{Applicability, Finding, Fix, Verdict};
-use crate::text::{FileId, LineIndex};
+use crate::rules::{self, FixAvailability};
+use crate::text::{FileId, LineIndex, Span};
 
 /// The request that completes an action.
 const RESOLVE: &str = "codeAction/resolve";
@@ -56,19 +59,26 @@ pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Optio
     if !wants_fixes && !wants_all {
         return Ok(None);
     }
-    let snapshot = asked.snapshot;
-    let checked = snapshot.checked(path, true, asked.is_cancelled)?;
-    let folder = snapshot.folder_of(path).ok_or_else(Failure::gone)?;
-    let Some(file) = file_of(&checked.outcome, &folder.cwd, path) else { return Ok(None) };
-    let text = checked.outcome.files.text(file);
-    let lines = LineIndex::new(text);
-    let page = Page { text, lines: &lines, cells: checked.outcome.files.cells(file), unit: snapshot.client.unit };
-    let site = Site { asked, folder, opened, checked: &checked, file, page };
+    let told = &params.context.diagnostics;
     let mut actions = Vec::new();
+    let plain = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
+    let Some(desk) = Desk::new(asked, path, opened, &plain)? else { return Ok(None) };
+    let here = desk.site().findings_at(params);
+    let fixable: Vec<Span> =
+        here.iter().filter(|(finding, _)| has_fixes(finding.code)).map(|(finding, _)| finding.primary.span).collect();
+    // Repairs are tried for what is asked about, and for all of the file only where somebody asks for all of it.
+    let fixes = match fixable.into_iter().reduce(Span::cover) {
+        _ if wants_all && params.context.only.is_some() => Fixes::All,
+        Some(span) if wants_fixes => Fixes::At(span),
+        _ => Fixes::None,
+    };
+    let checked = asked.snapshot.checked(path, fixes, asked.is_cancelled)?;
+    let Some(desk) = Desk::new(asked, path, opened, &checked)? else { return Ok(None) };
+    let site = desk.site();
     if wants_fixes {
         let here = site.findings_at(params);
-        actions.extend(site.quick_fixes(&here, &params.context.diagnostics));
-        actions.extend(site.ignores(&here, &params.context.diagnostics)?);
+        actions.extend(site.quick_fixes(&here, told));
+        actions.extend(site.ignores(&here, told)?);
     }
     if wants_all {
         actions.extend(site.fix_all(all)?);
@@ -83,17 +93,12 @@ pub(super) fn resolve(asked: &Asked<'_>, action: &CodeAction) -> Result<CodeActi
     if opened.version != promise.version {
         return Err(Failure::stale(RESOLVE));
     }
-    let snapshot = asked.snapshot;
     if promise.what == What::FixAll {
         return Ok(CodeAction { edit: fix_all::edit(asked, path, opened)?, ..action.clone() });
     }
-    let checked = snapshot.checked(path, false, asked.is_cancelled)?;
-    let folder = snapshot.folder_of(path).ok_or_else(Failure::gone)?;
-    let file = file_of(&checked.outcome, &folder.cwd, path).ok_or_else(|| Failure::stale(RESOLVE))?;
-    let text = checked.outcome.files.text(file);
-    let lines = LineIndex::new(text);
-    let page = Page { text, lines: &lines, cells: checked.outcome.files.cells(file), unit: snapshot.client.unit };
-    let site = Site { asked, folder, opened, checked: &checked, file, page };
+    let checked = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
+    let desk = Desk::new(asked, path, opened, &checked)?.ok_or_else(|| Failure::stale(RESOLVE))?;
+    let site = desk.site();
     let findings =
         site.findings().filter(|finding| promise.fingerprints.contains(&finding.fingerprint)).collect::<Vec<_>>();
     Ok(CodeAction { edit: site.ignoring(&findings), ..action.clone() })
@@ -102,6 +107,43 @@ pub(super) fn resolve(asked: &Asked<'_>, action: &CodeAction) -> Result<CodeActi
 /// Whether a kind is one that was asked for, or below it.
 fn is_within(kind: &str, asked: &str) -> bool {
     asked.is_empty() || kind == asked || kind.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Whether findings of a rule can be repaired at all.
+fn has_fixes(code: &str) -> bool {
+    rules::find(code).is_some_and(|rule| rule.fix != FixAvailability::None)
+}
+
+/// A checked document, with where its lines begin.
+struct Desk<'a> {
+    asked: &'a Asked<'a>,
+    folder: &'a Folder,
+    opened: &'a Opened,
+    checked: &'a Checked,
+    file: FileId,
+    lines: LineIndex,
+}
+
+impl<'a> Desk<'a> {
+    /// `None` where no finding speaks of the document.
+    fn new(
+        asked: &'a Asked<'a>,
+        path: &Path,
+        opened: &'a Opened,
+        checked: &'a Checked,
+    ) -> Result<Option<Self>, Failure> {
+        let folder = asked.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
+        let Some(file) = file_of(&checked.outcome, &folder.cwd, path) else { return Ok(None) };
+        let lines = LineIndex::new(checked.outcome.files.text(file));
+        Ok(Some(Self { asked, folder, opened, checked, file, lines }))
+    }
+
+    fn site(&self) -> Site<'_> {
+        let Self { asked, folder, opened, checked, file, ref lines } = *self;
+        let (text, cells) = (checked.outcome.files.text(file), checked.outcome.files.cells(file));
+        let page = Page { text, lines, cells, unit: asked.snapshot.client.unit };
+        Site { asked, folder, opened, checked, file, page }
+    }
 }
 
 /// The document that actions are for.
@@ -192,7 +234,9 @@ impl<'a> Site<'a> {
 
     /// The action that applies all fixes, if there is one to apply.
     fn fix_all(&self, kind: &'static str) -> Result<Option<CodeAction>, Failure> {
-        if !self.findings().any(|finding| self.folder.applies(finding)) {
+        // Where repairs were not tried for all of the file, those that change numbers are likely to be found.
+        let likely = self.folder.settings.unsafe_fixes && self.checked.fixes != Fixes::All;
+        if !self.findings().any(|finding| self.folder.applies(finding) || (likely && has_fixes(finding.code))) {
             return Ok(None);
         }
         let path = self.asked.document(&self.opened.uri).map(|(path, _)| path).ok_or_else(Failure::gone)?;

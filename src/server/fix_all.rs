@@ -10,7 +10,7 @@ use super::edits::workspace_edit;
 use super::places::Page;
 use super::snapshot::{Opened, Trouble};
 use super::workers::{Asked, Failure};
-use crate::engine::{self, Changed, How};
+use crate::engine::{self, Changed, Fixes, How};
 use crate::text::LineIndex;
 
 /// The edit that applies all fixes; `None` where there are none.
@@ -20,8 +20,12 @@ pub(super) fn edit(asked: &Asked<'_>, path: &Path, opened: &Opened) -> Result<Op
         let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
         let baseline = engine::baseline(resolver, &folder.cwd)?.map_err(Trouble::Baseline)?;
         let accepted = baseline.as_ref().map(|baseline| baseline.fingerprints()).unwrap_or_default();
-        let how =
-            How { fixes: true, verify: folder.settings.verify, is_cancelled: asked.is_cancelled, ..How::default() };
+        let how = How {
+            fixes: Fixes::All,
+            verify: folder.settings.verify,
+            is_cancelled: asked.is_cancelled,
+            ..How::default()
+        };
         let is_wanted = |finding: &crate::finding::Finding| {
             folder.applies(finding) && !accepted.contains(finding.fingerprint.as_str())
         };

@@ -9,7 +9,7 @@ use gen_lsp_types::{Contents, Hover, HoverParams, MarkupContent, MarkupKind};
 
 use super::places::Page;
 use super::workers::{Asked, Failure};
-use crate::engine::{self, KeyNote, Keys};
+use crate::engine::{self, Fixes, KeyNote, Keys};
 use crate::finding::{Finding, Place};
 use crate::rules::{self, Rule};
 use crate::text::{LineIndex, Span};
@@ -105,7 +105,7 @@ pub(super) fn row(keys: &Keys, page: Page<'_>, place: Place) -> String {
 
 /// What the findings at a place have to add to their messages.
 fn about_findings(asked: &Asked<'_>, path: &Path, offset: u32) -> Result<String, Failure> {
-    let checked = asked.snapshot.checked(path, false, asked.is_cancelled)?;
+    let checked = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
     let folder = asked.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
     let file = super::diagnostics::file_of(&checked.outcome, &folder.cwd, path);
     let here = |finding: &&Finding| {

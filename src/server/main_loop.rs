@@ -5,28 +5,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use gen_lsp_types::{PublishDiagnosticsParams, Uri};
+use gen_lsp_types::Uri;
 use lsp_server::{Message, Notification, Request, RequestId, Response, ResponseError};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::diagnostics;
 use super::session::Session;
 use super::settings::Written;
-use super::snapshot::{Snapshot, Trouble};
+use super::snapshot::Trouble;
 use super::transport::Incoming;
-use super::workers::{Failure, Finished, Flag, Job, Task, Told, code};
+use super::workers::{Failure, Finished, Flag, Job, Task, code};
 use super::{Ended, requests};
 use crate::engine::contained;
-
-/// How long after an edit a document is checked. Edits that come in between are checked together.
-const PAUSE: Duration = Duration::from_millis(30);
 
 /// Something to react to.
 pub(super) enum Event {
@@ -71,25 +67,27 @@ pub(super) struct Parked {
 pub(super) struct MainLoop<'a> {
     out: Sender<String>,
     log: &'a mut dyn Write,
-    lanes: Lanes,
+    pub(super) lanes: Lanes,
     start: PathBuf,
     home: Option<PathBuf>,
     /// Nothing until the client has introduced itself.
     pub(super) session: Option<Session>,
-    is_shut_down: bool,
+    pub(super) is_shut_down: bool,
     pending: BTreeMap<RequestId, Pending>,
     parked: Vec<Parked>,
     expected: BTreeMap<i32, Expected>,
     /// How often the client was asked for something.
     asked: i32,
     /// When documents are to be checked.
-    due: BTreeMap<PathBuf, Instant>,
+    pub(super) due: BTreeMap<PathBuf, Instant>,
     /// The documents that are being checked.
-    checking: BTreeSet<PathBuf>,
+    pub(super) checking: BTreeSet<PathBuf>,
     /// Whether something was saved, or settings or files have changed, since the workspace was looked at.
     is_awake: bool,
+    /// Those of them that are to be checked again afterwards.
+    pub(super) again: BTreeSet<PathBuf>,
     /// The addresses that diagnostics were pushed for.
-    told: BTreeMap<PathBuf, BTreeSet<Uri>>,
+    pub(super) told: BTreeMap<PathBuf, BTreeSet<Uri>>,
 }
 
 impl<'a> MainLoop<'a> {
@@ -114,6 +112,7 @@ impl<'a> MainLoop<'a> {
             asked: 0,
             due: BTreeMap::new(),
             checking: BTreeSet::new(),
+            again: BTreeSet::new(),
             is_awake: true,
             told: BTreeMap::new(),
         }
@@ -297,72 +296,7 @@ impl<'a> MainLoop<'a> {
                 };
                 self.answer(&id, result.map_err(|failure| failure.error));
             }
-            Finished::Checked { path, result } => {
-                self.checking.remove(&path);
-                let Some(session) = self.session.as_ref().filter(|session| session.is_open(&path)) else { return };
-                match result {
-                    Ok((checked, told)) => {
-                        if session.snapshot().holds(&path, checked.epoch, &checked.outcome) {
-                            self.publish(&path, told);
-                        } else {
-                            self.due.entry(path).or_insert_with(Instant::now);
-                        }
-                    }
-                    Err(failure) => {
-                        let told = session.snapshot().open.get(&path).map(|opened| {
-                            opened.addresses().into_iter().map(|(uri, version)| (uri, version, Vec::new())).collect()
-                        });
-                        if let Some(trouble) = &failure.trouble {
-                            self.tell_trouble(trouble);
-                        } else {
-                            self.say(&format!("{}: {}", path.display(), failure.error.message));
-                        }
-                        self.publish(&path, told.unwrap_or_default());
-                    }
-                }
-            }
-        }
-    }
-
-    /// Pushes the diagnostics of a document, and takes back those of addresses that it no longer has.
-    fn publish(&mut self, path: &Path, told: Told) {
-        let addresses: BTreeSet<Uri> = told.iter().map(|(uri, _, _)| uri.clone()).collect();
-        let before = self.told.insert(path.to_owned(), addresses.clone()).unwrap_or_default();
-        for uri in before.into_iter().filter(|uri| !addresses.contains(uri)) {
-            self.notify("textDocument/publishDiagnostics", &json!({"uri": uri, "diagnostics": []}));
-        }
-        for (uri, version, diagnostics) in told {
-            let params = PublishDiagnosticsParams { uri, version, diagnostics };
-            self.notify("textDocument/publishDiagnostics", &serde_json::to_value(params).unwrap_or_default());
-        }
-    }
-
-    /// Checks the documents whose time has come.
-    fn check_due(&mut self) {
-        let now = Instant::now();
-        let Some(session) = &self.session else { return };
-        let ready: Vec<PathBuf> =
-            self.due.iter().filter(|(_, due)| **due <= now).map(|(path, _)| path.clone()).collect();
-        for path in ready {
-            self.due.remove(&path);
-            // A check that is under way ends first; it will be found stale then.
-            if session.is_open(&path) && self.checking.insert(path.clone()) {
-                let snapshot = session.snapshot();
-                let _ = self.lanes.documents.send(Box::new(move || check(&snapshot, path)));
-            }
-        }
-    }
-
-    /// Something changed: documents for which it matters are checked again, in the way that the client prefers.
-    pub(super) fn changed(&mut self, pause: bool) {
-        let Some(session) = &self.session else { return };
-        if self.is_shut_down || session.client().pulls {
-            return;
-        }
-        let snapshot = session.snapshot();
-        let at = Instant::now() + if pause { PAUSE } else { Duration::ZERO };
-        for path in session.open_paths().filter(|path| snapshot.known(path).is_none()) {
-            self.due.entry(path.clone()).or_insert(at);
+            Finished::Checked { path, result } => self.checked(path, result),
         }
     }
 
@@ -371,14 +305,6 @@ impl<'a> MainLoop<'a> {
         self.is_awake = true;
         for Parked { id, params } in std::mem::take(&mut self.parked) {
             self.start(id, "workspace/diagnostic", params);
-        }
-    }
-
-    /// Takes back what was pushed for a document that is closed.
-    pub(super) fn forget(&mut self, path: &Path) {
-        self.due.remove(path);
-        for uri in self.told.remove(path).unwrap_or_default() {
-            self.notify("textDocument/publishDiagnostics", &json!({"uri": uri, "diagnostics": []}));
         }
     }
 
@@ -423,7 +349,7 @@ impl<'a> MainLoop<'a> {
     }
 
     /// Tells the person at the editor, once.
-    fn tell_trouble(&mut self, trouble: &Trouble) {
+    pub(super) fn tell_trouble(&mut self, trouble: &Trouble) {
         let message = match trouble {
             Trouble::Config(error) => error.to_string(),
             Trouble::Baseline(message) => message.clone(),
@@ -454,19 +380,4 @@ impl MainLoop<'_> {
     fn configured(&mut self, asked: Vec<(String, Value)>) {
         super::notifications::configured(self, asked);
     }
-}
-
-/// Checks one document in order to push what is found.
-fn check(snapshot: &Snapshot, path: PathBuf) -> Finished {
-    let work = || -> Result<_, Failure> {
-        let opened = snapshot.open.get(&path).ok_or_else(Failure::gone)?;
-        let checked = snapshot.checked(&path, false, &|| false)?;
-        let folder = snapshot.folder_of(&path).ok_or_else(Failure::gone)?;
-        let told = diagnostics::of_document(snapshot, &folder.cwd, opened, &checked.outcome);
-        let mut versions: BTreeMap<Uri, Option<i32>> = opened.addresses().into_iter().collect();
-        let told = told.into_iter().map(|(uri, diagnostics)| (versions.remove(&uri).flatten(), uri, diagnostics));
-        Ok((checked, told.map(|(version, uri, diagnostics)| (uri, version, diagnostics)).collect()))
-    };
-    let result = contained(work).unwrap_or_else(|message| Err(Failure::internal(format!("keylint failed: {message}"))));
-    Finished::Checked { path, result }
 }

@@ -22,6 +22,7 @@ mod notifications;
 mod places;
 mod progress;
 mod pull;
+mod push;
 mod requests;
 mod session;
 mod settings;

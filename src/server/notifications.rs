@@ -168,9 +168,7 @@ fn ask_for_settings(main: &mut MainLoop<'_>) {
 
 fn settings_changed(main: &mut MainLoop<'_>, params: &Value) {
     let Some(session) = &mut main.session else { return };
-    let settings = &params["settings"];
-    if settings.as_object().is_some_and(|settings| !settings.is_empty()) {
-        session.written.replace_global(settings);
+    if session.written.replace_global(&params["settings"]) {
         session.reset();
         judged_anew(main);
     }

@@ -12,6 +12,7 @@ use std::hash::Hasher;
 use super::diagnostics;
 use super::snapshot::Opened;
 use super::workers::{Asked, Failure};
+use crate::engine::Fixes;
 
 pub(super) fn document(asked: &Asked<'_>, params: &DocumentDiagnosticParams) -> Result<Value, Failure> {
     let uri = &params.text_document.uri;
@@ -24,7 +25,7 @@ pub(super) fn document(asked: &Asked<'_>, params: &DocumentDiagnosticParams) -> 
 
 /// The diagnostics of an open document, or of one cell of it.
 fn of_address(asked: &Asked<'_>, path: &Path, opened: &Opened, uri: &Uri) -> Result<Vec<Diagnostic>, Failure> {
-    let checked = asked.snapshot.checked(path, false, asked.is_cancelled)?;
+    let checked = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
     let folder = asked.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
     let mut told = diagnostics::of_document(asked.snapshot, &folder.cwd, opened, &checked.outcome);
     Ok(told.remove(uri).unwrap_or_default())

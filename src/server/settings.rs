@@ -183,9 +183,16 @@ impl Written {
         written
     }
 
-    /// Takes what a client that is not asked sends when its settings change.
-    pub(super) fn replace_global(&mut self, settings: &Value) {
-        self.global = section(settings);
+    /// Takes what a client that is not asked sends when its settings change; whether any of it is ours.
+    pub(super) fn replace_global(&mut self, settings: &Value) -> bool {
+        let is_ours = |settings: &Map<String, Value>| {
+            settings.contains_key("keylint") || settings.keys().any(|name| NAMES.contains(&name.as_str()))
+        };
+        let is_ours = settings.as_object().is_some_and(is_ours);
+        if is_ours {
+            self.global = section(settings);
+        }
+        is_ours
     }
 
     /// Takes what a client answers for folders.
@@ -264,6 +271,12 @@ mod tests {
         });
         let merged = all(both);
         assert_eq!((&merged["unsafeFixes"], &merged["verify"]), (&json!(true), &json!(true)));
+        let mut written = Written::from_initialize(&json!({"unsafeFixes": true}));
+        // Some clients send the settings of every server to each.
+        assert!(!written.replace_global(&json!({"python": {"path": "x"}})) && !written.replace_global(&json!({})));
+        assert_eq!(written.of(|_| true)["unsafeFixes"], true);
+        assert!(written.replace_global(&json!({"python": {}, "keylint": {"verify": false}})));
+        assert_eq!(Value::Object(written.of(|_| true)), json!({"verify": false}));
         assert!(all(json!(null)).is_empty() && all(json!([1])).is_empty());
     }
 }

@@ -11,7 +11,7 @@ use gen_lsp_types::Uri;
 use super::client::Client;
 use super::settings::EditorSettings;
 use crate::config::{ConfigError, Resolver};
-use crate::engine::{self, Given, How, Keys, Outcome, Premises};
+use crate::engine::{self, Fixes, Given, How, Keys, Outcome, Premises};
 use crate::finding::{Applicability, Finding};
 
 /// What is open at a path.
@@ -39,8 +39,8 @@ pub(super) struct Folder {
 pub(super) struct Checked {
     /// When the snapshot was taken that it looked at.
     pub(super) epoch: u64,
-    /// Whether findings have their fixes.
-    pub(super) has_fixes: bool,
+    /// Which findings have their fixes.
+    pub(super) fixes: Fixes,
     pub(super) outcome: Outcome,
 }
 
@@ -104,10 +104,12 @@ impl Snapshot {
     pub(super) fn checked(
         &self,
         path: &Path,
-        fixes: bool,
+        fixes: Fixes,
         is_cancelled: Cancelled<'_>,
     ) -> Result<Arc<Checked>, Trouble> {
-        if let Some(known) = self.known(path).filter(|known| known.has_fixes || !fixes) {
+        if let Some(known) =
+            self.known(path).filter(|known| [known.fixes, Fixes::None].contains(&fixes) || known.fixes == Fixes::All)
+        {
             return Ok(known);
         }
         let outcome = self.run(path, |premises, given, folder| {
@@ -117,7 +119,7 @@ impl Snapshot {
         if is_cancelled() {
             return Err(Trouble::Cancelled);
         }
-        let checked = Arc::new(Checked { epoch: self.epoch, has_fixes: fixes, outcome });
+        let checked = Arc::new(Checked { epoch: self.epoch, fixes, outcome });
         let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
         // A later check may have come in between.
         if checks.get(path).is_none_or(|known| known.epoch <= self.epoch) {

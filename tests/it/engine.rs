@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use keylint::analysis::facts::{Facts, Reference, ReferenceKind};
 use keylint::analysis::{self, Program};
 use keylint::config::{CommandLine, Resolver};
-use keylint::engine::{self, Analyse, Input, Job, Outcome, check_text, check_texts, known_rules};
+use keylint::engine::{self, Analyse, Fixes, Input, Job, Outcome, check_text, check_texts, known_rules};
 use keylint::finding::Place;
 use keylint::ir::OpKind;
 use keylint::models::Models;
@@ -52,7 +52,7 @@ impl<'a> Tree<'a> {
             survey: &|_| self.texts.iter().map(|(path, _)| at(path)).collect(),
             progress,
             threads: self.threads,
-            fixes: false,
+            fixes: Fixes::None,
             verify: true,
             analyse: self.analyse,
         })
@@ -174,7 +174,7 @@ fn what_cannot_be_decoded_is_unreadable() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
-        fixes: false,
+        fixes: Fixes::None,
         verify: true,
         analyse: &analysis::analyse,
     });
@@ -317,7 +317,7 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 2,
-        fixes: false,
+        fixes: Fixes::None,
         verify: true,
         analyse: &spy,
     });

@@ -179,6 +179,11 @@ fn clients_that_ask_are_answered_and_not_pushed_to() {
     };
     assert_eq!((&of("a.py")["items"], &of("a.py")["version"]), (&json!([]), &json!(2)));
     assert_eq!((&of("sub/b.py")["items"], &of("c.ipynb")["kind"]), (&json!([]), &json!("unchanged")));
+    // Where settings change, the client is asked to ask again.
+    client.notify("workspace/didChangeConfiguration", json!({"settings": {"keylint": {"select": ["KEY2"]}}}));
+    client.wait(|client| client.asked.iter().find(|asked| asked["method"] == "workspace/diagnostic/refresh").cloned());
+    client.change(&address, 3, json!([{"text": REUSED}]));
+    assert_eq!(ask(&mut client, Value::Null)["items"], json!([]));
     assert!(client.pushed.is_empty(), "{:?}", client.pushed);
     client.leave();
 }
