@@ -53,7 +53,7 @@ impl<'a> Program<'a> {
     where
         'a: 'b,
     {
-        let same = self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len());
+        let same = self.is_akin(index, module);
         let mut modules: Vec<&'b Module> = self.modules.iter().map(|module| -> &'b Module { module }).collect();
         if let Some(old) = modules.get_mut(index) {
             *old = module;
@@ -72,6 +72,12 @@ impl<'a> Program<'a> {
         let Self { modules, by_file, relevance, resolver, models, roots, .. } = self;
         let (modules, by_file, relevance) = (modules.clone(), by_file.clone(), Arc::clone(relevance));
         Self { modules, by_file, relevance, resolver: *resolver, models, roots, observes: true }
+    }
+
+    /// Whether a module defines the same functions as the one at `index`, as after an edit within one. A [world](super::World)
+    /// of this program then serves the program with that module in its place.
+    pub fn is_akin(&self, index: ModuleIndex, module: &Module) -> bool {
+        self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len())
     }
 
     /// The modules, by index.

@@ -93,7 +93,7 @@ pub struct Check {
     /// List the files that would be checked, and stop.
     #[arg(long)]
     pub show_files: bool,
-    /// Show how many findings each rule has, in place of the findings.
+    /// Show how many findings each rule has, in place of the findings; as `full`, `concise` or `json`.
     #[arg(long)]
     pub statistics: bool,
     /// Show no progress.

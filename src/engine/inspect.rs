@@ -23,7 +23,7 @@ pub fn ir(files: &dyn Files, path: &Path) -> Result<String, String> {
     let source = source::read(files, path, &display).map_err(|problem| format!("{display}: {}", problem.message))?;
     on_workers(1, || {
         contained(|| {
-            let parsed = python::parse(&source.text, SourceKind::of_path(&display));
+            let parsed = python::parse_cells(&source.text, &source.cells, SourceKind::of_path(&display));
             let effects = Effects::of(&source.text, &parsed.comments);
             ir::lower(FileId(0), &parsed.module, &|header| effects.on(header)).to_string()
         })

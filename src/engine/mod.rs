@@ -30,8 +30,8 @@ mod table;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::analysis::Program;
 use crate::analysis::facts::Facts;
+use crate::analysis::{Program, World};
 use crate::config::{KnownRule, Settings};
 use crate::models::Models;
 use crate::rules::{self, Status};
@@ -45,7 +45,7 @@ pub use inspect::{facts, ir, why};
 pub use keys::{KeyNote, Keys, NoteUse, keys};
 pub use memory::{Checked, check_text, check_texts};
 pub use outcome::{Outcome, Refuted, Reported};
-pub use premises::{Changed, Given, How, Premises, Repaired, baseline};
+pub use premises::{Changed, Given, How, Premises, Repaired, accept, baseline};
 pub use run::check;
 pub use silence::{can_be_ignored, silencing};
 pub use table::FileTable;
@@ -71,8 +71,8 @@ pub type Survey<'a> = &'a (dyn Fn(&Path) -> Vec<PathBuf> + Sync);
 /// Is told how many files of how many are done; the numbers never fall.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// Interprets one module of a program.
-pub type Analyse<'a> = &'a (dyn Fn(&Program<'_>, usize) -> Facts + Sync);
+/// Interprets one module of a program, in a world of that program.
+pub type Analyse<'a> = &'a (dyn Fn(&mut World, &Program<'_>, usize) -> Facts + Sync);
 
 /// Which findings get fixes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

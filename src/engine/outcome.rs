@@ -53,11 +53,13 @@ pub struct Reported {
 }
 
 impl Outcome {
-    /// Hides the findings that a baseline accepts.
-    pub fn accept(&mut self, baseline: &Baseline) {
+    /// Hides the findings that a baseline accepts, of those that it is for.
+    pub fn accept(&mut self, baseline: &Baseline, is_for: impl Fn(&Finding) -> bool) {
         let accepted = baseline.fingerprints();
         for reported in self.findings.iter_mut().filter(|reported| reported.shown) {
-            if Baseline::can_accept(&reported.finding) && accepted.contains(reported.finding.fingerprint.as_str()) {
+            let finding = &reported.finding;
+            let is_known = Baseline::can_accept(finding) && accepted.contains(finding.fingerprint.as_str());
+            if is_known && is_for(finding) {
                 reported.shown = false;
                 self.hidden.accepted += 1;
             }

@@ -221,13 +221,13 @@ impl<'a> Premises<'a> {
             threads: 0,
             verify: how.verify,
             fixes: how.fixes,
-            analyse: &|program, module| {
+            analyse: &|world, program, module| {
                 if (how.is_cancelled)() {
                     Facts::default()
                 } else if how.observes {
-                    analyse(&program.observing(), module)
+                    analyse(world, &program.observing(), module)
                 } else {
-                    analyse(program, module)
+                    analyse(world, program, module)
                 }
             },
         })
@@ -243,16 +243,37 @@ impl<'a> Premises<'a> {
     }
 }
 
-/// The baseline that the configuration of a folder names, if it names one; otherwise why it cannot be had.
-pub fn baseline(resolver: &Resolver, cwd: &Path) -> Result<Result<Option<Baseline>, String>, ConfigError> {
-    let Some(file) = &resolver.for_directory(cwd)?.baseline else { return Ok(Ok(None)) };
-    let name = file.strip_prefix(cwd).unwrap_or(file).display();
+/// The baseline that the configuration of a file names, if it names one; otherwise why it cannot be had.
+pub fn baseline(resolver: &Resolver, path: &Path) -> Result<Result<Option<Baseline>, String>, ConfigError> {
+    let Some(file) = &resolver.for_file(path)?.baseline else { return Ok(Ok(None)) };
+    let name = file.display();
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) => return Ok(Err(format!("cannot read the baseline `{name}`: {error}"))),
     };
     let baseline = Baseline::parse(&text).map(Some);
     Ok(baseline.map_err(|error| format!("`{name}` is no baseline: {error}")))
+}
+
+/// Hides what the baselines accept that the configurations of the files name; otherwise why one cannot be had.
+pub fn accept(resolver: &Resolver, outcome: &mut Outcome) -> Result<Result<(), String>, ConfigError> {
+    let mut files: BTreeMap<PathBuf, Vec<FileId>> = BTreeMap::new();
+    for (file, path) in (0..).map(FileId).zip(outcome.files.paths().take(outcome.checked)) {
+        if let Some(baseline) = &resolver.for_file(path)?.baseline {
+            files.entry(baseline.clone()).or_default().push(file);
+        }
+    }
+    for files in files.into_values() {
+        let path = files.first().map(|file| outcome.files.path(*file).to_owned()).unwrap_or_default();
+        match baseline(resolver, &path)? {
+            Ok(Some(baseline)) => {
+                outcome.accept(&baseline, |finding| files.binary_search(&finding.primary.file).is_ok());
+            }
+            Ok(None) => {}
+            Err(problem) => return Ok(Err(problem)),
+        }
+    }
+    Ok(Ok(()))
 }
 
 /// A file before and after edits of this very text.

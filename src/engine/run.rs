@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -17,9 +18,9 @@ use super::prove::prove;
 use super::repair::repair;
 use super::settle::{Settled, settle, unreadable};
 use super::{Fixes, Job, Outcome, Progress, Reported};
-use crate::analysis::Program;
 use crate::analysis::facts::Facts;
 use crate::analysis::facts::reconcile;
+use crate::analysis::{Program, World};
 use crate::config::absolute;
 use crate::finding::{Finding, Place};
 use crate::ir;
@@ -151,15 +152,14 @@ pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>
     progress.add(given.saturating_sub(asked.len()));
     let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|loaded| loaded.module.as_ref()).collect();
     let program = Program::new(modules, project, project.models, &project.settings.roots);
-    let results: Vec<(usize, Result<Facts, String>)> = asked
+    let next = AtomicUsize::new(0);
+    let workers = rayon::current_num_threads().clamp(1, asked.len().max(1));
+    let mut results: Vec<(usize, Result<Facts, String>)> = (0..workers)
         .into_par_iter()
-        .map(|position| {
-            let module = project.members.get(position).and_then(|member| program.of_file(member.file));
-            let facts = contained(|| module.map(|module| (job.analyse)(&program, module)).unwrap_or_default());
-            progress.add(1);
-            (position, facts)
-        })
+        .with_max_len(1)
+        .flat_map_iter(|_| interpret(job, project, &program, &asked, &next, progress))
         .collect();
+    results.sort_unstable_by_key(|(position, _)| *position);
     drop(program);
     let (mut facts, mut positions) = (Vec::with_capacity(results.len()), Vec::with_capacity(results.len()));
     for (position, result) in results {
@@ -172,6 +172,35 @@ pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>
         }
     }
     Learned { loaded, facts, positions }
+}
+
+/// Interprets modules until none is left that no other worker has taken.
+fn interpret(
+    job: &Job<'_>,
+    project: &Project<'_>,
+    program: &Program<'_>,
+    asked: &[usize],
+    next: &AtomicUsize,
+    progress: &Counter<'_>,
+) -> Vec<(usize, Result<Facts, String>)> {
+    let mut world: Option<World> = None;
+    let mut results = Vec::new();
+    while let Some(&position) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
+        let module = project.members.get(position).and_then(|member| program.of_file(member.file));
+        // Where one module breaks the world, each is analysed in an empty one, so that only those that need it break.
+        let mut there = world.take().unwrap_or_else(|| contained(|| World::of(program)).unwrap_or_default());
+        let result = contained(|| {
+            let facts = module.map(|module| (job.analyse)(&mut there, program, module)).unwrap_or_default();
+            (facts, there)
+        });
+        let facts = result.map(|(facts, there)| {
+            world = Some(there);
+            facts
+        });
+        progress.add(1);
+        results.push((position, facts));
+    }
+    results
 }
 
 fn mark_broken(loaded: &mut [Option<Loaded>], position: usize, message: String) {
@@ -307,13 +336,17 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
         (job.fixes != Fixes::None).then(|| Program::new(modules, project, project.models, &project.settings.roots));
     let settled = work
         .into_par_iter()
-        .filter_map(|(position, file, findings)| {
-            let mut settled = settle(job, project, position, file, findings)?;
-            if let Some(program) = &program {
-                repair(job, project, program, &mut settled);
-            }
-            Some(settled)
-        })
+        .map_init(
+            || None,
+            |world, (position, file, findings)| {
+                let mut settled = settle(job, project, position, file, findings)?;
+                if let Some(program) = &program {
+                    repair(job, project, program, world, &mut settled);
+                }
+                Some(settled)
+            },
+        )
+        .flatten_iter()
         .collect();
     (settled, refuted)
 }

@@ -18,7 +18,7 @@ pub(super) fn edit(asked: &Asked<'_>, path: &Path, opened: &Opened) -> Result<Op
     let snapshot = asked.snapshot;
     let repaired = snapshot.with(path, |premises, given, folder| {
         let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
-        let baseline = engine::baseline(resolver, &folder.cwd)?.map_err(Trouble::Baseline)?;
+        let baseline = engine::baseline(resolver, path)?.map_err(Trouble::Baseline)?;
         let accepted = baseline.as_ref().map(|baseline| baseline.fingerprints()).unwrap_or_default();
         let how = How {
             fixes: Fixes::All,

@@ -225,8 +225,5 @@ impl Folder {
 /// Hides what the baseline accepts.
 pub(super) fn accept(folder: &Folder, outcome: &mut Outcome) -> Result<(), Trouble> {
     let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
-    if let Some(baseline) = engine::baseline(resolver, &folder.cwd)?.map_err(Trouble::Baseline)? {
-        outcome.accept(&baseline);
-    }
-    Ok(())
+    engine::accept(resolver, outcome)?.map_err(Trouble::Baseline)
 }

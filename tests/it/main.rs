@@ -31,3 +31,4 @@ mod rule_docs;
 mod rules;
 mod server;
 mod structures;
+mod worlds;
