@@ -253,6 +253,36 @@ fn removed_types_are_safe_to_replace() {
     assert_eq!((status, String::from_utf8(out).unwrap().as_str()), (Status::Clean, expected), "{err}");
 }
 
+/// `fixtures/fixes/NAME.py` becomes `NAME.fixed.py`, or stays as it is where there is none. `BLESS=1` writes them.
+#[test]
+fn fixtures_become_what_they_should() {
+    let bless = std::env::var_os("BLESS").is_some();
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/fixes"));
+    let mut wrong = String::new();
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if name.ends_with(".fixed.py") {
+            assert!(folder.join(name.replace(".fixed.py", ".py")).exists(), "{name}: nothing becomes it");
+            continue;
+        }
+        count += 1;
+        let text = fs::read_to_string(&path).unwrap();
+        let once = fixed(&text);
+        assert!(parse(&once, SourceKind::Py).problems.is_empty(), "{name}:\n{once}");
+        assert_eq!(fixed(&once), once, "{name}: repairing twice");
+        let goal = folder.join(name.replace(".py", ".fixed.py"));
+        if bless && once != text {
+            fs::write(&goal, &once).unwrap();
+        }
+        if fs::read_to_string(&goal).unwrap_or(text) != once {
+            writeln!(wrong, "--- {name} becomes\n{once}").unwrap();
+        }
+    }
+    assert!(wrong.is_empty() && count > 0, "{wrong}");
+}
+
 /// The examples of the pages: a `py fixed` block is what the block of Python before it becomes.
 #[test]
 fn pages_show_what_is_written() {
