@@ -68,7 +68,47 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     }
     let Some(uses) = uses_of(bench, findings, &family) else { return proposals };
     proposals.extend(apart(bench, &uses, &family));
+    proposals.extend(renewed(bench, &uses, &family));
     proposals
+}
+
+/// A key that `key, subkey = split(key)` made is made once more, by the same statement, before each use but the first.
+fn renewed(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Option<Proposal> {
+    let (first, later) = uses.split_first()?;
+    let Expr::Name(key) = first.key else { return None };
+    let key = key.id.as_str();
+    let scope = bench.names.frame_at(first.span().start)?;
+    let is_same = |one: &Use<'_>| {
+        matches!(one.key, Expr::Name(name) if name.id.as_str() == key)
+            && bench.names.frame_at(one.span().start) == Some(scope)
+    };
+    // The last binding before the first use.
+    let bindings = bench.names.occurrences(key).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+    let made = bindings.map(|one| one.span).filter(|span| span.end <= first.span().start).max()?;
+    let step = bench.steps(made).pop()?;
+    let Stmt::Assign(assign) = step.statement() else { return None };
+    let ([Expr::Tuple(targets)], Expr::Call(split)) = (&assign.targets[..], &*assign.value) else { return None };
+    let parent = split.arguments.args.first().filter(|_| split.arguments.len() == 1)?;
+    let names: Vec<&str> = targets.elts.iter().map(|target| bench.code(target)).collect();
+    let threads = names.len() == 2 && names.contains(&key) && names.contains(&bench.code(parent));
+    let is_split = bench.path_of(&split.func).is_some_and(|path| path == "jax.random.split");
+    if !threads || !is_split || !uses.iter().all(is_same) || !can_rebind(bench, scope, key) {
+        return None;
+    }
+    let code = bench.slice(span_of(step.statement()));
+    let mut edits: Vec<Edit> = Vec::with_capacity(later.len());
+    for one in later {
+        edits.push(layout::before(bench.text, span_of(one.steps.last()?.statement()).start, code));
+    }
+    edits.dedup();
+    let is_apart = edits.len() == later.len() && !code.contains('\n');
+    is_apart.then(|| Proposal {
+        message: format!("split `{}` once more for each call; the numbers change", bench.code(parent)),
+        applicability: Applicability::Unsafe,
+        edits,
+        mends: mends.to_vec(),
+        names: Vec::new(),
+    })
 }
 
 /// The unused child that was meant.
@@ -95,11 +135,12 @@ fn sister(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
 /// The finding and those of its function that share a consumption with it, directly or through others.
 fn family(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<usize> {
     let lead = &findings[index];
+    let is_derived = lead.repair.as_ref().is_some_and(|repair| repair.derived_at.is_some());
     let candidates = bench.matching(findings, |other| {
         matches!(other.code, "KEY101" | "KEY103" | "KEY104")
             && other.function == lead.function
             && other.evidence.as_ref().is_some_and(|evidence| evidence.sharing == Sharing::Twice)
-            && other.repair.as_ref().is_some_and(|repair| repair.derived_at.is_none())
+            && other.repair.as_ref().is_some_and(|repair| repair.derived_at.is_some() == is_derived)
     });
     let places = |at: usize| {
         let evidence = findings[at].evidence.as_ref();
@@ -149,8 +190,11 @@ fn uses_of<'a>(bench: &Bench<'a>, findings: &[Finding], family: &[usize]) -> Opt
     let mut uses = Vec::with_capacity(calls.len());
     for (span, written) in calls {
         let call = tree::call_at(bench.module, span)?;
-        let key = only_key(bench, call, written).or_else(|| only_key(bench, call, known_text))?;
-        uses.push(Use { call, key, steps: bench.steps(span) });
+        let mut keys = written_keys(bench, call, written.or(known_text));
+        if keys.len() < 2 {
+            keys = vec![only_key(bench, call, written).or_else(|| only_key(bench, call, known_text))?];
+        }
+        uses.extend(keys.into_iter().map(|key| Use { call, key, steps: bench.steps(span) }));
     }
     uses.sort_by_key(Use::span);
     Some(uses)
@@ -167,6 +211,11 @@ fn within_one_call<'a>(bench: &Bench<'a>, calls: &[(Span, Option<&str>)]) -> Opt
         .find(|code| is_keyish(code) && plain.iter().filter(|argument| bench.code(argument) == *code).count() > 1)?;
     let keys = plain.into_iter().filter(|argument| bench.code(argument) == twice);
     Some(keys.map(|key| Use { call, key, steps: bench.steps(*span) }).collect())
+}
+
+/// The arguments of a call that are written so.
+fn written_keys<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall, written: Option<&str>) -> Vec<&'a Expr> {
+    tree::arguments(call).filter(|argument| Some(bench.code(argument)) == written).collect()
 }
 
 /// The expression that hands a call its key: the one argument that is written so, else the one expression within the
