@@ -262,12 +262,11 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
     let start = span_of(site.step.statement()).start;
     let key = bench.code(first.key);
     let Some(split) = bench.spelled(start, "jax.random.split", Some(first.call)) else { return Vec::new() };
-    let split = match uses.iter().any(|one| one.is_mapped(bench)) {
-        true => match bench.spelled(start, "jax.vmap", None) {
-            Some(vmap) => Split::Lanes { vmap, split },
-            None => return Vec::new(),
-        },
-        false => Split::Plain(split),
+    let split = if uses.iter().any(|one| one.is_mapped(bench)) {
+        let Some(vmap) = bench.spelled(start, "jax.vmap", None) else { return Vec::new() };
+        Split::Lanes { vmap, split }
+    } else {
+        Split::Plain(split)
     };
     let writer = Writer { bench, site: &site, start, key, split, mends };
     let same = uses.iter().all(|one| bench.code(one.key) == key);

@@ -9,7 +9,7 @@ use super::access::is_exception;
 use super::machine::{Machine, Ran, Signal};
 use super::step::{ELEMENTS, put_pair};
 use super::symbol::Symbol;
-use super::value::{Args, KeyKind, Stack, Value, Wrapped};
+use super::value::{Args, KeyArray, KeyKind, Stack, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{
@@ -41,6 +41,51 @@ pub(super) fn arguments<'p>(args: &Args<'p>, callable: &Callable, name: &str) ->
         }
         _ => argument(args, callable, name).cloned().into_iter().collect(),
     }
+}
+
+/// Whether the axes that an operation copies along are those of keys of this kind: raw ones have one more.
+fn fits_axes(op: ShapeOp, array: Option<&KeyArray>, args: &Args<'_>) -> bool {
+    let axes = args.values().filter_map(|value| match value {
+        Value::Tuple(axes) => Some(axes.len()),
+        Value::Int(_) if op == ShapeOp::Tile => Some(1),
+        _ => None,
+    });
+    match (array, axes.last().filter(|_| op != ShapeOp::Repeat)) {
+        (Some(array), Some(axes)) => match array.kind {
+            KeyKind::Typed => axes <= array.keys.shape().len().max(1),
+            KeyKind::Raw => axes > array.keys.shape().len().max(1),
+            KeyKind::Unknown => true,
+        },
+        _ => true,
+    }
+}
+
+/// `keys.reshape(shape)`
+fn reshaped<'p>(array: &KeyArray, args: &Args<'p>, callable: &Callable) -> Option<Value<'p>> {
+    let mut parts = arguments(args, callable, "shape");
+    if parts.is_empty() {
+        parts = arguments(args, callable, "args");
+    }
+    let shape: Option<Vec<i128>> = match parts.first() {
+        _ if parts.len() > 1 => parts.iter().map(Value::int).collect(),
+        Some(Value::Tuple(values)) => values.iter().map(Value::int).collect(),
+        Some(Value::List(values)) => values.borrow().iter().map(Value::int).collect(),
+        Some(value) => value.int().map(|length| vec![length]),
+        None => None,
+    };
+    let mut shape = shape?;
+    if array.kind == KeyKind::Raw {
+        // The last axis holds the words, and stays whole or there are no keys any more.
+        let width = i128::try_from(array.keys.implementation().width()).ok()?;
+        shape.pop().filter(|last| *last == width || *last == -1 && !shape.contains(&-1))?;
+    }
+    let known: i128 = shape.iter().filter(|length| **length > 0).product();
+    let length = i128::try_from(array.keys.len()).ok()?;
+    let shape: Option<Vec<usize>> = shape
+        .iter()
+        .map(|part| usize::try_from(if *part < 0 { length.checked_div(known)? } else { *part }).ok())
+        .collect();
+    Some(array.with(array.keys.clone().reshape(&shape?).ok()?))
 }
 
 impl<'p> Machine<'p> {
@@ -334,49 +379,9 @@ impl<'p> Machine<'p> {
                 let length = array.keys.len();
                 Some(array.with(array.keys.clone().reshape(&[length]).ok()?))
             }),
-            ShapeOp::Reshape => {
-                let mut parts = arguments(args, callable, "shape");
-                if parts.is_empty() {
-                    parts = arguments(args, callable, "args");
-                }
-                let shape: Option<Vec<i128>> = match parts.first() {
-                    _ if parts.len() > 1 => parts.iter().map(Value::int).collect(),
-                    Some(Value::Tuple(values)) => values.iter().map(Value::int).collect(),
-                    Some(Value::List(values)) => values.borrow().iter().map(Value::int).collect(),
-                    Some(value) => value.int().map(|length| vec![length]),
-                    None => None,
-                };
-                array.zip(shape).and_then(|(array, mut shape)| {
-                    if array.kind == KeyKind::Raw {
-                        // The last axis holds the words, and stays whole or there are no keys any more.
-                        let width = i128::try_from(array.keys.implementation().width()).ok()?;
-                        shape.pop().filter(|last| *last == width || *last == -1 && !shape.contains(&-1))?;
-                    }
-                    let known: i128 = shape.iter().filter(|length| **length > 0).product();
-                    let length = i128::try_from(array.keys.len()).ok()?;
-                    let shape: Option<Vec<usize>> = shape
-                        .iter()
-                        .map(|part| usize::try_from(if *part < 0 { length.checked_div(known)? } else { *part }).ok())
-                        .collect();
-                    Some(array.with(array.keys.clone().reshape(&shape?).ok()?))
-                })
-            }
+            ShapeOp::Reshape => array.and_then(|array| reshaped(&array, args, callable)),
             ShapeOp::Repeat | ShapeOp::BroadcastTo | ShapeOp::Tile => {
-                // Raw keys have an axis more, so what copies the one kind gives another shape for the other.
-                let axes = args.values().filter_map(|value| match value {
-                    Value::Tuple(axes) => Some(axes.len()),
-                    Value::Int(_) if op == ShapeOp::Tile => Some(1),
-                    _ => None,
-                });
-                let axes = axes.last().filter(|_| op != ShapeOp::Repeat);
-                let fits = match (&array, axes) {
-                    (Some(array), Some(axes)) => match array.kind {
-                        KeyKind::Typed => axes <= array.keys.shape().len().max(1),
-                        KeyKind::Raw => axes > array.keys.shape().len().max(1),
-                        KeyKind::Unknown => true,
-                    },
-                    _ => true,
-                };
+                let fits = fits_axes(op, array.as_deref(), args);
                 let copied = match first {
                     _ if !fits => None,
                     Value::Unknown(_) => Some(first.clone()),
