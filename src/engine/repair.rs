@@ -42,8 +42,9 @@ pub(super) fn repair(job: &Job<'_>, project: &Project<'_>, program: &Program<'_>
             let finding = &settled.findings[*index];
             let has_fixes = rules::find(finding.code).is_some_and(|rule| rule.fix != FixAvailability::None);
             let judged = settings.judge(finding);
-            // Seeds that are only noted are mostly those of tests, which are alike so that two things are equal.
-            let is_noted = finding.code == "KEY105" && judged.level == Level::Note;
+            // What is only noted stands mostly in tests, where seeds and keys are alike so that two things are equal.
+            let is_noted = judged.level == Level::Note
+                && (finding.code == "KEY105" || compares(&settled.text, finding.primary.span.start));
             has_fixes && judged.shown == Shown::Yes && !is_noted
         })
         .collect();
@@ -192,6 +193,33 @@ impl Workshop<'_, '_, '_> {
             Comparison::Inconclusive(_) => Some(Verdict::Inconclusive),
         }
     }
+}
+
+/// Words of assertions that two things are equal.
+const EQUALITIES: [&str; 7] =
+    ["allclose", "all_close", "AllClose", "Equal(", "_equal(", "almost_equal", "assert_trees"];
+
+/// Whether the function around an offset asserts that things are equal.
+fn compares(text: &str, offset: u32) -> bool {
+    let offset = (offset as usize).min(text.len());
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let lines: Vec<&str> = text.lines().collect();
+    let row = text.get(..offset).map_or(0, |before| before.matches('\n').count());
+    let opens = |at: &usize| lines.get(*at).is_some_and(|line| line.trim_start().starts_with("def "));
+    // The outermost function is the test; what is within it helps.
+    let mut first = None;
+    let mut level = lines.get(row).map_or(0, |line| indent(line));
+    for at in (0..row).rev().filter(opens) {
+        if indent(lines[at]) < level {
+            level = indent(lines[at]);
+            first = Some(at);
+        }
+    }
+    let Some(first) = first else { return false };
+    let body = lines.iter().skip(first + 1);
+    let body =
+        body.take_while(|line| line.trim().is_empty() || indent(line) > level || line.trim_start().starts_with(')'));
+    body.into_iter().any(|line| EQUALITIES.iter().any(|word| line.contains(word)))
 }
 
 /// Whether the findings to be mended are gone and no function has more of any kind than before.

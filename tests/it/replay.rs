@@ -205,6 +205,9 @@ fn all_that_is_expected_to_be_found_is_confirmed() {
     for (name, text) in texts {
         for checked in check_text("/program.py", &text) {
             let Some(witness) = &checked.finding.witness else { continue };
+            if checked.finding.touch.is_some() {
+                continue;
+            }
             all += 1;
             assert_ne!(witness.status, WitnessStatus::Refuted, "{name}:{}", checked.row);
             if witness.status == WitnessStatus::Confirmed {
