@@ -245,6 +245,17 @@ fn suppressed_findings_are_not_repaired() {
 }
 
 #[test]
+fn keys_that_a_test_compares_by_are_left_alone() {
+    let compares = "def test_alike(key):\n    a = jax.random.normal(key)\n    np.testing.assert_allclose(a, jax.random.normal(key))\n";
+    let draws = "def test_others(key):\n    return jax.random.normal(key), jax.random.uniform(key)\n";
+    let text = format!("import jax\nimport numpy as np\n\n{compares}\n{draws}");
+    let arguments = ["--fix", "--unsafe-fixes", "--min-level", "note", "--stdin-filename", "test_model.py", "-"];
+    let (_, out, _) = keylint(&arguments, nowhere(), text.as_bytes());
+    let fixed = String::from_utf8(out).unwrap();
+    assert!(fixed.contains(compares) && !fixed.contains(draws), "{fixed}");
+}
+
+#[test]
 fn removed_types_are_safe_to_replace() {
     let text =
         "from jax.random import KeyArray, normal\nimport jax\n\ndef f(key: KeyArray) -> KeyArray:\n    return key\n";
