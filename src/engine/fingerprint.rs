@@ -112,6 +112,7 @@ mod tests {
                 help: None,
                 function: "g".to_owned(),
                 evidence: None,
+                touch: None,
                 repair: None,
                 witness: None,
                 fix: None,

@@ -2,6 +2,8 @@
 //!
 //! Only findings that the settings show are replayed: a witness is for people and machines that read the finding.
 //!
+//! What comes of a touched buffer is computed from the text, once that is at hand.
+//!
 //! **Invariant:** a replay changes nothing but the witness of its finding and, where it refutes it, the confidence. One that
 //! panics is inconclusive.
 
@@ -14,11 +16,12 @@ use super::contain::contained;
 use super::load::Loaded;
 use super::outcome::Refuted;
 use super::project::Project;
+use super::settle::Settled;
 use crate::config::Shown;
 use crate::finding::{Confidence, Evidence, Finding, Place, Witness, WitnessStatus};
 use crate::ir;
 use crate::text::FileId;
-use crate::verify::replay;
+use crate::verify::{buffer, replay};
 
 /// Replays the findings of a project; those that the replay refuted.
 pub(super) fn prove(
@@ -44,6 +47,18 @@ pub(super) fn prove(
         })
         .collect();
     refuted.into_iter().flatten().collect()
+}
+
+/// Shows what comes of touched buffers in one file.
+pub(super) fn prove_touches(job: &Job<'_>, project: &Project<'_>, settled: &mut Settled) {
+    let Some(settings) = project.path_of(settled.file).map(|path| project.settings.for_file(path)) else { return };
+    for finding in &mut settled.findings {
+        let Some(touch) = finding.touch.clone() else { continue };
+        if job.verify && settings.judge(finding).shown == Shown::Yes {
+            let place = finding.primary;
+            finding.witness = contained(|| buffer::witness(&settled.text, place, &touch)).ok().flatten();
+        }
+    }
 }
 
 fn prove_one(

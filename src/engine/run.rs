@@ -14,7 +14,7 @@ use super::contain::contained;
 use super::load::{Loaded, Want, library_words, load};
 use super::outcome::Refuted;
 use super::project::{Project, group};
-use super::prove::prove;
+use super::prove::{prove, prove_touches};
 use super::repair::repair;
 use super::settle::{Settled, settle, unreadable};
 use super::{Fixes, Job, Outcome, Progress, Reported};
@@ -340,6 +340,7 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
             || None,
             |world, (position, file, findings)| {
                 let mut settled = settle(job, project, position, file, findings)?;
+                prove_touches(job, project, &mut settled);
                 if let Some(program) = &program {
                     repair(job, project, program, world, &mut settled);
                 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 mod proof;
 
-pub use proof::{Applicability, Draw, Evidence, Fix, Repair, Sharing, Verdict, Witness, WitnessStatus};
+pub use proof::{Applicability, Draw, Evidence, Fix, Repair, Sharing, Touch, Touched, Verdict, Witness, WitnessStatus};
 
 use crate::text::{FileId, Span};
 
@@ -101,6 +101,8 @@ pub struct Finding {
     pub function: String,
     /// The claim in a form that can be replayed; `None` where there is nothing to replay.
     pub evidence: Option<Evidence>,
+    /// What is done to a key's buffer; `None` where that is not what the finding tells of.
+    pub touch: Option<Touch>,
     /// What a repair needs to know; `None` where the places say it all.
     pub repair: Option<Repair>,
     /// What the replay showed; `None` where nothing was replayed.

@@ -33,6 +33,30 @@ pub struct Evidence {
     pub draws_numbers: bool,
 }
 
+/// What an operation reaches of a key's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Touched {
+    /// A new key is made of one of its words.
+    Seed,
+    /// One of its words is taken.
+    Word,
+    /// Its words are told apart.
+    Words,
+    /// It is calculated with.
+    Sum,
+    /// The axis of its words is mapped over or moved.
+    Axis,
+}
+
+/// An operation on a key's buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// What it reaches.
+    pub what: Touched,
+    /// How the key was derived: `key(0)`, `split(key(0))[1]`, or the name under which it came from somewhere else.
+    pub derivation: String,
+}
+
 /// What a repair needs to know of a finding beyond its places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {

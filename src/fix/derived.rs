@@ -5,20 +5,27 @@
 use super::bench::{Bench, Proposal};
 use super::reuse::{self, Use, only_key};
 use super::tree;
-use crate::finding::Finding;
+use crate::finding::{Finding, Place};
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let derived = findings[index].repair.as_ref().and_then(|repair| repair.derived_at);
     let Some((first, again)) = derived else { return reuse::propose(bench, findings, index) };
-    let mut uses = Vec::new();
-    for place in [first, again] {
-        let Some(span) = bench.here(place) else { return Vec::new() };
-        let Some(call) = tree::call_at(bench.module, span) else { return Vec::new() };
-        let Some(key) = only_key(bench, call, None) else { return Vec::new() };
-        uses.push(Use { call, key, steps: bench.steps(span) });
+    let used = |place: Place| {
+        let span = bench.here(place)?;
+        let call = tree::call_at(bench.module, span)?;
+        Some(Use { call, key: only_key(bench, call, None)?, steps: bench.steps(span) })
+    };
+    let mut proposals = Vec::new();
+    if let (Some(first), Some(again)) = (used(first), used(again)) {
+        let mut uses = vec![first, again];
+        uses.sort_by_key(|one| crate::python::span_of(one.key));
+        proposals = reuse::apart(bench, &uses, &[index]);
     }
-    uses.sort_by_key(|one| crate::python::span_of(one.key));
-    reuse::apart(bench, &uses, &[index])
+    if proposals.is_empty() {
+        // Where a callee derives, the calls that lead there are given keys of their own.
+        proposals = reuse::propose(bench, findings, index);
+    }
+    proposals
 }
 
 /// A `split` whose result nobody binds: what mends the draw from the parent after it mends this as well.

@@ -38,6 +38,7 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     let mut proposals = Vec::new();
     match &found.repeats {
         Repeats::Statement(statement) => {
+            proposals.extend(own_element(bench, &found, statement));
             proposals.extend(kept_parent(bench, &found));
             proposals.extend(split_each(bench, &found, suites(statement).first().copied()));
             proposals.extend(fold_index(bench, &found, statement));
@@ -167,6 +168,9 @@ fn comprehension(generators: &[Comprehension], whole: Span, span: Span) -> Optio
 fn kept_parent(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
     let [(call, key)] = found.calls[..] else { return None };
     let Expr::Name(name) = key else { return None };
+    if bench.path_of(&call.func)? != "jax.random.split" {
+        return None;
+    }
     let step = bench.steps(span_of(call)).pop()?;
     let Stmt::Assign(assign) = step.statement() else { return None };
     let ([Expr::Tuple(targets)], true) = (&assign.targets[..], span_of(&*assign.value) == span_of(call)) else {
@@ -183,6 +187,34 @@ fn kept_parent(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
         mends: found.mends.clone(),
         names: Vec::new(),
     })
+}
+
+/// `keys[0]` in a loop over `keys` whose variable nothing reads: that variable was meant.
+fn own_element(bench: &Bench<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<Proposal> {
+    let Stmt::For(each) = statement else { return None };
+    let (target, over) = match (&*each.target, &*each.iter) {
+        (Expr::Tuple(pair), Expr::Call(call)) if is_builtin(bench, found.scope, &call.func, "enumerate") => {
+            (pair.elts.get(1)?, call.arguments.args.first()?)
+        }
+        (target, over) => (target, over),
+    };
+    let ([(_, key)], Expr::Name(element)) = (&found.calls[..], target) else { return None };
+    let Expr::Subscript(item) = key else { return None };
+    let name = element.id.as_str();
+    let is_read = |one: &super::names::Occurrence| one.does == Does::Read && span_of(statement).covers(one.span);
+    let is_unused = name != "_" && !bench.names.occurrences(name).iter().any(is_read);
+    (is_unused && bench.code(&item.value) == bench.code(over)).then(|| Proposal {
+        message: format!("use `{name}`, the key of this iteration; the numbers change"),
+        applicability: Applicability::Unsafe,
+        edits: vec![replace(key, name.to_owned())],
+        mends: found.mends.clone(),
+        names: Vec::new(),
+    })
+}
+
+/// Whether a callee is a builtin of this name.
+fn is_builtin(bench: &Bench<'_>, scope: ScopeId, callee: &Expr, builtin: &str) -> bool {
+    matches!(callee, Expr::Name(name) if name.id.as_str() == builtin && bench.names.binder(scope, builtin).is_none())
 }
 
 /// `key, subkey = split(key)` at the start of the body, and each call gets a `subkey` of its own. In the body of a loop-like
@@ -250,7 +282,14 @@ fn fold_index(bench: &Bench<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<P
     if bench.names.occurrences(root).iter().any(|one| one.does == Does::Bind && body.covers(one.span)) {
         return None;
     }
-    if let [(call, key)] = found.calls[..] {
+    if let ([(call, key)], Expr::Subscript(_)) = (&found.calls[..], key) {
+        // An element is taken out once: JAX's own checker takes it for consumed when it is taken out again.
+        let element = bench.fresh(found.scope, bench.code(key), 1).pop()?;
+        let fold = bench.spelled(span_of(*key).start, "jax.random.fold_in", Some(call))?;
+        edits.push(layout::before(bench.text, body.start, &format!("{element} = {}", bench.code(key))));
+        edits.push(replace(key, format!("{fold}({element}, {index})")));
+        names.push(element);
+    } else if let [(call, key)] = found.calls[..] {
         edits.push(folded(bench, call, key, &index)?);
     } else {
         let start = span_of(each.body.first()?).start;
@@ -321,8 +360,7 @@ fn numbered(bench: &Bench<'_>, scope: ScopeId, target: &Expr, iter: &Expr) -> Op
 }
 
 fn is_range(bench: &Bench<'_>, scope: ScopeId, iter: &Expr) -> bool {
-    matches!(iter, Expr::Call(call) if matches!(&*call.func, Expr::Name(name)
-        if name.id.as_str() == "range" && bench.names.binder(scope, "range").is_none())
+    matches!(iter, Expr::Call(call) if is_builtin(bench, scope, &call.func, "range")
         && !call.arguments.args.iter().any(|argument| matches!(argument, Expr::UnaryOp(_))))
 }
 

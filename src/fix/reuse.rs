@@ -26,7 +26,39 @@ impl Use<'_> {
     fn span(&self) -> Span {
         span_of(self.key)
     }
+
+    /// Whether the call maps over the key, which then is an array of keys.
+    fn is_mapped(&self, bench: &Bench<'_>) -> bool {
+        let path = |expr: &Expr| bench.path_of(expr).unwrap_or_default();
+        match &*self.call.func {
+            Expr::Call(transform) if LANES.contains(&path(&transform.func).as_str()) => {
+                // The axes of a call are read only where they are told apart: `None` leaves an argument whole.
+                let axes = transform.arguments.args.get(1);
+                let axes = axes.or(transform.arguments.find_keyword("in_axes").map(|keyword| &keyword.value));
+                let position = self.call.arguments.args.iter().position(|one| span_of(one) == self.span());
+                match (axes, position) {
+                    (Some(Expr::Tuple(axes)), Some(at)) => {
+                        axes.elts.get(at).is_some_and(|axis| !axis.is_none_literal_expr())
+                    }
+                    _ => true,
+                }
+            }
+            function => {
+                let over = match path(function).as_str() {
+                    "jax.lax.map" => 1,
+                    "jax.lax.scan" => 2,
+                    _ => return false,
+                };
+                let xs = self.call.arguments.args.get(over);
+                let xs = xs.or(self.call.arguments.find_keyword("xs").map(|keyword| &keyword.value));
+                xs.is_some_and(|xs| span_of(xs).covers(self.span()))
+            }
+        }
+    }
 }
+
+/// What maps a function over the first axes of its arguments.
+const LANES: [&str; 3] = ["jax.vmap", "jax.pmap", "equinox.filter_vmap"];
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let mut proposals: Vec<Proposal> = sister(bench, findings, index).into_iter().collect();
@@ -36,7 +68,47 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     }
     let Some(uses) = uses_of(bench, findings, &family) else { return proposals };
     proposals.extend(apart(bench, &uses, &family));
+    proposals.extend(renewed(bench, &uses, &family));
     proposals
+}
+
+/// A key that `key, subkey = split(key)` made is made once more, by the same statement, before each use but the first.
+fn renewed(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Option<Proposal> {
+    let (first, later) = uses.split_first()?;
+    let Expr::Name(key) = first.key else { return None };
+    let key = key.id.as_str();
+    let scope = bench.names.frame_at(first.span().start)?;
+    let is_same = |one: &Use<'_>| {
+        matches!(one.key, Expr::Name(name) if name.id.as_str() == key)
+            && bench.names.frame_at(one.span().start) == Some(scope)
+    };
+    // The last binding before the first use.
+    let bindings = bench.names.occurrences(key).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+    let made = bindings.map(|one| one.span).filter(|span| span.end <= first.span().start).max()?;
+    let step = bench.steps(made).pop()?;
+    let Stmt::Assign(assign) = step.statement() else { return None };
+    let ([Expr::Tuple(targets)], Expr::Call(split)) = (&assign.targets[..], &*assign.value) else { return None };
+    let parent = split.arguments.args.first().filter(|_| split.arguments.len() == 1)?;
+    let names: Vec<&str> = targets.elts.iter().map(|target| bench.code(target)).collect();
+    let threads = names.len() == 2 && names.contains(&key) && names.contains(&bench.code(parent));
+    let is_split = bench.path_of(&split.func).is_some_and(|path| path == "jax.random.split");
+    if !threads || !is_split || !uses.iter().all(is_same) || !can_rebind(bench, scope, key) {
+        return None;
+    }
+    let code = bench.slice(span_of(step.statement()));
+    let mut edits: Vec<Edit> = Vec::with_capacity(later.len());
+    for one in later {
+        edits.push(layout::before(bench.text, span_of(one.steps.last()?.statement()).start, code));
+    }
+    edits.dedup();
+    let is_apart = edits.len() == later.len() && !code.contains('\n');
+    is_apart.then(|| Proposal {
+        message: format!("split `{}` once more for each call; the numbers change", bench.code(parent)),
+        applicability: Applicability::Unsafe,
+        edits,
+        mends: mends.to_vec(),
+        names: Vec::new(),
+    })
 }
 
 /// The unused child that was meant.
@@ -63,11 +135,12 @@ fn sister(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
 /// The finding and those of its function that share a consumption with it, directly or through others.
 fn family(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<usize> {
     let lead = &findings[index];
+    let is_derived = lead.repair.as_ref().is_some_and(|repair| repair.derived_at.is_some());
     let candidates = bench.matching(findings, |other| {
         matches!(other.code, "KEY101" | "KEY103" | "KEY104")
             && other.function == lead.function
             && other.evidence.as_ref().is_some_and(|evidence| evidence.sharing == Sharing::Twice)
-            && other.repair.as_ref().is_some_and(|repair| repair.derived_at.is_none())
+            && other.repair.as_ref().is_some_and(|repair| repair.derived_at.is_some() == is_derived)
     });
     let places = |at: usize| {
         let evidence = findings[at].evidence.as_ref();
@@ -117,8 +190,11 @@ fn uses_of<'a>(bench: &Bench<'a>, findings: &[Finding], family: &[usize]) -> Opt
     let mut uses = Vec::with_capacity(calls.len());
     for (span, written) in calls {
         let call = tree::call_at(bench.module, span)?;
-        let key = only_key(bench, call, written).or_else(|| only_key(bench, call, known_text))?;
-        uses.push(Use { call, key, steps: bench.steps(span) });
+        let mut keys = written_keys(bench, call, written.or(known_text));
+        if keys.len() < 2 {
+            keys = vec![only_key(bench, call, written).or_else(|| only_key(bench, call, known_text))?];
+        }
+        uses.extend(keys.into_iter().map(|key| Use { call, key, steps: bench.steps(span) }));
     }
     uses.sort_by_key(Use::span);
     Some(uses)
@@ -137,6 +213,11 @@ fn within_one_call<'a>(bench: &Bench<'a>, calls: &[(Span, Option<&str>)]) -> Opt
     Some(keys.map(|key| Use { call, key, steps: bench.steps(*span) }).collect())
 }
 
+/// The arguments of a call that are written so.
+fn written_keys<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall, written: Option<&str>) -> Vec<&'a Expr> {
+    tree::arguments(call).filter(|argument| Some(bench.code(argument)) == written).collect()
+}
+
 /// The expression that hands a call its key: the one argument that is written so, else the one expression within the
 /// arguments, else, where nothing is known of how it is written, the first argument of a library function, or the only
 /// argument that is called like a key.
@@ -148,7 +229,12 @@ pub(super) fn only_key<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall, written: 
         }
         let within = tree::arguments(call).flat_map(tree::expressions_within);
         let deep: Vec<&Expr> = within.filter(|expr| is_plain(expr) && bench.code(expr) == written).collect();
-        return if let [only] = deep[..] { Some(only) } else { None };
+        match deep[..] {
+            [only] => return Some(only),
+            // A callee was given what the caller writes otherwise.
+            [] => {}
+            _ => return None,
+        }
     }
     if bench.path_of(&call.func).is_some_and(|path| path.starts_with("jax.random.")) {
         let by_name = call.arguments.find_keyword("key").map(|keyword| &keyword.value);
@@ -176,6 +262,12 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
     let start = span_of(site.step.statement()).start;
     let key = bench.code(first.key);
     let Some(split) = bench.spelled(start, "jax.random.split", Some(first.call)) else { return Vec::new() };
+    let split = if uses.iter().any(|one| one.is_mapped(bench)) {
+        let Some(vmap) = bench.spelled(start, "jax.vmap", None) else { return Vec::new() };
+        Split::Lanes { vmap, split }
+    } else {
+        Split::Plain(split)
+    };
     let writer = Writer { bench, site: &site, start, key, split, mends };
     let same = uses.iter().all(|one| bench.code(one.key) == key);
     let name = match first.key {
@@ -324,25 +416,60 @@ fn is_alive(bench: &Bench<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
         })
 }
 
+/// How a key, or each key of an array, is split here.
+enum Split {
+    Plain(String),
+    Lanes { vmap: String, split: String },
+}
+
+impl Split {
+    fn statement(&self, key: &str, names: &[String], keeps: bool) -> String {
+        let (vmap, split) = match self {
+            Self::Plain(split) => return statement(key, split, names, keeps),
+            Self::Lanes { vmap, split } => (vmap, split),
+        };
+        let mut targets: Vec<&str> = names.iter().map(String::as_str).collect();
+        if keeps {
+            targets.insert(0, key);
+        }
+        let each = match targets.len() {
+            2 => split.clone(),
+            count => format!("lambda key: {split}(key, {count})"),
+        };
+        format!("{} = {vmap}({each}, out_axes=1)({key})", targets.join(", "))
+    }
+}
+
 /// Writes splits.
 struct Writer<'b, 'a> {
     bench: &'b Bench<'a>,
     site: &'b Site<'a>,
     start: u32,
     key: &'b str,
-    split: String,
+    split: Split,
     mends: &'b [usize],
 }
 
 impl Writer<'_, '_> {
+    /// Free names for keys, or for as many arrays of keys.
+    fn fresh(&self, count: usize) -> Vec<String> {
+        let names = self.bench.fresh(self.site.scope, self.key, count);
+        let many: Vec<String> = match self.split {
+            Split::Plain(_) => return names,
+            Split::Lanes { .. } => (1..=count).map(|number| format!("keys_{number}")).collect(),
+        };
+        let is_free = many.iter().all(|name| !self.bench.is_taken(self.site.scope, name));
+        if is_free { many } else { names }
+    }
+
     /// `a, b = split(key)` or `key, a, b = split(key, 3)`, and each use gets its own.
     fn split_into(&self, uses: &[Use<'_>], keeps: bool) -> Option<Proposal> {
         if uses.is_empty() || (uses.len() < 2 && !keeps) {
             return None;
         }
-        let names = self.bench.fresh(self.site.scope, self.key, uses.len());
+        let names = self.fresh(uses.len());
         let mut edits = Vec::with_capacity(uses.len() + 1);
-        let statement = statement(self.key, &self.split, &names, keeps);
+        let statement = self.split.statement(self.key, &names, keeps);
         edits.push(layout::before(self.bench.text, self.start, &statement));
         edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
         Some(self.proposal(edits, &names))
@@ -353,9 +480,9 @@ impl Writer<'_, '_> {
         if uses.is_empty() {
             return None;
         }
-        let names = self.bench.fresh(self.site.scope, self.key, uses.len());
+        let names = self.fresh(uses.len());
         let call = span_of(bare.call);
-        let code = statement(self.key, &self.split, &names, true);
+        let code = self.split.statement(self.key, &names, true);
         let targets = code.strip_suffix(self.bench.slice(call)).map(str::to_owned);
         let mut edits = vec![match targets {
             Some(targets) => Edit { span: Span::new(call.start, call.start), content: targets },
@@ -367,12 +494,12 @@ impl Writer<'_, '_> {
 
     /// Uses within loops get a key of each iteration.
     fn through_loops(&self, uses: &[Use<'_>], looped: &[Option<Step<'_>>]) -> Option<Proposal> {
-        let names = self.bench.fresh(self.site.scope, self.key, uses.len());
+        let names = self.fresh(uses.len());
         let mut edits: Vec<Edit> = Vec::new();
         let outside: Vec<String> =
             names.iter().zip(looped).filter(|(_, looped)| looped.is_none()).map(|(name, _)| name.clone()).collect();
         if !outside.is_empty() {
-            let code = statement(self.key, &self.split, &outside, true);
+            let code = self.split.statement(self.key, &outside, true);
             edits.push(layout::before(self.bench.text, self.start, &code));
         }
         let mut loops: Vec<Step<'_>> = Vec::new();
@@ -389,7 +516,7 @@ impl Writer<'_, '_> {
                 .map(|(name, _)| name.clone())
                 .collect();
             let body = suites(step.statement()).into_iter().next()?.first()?;
-            let code = statement(self.key, &self.split, &inside, true);
+            let code = self.split.statement(self.key, &inside, true);
             edits.push(layout::before(self.bench.text, span_of(body).start, &code));
         }
         edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));

@@ -1,18 +1,73 @@
-//! Two keys from one seed (KEY105): make one key and split it.
+//! Two keys from one seed (KEY105): make one key and split it, or give one of the two a seed of its own.
 //!
-//! **Invariant:** the two keys are made by plain assignments of one suite, with nothing between them that names the second.
+//! **Invariant:** keys are merged only if plain assignments of one suite make them, with nothing between them that names the second; a
+//! seed of its own is one that the file names nowhere as a seed.
 
 use super::bench::{Bench, Proposal};
 use super::layout;
 use super::tree;
-use crate::finding::{Applicability, Finding};
-use crate::python::ast::{Expr, Stmt};
+use crate::finding::{Applicability, Finding, Place};
+use crate::python::ast::{self, Expr, Number, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    merged(bench, findings, index).into_iter().collect()
+    let derived = findings[index].repair.as_ref().and_then(|repair| repair.derived_at);
+    let mut proposals: Vec<Proposal> = merged(bench, findings, index).into_iter().collect();
+    for place in derived.into_iter().flat_map(|(first, again)| [again, first]) {
+        let Some(proposal) = reseeded(bench, findings, index, place) else { continue };
+        if proposal.mends.len() > 1 {
+            // A third key of the seed may still meet the other one.
+            proposals.push(Proposal { mends: vec![index], ..proposal.clone() });
+        }
+        proposals.insert(proposals.len() - usize::from(proposal.mends.len() > 1), proposal);
+    }
+    proposals
 }
+
+/// Calls that take a seed first, where it is written as a number.
+fn seed_of<'a>(bench: &Bench<'_>, call: &'a ast::ExprCall) -> Option<(&'a Expr, u64)> {
+    let path = bench.path_of(&call.func)?;
+    if !MAKERS.iter().any(|maker| path == *maker) {
+        return None;
+    }
+    let seed = call.arguments.args.first().or_else(|| Some(&call.arguments.keywords.first()?.value))?;
+    match seed {
+        Expr::NumberLiteral(literal) => match &literal.value {
+            Number::Int(number) => number.as_u64().map(|number| (seed, number)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What makes keys of a seed.
+const MAKERS: [&str; 4] = ["jax.random.PRNGKey", "jax.random.key", "flax.nnx.Rngs", "flax.nnx.rnglib.Rngs"];
+
+/// `key(0)` becomes `key(1)` where another key is made of 0.
+fn reseeded(bench: &Bench<'_>, findings: &[Finding], index: usize, place: Place) -> Option<Proposal> {
+    let (seed, number) = seed_of(bench, tree::call_at(bench.module, bench.here(place)?)?)?;
+    let taken = tree::calls(bench.module);
+    let taken: Vec<u64> = taken.into_iter().filter_map(|call| Some(seed_of(bench, call)?.1)).collect();
+    let free = (number + 1..=number.saturating_add(MOST_SEEDS)).find(|seed| !taken.contains(seed))?;
+    // Whoever else meets this key meets it no more.
+    let mends = bench.matching(findings, |other| {
+        let derived = other.repair.as_ref().and_then(|repair| repair.derived_at);
+        other.code == "KEY105" && derived.is_some_and(|(first, again)| first == place || again == place)
+    });
+    Some(Proposal {
+        message: format!(
+            "make this key from the seed {free}, which no other key here is made from; the numbers change"
+        ),
+        applicability: Applicability::Unsafe,
+        edits: vec![Edit { span: span_of(seed), content: free.to_string() }],
+        mends: if mends.contains(&index) { mends } else { vec![index] },
+        names: Vec::new(),
+    })
+}
+
+/// More seeds than a file should count up to.
+const MOST_SEEDS: u64 = 1_000;
 
 /// `a = key(0)` … `b = key(0)` becomes `a, b = split(key(0))`.
 fn merged(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {

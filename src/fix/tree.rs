@@ -49,6 +49,24 @@ pub(super) fn steps(module: &ast::ModModule, span: Span) -> Vec<Step<'_>> {
     steps
 }
 
+/// All calls of a file.
+pub(super) fn calls(module: &ast::ModModule) -> Vec<&ast::ExprCall> {
+    struct Calls<'a>(Vec<&'a ast::ExprCall>);
+    impl<'a> SourceOrderVisitor<'a> for Calls<'a> {
+        fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
+            if let AnyNodeRef::ExprCall(call) = node {
+                self.0.push(call);
+            }
+            TraversalSignal::Traverse
+        }
+    }
+    let mut calls = Calls(Vec::new());
+    for statement in &module.body {
+        calls.visit_stmt(statement);
+    }
+    calls.0
+}
+
 /// The nodes that cover a span, outermost first.
 pub(super) fn ancestors(module: &ast::ModModule, span: Span) -> Vec<AnyNodeRef<'_>> {
     struct Way<'a> {

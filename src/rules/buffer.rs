@@ -3,7 +3,7 @@
 //! **Invariant:** a message claims an exception only where the program raises at that very operation.
 
 use crate::analysis::facts::{BufferOp, BufferUse, Facts, KeyKind};
-use crate::finding::Finding;
+use crate::finding::{Finding, Touch, Touched};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -18,8 +18,23 @@ pub(super) fn finding(rule: &Rule, hit: &BufferUse, text: Text) -> Finding {
     let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
     let origin = wording::origin(hit.origin.as_ref());
     wording::relate(&mut finding, origin.iter().cloned());
+    // A typed key raises, and a key of unknown kind may.
+    finding.touch =
+        touched(hit.op).filter(|_| !hit.raises).map(|what| Touch { what, derivation: hit.derivation.clone() });
     finding.flow = origin.into_iter().chain([wording::label(hit.place, finding.label.clone())]).collect();
     finding
+}
+
+/// What an operation reaches of the words; `None` where nothing can be shown of it.
+fn touched(op: BufferOp) -> Option<Touched> {
+    Some(match op {
+        BufferOp::Reseed => Touched::Seed,
+        BufferOp::Index => Touched::Word,
+        BufferOp::Unpack => Touched::Words,
+        BufferOp::Arithmetic => Touched::Sum,
+        BufferOp::MapAxis | BufferOp::Transpose => Touched::Axis,
+        _ => return None,
+    })
 }
 
 /// "a raw key", "a typed key", "a key".

@@ -73,6 +73,7 @@ fn finding(code: &'static str, place: Place, text: Text) -> Finding {
             help: Some(text.help),
             function: MODULE.to_owned(),
             evidence: None,
+            touch: None,
             repair: None,
             witness: None,
             fix: None,

@@ -36,6 +36,7 @@ pub(super) fn finding(rule: &Rule, place: Place, confidence: Confidence, functio
         help: Some(text.help),
         function: function.to_owned(),
         evidence: None,
+        touch: None,
         repair: None,
         witness: None,
         fix: None,

@@ -37,6 +37,7 @@ fn finding(code: &'static str, start: usize, len: usize) -> Finding {
         help: None,
         function: String::new(),
         evidence: None,
+        touch: None,
         repair: None,
         witness: None,
         fix: None,

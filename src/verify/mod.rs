@@ -3,5 +3,6 @@
 //! **Invariant:** nothing here shares code with the abstract interpreter, so that neither can hide a mistake of the
 //! other.
 
+pub mod buffer;
 pub mod eval;
 pub mod replay;

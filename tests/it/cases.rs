@@ -316,6 +316,7 @@ mod harness {
             help: None,
             function: String::new(),
             evidence: None,
+            touch: None,
             repair: None,
             witness: None,
             fix: None,

@@ -48,6 +48,7 @@ impl Backend for Canned {
                     help: None,
                     function: "<module>".to_owned(),
                     evidence: None,
+                    touch: None,
                     repair: None,
                     witness: None,
                     fix: None,

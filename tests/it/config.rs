@@ -101,6 +101,7 @@ fn finding(code: &'static str, level: Level, confidence: Confidence) -> Finding 
         help: None,
         function: String::new(),
         evidence: None,
+        touch: None,
         repair: None,
         witness: None,
         fix: None,

@@ -245,12 +245,53 @@ fn suppressed_findings_are_not_repaired() {
 }
 
 #[test]
+fn keys_that_a_test_compares_by_are_left_alone() {
+    let compares = "def test_alike(key):\n    a = jax.random.normal(key)\n    np.testing.assert_allclose(a, jax.random.normal(key))\n";
+    let draws = "def test_others(key):\n    return jax.random.normal(key), jax.random.uniform(key)\n";
+    let text = format!("import jax\nimport numpy as np\n\n{compares}\n{draws}");
+    let arguments = ["--fix", "--unsafe-fixes", "--min-level", "note", "--stdin-filename", "test_model.py", "-"];
+    let (_, out, _) = keylint(&arguments, nowhere(), text.as_bytes());
+    let fixed = String::from_utf8(out).unwrap();
+    assert!(fixed.contains(compares) && !fixed.contains(draws), "{fixed}");
+}
+
+#[test]
 fn removed_types_are_safe_to_replace() {
     let text =
         "from jax.random import KeyArray, normal\nimport jax\n\ndef f(key: KeyArray) -> KeyArray:\n    return key\n";
     let (status, out, err) = keylint(&["--fix", "-"], nowhere(), text.as_bytes());
     let expected = "from jax.random import normal\nimport jax\n\ndef f(key: jax.Array) -> jax.Array:\n    return key\n";
     assert_eq!((status, String::from_utf8(out).unwrap().as_str()), (Status::Clean, expected), "{err}");
+}
+
+/// `fixtures/fixes/NAME.py` becomes `NAME.fixed.py`, or stays as it is where there is none. `BLESS=1` writes them.
+#[test]
+fn fixtures_become_what_they_should() {
+    let bless = std::env::var_os("BLESS").is_some();
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/fixes"));
+    let mut wrong = String::new();
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if name.ends_with(".fixed.py") {
+            assert!(folder.join(name.replace(".fixed.py", ".py")).exists(), "{name}: nothing becomes it");
+            continue;
+        }
+        count += 1;
+        let text = fs::read_to_string(&path).unwrap();
+        let once = fixed(&text);
+        assert!(parse(&once, SourceKind::Py).problems.is_empty(), "{name}:\n{once}");
+        assert_eq!(fixed(&once), once, "{name}: repairing twice");
+        let goal = folder.join(name.replace(".py", ".fixed.py"));
+        if bless && once != text {
+            fs::write(&goal, &once).unwrap();
+        }
+        if fs::read_to_string(&goal).unwrap_or(text) != once {
+            writeln!(wrong, "--- {name} becomes\n{once}").unwrap();
+        }
+    }
+    assert!(wrong.is_empty() && count > 0, "{wrong}");
 }
 
 /// The examples of the pages: a `py fixed` block is what the block of Python before it becomes.

@@ -33,6 +33,7 @@ fn finding(file: FileId) -> Finding {
         help: None,
         function: "<module>".to_owned(),
         evidence: None,
+        touch: None,
         repair: None,
         witness: Some(Witness {
             status: WitnessStatus::Confirmed,

@@ -2,7 +2,8 @@
 //!
 //! Every program runs under `CPython` with a stand-in for JAX (`fixtures/programs`) that records which keys are consumed where. What
 //! keylint shows of KEY101–KEY105 and KEY108 must agree: no finding where nothing meets, and a finding where something does.
-//! `KEYLINT_PROGRAMS` sets how many programs there are, `KEYLINT_PROGRAMS_FROM` the number of the first.
+//! `KEYLINT_PROGRAMS` sets how many programs there are, `KEYLINT_PROGRAMS_FROM` the number of the first. Where `KEYLINT_PROGRAMS_TO` names a
+//! folder, the programs are written there, for `fixtures/programs/against_jax.py`.
 //!
 //! **Invariant:** a difference is a bug of keylint, of the stand-in or of the generator; none is tolerated.
 
@@ -19,8 +20,9 @@ mod writer;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -159,6 +161,15 @@ fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
+/// Writes programs where `KEYLINT_PROGRAMS_TO` says: more than run here, since one in four misuses a key.
+fn write_programs(from: u64, count: u64) {
+    let Some(folder) = std::env::var_os("KEYLINT_PROGRAMS_TO").map(PathBuf::from) else { return };
+    fs::create_dir_all(&folder).unwrap();
+    for number in from..from + 2 * count {
+        fs::write(folder.join(format!("program_{number:05}.py")), program(number).source).unwrap();
+    }
+}
+
 fn has_python() -> bool {
     let version = Command::new("python3").args(["-c", "import sys; sys.exit(sys.version_info < (3, 11))"]).status();
     version.is_ok_and(|status| status.success())
@@ -174,6 +185,7 @@ fn findings_agree_with_what_cpython_draws() {
     let numbers: Vec<u64> = (from..from + count).collect();
     let programs: Vec<Program> = numbers.iter().map(|number| program(*number)).collect();
     let sources: Vec<&str> = programs.iter().map(|program| program.source.as_str()).collect();
+    write_programs(from, count);
     let (mut few, findings) = thread::scope(|scope| {
         let truths = scope.spawn(|| truths(&sources, &few_runs(), false));
         let parts: Vec<_> = sources

@@ -30,6 +30,7 @@ fn finding(primary: Place) -> Finding {
         help: Some("split it: `k, sub = jax.random.split(k)`".to_owned()),
         function: "f".to_owned(),
         evidence: None,
+        touch: None,
         repair: None,
         witness: None,
         fix: None,

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::machine::{Halt, Machine, Ran, Signal};
 use super::step::put_pair;
 use super::symbol::Node;
-use super::value::{Args, Class, Family, Instance, KeyArray, Value, get, set};
+use super::value::{Args, Class, Family, Instance, KeyArray, KeyKind, Value, get, set};
 use crate::ir::{Module, Name};
 
 /// Attributes of arrays that are values, not methods.
@@ -375,7 +375,7 @@ impl<'p> Machine<'p> {
                 let size: usize = rest.iter().product();
                 let places: Vec<usize> = picked.iter().flat_map(|row| row * size..(row + 1) * size).collect();
                 let shape: Vec<usize> = std::iter::once(picked.len()).chain(rest.iter().copied()).collect();
-                Some(Value::keys(array.keys.gather(&shape, &places).ok()?, array.is_known))
+                Some(array.with(array.keys.gather(&shape, &places).ok()?))
             }
             Value::Tuple(parts) => {
                 let mut value = Value::Keys(array.clone());
@@ -389,7 +389,7 @@ impl<'p> Machine<'p> {
             Value::Ellipsis => Some(Value::Keys(array.clone())),
             Value::None => {
                 let shape: Vec<usize> = std::iter::once(1).chain(array.keys.shape().iter().copied()).collect();
-                Some(Value::keys(array.keys.clone().reshape(&shape).ok()?, array.is_known))
+                Some(array.with(array.keys.clone().reshape(&shape).ok()?))
             }
             Value::Stack(stack) if stack.is_whole => {
                 let length = length?;
@@ -399,7 +399,7 @@ impl<'p> Machine<'p> {
                 let size: usize = rest.iter().product();
                 let places: Vec<usize> = rows.iter().flat_map(|row| row * size..(row + 1) * size).collect();
                 let shape: Vec<usize> = std::iter::once(rows.len()).chain(rest.iter().copied()).collect();
-                Some(Value::keys(array.keys.gather(&shape, &places).ok()?, array.is_known))
+                Some(array.with(array.keys.gather(&shape, &places).ok()?))
             }
             other => match (length, other.int()?) {
                 // An index beyond the end is the last, as JAX has it.
@@ -408,7 +408,7 @@ impl<'p> Machine<'p> {
                     super::keys::element(array, at?)
                 }
                 // The words of a raw key.
-                (None, at) if array.is_known => {
+                (None, at) if array.is_known && array.kind == KeyKind::Raw => {
                     let words = array.keys.words();
                     words.get(position(words.len(), at)?).map(|word| Value::Int(i128::from(*word)))
                 }

@@ -109,6 +109,7 @@ impl<'p> Machine<'p> {
             is_record: Cell::new(is_record),
             number,
         });
+        self.made_here.class(&class);
         for (_, attribute) in class.attributes.borrow().iter() {
             Self::belong(attribute, &class, 4);
         }
@@ -308,6 +309,7 @@ impl<'p> Machine<'p> {
     fn construct(&mut self, class: &Rc<Class<'p>>, args: Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
         let symbol = self.symbols.fresh(&class.name);
         let instance = Rc::new(Instance { class: class.clone(), attributes: RefCell::default(), symbol });
+        self.made_here.instance(&instance);
         let value = Value::Instance(instance.clone());
         if let Some(constructor) = class.find("__init__") {
             self.call_value(&constructor, args.with_receiver(value.clone()), place)?;

@@ -9,7 +9,7 @@ use super::DrawKind;
 use super::machine::{Draw, Machine};
 use super::step::ELEMENTS;
 use super::symbol::Symbol;
-use super::value::{Args, Family, KeyArray, Value};
+use super::value::{Args, Family, KeyArray, KeyKind, Value};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::prng::derive;
@@ -41,15 +41,15 @@ pub(super) fn element<'p>(array: &KeyArray, index: usize) -> Option<Value<'p>> {
     }
     let size: usize = rest.iter().product();
     let positions: Vec<usize> = (index * size..(index + 1) * size).collect();
-    Some(Value::keys(array.keys.gather(rest, &positions).ok()?, array.is_known))
+    Some(array.with(array.keys.gather(rest, &positions).ok()?))
 }
 
 /// Child `index` of a family.
 pub(super) fn child<'p>(family: &Family, index: u32) -> Value<'p> {
     // With partitionable threefry, `split(key, n)[i]` is `fold_in(key, i)` whatever `n` is.
     match derive::fold_in(&family.parent, family.from.saturating_add(index)) {
-        Ok(keys) if family.rank <= 1 => Value::keys(keys, false),
-        Ok(keys) => Value::Family(Rc::new(Family { parent: keys, from: 0, rank: family.rank - 1 })),
+        Ok(keys) if family.rank <= 1 => Value::keys(keys, false, family.kind),
+        Ok(keys) => Value::Family(Rc::new(Family { parent: keys, from: 0, rank: family.rank - 1, kind: family.kind })),
         Err(_) => Value::None,
     }
 }
@@ -62,10 +62,13 @@ impl<'p> Machine<'p> {
     }
 
     /// The single key, or array of keys, that a value is.
-    pub(super) fn key_of(&mut self, value: &Value<'p>) -> Option<(Keys, bool)> {
+    pub(super) fn key_of(&mut self, value: &Value<'p>) -> Option<Rc<KeyArray>> {
         match value {
-            Value::Keys(array) => Some((array.keys.clone(), array.is_known)),
-            Value::Unknown(symbol) => self.stand_in(*symbol).map(|keys| (keys, false)),
+            Value::Keys(array) => Some(array.clone()),
+            Value::Unknown(symbol) => {
+                let keys = self.stand_in(*symbol)?;
+                Some(Rc::new(KeyArray { keys, is_known: false, kind: KeyKind::Unknown }))
+            }
             _ => None,
         }
     }
@@ -176,17 +179,18 @@ impl<'p> Machine<'p> {
     }
 
     /// `key(seed)`
-    pub(super) fn seed(&mut self, seed: &Value<'p>) -> Value<'p> {
+    pub(super) fn seed(&mut self, seed: &Value<'p>, kind: KeyKind) -> Value<'p> {
         let (number, is_known) = self.number_of(seed);
         match derive::key(Mode::default(), Implementation::default(), number) {
-            Ok(keys) => Value::keys(keys, is_known),
+            Ok(keys) => Value::keys(keys, is_known, kind),
             Err(_) => self.unknown("<key>"),
         }
     }
 
     /// `split(key, num)`
     pub(super) fn split(&mut self, key: &Value<'p>, num: Option<&Value<'p>>) -> Value<'p> {
-        let Some((keys, is_known)) = self.key_of(key) else { return self.unknown("<keys>") };
+        let Some(array) = self.key_of(key) else { return self.unknown("<keys>") };
+        let keys = &array.keys;
         let shape: Option<Vec<usize>> = match num {
             None => Some(vec![2]),
             Some(Value::Tuple(values)) => values.iter().map(length_of).collect(),
@@ -197,8 +201,8 @@ impl<'p> Machine<'p> {
         if let (Some(shape), Some(size)) = (&shape, size)
             && size <= ELEMENTS
         {
-            return match derive::split(Mode::default(), &keys, shape) {
-                Ok(children) => Value::keys(children, is_known),
+            return match derive::split(Mode::default(), keys, shape) {
+                Ok(children) => array.with(children),
                 Err(_) => self.unknown("<keys>"),
             };
         }
@@ -209,16 +213,16 @@ impl<'p> Machine<'p> {
             Some(Value::Tuple(values)) => u8::try_from(values.len()).unwrap_or(u8::MAX),
             _ => 1,
         };
-        Value::Family(Rc::new(Family { parent: keys, from: 0, rank }))
+        Value::Family(Rc::new(Family { parent: keys.clone(), from: 0, rank, kind: array.kind }))
     }
 
     /// `fold_in(key, data)`
     pub(super) fn fold_in(&mut self, key: &Value<'p>, data: &Value<'p>) -> Value<'p> {
-        let Some((keys, key_is_known)) = self.key_of(key) else { return self.unknown("<key>") };
+        let Some(array) = self.key_of(key) else { return self.unknown("<key>") };
         let (number, is_known) = self.number_of(data);
         let data = u32::try_from(number.rem_euclid(1 << 32)).unwrap_or(0);
-        match derive::fold_in(&keys, data) {
-            Ok(keys) => Value::keys(keys, key_is_known && is_known),
+        match derive::fold_in(&array.keys, data) {
+            Ok(keys) => Value::keys(keys, array.is_known && is_known, array.kind),
             Err(_) => self.unknown("<key>"),
         }
     }

@@ -6,14 +6,14 @@ use std::rc::Rc;
 
 use super::DrawKind;
 use super::access::is_exception;
-use super::machine::{Machine, Ran};
+use super::machine::{Machine, Ran, Signal};
 use super::step::{ELEMENTS, put_pair};
 use super::symbol::Symbol;
-use super::value::{Args, Stack, Value, Wrapped};
+use super::value::{Args, KeyArray, KeyKind, Stack, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{
-    Argument, Callable, Construct, Effect, ParamKind, ProtocolEffect, Returns, ShapeOp, TreeOp, Yield,
+    Argument, Callable, Construct, Effect, ParamKind, ProtocolEffect, Returns, SeedKind, ShapeOp, TreeOp, Yield,
 };
 use crate::prng::keys::Keys;
 
@@ -41,6 +41,51 @@ pub(super) fn arguments<'p>(args: &Args<'p>, callable: &Callable, name: &str) ->
         }
         _ => argument(args, callable, name).cloned().into_iter().collect(),
     }
+}
+
+/// Whether the axes that an operation copies along are those of keys of this kind: raw ones have one more.
+fn fits_axes(op: ShapeOp, array: Option<&KeyArray>, args: &Args<'_>) -> bool {
+    let axes = args.values().filter_map(|value| match value {
+        Value::Tuple(axes) => Some(axes.len()),
+        Value::Int(_) if op == ShapeOp::Tile => Some(1),
+        _ => None,
+    });
+    match (array, axes.last().filter(|_| op != ShapeOp::Repeat)) {
+        (Some(array), Some(axes)) => match array.kind {
+            KeyKind::Typed => axes <= array.keys.shape().len().max(1),
+            KeyKind::Raw => axes > array.keys.shape().len().max(1),
+            KeyKind::Unknown => true,
+        },
+        _ => true,
+    }
+}
+
+/// `keys.reshape(shape)`
+fn reshaped<'p>(array: &KeyArray, args: &Args<'p>, callable: &Callable) -> Option<Value<'p>> {
+    let mut parts = arguments(args, callable, "shape");
+    if parts.is_empty() {
+        parts = arguments(args, callable, "args");
+    }
+    let shape: Option<Vec<i128>> = match parts.first() {
+        _ if parts.len() > 1 => parts.iter().map(Value::int).collect(),
+        Some(Value::Tuple(values)) => values.iter().map(Value::int).collect(),
+        Some(Value::List(values)) => values.borrow().iter().map(Value::int).collect(),
+        Some(value) => value.int().map(|length| vec![length]),
+        None => None,
+    };
+    let mut shape = shape?;
+    if array.kind == KeyKind::Raw {
+        // The last axis holds the words, and stays whole or there are no keys any more.
+        let width = i128::try_from(array.keys.implementation().width()).ok()?;
+        shape.pop().filter(|last| *last == width || *last == -1 && !shape.contains(&-1))?;
+    }
+    let known: i128 = shape.iter().filter(|length| **length > 0).product();
+    let length = i128::try_from(array.keys.len()).ok()?;
+    let shape: Option<Vec<usize>> = shape
+        .iter()
+        .map(|part| usize::try_from(if *part < 0 { length.checked_div(known)? } else { *part }).ok())
+        .collect();
+    Some(array.with(array.keys.clone().reshape(&shape?).ok()?))
 }
 
 impl<'p> Machine<'p> {
@@ -79,7 +124,7 @@ impl<'p> Machine<'p> {
             Construct::Stream { seeds, .. } => {
                 let mut demanded = super::keys::Demanded { keys: Vec::new(), is_known: true };
                 for value in self.constructed(path, seeds, args) {
-                    let value = if value.int().is_some() { self.seed(&value) } else { value };
+                    let value = if value.int().is_some() { self.seed(&value, KeyKind::Typed) } else { value };
                     let more = self.demand(&value);
                     demanded.keys.extend(more.keys);
                     demanded.is_known &= more.is_known;
@@ -120,6 +165,16 @@ impl<'p> Machine<'p> {
         found
     }
 
+    /// What takes one key raises where it is given an array of them.
+    fn single(key: &Value<'p>) -> Ran<'p, ()> {
+        let is_array = match key {
+            Value::Keys(array) => !array.keys.shape().is_empty(),
+            Value::Family(_) | Value::Stack(_) => true,
+            _ => false,
+        };
+        if is_array { Err(Signal::Raise(Value::Library("builtins.ValueError".into()))) } else { Ok(()) }
+    }
+
     /// Hands keys over.
     fn consume(&mut self, kind: DrawKind, value: &Value<'p>, path: &Name, place: Place) {
         let demanded = self.demand(value);
@@ -150,13 +205,17 @@ impl<'p> Machine<'p> {
         place: Place,
     ) -> Ran<'p, Value<'p>> {
         Ok(match &callable.effect {
-            Effect::Seed { seed, .. } => {
+            Effect::Seed { seed, kind } => {
                 let seed = argument(&args, callable, seed).cloned().unwrap_or(Value::None);
-                let value = self.seed(&seed);
+                let kind = match kind {
+                    SeedKind::Typed => KeyKind::Typed,
+                    SeedKind::Raw => KeyKind::Raw,
+                };
+                let value = self.seed(&seed, kind);
                 match value {
                     Value::Keys(array) if argument(&args, callable, "impl").is_some() => {
                         // Another implementation has other numbers.
-                        Value::keys(array.keys.clone(), false)
+                        Value::keys(array.keys.clone(), false, array.kind)
                     }
                     other => other,
                 }
@@ -164,6 +223,7 @@ impl<'p> Machine<'p> {
             Effect::Split { key, num } => {
                 let Some(key) = argument(&args, callable, key).cloned() else { return Ok(self.unknown(path)) };
                 let num = num.as_deref().and_then(|num| argument(&args, callable, num)).cloned();
+                Self::single(&key)?;
                 self.consume(DrawKind::Split, &key, path, place);
                 if args.is_open && num.is_none() {
                     let open = self.unknown("<num>");
@@ -192,6 +252,7 @@ impl<'p> Machine<'p> {
                 let mut parts: Vec<Symbol> = Vec::new();
                 for name in keys {
                     let Some(key) = argument(&args, callable, name).cloned() else { continue };
+                    Self::single(&key)?;
                     let demanded = self.demand(&key);
                     for words in &demanded.keys {
                         parts.extend(words.iter().map(|word| self.symbols.int(i128::from(*word))));
@@ -231,7 +292,7 @@ impl<'p> Machine<'p> {
                     let (like, is_known) = (array.keys.clone(), array.is_known);
                     let words = vec![0; like.words().len()];
                     match Keys::new(like.implementation(), like.shape(), words) {
-                        Ok(keys) if path.contains("zeros") => Value::keys(keys, is_known),
+                        Ok(keys) if path.contains("zeros") => Value::keys(keys, is_known, array.kind),
                         _ => self.pure(path, &args),
                     }
                 }
@@ -314,35 +375,15 @@ impl<'p> Machine<'p> {
                 }
                 _ => None,
             },
-            ShapeOp::Ravel => array.and_then(|array| {
+            ShapeOp::Ravel => array.filter(|array| array.kind != KeyKind::Raw).and_then(|array| {
                 let length = array.keys.len();
-                Some(Value::keys(array.keys.clone().reshape(&[length]).ok()?, array.is_known))
+                Some(array.with(array.keys.clone().reshape(&[length]).ok()?))
             }),
-            ShapeOp::Reshape => {
-                let mut parts = arguments(args, callable, "shape");
-                if parts.is_empty() {
-                    parts = arguments(args, callable, "args");
-                }
-                let shape: Option<Vec<i128>> = match parts.first() {
-                    _ if parts.len() > 1 => parts.iter().map(Value::int).collect(),
-                    Some(Value::Tuple(values)) => values.iter().map(Value::int).collect(),
-                    Some(Value::List(values)) => values.borrow().iter().map(Value::int).collect(),
-                    Some(value) => value.int().map(|length| vec![length]),
-                    None => None,
-                };
-                array.zip(shape).and_then(|(array, shape)| {
-                    let known: i128 = shape.iter().filter(|length| **length > 0).product();
-                    let length = i128::try_from(array.keys.len()).ok()?;
-                    let shape: Option<Vec<usize>> = shape
-                        .iter()
-                        .map(|part| usize::try_from(if *part < 0 { length.checked_div(known)? } else { *part }).ok())
-                        .collect();
-                    // A raw key's words would be in the shape: then this is not an array of whole keys any more.
-                    Some(Value::keys(array.keys.clone().reshape(&shape?).ok()?, array.is_known))
-                })
-            }
+            ShapeOp::Reshape => array.and_then(|array| reshaped(&array, args, callable)),
             ShapeOp::Repeat | ShapeOp::BroadcastTo | ShapeOp::Tile => {
+                let fits = fits_axes(op, array.as_deref(), args);
                 let copied = match first {
+                    _ if !fits => None,
                     Value::Unknown(_) => Some(first.clone()),
                     Value::Keys(array) if array.keys.shape().is_empty() => Some(first.clone()),
                     Value::Keys(array) if array.keys.shape().first() == Some(&1) => super::keys::element(array, 0),
@@ -370,7 +411,7 @@ impl<'p> Machine<'p> {
                 } else if op == ShapeOp::ExpandDims || shape.is_empty() {
                     shape.insert(0, 1);
                 }
-                Some(Value::keys(array.keys.clone().reshape(&shape).ok()?, array.is_known))
+                Some(array.with(array.keys.clone().reshape(&shape).ok()?))
             }),
             _ => None,
         })
@@ -431,7 +472,7 @@ impl<'p> Machine<'p> {
             Value::Generator(_) | Value::Iterator(_) if matches!(&**name, "__next__" | "send") => {
                 return match self.next(receiver)? {
                     Some(value) => Ok(value),
-                    None => Err(super::machine::Signal::Raise(Value::Library("builtins.StopIteration".into()))),
+                    None => Err(Signal::Raise(Value::Library("builtins.StopIteration".into()))),
                 };
             }
             Value::Property(_) if matches!(&**name, "setter" | "deleter") => return Ok(receiver.clone()),

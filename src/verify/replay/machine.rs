@@ -4,13 +4,13 @@
 //! operation is paid for, so that every run ends.
 
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use rustc_hash::FxHashMap;
 
 use super::hints::Hints;
 use super::symbol::{Node, Question, Symbol, Symbols};
-use super::value::{Closure, Environment, Value};
+use super::value::{Class, Closure, Environment, Instance, Value};
 use super::{DrawKind, Project};
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Name, Op, OpKind, Temp, Variable};
@@ -161,6 +161,38 @@ pub(super) struct Machine<'p> {
     pub(super) nesting: u32,
     /// The functions that are running, innermost last.
     pub(super) running: Vec<(usize, FunctionId)>,
+    pub(super) made_here: Made<'p>,
+}
+
+/// What a run makes that may refer to itself: a function to the class or the variables that hold it, an object to itself.
+#[derive(Default)]
+pub(super) struct Made<'p> {
+    environments: Vec<Weak<Environment<'p>>>,
+    classes: Vec<Weak<Class<'p>>>,
+    instances: Vec<Weak<Instance<'p>>>,
+}
+
+impl<'p> Made<'p> {
+    pub(super) fn class(&mut self, class: &Rc<Class<'p>>) {
+        self.classes.push(Rc::downgrade(class));
+    }
+
+    pub(super) fn instance(&mut self, instance: &Rc<Instance<'p>>) {
+        self.instances.push(Rc::downgrade(instance));
+    }
+
+    /// Empties all of it: what refers to itself is never freed otherwise.
+    fn release(&mut self) {
+        for environment in self.environments.drain(..).filter_map(|one| one.upgrade()) {
+            drop(environment.slots.take());
+        }
+        for class in self.classes.drain(..).filter_map(|one| one.upgrade()) {
+            drop(class.attributes.take());
+        }
+        for instance in self.instances.drain(..).filter_map(|one| one.upgrade()) {
+            drop(instance.attributes.take());
+        }
+    }
 }
 
 impl<'p> Machine<'p> {
@@ -188,7 +220,13 @@ impl<'p> Machine<'p> {
             quiet: 0,
             nesting: 0,
             running: Vec::new(),
+            made_here: Made::default(),
         }
+    }
+
+    /// Frees what the run made; its draws and choices stay.
+    pub(super) fn release(&mut self) {
+        self.made_here.release();
     }
 
     /// Pays for an operation.
@@ -280,11 +318,13 @@ impl<'p> Machine<'p> {
         let code = self.project.modules.get(module)?.functions.get(id.0 as usize)?;
         slots.resize(code.slots.len(), None);
         self.activations += 1;
+        let environment = Rc::new(Environment { slots: RefCell::new(slots), parent });
+        self.made_here.environments.push(Rc::downgrade(&environment));
         Some(Frame {
             module,
             id,
             code,
-            environment: Rc::new(Environment { slots: RefCell::new(slots), parent }),
+            environment,
             temps: vec![Value::None; code.ops.len()],
             tasks: vec![Task::Run(&code.body)],
             handling: Vec::new(),

@@ -95,6 +95,7 @@ pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, prefix: &[
             spent += machine.spent();
         }
     }
+    machine.release();
     Path {
         choices: machine.choices,
         draws: machine.draws,

@@ -194,6 +194,11 @@ impl Symbols {
         self.keys.iter().find(|(_, key)| **key == number).map(|(symbol, _)| *symbol)
     }
 
+    /// How many keys stand for what functions of symbols give.
+    pub(super) fn computed_keys(&self) -> usize {
+        self.keys.keys().filter(|symbol| matches!(self.node(**symbol), Some(Node::Apply(..)))).count()
+    }
+
     /// Whether a symbol stands for a key already.
     pub(super) fn known_key(&self, symbol: Symbol) -> Option<u32> {
         self.keys.get(&symbol).copied()

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::library::{argument, arguments};
 use super::machine::{ITERATIONS, Machine, Ran};
+use super::step::ELEMENTS;
 use super::value::{Args, Stack, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
@@ -46,7 +47,11 @@ impl<'p> Machine<'p> {
         match transform.runs {
             Runs::Lanes | Runs::Blocks => {
                 let axes = option(transform.axes.as_deref());
-                self.run_lanes(function, &args, axes.as_ref(), place)
+                let (outputs, known) = self.run_lanes(function, &args, axes.as_ref(), place)?;
+                match option(transform.out_axes.as_deref()) {
+                    Some(Value::Int(1)) => Ok(self.stacked_within(&outputs, known)),
+                    _ => Ok(self.stacked(outputs, known)),
+                }
             }
             Runs::Abstract => Ok(self.unknown(&wrapped.path)),
             _ => {
@@ -342,7 +347,7 @@ impl<'p> Machine<'p> {
         args: &Args<'p>,
         axes: Option<&Value<'p>>,
         place: Place,
-    ) -> Ran<'p, Value<'p>> {
+    ) -> Ran<'p, (Vec<Value<'p>>, Option<u32>)> {
         let axis_of = |index: usize| -> Value<'p> {
             match axes {
                 None => Value::Int(0),
@@ -378,7 +383,34 @@ impl<'p> Machine<'p> {
             self.lanes.pop();
             outputs.push(output?);
         }
-        Ok(self.stacked(outputs, known))
+        Ok((outputs, known))
+    }
+
+    /// The results of lanes along the second axis: as many arrays as each result has elements.
+    fn stacked_within(&mut self, outputs: &[Value<'p>], known: Option<u32>) -> Value<'p> {
+        let lengths: Option<Vec<usize>> = outputs
+            .iter()
+            .map(|output| match output {
+                Value::Keys(array) => array.keys.shape().first().copied(),
+                _ => None,
+            })
+            .collect();
+        let Some((&count, rest)) = lengths.as_deref().and_then(<[usize]>::split_first) else {
+            return self.unknown("<lanes>");
+        };
+        if rest.iter().any(|length| *length != count) || count > ELEMENTS {
+            return self.unknown("<lanes>");
+        }
+        let mut rows = Vec::with_capacity(count);
+        for index in 0..count {
+            let element = |output: &Value<'p>| match output {
+                Value::Keys(array) => super::keys::element(array, index),
+                _ => None,
+            };
+            let row = outputs.iter().filter_map(element).collect();
+            rows.push(self.stacked(row, known));
+        }
+        self.whole_stack(rows)
     }
 
     /// What one lane sees of an argument.

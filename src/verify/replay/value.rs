@@ -81,6 +81,23 @@ pub(super) struct KeyArray {
     pub(super) keys: Keys,
     /// Whether nothing on the way of the keys was unknown.
     pub(super) is_known: bool,
+    pub(super) kind: KeyKind,
+}
+
+/// Whether keys show their words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyKind {
+    Typed,
+    Raw,
+    /// What stands for a key that came from somewhere else.
+    Unknown,
+}
+
+impl KeyArray {
+    /// Keys that come of these.
+    pub(super) fn with<'p>(&self, keys: Keys) -> Value<'p> {
+        Value::Keys(Rc::new(Self { keys, is_known: self.is_known, kind: self.kind }))
+    }
 }
 
 /// The children of a key, however many: `split(key, n)` of an unknown `n`.
@@ -91,6 +108,7 @@ pub(super) struct Family {
     pub(super) from: u32,
     /// The number of axes.
     pub(super) rank: u8,
+    pub(super) kind: KeyKind,
 }
 
 /// The arguments of a call.
@@ -156,8 +174,8 @@ impl Value<'_> {
         Self::Dict(Rc::new(RefCell::new(pairs)))
     }
 
-    pub(super) fn keys(keys: Keys, is_known: bool) -> Self {
-        Self::Keys(Rc::new(KeyArray { keys, is_known }))
+    pub(super) fn keys(keys: Keys, is_known: bool, kind: KeyKind) -> Self {
+        Self::Keys(Rc::new(KeyArray { keys, is_known, kind }))
     }
 
     pub(super) fn text(text: &str) -> Self {
