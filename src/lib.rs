@@ -17,6 +17,7 @@ pub mod prng;
 pub mod python;
 pub mod report;
 pub mod rules;
+pub mod server;
 pub mod source;
 pub mod suppress;
 pub mod text;

@@ -3,6 +3,7 @@
 //! **Invariant:** facts are sorted by place and free of the interpreter's handles; a rule needs nothing else.
 
 use crate::finding::{Confidence, Place};
+use crate::text::Span;
 
 /// Everything the interpreter has to say about one module.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +28,8 @@ pub struct Facts {
     pub references: Vec<Reference>,
     /// What is believed of the keys that are derived or consumed, for `keylint why`.
     pub keys: Vec<KeyFact>,
+    /// Every expression that is a key, if that was asked for.
+    pub values: Vec<KeyValue>,
     /// Places where a budget was hit and a value became unknown.
     pub exhausted: Vec<Exhausted>,
     /// Collisions within a callee that only this caller can see; those that the callee shows itself are dropped by
@@ -47,6 +50,7 @@ impl Facts {
         self.ignored.extend(other.ignored);
         self.references.extend(other.references);
         self.keys.extend(other.keys);
+        self.values.extend(other.values);
         self.exhausted.extend(other.exhausted);
         self.indirect.extend(other.indirect);
     }
@@ -78,6 +82,8 @@ impl Facts {
         self.ignored.dedup_by_key(|i| i.place);
         self.keys.sort();
         self.keys.dedup();
+        self.values.sort_by(|a, b| (a.place, a.is_called, &a.derivation).cmp(&(b.place, b.is_called, &b.derivation)));
+        self.values.dedup();
         self.references.sort();
         self.references.dedup_by_key(|r| (r.place, r.path.clone()));
         // `jax.random` within `jax.random.split` is no reference of its own.
@@ -481,6 +487,40 @@ pub struct KeyFact {
     pub place: Place,
     /// A sentence: how the key was derived, and what happens to it here.
     pub text: String,
+}
+
+/// An expression, or a variable that is bound, whose value is a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyValue {
+    /// Where it stands.
+    pub place: Place,
+    /// Whether this is so only where a certain caller runs the function.
+    pub is_called: bool,
+    /// The key as derived.
+    pub derivation: String,
+    /// Typed or raw.
+    pub kind: KeyKind,
+    /// Whether it is an array of keys, those derived being its elements.
+    pub is_array: bool,
+    /// Where the key came from.
+    pub origin: Option<Origin>,
+    /// What is done with the key, in execution order.
+    pub uses: Vec<KeyUse>,
+    /// Qualified name of the function.
+    pub function: String,
+    /// The whole definition of the function.
+    pub within: Span,
+}
+
+/// Something that is done with a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyUse {
+    /// The call.
+    pub place: Place,
+    /// What is called.
+    pub callee: String,
+    /// How the key is used.
+    pub role: Role,
 }
 
 /// A budget that was hit.

@@ -6,8 +6,11 @@
 //! **Invariant:** an object whose contents may have changed out of sight has a higher epoch, and what it held before is gone.
 
 use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::ops::{Index, IndexMut};
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use crate::ir::{Name, Temp};
 use crate::models::Yield;
@@ -17,30 +20,52 @@ use super::domain::term::TermId;
 use super::domain::value::{ClassHandle, EnvironmentId, ModuleIndex, Value};
 use crate::ir::FunctionId;
 
-/// A sequence that is cheap to copy: elements are shared until one copy writes to them.
+/// A sequence that is cheap to copy: what was frozen is shared, and the rest is shared element by element, until one copy
+/// writes to it.
 #[derive(Clone, Debug)]
-pub struct Shared<T>(Vec<Rc<T>>);
+pub struct Shared<T> {
+    frozen: Rc<Vec<Rc<T>>>,
+    /// What was written over elements of `frozen`.
+    changed: FxHashMap<usize, Rc<T>>,
+    own: Vec<Rc<T>>,
+}
 
 impl<T> Default for Shared<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self { frozen: Rc::default(), changed: FxHashMap::default(), own: Vec::new() }
     }
 }
 
 impl<T> Shared<T> {
     /// Adds an element.
     pub fn push(&mut self, element: T) {
-        self.0.push(Rc::new(element));
+        self.own.push(Rc::new(element));
     }
 
     /// Number of elements.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.frozen.len() + self.own.len()
     }
 
     /// The elements, in order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
-        self.0.iter().map(|element| &**element)
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len()).map(|index| &self[index])
+    }
+
+    /// The elements that are not frozen, in order, with their positions.
+    pub fn own(&self) -> impl DoubleEndedIterator<Item = (usize, &T)> {
+        let first = self.frozen.len();
+        self.own.iter().enumerate().map(move |(index, element)| (first + index, &**element))
+    }
+
+    /// Makes copies of all that there is now as cheap as those of nothing.
+    pub fn freeze(&mut self) {
+        let mut all = Rc::unwrap_or_clone(std::mem::take(&mut self.frozen));
+        for (index, element) in self.changed.drain() {
+            all[index] = element;
+        }
+        all.append(&mut self.own);
+        self.frozen = Rc::new(all);
     }
 }
 
@@ -48,13 +73,75 @@ impl<T> Index<usize> for Shared<T> {
     type Output = T;
 
     fn index(&self, index: usize) -> &T {
-        &self.0[index]
+        match index.checked_sub(self.frozen.len()) {
+            Some(own) => &self.own[own],
+            None if self.changed.is_empty() => &self.frozen[index],
+            None => self.changed.get(&index).unwrap_or_else(|| &self.frozen[index]),
+        }
     }
 }
 
 impl<T: Clone> IndexMut<usize> for Shared<T> {
     fn index_mut(&mut self, index: usize) -> &mut T {
-        Rc::make_mut(&mut self.0[index])
+        Rc::make_mut(match index.checked_sub(self.frozen.len()) {
+            Some(own) => &mut self.own[own],
+            None => self.changed.entry(index).or_insert_with(|| Rc::clone(&self.frozen[index])),
+        })
+    }
+}
+
+/// A map that is cheap to copy: what was frozen is shared, and written over.
+#[derive(Clone, Debug)]
+pub struct Layered<K, V> {
+    frozen: Rc<FxHashMap<K, V>>,
+    own: FxHashMap<K, V>,
+}
+
+impl<K, V> Default for Layered<K, V> {
+    fn default() -> Self {
+        Self { frozen: Rc::default(), own: FxHashMap::default() }
+    }
+}
+
+impl<K: Clone + Eq + Hash, V: Clone> Layered<K, V> {
+    /// What a key leads to.
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.own.get(key).or_else(|| self.frozen.get(key))
+    }
+
+    /// Whether there is such a key.
+    pub fn contains_key(&self, key: &K) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Lets a key lead to a value.
+    pub fn insert(&mut self, key: K, value: V) {
+        self.own.insert(key, value);
+    }
+
+    /// What a key leads to, to be changed.
+    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        if !self.own.contains_key(key) {
+            let shared = self.frozen.get(key)?.clone();
+            self.own.insert(key.clone(), shared);
+        }
+        self.own.get_mut(key)
+    }
+
+    /// What a key leads to, to be changed; there is something from now on.
+    pub fn or_default(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        let Self { frozen, own } = self;
+        own.entry(key).or_insert_with_key(|key| frozen.get(key).cloned().unwrap_or_default())
+    }
+
+    /// Makes copies of all that there is now as cheap as those of nothing.
+    pub fn freeze(&mut self) {
+        let mut all = Rc::unwrap_or_clone(std::mem::take(&mut self.frozen));
+        all.extend(self.own.drain());
+        self.frozen = Rc::new(all);
     }
 }
 
@@ -192,4 +279,48 @@ pub struct ClassInfo {
     pub frozen: bool,
     /// Slot names of the body, to find what it bound.
     pub identity: Temp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_copy_writes_no_other_sees() {
+        let mut first: Shared<u32> = Shared::default();
+        first.push(1);
+        first.push(2);
+        first.freeze();
+        first.push(3);
+        let mut second = first.clone();
+        second[0] = 10;
+        second[2] = 30;
+        second.push(40);
+        assert_eq!(first.iter().copied().collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(second.iter().copied().collect::<Vec<_>>(), [10, 2, 30, 40]);
+        assert_eq!(second.own().map(|(index, element)| (index, *element)).collect::<Vec<_>>(), [(2, 30), (3, 40)]);
+        second.freeze();
+        assert_eq!((second.len(), second.own().count(), second[0], second[3]), (4, 0, 10, 40));
+    }
+
+    #[test]
+    fn a_layer_covers_what_was_frozen() {
+        let mut first: Layered<u32, u32> = Layered::default();
+        first.insert(1, 1);
+        first.insert(2, 2);
+        first.freeze();
+        let mut second = first.clone();
+        second.insert(1, 10);
+        *second.or_default(2) += 20;
+        *second.or_default(3) += 3;
+        if let Some(value) = second.get_mut(&2) {
+            *value += 200;
+        }
+        let all = |map: &Layered<u32, u32>| [1, 2, 3].map(|key| map.get(&key).copied());
+        assert_eq!(all(&first), [Some(1), Some(2), None]);
+        assert_eq!(all(&second), [Some(10), Some(222), Some(3)]);
+        assert!(second.get_mut(&4).is_none() && !second.contains_key(&4));
+        second.freeze();
+        assert_eq!(all(&second), [Some(10), Some(222), Some(3)]);
+    }
 }

@@ -11,5 +11,5 @@ mod program;
 mod relevance;
 mod vocabulary;
 
-pub use interp::analyse;
+pub use interp::{World, analyse};
 pub use program::{Program, Resolver};

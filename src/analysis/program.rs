@@ -34,6 +34,8 @@ pub struct Program<'a> {
     pub models: &'a Models,
     /// Names of the library's root packages beyond `jax` and `olympus`.
     pub roots: &'a [String],
+    /// Whether everything that is a key is noted, for people who ask about a place.
+    pub observes: bool,
 }
 
 impl<'a> Program<'a> {
@@ -41,7 +43,7 @@ impl<'a> Program<'a> {
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
         let relevance = Relevance::compute(&modules, &by_file, resolver, models, roots);
-        Self { modules, by_file, relevance: Arc::new(relevance), resolver, models, roots }
+        Self { modules, by_file, relevance: Arc::new(relevance), resolver, models, roots, observes: false }
     }
 
     /// The program with another version of one of its modules. Where the two define the same functions, as after an edit within
@@ -51,7 +53,7 @@ impl<'a> Program<'a> {
     where
         'a: 'b,
     {
-        let same = self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len());
+        let same = self.is_akin(index, module);
         let mut modules: Vec<&'b Module> = self.modules.iter().map(|module| -> &'b Module { module }).collect();
         if let Some(old) = modules.get_mut(index) {
             *old = module;
@@ -60,7 +62,22 @@ impl<'a> Program<'a> {
             return Program::new(modules, self.resolver, self.models, self.roots);
         }
         let (by_file, relevance) = (self.by_file.clone(), Arc::clone(&self.relevance));
-        Program { modules, by_file, relevance, resolver: self.resolver, models: self.models, roots: self.roots }
+        let Self { resolver, models, roots, observes, .. } = *self;
+        Program { modules, by_file, relevance, resolver, models, roots, observes }
+    }
+
+    /// The same program, of which everything is noted that is a key.
+    #[must_use]
+    pub fn observing(&self) -> Self {
+        let Self { modules, by_file, relevance, resolver, models, roots, .. } = self;
+        let (modules, by_file, relevance) = (modules.clone(), by_file.clone(), Arc::clone(relevance));
+        Self { modules, by_file, relevance, resolver: *resolver, models, roots, observes: true }
+    }
+
+    /// Whether a module defines the same functions as the one at `index`, as after an edit within one. A [world](super::World)
+    /// of this program then serves the program with that module in its place.
+    pub fn is_akin(&self, index: ModuleIndex, module: &Module) -> bool {
+        self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len())
     }
 
     /// The modules, by index.

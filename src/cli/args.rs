@@ -48,6 +48,8 @@ pub enum Command {
     Config(Config),
     /// Tell what is believed of the keys on a line.
     Why(Why),
+    /// Serve an editor: the language server protocol on standard input and output.
+    Server,
     /// Look inside, for those who work on keylint.
     Dev(Dev),
     /// Write completions for a shell.
@@ -91,7 +93,7 @@ pub struct Check {
     /// List the files that would be checked, and stop.
     #[arg(long)]
     pub show_files: bool,
-    /// Show how many findings each rule has, in place of the findings.
+    /// Show how many findings each rule has, in place of the findings; as `full`, `concise` or `json`.
     #[arg(long)]
     pub statistics: bool,
     /// Show no progress.

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::fix::Repaired;
 use crate::config::{ConfigError, KnownRule, Resolver};
-use crate::engine::Outcome;
+use crate::engine::{Outcome, Repaired};
 use crate::finding::{Finding, Level};
 
 /// A rule, as the registry describes it.

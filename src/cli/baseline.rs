@@ -11,10 +11,11 @@ use super::backend::Backend;
 use super::check;
 use super::output::write_file;
 use super::{Failure, Status, World};
-use crate::config::{Resolver, absolute};
+use crate::config::{ConfigError, Resolver, absolute};
 use crate::engine::{Outcome, Reported};
 use crate::finding::Finding;
 use crate::suppress::{Baseline, Entry};
+use crate::text::FileId;
 
 /// The file where neither an option nor the configuration names one.
 const USUAL: &str = "keylint-baseline.json";
@@ -27,51 +28,61 @@ pub(super) fn run(
 ) -> Result<Status, Failure> {
     let what = command.what();
     let resolver = check::resolver(&what.selection, backend, world)?;
-    let file = match named(what.file.as_deref(), &resolver, world)? {
-        Some(file) => file,
-        None => world.cwd.join(USUAL),
-    };
-    let old = match command {
-        BaselineCommand::Create(_) if file.exists() => {
-            let file = shown(&file, world);
+    if let (BaselineCommand::Create(_), Some(file)) = (command, &what.file) {
+        must_be_new(&absolute(&world.cwd, file), world)?;
+    }
+    let outcome = check::outcome_of(&what.paths, &resolver, args, backend, world)?;
+    // Everything is worked out before anything is written.
+    let mut written: Vec<(PathBuf, String, String)> = Vec::new();
+    for (file, governed) in Governed::of(what.file.as_deref(), &resolver, &outcome, Some(USUAL), world)? {
+        let old = match command {
+            BaselineCommand::Create(_) => {
+                must_be_new(&file, world)?;
+                Baseline::default()
+            }
+            BaselineCommand::Update(_) | BaselineCommand::Prune(_) => read(&file, world)?,
+        };
+        if outcome.failed {
             return Err(Failure::Usage(format!(
-                "`{file}` exists already; `keylint baseline update` brings it up to date"
+                "some files could not be checked, so `{}` is left as it is; `keylint check` tells which",
+                shown(&file, world)
             )));
         }
-        BaselineCommand::Create(_) => Baseline::default(),
-        BaselineCommand::Update(_) | BaselineCommand::Prune(_) => read(&file, world)?,
-    };
-    let outcome = check::outcome_of(&what.paths, &resolver, args, backend, world)?;
-    if outcome.failed {
-        return Err(Failure::Usage(format!(
-            "some files could not be checked, so `{}` is left as it is; `keylint check` tells which",
-            shown(&file, world)
-        )));
+        let folder = folder(&file);
+        let live = old.without(&old.stale(findings(&outcome), &decided(&outcome, &folder, &resolver, world)));
+        let stale = old.len() - live.len();
+        let current = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
+        let current = current.filter(|finding| Baseline::can_accept(finding) && governed.holds(finding));
+        let current = Baseline::of(
+            current.map(|finding| (relative(outcome.files.path(finding.primary.file), &folder, world), finding)),
+        );
+        let new = match command {
+            BaselineCommand::Prune(_) => live.clone(),
+            BaselineCommand::Create(_) | BaselineCommand::Update(_) => live.with(&current),
+        };
+        let (kept, added) = (new.len(), new.len() - live.len());
+        let told = format!("{}: {kept} accepted ({added} added, {stale} removed).", shown(&file, world));
+        written.push((file, new.render(), told));
     }
-    let folder = folder(&file);
-    let live = old.without(&old.stale(findings(&outcome), &decided(&outcome, &folder, &resolver, world)));
-    let stale = old.len() - live.len();
-    let current = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
-    let current = current.filter(|finding| Baseline::can_accept(finding));
-    let current = Baseline::of(
-        current.map(|finding| (relative(outcome.files.path(finding.primary.file), &folder, world), finding)),
-    );
-    let new = match command {
-        BaselineCommand::Prune(_) => live.clone(),
-        BaselineCommand::Create(_) | BaselineCommand::Update(_) => live.with(&current),
-    };
-    let text = new.render();
-    write_file(&file, text.as_bytes())
-        .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", shown(&file, world))))?;
-    if !args.quiet {
-        let added = new.len() - live.len();
-        let (file, kept) = (shown(&file, world), new.len());
-        writeln!(world.stdout, "{file}: {kept} accepted ({added} added, {stale} removed).")?;
+    for (file, text, told) in written {
+        write_file(&file, text.as_bytes())
+            .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", shown(&file, world))))?;
+        if !args.quiet {
+            writeln!(world.stdout, "{told}")?;
+        }
     }
     Ok(Status::Clean)
 }
 
-/// Hides the findings that the baseline accepts, and tells of entries that match nothing any more.
+fn must_be_new(file: &Path, world: &World<'_>) -> Result<(), Failure> {
+    if file.exists() {
+        let file = shown(file, world);
+        return Err(Failure::Usage(format!("`{file}` exists already; `keylint baseline update` brings it up to date")));
+    }
+    Ok(())
+}
+
+/// Hides the findings that the baselines accept, and tells of entries that match nothing any more.
 pub(super) fn apply(
     option: Option<&Path>,
     resolver: &Resolver,
@@ -79,45 +90,86 @@ pub(super) fn apply(
     quiet: bool,
     world: &mut World<'_>,
 ) -> Result<(), Failure> {
-    let Some(file) = named(option, resolver, world)? else { return Ok(()) };
-    let baseline = read(&file, world)?;
-    let folder = folder(&file);
-    let stale = baseline.stale(findings(outcome), &decided(outcome, &folder, resolver, world)).len();
-    let accepted = baseline.fingerprints();
-    for reported in outcome.findings.iter_mut().filter(|reported| reported.shown) {
-        if Baseline::can_accept(&reported.finding) && accepted.contains(reported.finding.fingerprint.as_str()) {
-            reported.shown = false;
-            outcome.hidden.accepted += 1;
+    for (file, governed) in Governed::of(option, resolver, outcome, None, world)? {
+        let baseline = read(&file, world)?;
+        let folder = folder(&file);
+        let stale = baseline.stale(findings(outcome), &decided(outcome, &folder, resolver, world)).len();
+        outcome.accept(&baseline, |finding| governed.holds(finding));
+        if stale > 0 && !outcome.failed && !quiet {
+            let (entries, them) = if stale == 1 { ("entry", "it") } else { ("entries", "them") };
+            writeln!(
+                world.stderr,
+                "warning: {stale} {entries} of `{}` matched no finding; `keylint baseline prune` removes {them}",
+                shown(&file, world)
+            )?;
         }
-    }
-    if stale > 0 && !outcome.failed && !quiet {
-        let (entries, them) = if stale == 1 { ("entry", "it") } else { ("entries", "them") };
-        writeln!(
-            world.stderr,
-            "warning: {stale} {entries} of `{}` matched no finding; `keylint baseline prune` removes {them}",
-            shown(&file, world)
-        )?;
     }
     Ok(())
 }
 
-/// The fingerprints that the baseline accepts.
+/// The fingerprints that the baselines of these files accept.
 pub(super) fn accepted(
     option: Option<&Path>,
     resolver: &Resolver,
+    files: impl FnOnce() -> Result<Vec<PathBuf>, ConfigError>,
     world: &World<'_>,
 ) -> Result<BTreeSet<String>, Failure> {
-    let Some(file) = named(option, resolver, world)? else { return Ok(BTreeSet::new()) };
-    Ok(read(&file, world)?.fingerprints().into_iter().map(str::to_owned).collect())
+    let baselines: BTreeSet<PathBuf> = if let Some(file) = option {
+        std::iter::once(absolute(&world.cwd, file)).collect()
+    } else {
+        let named: Result<Vec<_>, _> = files()?.iter().map(|path| configured(path, resolver)).collect();
+        named?.into_iter().flatten().collect()
+    };
+    let mut accepted = BTreeSet::new();
+    for file in baselines {
+        accepted.extend(read(&file, world)?.fingerprints().into_iter().map(str::to_owned));
+    }
+    Ok(accepted)
 }
 
-/// The baseline that an option or the configuration names.
-fn named(option: Option<&Path>, resolver: &Resolver, world: &World<'_>) -> Result<Option<PathBuf>, Failure> {
-    match option {
-        // Entries are named from the folder of the file, which has to be known as such.
-        Some(path) => Ok(Some(absolute(&world.cwd, path))),
-        None => Ok(resolver.for_directory(&world.cwd)?.baseline.clone()),
+/// The files that a baseline is for.
+struct Governed {
+    files: BTreeSet<FileId>,
+}
+
+impl Governed {
+    /// The baselines of a run in order, each with its files: the one that the option names is for all; without it a file has that
+    /// of its own configuration, and the one of the current directory counts where no file was checked. Files
+    /// of a configuration that names none have that of the name `usual` in the current directory.
+    fn of(
+        option: Option<&Path>,
+        resolver: &Resolver,
+        outcome: &Outcome,
+        usual: Option<&str>,
+        world: &World<'_>,
+    ) -> Result<Vec<(PathBuf, Self)>, ConfigError> {
+        let usual = usual.map(|name| world.cwd.join(name));
+        let given = || (0..).map(FileId).zip(outcome.files.paths().take(outcome.checked));
+        let mut governed: BTreeMap<PathBuf, BTreeSet<FileId>> = BTreeMap::new();
+        if let Some(option) = option {
+            // Entries are named from the folder of the file, which has to be known as such.
+            governed.insert(absolute(&world.cwd, option), given().map(|(file, _)| file).collect());
+        } else if outcome.checked == 0 {
+            let here = resolver.for_directory(&world.cwd)?.baseline.clone();
+            governed.extend(here.or(usual).map(|baseline| (baseline, BTreeSet::new())));
+        } else {
+            for (file, path) in given() {
+                if let Some(baseline) = configured(path, resolver)?.or_else(|| usual.clone()) {
+                    governed.entry(baseline).or_default().insert(file);
+                }
+            }
+        }
+        Ok(governed.into_iter().map(|(baseline, files)| (baseline, Self { files })).collect())
     }
+
+    fn holds(&self, finding: &Finding) -> bool {
+        self.files.contains(&finding.primary.file)
+    }
+}
+
+/// The baseline that the configuration of a file names, which is relative to where it is named.
+fn configured(path: &Path, resolver: &Resolver) -> Result<Option<PathBuf>, ConfigError> {
+    Ok(resolver.for_file(path)?.baseline.clone())
 }
 
 fn read(file: &Path, world: &World<'_>) -> Result<Baseline, Failure> {

@@ -11,13 +11,13 @@ use clap::ValueEnum;
 use super::args::{Args, Check, OutputFormat, Selection};
 use super::backend::{Backend, CheckRequest, Stdin};
 use super::baseline;
-use super::fix::{self, Repaired};
+use super::fix;
 use super::ignores;
 use super::output::{Colour, write_file};
 use super::progress::Ticker;
 use super::{Failure, Status, World};
 use crate::config::{KnownRule, Resolver, suggest};
-use crate::engine::Outcome;
+use crate::engine::{Outcome, Repaired};
 use crate::finding::Finding;
 use crate::report::{self, Format, Report, Root};
 use crate::source::{self, SourceFile};
@@ -57,8 +57,9 @@ pub(super) fn run(
     }
     let started = Instant::now();
     destinations(&command.output_file)?;
+    countable(command)?;
     let mut repaired = if command.fix || command.diff {
-        let accepted = baseline::accepted(command.baseline.as_deref(), &resolver, world)?;
+        let accepted = baseline::accepted(command.baseline.as_deref(), &resolver, || backend.files(&request), world)?;
         let least = fix::least(command);
         let is_wanted = |finding: &Finding| {
             let applies = finding.fix.as_ref().is_some_and(|fix| fix.applicability >= least);
@@ -117,6 +118,20 @@ fn shows_fixes(command: &Check) -> Result<bool, Failure> {
     let (_, further) = destinations(&command.output_file)?;
     let first = Format::from(command.output_format).shows_fixes() && !command.statistics;
     Ok(first || further.iter().any(|(format, _)| format.shows_fixes()))
+}
+
+/// Counts have no place in the formats that others define.
+fn countable(command: &Check) -> Result<(), Failure> {
+    let format = Format::from(command.output_format);
+    if !command.statistics || format.is_for_people() || format == Format::Json {
+        return Ok(());
+    }
+    let name = command.output_format.to_possible_value();
+    let name = name.as_ref().map_or("", |name| name.get_name());
+    Err(Failure::Usage(format!(
+        "`--statistics` counts in the formats `full`, `concise` and `json`, and `{name}` holds findings; write `--output-file {name}=PATH` \
+         for a report beside the counts"
+    )))
 }
 
 /// The text from standard input, which goes back to standard output.
@@ -222,8 +237,10 @@ fn print(
     let (main, further) = destinations(&command.output_file)?;
     let lines: Vec<String> = fix::summary(repaired).into_iter().chain(fix::available(outcome, command)).collect();
     let layout = Layout { colour: false, statistics: false, repairs: &lines };
+    // One report that cannot be written does not stand in the way of the others.
+    let mut failures: Vec<String> = Vec::new();
     for (format, path) in &further {
-        put(path, &rendered(args, &report, *format, layout)?)?;
+        failures.extend(put(path, &rendered(args, &report, *format, layout)?).err());
     }
     // The repaired text has standard output to itself.
     let aside = command.fix && from_stdin;
@@ -231,11 +248,13 @@ fn print(
     let colour = Colour::new(args.color, world.env).on(is_terminal && main.is_none());
     let bytes = rendered(args, &report, format, Layout { colour, statistics: command.statistics, ..layout })?;
     if let Some(path) = main {
-        return put(path, &bytes);
+        failures.extend(put(path, &bytes).err());
+    } else {
+        let out: &mut dyn Write = if aside { world.stderr } else { world.stdout };
+        out.write_all(&bytes)?;
+        out.flush()?;
     }
-    let out: &mut dyn Write = if aside { world.stderr } else { world.stdout };
-    out.write_all(&bytes)?;
-    Ok(out.flush()?)
+    if failures.is_empty() { Ok(()) } else { Err(Failure::Usage(failures.join("\nerror: "))) }
 }
 
 /// What is particular to one of several reports.
@@ -267,8 +286,12 @@ fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>
     Ok(bytes)
 }
 
-fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    write_file(path, bytes).map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())))
+/// Writes a report, in a folder that is made for it if there is none.
+fn put(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+    let made = folder.map_or(Ok(()), std::fs::create_dir_all);
+    let written = made.and_then(|()| write_file(path, bytes));
+    written.map_err(|error| format!("cannot write `{}`: {error}; name a file that can be made", path.display()))
 }
 
 /// Where the report goes instead of standard output, and the further reports.

@@ -4,41 +4,16 @@
 //! none.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use super::args::Check;
 use super::output::write_file;
 use super::{Failure, World};
-use crate::engine::Outcome;
+use crate::engine::{Changed, Outcome, Repaired};
 use crate::finding::Applicability;
 use crate::fix;
 use crate::report;
 use crate::source::{self, SourceFile};
 use crate::text::Cell;
-
-/// A file that repairs changed.
-#[derive(Clone, Debug)]
-pub struct Changed {
-    /// Where it is.
-    pub path: PathBuf,
-    /// What it was.
-    pub before: SourceFile,
-    /// What its text is now.
-    pub after: String,
-    /// The same as bytes: of a notebook, the whole document.
-    pub bytes: Vec<u8>,
-}
-
-/// What repairs came to.
-#[derive(Debug, Default)]
-pub struct Repaired {
-    /// What is found in the repaired files.
-    pub outcome: Outcome,
-    /// The files that changed, in the order in which they were given.
-    pub changed: Vec<Changed>,
-    /// How many findings were mended.
-    pub mended: usize,
-}
 
 /// Who has to agree before a fix is applied.
 pub(super) fn least(command: &Check) -> Applicability {

@@ -73,7 +73,10 @@ pub(super) fn summary(added: &Added, again: &Outcome) -> String {
     let shown: Vec<&Finding> =
         again.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding).collect();
     let left = shown.iter().filter(|finding| added.wanted.contains(&finding.fingerprint)).count();
-    let beyond = shown.iter().filter(|finding| !suppress::can_be_ignored(finding.code)).count();
+    let reserved = shown.iter().filter(|finding| !suppress::can_be_ignored(finding.code));
+    let (about_comments, beyond): (Vec<&Finding>, Vec<&Finding>) =
+        reserved.partition(|finding| suppress::is_about_comments(finding.code));
+    let (about_comments, beyond) = (about_comments.len(), beyond.len());
     let silenced = added.wanted.len().saturating_sub(left);
     let mut summary = format!("Silenced {} in {}.", counted(silenced, "finding"), counted(added.files, "file"));
     if left > 0 {
@@ -83,6 +86,11 @@ pub(super) fn summary(added: &Added, again: &Outcome) -> String {
     }
     if beyond > 0 {
         let _ = write!(summary, " {} about the run itself cannot be ignored.", counted(beyond, "finding"));
+    }
+    if about_comments > 0 {
+        let told = counted(about_comments, "finding");
+        let (remain, comments) = if about_comments == 1 { ("remains", "comment") } else { ("remain", "comments") };
+        let _ = write!(summary, " {told} about comments {remain}: correct or remove the {comments}.");
     }
     summary
 }

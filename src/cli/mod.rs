@@ -17,6 +17,7 @@ mod ignores;
 mod output;
 mod progress;
 mod rule;
+mod server;
 mod why;
 
 use std::ffi::OsString;
@@ -29,7 +30,6 @@ use clap::error::ErrorKind;
 
 pub use args::{Args, Command};
 pub use backend::{Backend, CheckRequest, RuleInfo, Stdin};
-pub use fix::{Changed, Repaired};
 pub use house::House;
 
 use crate::config::ConfigError;
@@ -47,9 +47,9 @@ pub struct World<'a> {
     /// Whether standard error is a terminal.
     pub stderr_is_terminal: bool,
     /// Standard input.
-    pub stdin: &'a mut dyn Read,
+    pub stdin: &'a mut (dyn Read + Send),
     /// Standard output.
-    pub stdout: &'a mut dyn Write,
+    pub stdout: &'a mut (dyn Write + Send),
     /// Standard error.
     pub stderr: &'a mut dyn Write,
 }
@@ -63,6 +63,8 @@ pub enum Status {
     Findings,
     /// The run itself failed.
     Failed,
+    /// A client of the server left without shutting it down.
+    Abandoned,
 }
 
 impl Status {
@@ -70,7 +72,7 @@ impl Status {
     pub fn code(self) -> u8 {
         match self {
             Self::Clean => 0,
-            Self::Findings => 1,
+            Self::Findings | Self::Abandoned => 1,
             Self::Failed => 2,
         }
     }
@@ -105,6 +107,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend,
         Command::Config(command) => config::run(command, backend, world),
         Command::Why(command) => why::run(command, backend, world),
         Command::Dev(command) => dev::run(command, backend, world),
+        Command::Server => Ok(server::run(world)),
         Command::Completions(command) => completions::run(command, world),
     };
     let status = match result {
@@ -149,8 +152,8 @@ pub fn main(backend: &dyn Backend) -> ExitCode {
         env: &|name| std::env::var(name).ok(),
         stdout_is_terminal: io::stdout().is_terminal(),
         stderr_is_terminal: io::stderr().is_terminal(),
-        stdin: &mut io::stdin().lock(),
-        stdout: &mut io::stdout().lock(),
+        stdin: &mut io::stdin(),
+        stdout: &mut io::stdout(),
         stderr: &mut io::stderr(),
     };
     ExitCode::from(run(std::env::args_os(), backend, &mut world).code())

@@ -13,14 +13,17 @@ use crate::config::suggest;
 
 pub(super) fn run(command: &Rule, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
     let rules = backend.rules();
+    let family = command.wanted.as_deref().map(|written| family(&rules, written)).unwrap_or_default();
+    let is_one = command.wanted.is_some() && family.is_empty();
     let chosen: Vec<&RuleInfo> = match &command.wanted {
-        Some(written) => vec![find(&rules, written)?],
+        Some(written) if is_one => vec![find(&rules, written)?],
+        Some(_) => family,
         None => rules.iter().collect(),
     };
-    let is_list = command.wanted.is_none() && !command.all;
+    let is_list = !is_one && !command.all;
     let out = &mut *world.stdout;
     match command.output_format {
-        TextOrJson::Json if command.wanted.is_some() => {
+        TextOrJson::Json if is_one => {
             for rule in chosen {
                 writeln!(out, "{}", json(rule)?)?;
             }
@@ -39,6 +42,13 @@ pub(super) fn run(command: &Rule, backend: &dyn Backend, world: &mut World<'_>) 
 
 fn json(value: &impl Serialize) -> std::io::Result<String> {
     serde_json::to_string_pretty(value).map_err(std::io::Error::other)
+}
+
+/// The rules whose codes begin with what is written, as in `--select KEY1`; none where it names one rule or nothing.
+fn family<'a>(rules: &'a [RuleInfo], written: &str) -> Vec<&'a RuleInfo> {
+    let written = written.to_ascii_uppercase();
+    let is_prefix = |code: &str| code.len() > written.len() && code.starts_with(&written);
+    rules.iter().filter(|rule| written.starts_with("KEY") && is_prefix(rule.code)).collect()
 }
 
 fn find<'a>(rules: &'a [RuleInfo], written: &str) -> Result<&'a RuleInfo, Failure> {

@@ -55,7 +55,7 @@ impl Layer {
     /// Parses an inline `key = value` of `--config`.
     pub(super) fn inline(written: &str, cwd: &Path) -> Result<Self, ConfigError> {
         let source = Source::Inline;
-        let layer = Self::parse("--config".to_owned(), written.to_owned(), false, cwd.to_owned(), source)?;
+        let layer = Self::parse("--config".to_owned(), quoted(written), false, cwd.to_owned(), source)?;
         let Some(layer) = layer else { return Err(ConfigError::of_file("--config", "is empty")) };
         match layer.options.extend {
             Some(_) => Err(layer.error_at("extend", "`extend` needs a file to be relative to", None)),
@@ -155,6 +155,16 @@ impl Layer {
             _ => None,
         }
     }
+}
+
+/// `key = value` with quotes around a value that is a bare word, which a shell takes from whoever writes some.
+fn quoted(written: &str) -> String {
+    let Some((key, value)) = written.split_once('=') else { return written.to_owned() };
+    let value = value.trim();
+    let is_word = value.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '.' | '/' | '~'))
+        && value.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | '/' | '~'))
+        && !matches!(value, "true" | "false" | "inf" | "nan");
+    if is_word { format!("{key}=\"{value}\"") } else { written.to_owned() }
 }
 
 fn collect_spans(prefix: &str, table: &DeTable<'_>, spans: &mut BTreeMap<String, Range<usize>>) {

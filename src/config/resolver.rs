@@ -31,7 +31,7 @@ const USUAL_TESTS: [&str; 4] = ["tests/", "test_*.py", "*_test.py", "conftest.py
 const USUAL_ROOTS: [&str; 2] = ["jax", "olympus"];
 
 /// What the command line says of the configuration.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
     /// Read no configuration file (`--isolated`).
     pub isolated: bool,

@@ -13,7 +13,7 @@ thread_local! {
 }
 
 /// Runs `work`; where it panics, the message and its place in our own sources.
-pub(super) fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();

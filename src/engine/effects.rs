@@ -3,7 +3,7 @@
 //! **Invariant:** a comment belongs to a `def` if it stands within the header, on the row of a one-line `def`, or in the
 //! block of comments directly above; a comment that is malformed belongs to none (the suppressions report it).
 
-use crate::ir::{DeclaredEffect, EffectWord};
+use crate::ir::{self, DeclaredEffect, EffectWord};
 use crate::python::Comment;
 use crate::suppress::{self, Directive, Effect};
 use crate::text::{LineIndex, Span};
@@ -29,7 +29,7 @@ impl Effects {
             if !names_us(text, *comment) {
                 continue;
             }
-            let effects = declared_by(comment_text(text, *comment));
+            let effects = declared_by(comment_text(text, *comment), comment.span);
             if !effects.is_empty() {
                 let row = lines.get_or_insert_with(|| LineIndex::new(text)).row(comment.span.start);
                 declared.push(Declared { offset: comment.span.start, row, own_line: comment.own_line, effects });
@@ -59,6 +59,18 @@ impl Effects {
     }
 }
 
+/// What is wrong with the effects that a module declares, and where: a parameter that its function has not.
+pub(super) fn misdeclared(module: &ir::Module) -> Vec<(Span, String)> {
+    let mut wrong = Vec::new();
+    for function in &module.functions {
+        let has = |name: &str| function.parameters.iter().any(|parameter| &*parameter.name == name);
+        for declared in function.effects.iter().filter(|declared| !has(&declared.parameter)) {
+            wrong.push((declared.span, format!("`{}` has no parameter `{}`", function.name, declared.parameter)));
+        }
+    }
+    wrong
+}
+
 /// Whether a comment names keylint at all.
 pub(super) fn names_us(text: &str, comment: Comment) -> bool {
     let text = comment_text(text, comment).as_bytes();
@@ -69,7 +81,7 @@ fn comment_text(text: &str, comment: Comment) -> &str {
     text.get(comment.span.start as usize..comment.span.end as usize).unwrap_or_default()
 }
 
-fn declared_by(comment: &str) -> Vec<DeclaredEffect> {
+fn declared_by(comment: &str, span: Span) -> Vec<DeclaredEffect> {
     let mut effects = Vec::new();
     for directive in suppress::parse(comment).0 {
         if let Directive::Effect { effect, parameters } = directive {
@@ -78,7 +90,7 @@ fn declared_by(comment: &str) -> Vec<DeclaredEffect> {
                 Effect::Derives => EffectWord::Derives,
                 Effect::Observes => EffectWord::Observes,
             };
-            effects.extend(parameters.into_iter().map(|name| DeclaredEffect { effect, parameter: name.into() }));
+            effects.extend(parameters.into_iter().map(|name| DeclaredEffect { effect, parameter: name.into(), span }));
         }
     }
     effects
@@ -87,7 +99,6 @@ fn declared_by(comment: &str) -> Vec<DeclaredEffect> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir;
     use crate::python::{SourceKind, parse};
     use crate::text::FileId;
 

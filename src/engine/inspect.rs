@@ -23,7 +23,7 @@ pub fn ir(files: &dyn Files, path: &Path) -> Result<String, String> {
     let source = source::read(files, path, &display).map_err(|problem| format!("{display}: {}", problem.message))?;
     on_workers(1, || {
         contained(|| {
-            let parsed = python::parse(&source.text, SourceKind::of_path(&display));
+            let parsed = python::parse_cells(&source.text, &source.cells, SourceKind::of_path(&display));
             let effects = Effects::of(&source.text, &parsed.comments);
             ir::lower(FileId(0), &parsed.module, &|header| effects.on(header)).to_string()
         })
@@ -65,10 +65,10 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
 }
 
 /// Loads the project of the one file of the job, and hands its facts and its identity to `show`.
-fn learned(
+pub(super) fn learned<T: Send>(
     job: &Job<'_>,
-    show: impl Fn(&Facts, &FileTable, FileId) -> Result<String, String> + Sync,
-) -> Result<String, String> {
+    show: impl Fn(&Facts, &FileTable, FileId) -> Result<T, String> + Sync,
+) -> Result<T, String> {
     on_workers(job.threads, || {
         let (mut files, projects) = group(job);
         let progress = Counter::new(job);

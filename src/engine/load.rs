@@ -7,12 +7,13 @@ use std::hash::Hasher;
 use rustc_hash::FxHasher;
 
 use super::contain::contained;
-use super::effects::{Effects, names_us};
+use super::effects::{Effects, misdeclared, names_us};
 use super::imports::imports;
 use super::project::Project;
 use crate::ir;
 use crate::python::{self, Comment, SourceKind, StatementSpan, SyntaxProblem, mentions};
 use crate::source::{self, Files};
+use crate::text::Span;
 
 /// Words of which a file that handles keys under a library's cover has at least one.
 const KEY_WORDS: &[&str] = &["key", "rng", "seed", "Key", "RNG"];
@@ -36,6 +37,8 @@ pub(super) struct Loaded {
     /// The message of a panic of our own.
     pub(super) broke: Option<String>,
     pub(super) problems: Vec<SyntaxProblem>,
+    /// What comments declare and cannot be.
+    pub(super) misdeclared: Vec<(Span, String)>,
     /// Positions of the project's files that it imports.
     pub(super) targets: Vec<usize>,
     /// Whether it names a library that handles keys.
@@ -76,6 +79,7 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
         unreadable: None,
         broke: None,
         problems: Vec::new(),
+        misdeclared: Vec::new(),
         targets: Vec::new(),
         names_library: false,
         names_keys: false,
@@ -85,8 +89,8 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
         stamp: 0,
     };
     let Some(member) = project.members.get(position) else { return loaded };
-    let text = match source::read(files, &member.path, &member.display) {
-        Ok(source) => source.text,
+    let (text, cells) = match source::read(files, &member.path, &member.display) {
+        Ok(source) => (source.text, source.cells),
         Err(problem) => {
             loaded.unreadable = Some(problem.message);
             return loaded;
@@ -96,7 +100,8 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
     loaded.names_library = mentions(text.as_bytes(), words);
     loaded.names_keys = loaded.names_library || mentions(text.as_bytes(), KEY_WORDS);
     let parsed = contained(|| {
-        let python::Parsed { module, problems, comments } = python::parse(&text, SourceKind::of_path(&member.display));
+        let kind = SourceKind::of_path(&member.display);
+        let python::Parsed { module, problems, comments } = python::parse_cells(&text, &cells, kind);
         let is_wanted = want == Want::Lowered || loaded.names_library;
         let has_comments_for_us = comments.iter().any(|comment| names_us(&text, *comment));
         let kept = (is_wanted || has_comments_for_us || !problems.is_empty())
@@ -109,7 +114,8 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
     });
     match parsed {
         Ok((problems, targets, has_comments_for_us, kept, module)) => {
-            Loaded { problems, targets, module, kept, has_comments_for_us, ..loaded }
+            let misdeclared = module.as_ref().map(misdeclared).unwrap_or_default();
+            Loaded { problems, misdeclared, targets, module, kept, has_comments_for_us, ..loaded }
         }
         Err(message) => Loaded { broke: Some(message), ..loaded },
     }

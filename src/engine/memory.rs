@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Input, Job, Outcome, check, known_rules};
+use super::{Fixes, Input, Job, Outcome, check, known_rules};
 use crate::analysis;
 use crate::config::{CommandLine, Resolver};
 use crate::finding::Finding;
@@ -79,7 +79,7 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
         threads: 1,
-        fixes: false,
+        fixes: Fixes::None,
         verify: true,
         analyse: &analysis::analyse,
     })

@@ -14,31 +14,40 @@ mod explain;
 mod fingerprint;
 mod imports;
 mod inspect;
+mod keys;
 mod load;
 mod memory;
 mod outcome;
+mod premises;
 mod project;
 mod prove;
 mod repair;
 mod run;
 mod settle;
+mod silence;
 mod table;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::analysis::Program;
 use crate::analysis::facts::Facts;
+use crate::analysis::{Program, World};
 use crate::config::{KnownRule, Settings};
 use crate::models::Models;
 use crate::rules::{self, Status};
 use crate::source::{Files, Problem};
+use crate::text::Span;
 
 pub use crate::analysis::analyse;
+pub use crate::source::{SourceFile, decode, encoded, survey};
+pub use contain::contained;
 pub use inspect::{facts, ir, why};
+pub use keys::{KeyNote, Keys, NoteUse, keys};
 pub use memory::{Checked, check_text, check_texts};
 pub use outcome::{Outcome, Refuted, Reported};
+pub use premises::{Changed, Given, How, Premises, Repaired, accept, baseline};
 pub use run::check;
+pub use silence::{can_be_ignored, silencing};
 pub use table::FileTable;
 
 /// A file to report on.
@@ -62,8 +71,20 @@ pub type Survey<'a> = &'a (dyn Fn(&Path) -> Vec<PathBuf> + Sync);
 /// Is told how many files of how many are done; the numbers never fall.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// Interprets one module of a program.
-pub type Analyse<'a> = &'a (dyn Fn(&Program<'_>, usize) -> Facts + Sync);
+/// Interprets one module of a program, in a world of that program.
+pub type Analyse<'a> = &'a (dyn Fn(&mut World, &Program<'_>, usize) -> Facts + Sync);
+
+/// Which findings get fixes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fixes {
+    /// None.
+    #[default]
+    None,
+    /// All that are shown.
+    All,
+    /// Those that touch these bytes of the one file that is given.
+    At(Span),
+}
 
 /// What to check, and how.
 #[derive(Clone, Copy)]
@@ -90,8 +111,8 @@ pub struct Job<'a> {
     pub progress: Progress<'a>,
     /// How many threads work; 0 for as many as there are processors.
     pub threads: usize,
-    /// Whether the findings that are shown get fixes.
-    pub fixes: bool,
+    /// Which of the findings that are shown get fixes.
+    pub fixes: Fixes,
     /// Whether findings are replayed.
     pub verify: bool,
     /// The interpreter.

@@ -3,9 +3,12 @@
 //! **Invariant:** findings are complete: those that are not shown are there too, marked. They are sorted by file, place and
 //! code.
 
+use std::path::PathBuf;
+
 use crate::analysis::facts::Exhausted;
 use crate::config::{HiddenCounts, Settings, Shown};
 use crate::finding::{Finding, Place};
+use crate::suppress::Baseline;
 use crate::text::FileId;
 
 use super::FileTable;
@@ -21,6 +24,8 @@ pub struct Outcome {
     pub hidden: HiddenCounts,
     /// How many files were checked.
     pub checked: usize,
+    /// The absolute paths, sorted, of further files that were read because something imports them.
+    pub read: Vec<PathBuf>,
     /// Whether the run itself failed: a file could not be read, or a rule broke down.
     pub failed: bool,
     /// Where the interpreter gave up on precision.
@@ -48,6 +53,19 @@ pub struct Reported {
 }
 
 impl Outcome {
+    /// Hides the findings that a baseline accepts, of those that it is for.
+    pub fn accept(&mut self, baseline: &Baseline, is_for: impl Fn(&Finding) -> bool) {
+        let accepted = baseline.fingerprints();
+        for reported in self.findings.iter_mut().filter(|reported| reported.shown) {
+            let finding = &reported.finding;
+            let is_known = Baseline::can_accept(finding) && accepted.contains(finding.fingerprint.as_str());
+            if is_known && is_for(finding) {
+                reported.shown = false;
+                self.hidden.accepted += 1;
+            }
+        }
+    }
+
     /// Adds the findings of one file at the levels that its settings give them; those not selected are left out.
     pub(super) fn judge(&mut self, findings: Vec<Finding>, settings: &Settings, file: FileId) {
         if findings.is_empty() {

@@ -3,15 +3,16 @@
 //! **Invariant:** a finding gets a fix only if the patched file parses and its analysis shows neither the finding nor a new
 //! one; a fix that the replay refutes is withheld. The number of trials per file is bounded by a count.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Job;
 use super::contain::contained;
 use super::effects::Effects;
 use super::project::Project;
 use super::settle::Settled;
-use crate::analysis::Program;
+use super::{Fixes, Job};
 use crate::analysis::facts::{Facts, KeyFact, reconcile};
+use crate::analysis::{Program, World};
 use crate::config::Shown;
 use crate::finding::{Applicability, Confidence, Finding, Fix, Level, Place, Verdict};
 use crate::fix::{self, Bench, Proposal};
@@ -34,7 +35,15 @@ const TRIED_BYTES: usize = 4_000_000;
 const HARD_TRIALS: usize = 2;
 
 /// Gives the findings of a file that are shown their fixes.
-pub(super) fn repair(job: &Job<'_>, project: &Project<'_>, program: &Program<'_>, settled: &mut Settled) {
+///
+/// `world` is one of the program, once some repair has needed it.
+pub(super) fn repair(
+    job: &Job<'_>,
+    project: &Project<'_>,
+    program: &Program<'_>,
+    world: &mut Option<World>,
+    settled: &mut Settled,
+) {
     let Some(member) = project.members.iter().find(|member| member.file == settled.file) else { return };
     let settings = project.settings.for_file(&member.path);
     let wanted: Vec<usize> = (0..settled.findings.len())
@@ -45,7 +54,7 @@ pub(super) fn repair(job: &Job<'_>, project: &Project<'_>, program: &Program<'_>
             // What is only noted stands mostly in tests, where seeds and keys are alike so that two things are equal.
             let is_noted = judged.level == Level::Note
                 && (finding.code == "KEY105" || compares(&settled.text, finding.primary.span.start));
-            has_fixes && judged.shown == Shown::Yes && !is_noted
+            has_fixes && is_meant(job, finding) && judged.shown == Shown::Yes && !is_noted
         })
         .collect();
     let Some(original) = program.of_file(settled.file) else { return };
@@ -55,11 +64,23 @@ pub(super) fn repair(job: &Job<'_>, project: &Project<'_>, program: &Program<'_>
     // A repair that breaks down is no repair; the findings stand as they are.
     let fixes = contained(|| {
         let kind = SourceKind::of_path(&member.display);
-        let workshop = Workshop { job, project, program, original, kind, settled };
-        workshop.fixes(&wanted)
+        let world = Cell::new(world.take());
+        let workshop = Workshop { job, project, program, world, original, kind, settled };
+        (workshop.fixes(&wanted), workshop.world.take())
     });
-    for (index, fix) in fixes.unwrap_or_default() {
+    let (fixes, there) = fixes.unwrap_or_default();
+    *world = there;
+    for (index, fix) in fixes {
         settled.findings[index].fix = Some(fix);
+    }
+}
+
+/// Whether a finding is one of those that fixes were asked for.
+fn is_meant(job: &Job<'_>, finding: &Finding) -> bool {
+    match job.fixes {
+        Fixes::None => false,
+        Fixes::All => true,
+        Fixes::At(span) => finding.primary.span.start <= span.end && span.start <= finding.primary.span.end,
     }
 }
 
@@ -79,6 +100,8 @@ struct Workshop<'a, 'j, 'p> {
     job: &'a Job<'j>,
     project: &'a Project<'p>,
     program: &'a Program<'p>,
+    /// A world of the program, once it was needed.
+    world: Cell<Option<World>>,
     /// Index of the file's own module.
     original: usize,
     kind: SourceKind,
@@ -93,7 +116,8 @@ impl Workshop<'_, '_, '_> {
             return Vec::new();
         }
         let findings = &self.settled.findings;
-        let mut bench = Bench::new(self.settled.file, text, &parsed.module, &self.project.settings.roots);
+        let mut bench =
+            Bench::new(self.settled.file, text, &parsed.module, self.project.models, &self.project.settings.roots);
         let mut before: Option<Seen> = None;
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
@@ -162,7 +186,12 @@ impl Workshop<'_, '_, '_> {
     /// What the analysis of the program says of the file, were `module` its own.
     fn seen(&self, module: &ir::Module) -> Seen {
         let program = self.program.replacing(self.original, module);
-        let facts = program.of_file(module.file).map(|index| (self.job.analyse)(&program, index));
+        let mut world = if self.program.is_akin(self.original, module) { self.world.take() } else { None };
+        let there = world.get_or_insert_with(|| World::of(&program));
+        let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, &program, index));
+        if self.program.is_akin(self.original, module) {
+            self.world.set(world);
+        }
         let mut facts: Vec<Facts> = facts.into_iter().collect();
         reconcile(&mut facts);
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());

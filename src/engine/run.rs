@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -16,10 +17,11 @@ use super::project::{Project, group};
 use super::prove::{prove, prove_touches};
 use super::repair::repair;
 use super::settle::{Settled, settle, unreadable};
-use super::{Job, Outcome, Progress, Reported};
-use crate::analysis::Program;
+use super::{Fixes, Job, Outcome, Progress, Reported};
 use crate::analysis::facts::Facts;
 use crate::analysis::facts::reconcile;
+use crate::analysis::{Program, World};
+use crate::config::absolute;
 use crate::finding::{Finding, Place};
 use crate::ir;
 use crate::python::WORKER_STACK_BYTES;
@@ -48,10 +50,18 @@ pub(super) fn on_workers<T: Send>(threads: usize, work: impl FnOnce() -> T + Sen
     Ok(pool.install(work))
 }
 
+/// What one project comes to.
+struct Results {
+    settled: Vec<Settled>,
+    exhausted: Vec<Facts>,
+    refuted: Vec<Refuted>,
+    read: Vec<PathBuf>,
+}
+
 fn check_here(job: &Job<'_>) -> Outcome {
     let (files, projects) = group(job);
     let progress = Counter::new(job);
-    let results: Vec<(Vec<Settled>, Vec<Facts>, Vec<Refuted>)> = projects
+    let results: Vec<Results> = projects
         .par_iter()
         .map(|project| {
             let mut learned = learn(job, project, &progress);
@@ -61,17 +71,23 @@ fn check_here(job: &Job<'_>) -> Outcome {
                 .iter_mut()
                 .map(|facts| Facts { exhausted: std::mem::take(&mut facts.exhausted), ..Facts::default() });
             let exhausted = exhausted.filter(|facts| !facts.exhausted.is_empty()).collect();
+            let read = project.members.iter().zip(&learned.loaded);
+            let read = read.filter(|(member, loaded)| loaded.is_some() && !member.is_reported);
+            let read = read.map(|(member, _)| absolute(job.cwd, &member.path)).collect();
             let (settled, refuted) = conclude(job, project, learned);
-            (settled, exhausted, refuted)
+            Results { settled, exhausted, refuted, read }
         })
         .collect();
     let mut outcome = Outcome { files, checked: job.inputs.len(), ..Outcome::default() };
     let mut settled: BTreeMap<FileId, (usize, Settled)> = BTreeMap::new();
-    for (index, (files, exhausted, refuted)) in results.into_iter().enumerate() {
-        settled.extend(files.into_iter().map(|file| (file.file, (index, file))));
-        outcome.exhausted.extend(exhausted.into_iter().flat_map(|facts| facts.exhausted));
-        outcome.refuted.extend(refuted);
+    for (index, project) in results.into_iter().enumerate() {
+        settled.extend(project.settled.into_iter().map(|file| (file.file, (index, file))));
+        outcome.exhausted.extend(project.exhausted.into_iter().flat_map(|facts| facts.exhausted));
+        outcome.refuted.extend(project.refuted);
+        outcome.read.extend(project.read);
     }
+    outcome.read.sort_unstable();
+    outcome.read.dedup();
     outcome.exhausted.sort_by(|a, b| (a.place, a.budget).cmp(&(b.place, b.budget)));
     outcome.exhausted.dedup_by(|a, b| (a.place, a.budget) == (b.place, b.budget));
     outcome.refuted.sort_unstable();
@@ -136,15 +152,14 @@ pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>
     progress.add(given.saturating_sub(asked.len()));
     let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|loaded| loaded.module.as_ref()).collect();
     let program = Program::new(modules, project, project.models, &project.settings.roots);
-    let results: Vec<(usize, Result<Facts, String>)> = asked
+    let next = AtomicUsize::new(0);
+    let workers = rayon::current_num_threads().clamp(1, asked.len().max(1));
+    let mut results: Vec<(usize, Result<Facts, String>)> = (0..workers)
         .into_par_iter()
-        .map(|position| {
-            let module = project.members.get(position).and_then(|member| program.of_file(member.file));
-            let facts = contained(|| module.map(|module| (job.analyse)(&program, module)).unwrap_or_default());
-            progress.add(1);
-            (position, facts)
-        })
+        .with_max_len(1)
+        .flat_map_iter(|_| interpret(job, project, &program, &asked, &next, progress))
         .collect();
+    results.sort_unstable_by_key(|(position, _)| *position);
     drop(program);
     let (mut facts, mut positions) = (Vec::with_capacity(results.len()), Vec::with_capacity(results.len()));
     for (position, result) in results {
@@ -157,6 +172,35 @@ pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>
         }
     }
     Learned { loaded, facts, positions }
+}
+
+/// Interprets modules until none is left that no other worker has taken.
+fn interpret(
+    job: &Job<'_>,
+    project: &Project<'_>,
+    program: &Program<'_>,
+    asked: &[usize],
+    next: &AtomicUsize,
+    progress: &Counter<'_>,
+) -> Vec<(usize, Result<Facts, String>)> {
+    let mut world: Option<World> = None;
+    let mut results = Vec::new();
+    while let Some(&position) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
+        let module = project.members.get(position).and_then(|member| program.of_file(member.file));
+        // Where one module breaks the world, each is analysed in an empty one, so that only those that need it break.
+        let mut there = world.take().unwrap_or_else(|| contained(|| World::of(program)).unwrap_or_default());
+        let result = contained(|| {
+            let facts = module.map(|module| (job.analyse)(&mut there, program, module)).unwrap_or_default();
+            (facts, there)
+        });
+        let facts = result.map(|(facts, there)| {
+            world = Some(there);
+            facts
+        });
+        progress.add(1);
+        results.push((position, facts));
+    }
+    results
 }
 
 fn mark_broken(loaded: &mut [Option<Loaded>], position: usize, message: String) {
@@ -274,7 +318,7 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
     }
     let refuted = prove(job, project, &loaded, &mut all);
     let modules = loaded.iter_mut().flatten().map(|file| file.module.take());
-    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes).collect();
+    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes != Fixes::None).collect();
     let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
     for finding in all {
         by_file.entry(finding.primary.file).or_default().push(finding);
@@ -288,17 +332,22 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
         }
     }
     let modules: Vec<&ir::Module> = modules.iter().collect();
-    let program = job.fixes.then(|| Program::new(modules, project, project.models, &project.settings.roots));
+    let program =
+        (job.fixes != Fixes::None).then(|| Program::new(modules, project, project.models, &project.settings.roots));
     let settled = work
         .into_par_iter()
-        .filter_map(|(position, file, findings)| {
-            let mut settled = settle(job, project, position, file, findings)?;
-            prove_touches(job, project, &mut settled);
-            if let Some(program) = &program {
-                repair(job, project, program, &mut settled);
-            }
-            Some(settled)
-        })
+        .map_init(
+            || None,
+            |world, (position, file, findings)| {
+                let mut settled = settle(job, project, position, file, findings)?;
+                prove_touches(job, project, &mut settled);
+                if let Some(program) = &program {
+                    repair(job, project, program, world, &mut settled);
+                }
+                Some(settled)
+            },
+        )
+        .flatten_iter()
         .collect();
     (settled, refuted)
 }

@@ -46,6 +46,11 @@ pub(super) fn settle(
     let broke = loaded.broke.iter().map(|message| rules::internal_error(place(Span::default()), message));
     findings.extend(broke);
     findings.extend(loaded.problems.iter().map(|problem| rules::syntax_error(place(problem.span), &problem.message)));
+    findings.extend(loaded.misdeclared.iter().map(|(span, problem)| {
+        let mut finding = rules::invalid_suppression(place(*span), problem);
+        finding.help = Some("name a parameter of the `def` that the comment belongs to".to_owned());
+        finding
+    }));
     if findings.is_empty() && !loaded.has_comments_for_us {
         return None;
     }
@@ -64,7 +69,7 @@ pub(super) fn settle(
             finding.level = Level::Note;
         }
     }
-    let subject = Subject { path: &path, text: &text, comments: &comments, statements: &statements };
+    let subject = Subject { path: &path, text: &text, statements: &statements };
     // Suppressed findings count as well, lest a suppression rename its neighbours.
     name_all(subject, &mut findings);
     let lines = LineIndex::new(&text);
@@ -102,7 +107,7 @@ fn spans_cells(cells: &Cells, finding: &Finding) -> bool {
 /// A file that could not be read.
 pub(super) fn unreadable(file: FileId, path: &str, message: &str) -> Settled {
     let mut findings = vec![rules::unreadable_file(Place { file, span: Span::default() }, message)];
-    name_all(Subject { path, text: "", comments: &[], statements: &[] }, &mut findings);
+    name_all(Subject { path, text: "", statements: &[] }, &mut findings);
     Settled { file, findings, text: String::new(), cells: Cells::NONE, failed: true }
 }
 

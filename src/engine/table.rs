@@ -8,12 +8,12 @@ use crate::finding::Place;
 use crate::text::{Cells, FileId, LineIndex};
 
 /// Paths and texts of files, by identity.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FileTable {
     entries: Vec<Entry>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     path: PathBuf,
     text: String,

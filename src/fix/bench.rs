@@ -6,6 +6,7 @@ use super::imports::Imports;
 use super::names::{Names, ScopeId};
 use super::tree;
 use crate::finding::{Applicability, Finding, Place};
+use crate::models::Models;
 use crate::python::ast::{self, Expr};
 use crate::python::span_of;
 use crate::text::{Edit, FileId, Span};
@@ -31,17 +32,18 @@ pub struct Bench<'a> {
     pub file: FileId,
     pub(super) text: &'a str,
     pub(super) module: &'a ast::ModModule,
+    pub(super) models: &'a Models,
     pub(super) names: Names<'a>,
     pub(super) imports: Imports<'a>,
     promised: Vec<(Span, String)>,
 }
 
 impl<'a> Bench<'a> {
-    /// Puts a file on the bench; `roots` are further names of the library's root package.
-    pub fn new(file: FileId, text: &'a str, module: &'a ast::ModModule, roots: &[String]) -> Self {
+    /// Puts a file on the bench, with what is known of libraries; `roots` are further names of the library's root package.
+    pub fn new(file: FileId, text: &'a str, module: &'a ast::ModModule, models: &'a Models, roots: &[String]) -> Self {
         let names = Names::of(module);
         let imports = Imports::of(module, roots);
-        Self { file, text, module, names, imports, promised: Vec::new() }
+        Self { file, text, module, models, names, imports, promised: Vec::new() }
     }
 
     /// Keeps the names of a proposal for it.

@@ -8,6 +8,7 @@ use super::names::{Does, ScopeId};
 use super::reuse::{can_rebind, only_key, root_name, statement};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Sharing};
+use crate::models::{Callable, Effect, Runs, Transform};
 use crate::python::ast::{self, AnyNodeRef, Comprehension, Expr, Stmt};
 use crate::python::{span_of, suites};
 use crate::text::{Edit, Span};
@@ -425,15 +426,19 @@ fn fold_parameter(
 ) -> Option<Proposal> {
     let place = findings[index].repair.as_ref()?.repeated_by?;
     let call = tree::call_at(bench.module, bench.here(place)?)?;
-    let path = bench.path_of(&call.func)?;
-    let counts = |position: usize| match call.arguments.args.get(position) {
-        Some(Expr::Call(count)) => bench.path_of(&count.func).is_some_and(|path| path == "jax.numpy.arange"),
-        _ => false,
+    let (transform, callable) = run_by(bench, call)?;
+    let counts = || {
+        let [over] = &transform.over[..] else { return false };
+        match callable.position(over).and_then(|position| call.arguments.args.get(position)) {
+            Some(Expr::Call(count)) => bench.path_of(&count.func).is_some_and(|path| path == "jax.numpy.arange"),
+            _ => false,
+        }
     };
-    let position = match path.as_str() {
-        "jax.lax.fori_loop" => 0,
-        "jax.lax.scan" if counts(2) => 1,
-        "jax.lax.map" if counts(1) => 0,
+    // Which parameter of the body is the number.
+    let position = match transform.runs {
+        Runs::Fori => 0,
+        Runs::Scan if counts() => 1,
+        Runs::Map if counts() => 0,
         _ => return None,
     };
     let parameter = parameters.iter_non_variadic_params().nth(position)?;
@@ -448,6 +453,15 @@ fn fold_parameter(
     Some(proposal_of_fold(bench, found, key, edits, &[]))
 }
 
+/// How a call runs the function that it is given, by the models.
+fn run_by<'a>(bench: &Bench<'a>, call: &ast::ExprCall) -> Option<(&'a Transform, &'a Callable)> {
+    let callable = bench.models.callable(&bench.path_of(&call.func)?)?;
+    match &callable.effect {
+        Effect::Transform(transform) => Some((transform, callable)),
+        _ => None,
+    }
+}
+
 /// A `scan` over nothing but a length, whose body ignores what it is given, scans over children of the key instead.
 fn scan_children(
     bench: &Bench<'_>,
@@ -458,14 +472,16 @@ fn scan_children(
 ) -> Option<Proposal> {
     let place = findings[index].repair.as_ref()?.repeated_by?;
     let scan = tree::call_at(bench.module, bench.here(place)?)?;
-    if bench.path_of(&scan.func)? != "jax.lax.scan" {
+    let (transform, callable) = run_by(bench, scan)?;
+    if transform.runs != Runs::Scan {
         return None;
     }
-    let given = |position: usize, name: &str| {
+    let given = |name: &str| {
         let keyword = || scan.arguments.find_keyword(name).map(|keyword| &keyword.value);
-        scan.arguments.args.get(position).or_else(keyword)
+        callable.position(name).and_then(|position| scan.arguments.args.get(position)).or_else(keyword)
     };
-    let (xs, length) = (given(2, "xs"), given(3, "length")?);
+    let ([elements], Some(number)) = (&transform.over[..], transform.length.as_deref()) else { return None };
+    let (xs, length) = (given(elements), given(number)?);
     let [(call, key)] = found.calls[..] else { return None };
     let Expr::Name(name) = key else { return None };
     // The key has to mean the same where the scan is called.
@@ -490,8 +506,8 @@ fn scan_children(
     let over = if let Some(xs) = xs {
         replace(xs, children)
     } else {
-        let start = span_of(scan.arguments.find_keyword("length")?).start;
-        Edit { span: Span::new(start, start), content: format!("xs={children}, ") }
+        let start = span_of(scan.arguments.find_keyword(number)?).start;
+        Edit { span: Span::new(start, start), content: format!("{elements}={children}, ") }
     };
     let mut edits =
         vec![Edit { span: span_of(&element.name), content: fresh.clone() }, replace(key, fresh.clone()), over];

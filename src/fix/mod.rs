@@ -24,7 +24,7 @@ mod tree;
 
 pub use apply::{Batch, select};
 pub use bench::{Bench, Proposal};
-pub use diff::unified;
+pub use diff::{hunks, unified};
 
 use crate::finding::Finding;
 

@@ -226,6 +226,8 @@ pub struct DeclaredEffect {
     pub effect: EffectWord,
     /// The parameter.
     pub parameter: Name,
+    /// The comment.
+    pub span: Span,
 }
 
 /// The words of an effect comment.

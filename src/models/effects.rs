@@ -41,14 +41,18 @@ impl Reader<'_> {
             EffectName::Clone => Effect::Clone { key: take.one("key", raw.key, Some("key"))? },
             EffectName::KeyData => Effect::KeyData { key: take.one("key", raw.key, Some("keys"))? },
             EffectName::Wrap => Effect::Wrap { data: take.name("data", raw.data.as_deref(), None)? },
-            EffectName::Sample => Effect::Sample { keys: take.many("key", raw.key, Some("key"))? },
+            EffectName::Sample => {
+                Effect::Sample { keys: take.many("key", raw.key, Some("key"))?, rows: take.optional("rows", raw.rows) }
+            }
             EffectName::Consume => Effect::Consume { keys: take.many("key", raw.key, Some("key"))? },
             EffectName::Observe => Effect::Observe,
             EffectName::Supply => Effect::Supply { many: raw.many.unwrap_or(false) },
-            EffectName::Pure => Effect::Pure { numeric: raw.numeric.unwrap_or(false) },
+            EffectName::Pure => Effect::Pure { numeric: raw.numeric.unwrap_or(false), many: raw.many.unwrap_or(false) },
             EffectName::Forward => Effect::Forward { of: take.one("of", raw.of, first.as_deref())? },
             EffectName::Fabricate => Effect::Fabricate { of: take.one("of", raw.of, first.as_deref())? },
-            EffectName::Number => Effect::Number { of: take.one("of", raw.of, first.as_deref())? },
+            EffectName::Number => {
+                Effect::Number { of: take.one("of", raw.of, first.as_deref())?, many: raw.many.unwrap_or(false) }
+            }
             EffectName::Shape => {
                 let op = take.op(raw.op);
                 Effect::Shape { of: take.many("of", raw.of, first.as_deref())?, op: op? }
@@ -79,10 +83,10 @@ impl Reader<'_> {
         let params = self.params(row, &raw.params);
         let mut take = Taker { reader: self, row, params: &params, exact: true };
         let effect = match raw.effect {
-            EffectName::Sample => Effect::Sample { keys: take.many("makes", raw.key, Some("key"))? },
+            EffectName::Sample => Effect::Sample { keys: take.many("makes", raw.key, Some("key"))?, rows: None },
             EffectName::Consume => Effect::Consume { keys: take.many("makes", raw.key, Some("key"))? },
             EffectName::Observe => Effect::Observe,
-            EffectName::Pure => Effect::Pure { numeric: false },
+            EffectName::Pure => Effect::Pure { numeric: false, many: false },
             EffectName::Supply => Effect::Supply { many: false },
             _ => {
                 let message = "a factory makes one of `sample`, `consume`, `observe`, `pure`, `supply`";
@@ -204,12 +208,14 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Seed => &["seed", "kind"],
         EffectName::Split => &["key", "num"],
         EffectName::Fold => &["key", "data"],
-        EffectName::Clone | EffectName::KeyData | EffectName::Sample | EffectName::Consume => &["key"],
+        EffectName::Clone | EffectName::KeyData | EffectName::Consume => &["key"],
+        EffectName::Sample => &["key", "rows"],
         EffectName::Wrap => &["data"],
         EffectName::Observe => &[],
         EffectName::Supply => &["many"],
-        EffectName::Forward | EffectName::Fabricate | EffectName::Number => &["of"],
-        EffectName::Pure => &["numeric"],
+        EffectName::Forward | EffectName::Fabricate => &["of"],
+        EffectName::Number => &["of", "many"],
+        EffectName::Pure => &["numeric", "many"],
         EffectName::Shape | EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
         EffectName::Builtin => &["op"],
         EffectName::Factory => &["makes"],

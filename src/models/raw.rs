@@ -83,6 +83,7 @@ pub(super) struct RawCallable {
     pub num: Option<String>,
     pub data: Option<String>,
     pub of: Option<OneOrMany>,
+    pub rows: Option<String>,
     pub numeric: Option<bool>,
     pub op: Option<String>,
     pub many: Option<bool>,

@@ -122,6 +122,8 @@ pub enum Effect {
     Sample {
         /// The parameters that are keys.
         keys: Vec<String>,
+        /// The array whose rows the numbers drawn put in another order or choose.
+        rows: Option<String>,
     },
     /// A library function or constructor that consumes the keys given, or the keys in the dict, list or tuple given.
     Consume {
@@ -139,6 +141,8 @@ pub enum Effect {
     Pure {
         /// Whether an argument that is a key is thereby treated as a number (`jnp.sum(key)`).
         numeric: bool,
+        /// Whether the result is an array of at least one axis, whatever the arguments: as an index it selects several.
+        many: bool,
     },
     /// Rearranges arrays, possibly arrays of keys.
     Shape {
@@ -156,6 +160,8 @@ pub enum Effect {
     Number {
         /// The parameter that is turned.
         of: String,
+        /// Whether the result is an array of at least one axis: as an index it selects several.
+        many: bool,
     },
     /// Asks for a shape.
     ShapeOf {
@@ -227,10 +233,19 @@ impl Callable {
             .or_else(|| self.params.iter().find(|param| param.kind == ParamKind::KeywordRest))
     }
 
+    /// Whether the result is an array that as an index selects several elements.
+    pub fn makes_many(&self) -> bool {
+        match &self.effect {
+            Effect::Pure { many, .. } | Effect::Number { many, .. } => *many,
+            Effect::Shape { op, .. } => *op == ShapeOp::Array,
+            _ => false,
+        }
+    }
+
     /// The names of the parameters that carry keys, as far as the effect names them.
     pub fn key_params(&self) -> &[String] {
         match &self.effect {
-            Effect::Sample { keys } | Effect::Consume { keys } => keys,
+            Effect::Sample { keys, .. } | Effect::Consume { keys } => keys,
             Effect::Split { key, .. } | Effect::Fold { key, .. } | Effect::Clone { key } | Effect::KeyData { key } => {
                 std::slice::from_ref(key)
             }

@@ -10,8 +10,10 @@ use serde::Deserialize;
 pub enum Runs {
     /// Once for each call (`jit`, `grad`, `checkpoint`).
     Once,
-    /// Once for each lane, all at once (`vmap`, `pmap`, `shard_map`).
+    /// Once for each lane, all at once (`vmap`, `pmap`).
     Lanes,
+    /// Once for each device, all at once, on blocks that keep the axes of the arguments (`shard_map`).
+    Blocks,
     /// `scan`: once for each element, with a carry.
     Scan,
     /// `lax.map`: once for each element.

@@ -7,6 +7,8 @@
 mod mentions;
 mod modules;
 mod nesting;
+mod normal;
+mod notebook;
 mod parse;
 mod statements;
 
@@ -14,6 +16,8 @@ pub use ruff_python_ast as ast;
 
 pub use mentions::mentions;
 pub use modules::{ModuleGraph, Resolution};
+pub use normal::normal_form;
+pub use notebook::parse_cells;
 pub use parse::{Comment, MAX_DEPTH, Parsed, SourceKind, SyntaxProblem, WORKER_STACK_BYTES, parse};
 pub use statements::{StatementSpan, statement_spans, suites};
 

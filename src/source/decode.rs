@@ -163,6 +163,18 @@ pub fn decode(path: &str, bytes: Vec<u8>) -> Result<SourceFile, Problem> {
     Ok(SourceFile { path: path.to_owned(), text, encoding, had_bom, cells: Cells::NONE, document: None })
 }
 
+/// The bytes that a text is read from, in the encoding that it declares itself; UTF-8 where that cannot spell it.
+pub fn encoded(text: &str) -> Vec<u8> {
+    // The declaration stands in ASCII, on one of the first two lines.
+    let head: String = text.split_inclusive('\n').take(2).collect();
+    if !head.contains("coding") {
+        return text.as_bytes().to_vec();
+    }
+    let head: Vec<u8> = head.chars().map(|c| if c.is_ascii() { c } else { '?' }).map(|c| c as u8).collect();
+    let encoded = decode("", head).and_then(|file| file.encode(text));
+    encoded.unwrap_or_else(|_| text.as_bytes().to_vec())
+}
+
 enum Declared {
     Utf8,
     Ascii,
@@ -295,6 +307,16 @@ mod tests {
 
     fn text(bytes: &[u8]) -> Result<String, String> {
         decode("f.py", bytes.to_vec()).map(|file| file.text).map_err(|problem| problem.message)
+    }
+
+    #[test]
+    fn texts_are_spelled_as_they_declare() {
+        for text in ["s = 'é'\n", "# coding: latin-1\ns = 'é'\n", "#!x\n# -*- coding: cp1252 -*-\ns = '€'\n", "coding"]
+        {
+            assert_eq!(decode("f.py", encoded(text)).unwrap().text, text);
+        }
+        let lost = "# coding: latin-1\ns = '€'\n";
+        assert_eq!(encoded(lost), lost.as_bytes());
     }
 
     #[test]

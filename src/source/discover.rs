@@ -1,10 +1,11 @@
 //! Which files a run looks at.
 //!
-//! **Invariant:** the result is sorted by path and holds each path once, whatever the order of the arguments and of the
+//! **Invariant:** the result is sorted by path and holds each file once, also if links lead to it, whatever the order of the arguments and of the
 //! file system. What cannot be looked at is a problem beside the result. Links to folders are not followed below the
 //! paths given, so no loop and no file outside of them can be reached.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -100,31 +101,38 @@ pub fn discover(paths: &[PathBuf], selection: &Selection) -> Discovery {
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => search.folder(path, selection),
             Ok(_) if selection.force_exclude && search.excluded.path_or_parent(path) => {}
-            Ok(_) => search.add(path, true),
+            Ok(_) => search.add(path, true, real(path)),
             Err(error) => search.problem(path, unreadable(&error)),
         }
     }
     let mut problems = search.problems;
     problems.sort();
     problems.dedup();
-    Discovery { files: search.files.into_values().collect(), problems }
+    let mut files: Vec<Found> = search.files.into_values().collect();
+    files.sort_by_cached_key(|found| plain(&found.path));
+    Discovery { files, problems }
 }
 
 struct Search {
     excluded: Excluded,
-    /// By path without `.` parts, so that `a.py` and `./a.py` are one.
+    /// By where the files are in truth, so that `a.py`, `./a.py` and a link to it are one.
     files: BTreeMap<PathBuf, Found>,
     problems: Vec<Problem>,
 }
 
 impl Search {
-    fn add(&mut self, path: &Path, explicit: bool) {
+    fn add(&mut self, path: &Path, explicit: bool, real: PathBuf) {
         let display = if explicit { path.display().to_string() } else { plain(path).display().to_string() };
         let found = Found { path: path.to_owned(), display, explicit };
-        let entry = self.files.entry(plain(path)).or_insert_with(|| found.clone());
-        // A file that was given by name keeps the name it was given by.
-        if explicit && !entry.explicit {
-            *entry = found;
+        // A file that was given by name keeps the name it was given by; of several others it has its own, or the first.
+        let rank = |found: &Found| {
+            let is_link = std::fs::symlink_metadata(&found.path).is_ok_and(|data| data.file_type().is_symlink());
+            (!found.explicit, is_link, plain(&found.path))
+        };
+        match self.files.entry(real) {
+            Entry::Vacant(entry) => drop(entry.insert(found)),
+            Entry::Occupied(mut entry) if rank(&found) < rank(entry.get()) => drop(entry.insert(found)),
+            Entry::Occupied(_) => {}
         }
     }
 
@@ -137,6 +145,7 @@ impl Search {
             return;
         }
         let excluded = self.excluded.clone();
+        let base = real(folder);
         let walk = WalkBuilder::new(folder)
             .standard_filters(selection.ignore_files)
             .hidden(false)
@@ -151,7 +160,8 @@ impl Search {
                     if is_folder || !(is_python(entry.path()) || is_notebook(entry.path())) {
                         continue;
                     }
-                    if entry.path_is_symlink() {
+                    let is_link = entry.path_is_symlink();
+                    if is_link {
                         match std::fs::metadata(entry.path()) {
                             Ok(target) if target.is_file() => {}
                             Ok(_) => continue,
@@ -161,7 +171,9 @@ impl Search {
                             }
                         }
                     }
-                    self.add(entry.path(), false);
+                    let below = entry.path().strip_prefix(folder).ok().filter(|_| !is_link);
+                    let real = below.map_or_else(|| real(entry.path()), |below| base.join(below));
+                    self.add(entry.path(), false, real);
                 }
                 Err(error) => {
                     let path = path_of(&error).unwrap_or(folder).to_owned();
@@ -197,6 +209,11 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
         | ignore::Error::UnrecognizedFileType(_)
         | ignore::Error::InvalidDefinition => None,
     }
+}
+
+/// Where a file or folder is once links are followed.
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| absolute(path))
 }
 
 /// The path without `.` parts.
@@ -380,5 +397,21 @@ mod tests {
         assert_eq!(files, ["a/.hidden/h.py", "a/b.py", "a/c.pyi", "a/link.py"]);
         assert_eq!(problems, ["a/me.py", "self"]);
         assert_eq!(tree.found(&["a/loop"], &Selection::default()).0.len(), 4);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_and_links_to_it_are_one() {
+        use std::os::unix::fs::symlink;
+        let tree = sample();
+        symlink(tree.at("z.py"), tree.at("a/link.py")).unwrap();
+        symlink(tree.at("a"), tree.at("same")).unwrap();
+        let found = |paths: &[&str]| tree.found(paths, &Selection::default()).0.join(" ");
+        assert_eq!(found(&["a/link.py", "z.py"]), "z.py");
+        assert_eq!(found(&["z.py", "a/link.py"]), "z.py");
+        assert_eq!(found(&["."]).matches(".py").count(), 5);
+        assert!(found(&["."]).ends_with("z.py") && !found(&["."]).contains("link"));
+        assert_eq!(found(&["same/b.py", "a/b.py"]), "a/b.py");
+        assert_eq!(found(&["same", "a"]), found(&["a", "same"]));
     }
 }

@@ -10,7 +10,7 @@ mod notebook;
 mod rewrite;
 mod survey;
 
-pub use decode::{Encoding, SourceFile, decode};
+pub use decode::{Encoding, SourceFile, decode, encoded};
 pub use discover::{DEFAULT_EXCLUDES, Discovery, Found, Selection, discover};
 pub use files::{Entry, Files, Kind, MemoryFiles, OsFiles, read};
 pub use survey::{SURVEY_LIMIT, survey};

@@ -3,6 +3,8 @@
 //! **Invariant:** this file is the only one that names the crate that knows the format. Each cell's code is followed by one line
 //! end, so that a statement never joins two cells' lines; cells with a magic of their own (`%%bash`) are left out.
 
+use std::borrow::Cow;
+
 use ruff_notebook::{Notebook, NotebookError};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -16,6 +18,7 @@ pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
     if document.trim().is_empty() {
         return Ok((String::new(), Cells::NONE));
     }
+    let document = &*strict(document);
     let notebook = Notebook::from_source_code(document).or_else(|error| {
         // Jupyter opens notebooks whose fields are not quite those of the format, and so must whoever reads only the code.
         let reduced = reduced(document).filter(|_| matches!(error, NotebookError::InvalidSchema(_)));
@@ -33,6 +36,67 @@ pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
     let cells: Vec<Cell> = cells.collect();
     let text = if cells.is_empty() { String::new() } else { notebook.source_code().to_owned() };
     Ok((text, Cells::new(cells)))
+}
+
+/// A document of the same length and with the same strings and lists at the same offsets, in which what only some readers of JSON
+/// take is something that all take: Python writes `NaN` and `Infinity` into outputs, and halves of surrogate pairs.
+pub(super) fn strict(document: &str) -> Cow<'_, str> {
+    let bytes = document.as_bytes();
+    let mut strict: Option<Vec<u8>> = None;
+    let mut replace = |range: std::ops::Range<usize>, with: &[u8]| {
+        let strict = strict.get_or_insert_with(|| bytes.to_vec());
+        let padded = with.iter().copied().chain(std::iter::repeat(b' '));
+        strict.get_mut(range).unwrap_or_default().iter_mut().zip(padded).for_each(|(byte, new)| *byte = new);
+    };
+    let mut at = 0;
+    let mut in_string = false;
+    while let Some(byte) = bytes.get(at) {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let length = match (in_string, byte) {
+            (_, b'"') => {
+                in_string = !in_string;
+                1
+            }
+            (true, b'\\') => match (surrogate(rest), rest.get(6..).and_then(surrogate)) {
+                (Some(Half::High), Some(Half::Low)) => 12,
+                (Some(_), _) => {
+                    replace(at..at + 6, b"\\ufffd");
+                    6
+                }
+                (None, _) => 2,
+            },
+            (false, b'-' | b'0'..=b'9' | b'N' | b'I') => {
+                let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
+                let length = rest.iter().take_while(is_part).count();
+                let word = document.get(at..at + length).unwrap_or_default();
+                let is_named = matches!(word, "NaN" | "Infinity" | "-Infinity");
+                let is_number = word.trim_start_matches('-').starts_with(|first: char| first.is_ascii_digit());
+                let is_huge = is_number && word.parse().is_ok_and(|number: f64| number.is_infinite());
+                if is_named || is_huge {
+                    replace(at..at + length, b"0");
+                }
+                length
+            }
+            _ => 1,
+        };
+        at += length;
+    }
+    // Characters of ASCII took the place of such.
+    strict.and_then(|strict| String::from_utf8(strict).ok()).map_or(Cow::Borrowed(document), Cow::Owned)
+}
+
+enum Half {
+    High,
+    Low,
+}
+
+/// Whether an escape sequence starts here that stands for half a character.
+fn surrogate(rest: &[u8]) -> Option<Half> {
+    match rest.get(..6)? {
+        [b'\\', b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', _, _] => Some(Half::High),
+        [b'\\', b'u', b'd' | b'D', b'c'..=b'f' | b'C'..=b'F', _, _] => Some(Half::Low),
+        _ => None,
+    }
 }
 
 /// The same cells in a document that has no more than the format asks for.

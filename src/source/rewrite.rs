@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::decode::BYTE_ORDER_MARK;
-use super::{Problem, SourceFile};
+use super::{Problem, SourceFile, notebook};
 use crate::text::{Cell, Edit, apply_edits};
 
 impl SourceFile {
@@ -22,8 +22,9 @@ impl SourceFile {
         let problem = |message: String| Problem { path: self.path.clone(), message };
         let text = apply_edits(&self.text, edits).map_err(|error| problem(format!("cannot be edited: {error}")))?;
         let Some(document) = &self.document else { return self.encode(&text) };
+        let strict = notebook::strict(document);
         let strings: Document<'_> =
-            serde_json::from_str(document).map_err(|error| problem(format!("not a notebook: {error}")))?;
+            serde_json::from_str(&strict).map_err(|error| problem(format!("not a notebook: {error}")))?;
         let mut by_cell: Vec<(Cell, Vec<&Edit>)> = Vec::new();
         for edit in edits {
             let cell = self.cells.around(edit.span.start);
@@ -41,10 +42,11 @@ impl SourceFile {
         for (cell, edits) in by_cell {
             let source = strings.cells.get(cell.number as usize - 1).map(|cell| cell.source.get());
             let changed = source.and_then(|source| {
-                let start = (source.as_ptr() as usize).checked_sub(document.as_ptr() as usize)?;
-                Some((start, source, Source::read(source, escapes)?.edited(cell, &edits)))
+                let start = (source.as_ptr() as usize).checked_sub(strict.as_ptr() as usize)?;
+                let written = document.get(start..start + source.len())?;
+                Some((start, Source::read(written, source, escapes)?.edited(cell, &edits), source))
             });
-            let Some((start, source, changed)) = changed else {
+            let Some((start, changed, source)) = changed else {
                 return Err(problem(format!("cell {} is not what was read", cell.number)));
             };
             rewritten.extend_from_slice(document.get(at..start).unwrap_or_default().as_bytes());
@@ -83,19 +85,22 @@ struct Source<'a> {
 #[derive(Clone, Copy)]
 struct Letter<'a> {
     character: char,
-    /// How it is written, and in which string, if it stood there before.
-    kept: Option<(&'a str, usize)>,
+    /// How it is written, if it stood there before.
+    kept: Option<&'a str>,
+    /// The string that it stands in or was put before.
+    string: usize,
     /// Whether it is the last one of its string.
     is_last: bool,
 }
 
 impl<'a> Source<'a> {
-    fn read(written: &'a str, escapes: bool) -> Option<Self> {
-        let is_list = written.starts_with('[');
+    /// Reads `written`, which is `strict` to those who are.
+    fn read(written: &'a str, strict: &str, escapes: bool) -> Option<Self> {
+        let is_list = strict.starts_with('[');
         let strings = if is_list {
-            let strings: Vec<&RawValue> = serde_json::from_str(written).ok()?;
+            let strings: Vec<&RawValue> = serde_json::from_str(strict).ok()?;
             let range = |string: &&RawValue| {
-                let start = (string.get().as_ptr() as usize).checked_sub(written.as_ptr() as usize)?;
+                let start = (string.get().as_ptr() as usize).checked_sub(strict.as_ptr() as usize)?;
                 Some(start..start + string.get().len())
             };
             strings.iter().map(range).collect::<Option<Vec<_>>>()?
@@ -113,14 +118,15 @@ impl<'a> Source<'a> {
             letters(string, index, &mut before);
         }
         // The line end that closes the cell is written nowhere.
-        before.push(Letter { character: '\n', kept: None, is_last: false });
+        let last = self.strings.len().saturating_sub(1);
+        before.push(Letter { character: '\n', kept: None, string: last, is_last: false });
         let mut after = Vec::with_capacity(before.len());
         let mut edits = edits.iter().peekable();
         let mut at = cell.span.start;
         let mut skipped_to = at;
         for letter in before {
             while let Some(edit) = edits.next_if(|edit| edit.span.start <= at) {
-                after.extend(fresh(&edit.content));
+                after.extend(fresh(&edit.content, letter.string));
                 skipped_to = edit.span.end;
             }
             if at >= skipped_to {
@@ -128,7 +134,7 @@ impl<'a> Source<'a> {
             }
             at = at.saturating_add(u32::try_from(letter.character.len_utf8()).unwrap_or_default());
         }
-        after.extend(edits.flat_map(|edit| fresh(&edit.content)));
+        after.extend(edits.flat_map(|edit| fresh(&edit.content, last)));
         if after.last().is_some_and(|last| last.character == '\n') {
             after.pop();
         }
@@ -139,7 +145,7 @@ impl<'a> Source<'a> {
         let mut string = String::from("\"");
         for letter in letters {
             match letter.kept {
-                Some((written, _)) => string.push_str(written),
+                Some(written) => string.push_str(written),
                 None => escape(letter.character, self.escapes, &mut string),
             }
         }
@@ -147,48 +153,58 @@ impl<'a> Source<'a> {
         string
     }
 
-    /// A list that differs from what is written in as few strings as possible.
+    /// A list of which only the strings that lost or gained characters are written anew; what stands between the others, empty
+    /// strings included, is what stood there.
     fn list(&self, letters: &[Letter<'_>]) -> String {
-        let new = lines(letters);
-        let is_same = |line: &[Letter<'_>], old: usize| {
-            line.iter().all(|letter| letter.kept.is_some_and(|(_, string)| string == old))
-                && line.iter().map(|letter| letter.kept.map_or(0, |(written, _)| written.len())).sum::<usize>() + 2
-                    == self.strings[old].len()
+        let Some((first, last)) = self.strings.first().zip(self.strings.last()) else {
+            let lines: Vec<String> = lines(letters).into_iter().map(|line| self.string(line)).collect();
+            return format!("[{}]", lines.join(", "));
         };
-        let is_empty = |old: usize| self.strings[old].len() == 2;
-        let (mut first, mut last) = (0, self.strings.len());
-        let (mut from, mut to) = (0, new.len());
-        while first < last && (is_empty(first) || (from < to && is_same(new[from], first))) {
-            from += usize::from(!is_empty(first));
-            first += 1;
+        let mut list = self.slice(0..first.start).to_owned();
+        let mut is_first = true;
+        // Where the letters start that are not written yet, and the string that the first of them stood in.
+        let (mut from, mut opened) = (0, 0);
+        for (index, range) in self.strings.iter().enumerate() {
+            let to = letters.partition_point(|letter| letter.string <= index);
+            let own = letters.get(from..to).unwrap_or_default();
+            let is_kept = opened == index && is_same(own, range);
+            // A line whose end was taken away goes on with the next one.
+            let had_end = opened < index || self.slice(range.clone()).ends_with("\\n\"");
+            let has_end = own.last().is_none_or(|last| last.character == '\n');
+            if !is_kept && had_end && !has_end && to < letters.len() {
+                continue;
+            }
+            let gap = match opened {
+                0 => self.strings.get(1).map_or(0..0, |second| first.end..second.start),
+                _ => self.strings[opened - 1].end..self.strings[opened].start,
+            };
+            let gap =
+                if gap.is_empty() { format!(",{}", self.slice(1..first.start)) } else { self.slice(gap).to_owned() };
+            let written = if is_kept {
+                vec![self.slice(range.clone()).to_owned()]
+            } else {
+                lines(own).into_iter().map(|line| self.string(line)).collect()
+            };
+            for string in written {
+                if !std::mem::take(&mut is_first) {
+                    list.push_str(&gap);
+                }
+                list.push_str(&string);
+            }
+            (from, opened) = (to, index + 1);
         }
-        while last > first && (is_empty(last - 1) || (to > from && is_same(new[to - 1], last - 1))) {
-            to -= usize::from(!is_empty(last - 1));
-            last -= 1;
-        }
-        let gap = match self.strings.as_slice() {
-            [one, two, ..] => self.slice(one.end..two.start).to_owned(),
-            [one] => format!(",{}", self.slice(1..one.start)),
-            [] => ",".to_owned(),
-        };
-        let middle = new[from..to].iter().map(|line| self.string(line)).collect::<Vec<_>>().join(&gap);
-        let before = first.checked_sub(1).map(|old| self.strings[old].end);
-        let after = self.strings.get(last).map(|string| string.start);
-        let (start, end, middle) = match (middle.is_empty(), first < last, before, after) {
-            (true, false, _, _) => return self.written.to_owned(),
-            (false, true, _, _) => (self.strings[first].start, self.strings[last - 1].end, middle),
-            (false, false, Some(before), _) => (before, before, gap + &middle),
-            (false, false, None, Some(after)) => (after, after, middle + &gap),
-            (true, true, Some(before), _) => (before, self.strings[last - 1].end, middle),
-            (true, true, None, Some(after)) => (self.strings[first].start, after, middle),
-            (_, _, None, None) => return format!("[{middle}]"),
-        };
-        format!("{}{middle}{}", self.slice(0..start), self.slice(end..self.written.len()))
+        if is_first { "[]".to_owned() } else { list + self.slice(last.end..self.written.len()) }
     }
 
     fn slice(&self, range: Range<usize>) -> &'a str {
         self.written.get(range).unwrap_or_default()
     }
+}
+
+/// Whether these letters are the ones that a string was read as.
+fn is_same(letters: &[Letter<'_>], range: &Range<usize>) -> bool {
+    let length: Option<usize> = letters.iter().map(|letter| letter.kept.map(str::len)).sum();
+    length.is_some_and(|length| length + 2 == range.len())
 }
 
 /// Cuts where strings ended and after every new line end.
@@ -211,8 +227,8 @@ fn lines<'l, 'a>(letters: &'l [Letter<'a>]) -> Vec<&'l [Letter<'a>]> {
     lines
 }
 
-fn fresh(content: &str) -> impl Iterator<Item = Letter<'_>> {
-    content.chars().map(|character| Letter { character, kept: None, is_last: false })
+fn fresh(content: &str, string: usize) -> impl Iterator<Item = Letter<'_>> {
+    content.chars().map(move |character| Letter { character, kept: None, string, is_last: false })
 }
 
 /// The characters of a JSON string, given without its quotes.
@@ -221,7 +237,7 @@ fn letters<'a>(string: &'a str, index: usize, letters: &mut Vec<Letter<'a>>) {
     while let Some(first) = rest.chars().next() {
         let (character, length) = if first == '\\' { unescape(rest) } else { (first, first.len_utf8()) };
         let (written, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        letters.push(Letter { character, kept: Some((written, index)), is_last: after.is_empty() });
+        letters.push(Letter { character, kept: Some(written), string: index, is_last: after.is_empty() });
         rest = after;
     }
 }

@@ -69,6 +69,8 @@ pub fn apply(
         heard.comment(source, *comment, rules);
     }
     let mut applied = Applied::default();
+    let (about_comments, findings): (Vec<Finding>, Vec<Finding>) =
+        findings.into_iter().partition(|finding| is_about_comments(finding.code));
     for finding in findings {
         let reach = source.reach(finding.primary.span);
         match heard.silence(finding.code, reach) {
@@ -77,6 +79,7 @@ pub fn apply(
         }
     }
     let mut own = heard.problems;
+    own.extend(about_comments);
     own.extend(heard.suppressions.iter().filter_map(|suppression| suppression.unused(source.file, is_selected)));
     own.sort_by_key(|finding| (finding.primary.span, finding.code));
     for finding in own {
@@ -280,7 +283,8 @@ fn is_reserved(code: &str) -> bool {
     code.starts_with("KEY00")
 }
 
-fn is_about_comments(code: &str) -> bool {
+/// Whether a code is about the comments themselves.
+pub fn is_about_comments(code: &str) -> bool {
     matches!(code, "KEY002" | "KEY003")
 }
 

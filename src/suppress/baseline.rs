@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
 
-/// The only version of the format so far.
-const VERSION: u32 = 1;
+/// The version of the format. Another way to make fingerprints is another version, for no entry would match any more.
+const VERSION: u32 = 2;
 
 /// One finding that is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -79,7 +79,14 @@ impl Baseline {
         };
         let document: Document = serde_json::from_str(text).map_err(|error| wrong(&error))?;
         if document.version != VERSION {
-            let message = format!("version {} is not known, only {VERSION}", document.version);
+            let message = if document.version < VERSION {
+                format!(
+                    "version {} knows findings by fingerprints that are made in another way today",
+                    document.version
+                )
+            } else {
+                format!("version {} is not known, only {VERSION}", document.version)
+            };
             return Err(BaselineError { message, row: 1, column: 1 });
         }
         Ok(Self { entries: document.findings.into_iter().collect() })

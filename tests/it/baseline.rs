@@ -35,9 +35,17 @@ fn what_was_there_is_silent_and_what_is_new_is_told() {
     assert_eq!((status, err.as_str()), (0, ""));
     assert_eq!(out, "All checks passed (1 accepted by the baseline).\n");
 
-    // Lines above, another name, another place in the file: the finding is the same.
+    // Lines above, other names, another place in the file, another style: the finding is the same.
     let moved = format!("\"\"\"A module.\"\"\"\n\nunrelated = 1\n{REUSE}");
     fs::write(at.join("pkg/a.py"), &moved).unwrap();
+    assert_eq!(keylint(at, &["check"]).0, 0);
+    let renamed =
+        moved.replace("b = jax.random.normal(key)", "other = (jax.random.normal(\n        key,  # again\n    ))");
+    fs::write(at.join("pkg/a.py"), renamed.replace("a + b", "a + other")).unwrap();
+    assert_eq!(keylint(at, &["check"]).0, 0);
+    let (head, function) = REUSE.split_once("\n\n\n").unwrap();
+    let below = format!("{head}\n\n\ndef other(key):\n    return jax.random.bits(key)\n\n\n{function}");
+    fs::write(at.join("pkg/a.py"), below).unwrap();
     assert_eq!(keylint(at, &["check"]).0, 0);
     let second = moved.replace("    return", "    c = jax.random.uniform(key)\n    return");
     fs::write(at.join("pkg/a.py"), second).unwrap();
@@ -83,12 +91,18 @@ fn a_baseline_that_cannot_be_read_is_an_error() {
     let (status, _, err) = keylint(at, &["check"]);
     assert_eq!(status, 2);
     assert!(err.contains("cannot read the baseline `accepted.json`") && err.contains("baseline create"), "{err}");
-    fs::write(at.join("accepted.json"), "{\"version\": 1,\n \"findings\": [{\"path\": 3}]}").unwrap();
+    fs::write(at.join("accepted.json"), "{\"version\": 2,\n \"findings\": [{\"path\": 3}]}").unwrap();
     let (status, _, err) = keylint(at, &["check"]);
     assert_eq!(status, 2);
     assert!(err.contains("at row 2, column ") && err.contains("expected a string"), "{err}");
     fs::write(at.join("accepted.json"), "{\"version\": 9, \"findings\": []}").unwrap();
     assert!(keylint(at, &["check"]).2.contains("version 9 is not known"));
+    fs::write(at.join("accepted.json"), "{\"version\": 1, \"findings\": []}").unwrap();
+    let err = keylint(at, &["check"]).2;
+    assert!(
+        err.contains("made in another way") && err.contains("delete it and run `keylint baseline create`"),
+        "{err}"
+    );
     let (status, _, err) = keylint(at, &["baseline", "create"]);
     assert_eq!(status, 2);
     assert!(err.contains("exists already"), "{err}");
@@ -150,6 +164,35 @@ fn entries_are_named_from_the_folder_of_the_baseline() {
     assert!(fs::read_to_string(at.join("b.json")).unwrap().contains("\"path\": \"s/a.py\""));
     let out = keylint(at, &["baseline", "prune", "--baseline", "b.json", "m.py"]).1;
     assert_eq!(out, "b.json: 1 accepted (0 added, 0 removed).\n");
+}
+
+#[test]
+fn a_file_has_the_baseline_of_its_own_configuration() {
+    let folder = project(&[
+        ("a.py", REUSE),
+        ("sub/keylint.toml", "baseline = '../sub.json'\n"),
+        ("sub/b.py", REUSE),
+        ("other/c.py", REUSE),
+    ]);
+    let at = folder.path();
+    let out = keylint(at, &["baseline", "create"]).1;
+    assert_eq!(out, "accepted.json: 2 accepted (2 added, 0 removed).\nsub.json: 1 accepted (1 added, 0 removed).\n");
+    let clean = |from: &Path, arguments: &[&str]| {
+        let (status, out, err) = keylint(from, arguments);
+        assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    };
+    clean(at, &["check"]);
+    clean(&at.join("sub"), &["check"]);
+    clean(&at.join("other"), &["check"]);
+    // From elsewhere too, where nothing is configured.
+    let elsewhere = tempfile::tempdir().unwrap();
+    clean(elsewhere.path(), &["check", at.to_str().unwrap()]);
+    clean(elsewhere.path(), &["check", "--diff", "--unsafe-fixes", at.to_str().unwrap()]);
+    fs::write(at.join("sub/b.py"), "").unwrap();
+    assert!(keylint(at, &["check"]).2.contains("1 entry of `sub.json`"));
+    fs::remove_file(at.join("sub.json")).unwrap();
+    assert!(keylint(at, &["check"]).2.contains("cannot read the baseline `sub.json`"));
+    clean(at, &["check", "a.py"]);
 }
 
 #[test]

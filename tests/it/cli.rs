@@ -6,9 +6,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use keylint::cli::{self, Backend, CheckRequest, House, Repaired, RuleInfo, Status, World};
+use keylint::cli::{self, Backend, CheckRequest, House, RuleInfo, Status, World};
 use keylint::config::{ConfigError, Resolver};
-use keylint::engine::{Outcome, Reported};
+use keylint::engine::{Outcome, Repaired, Reported};
 use keylint::finding::{Confidence, Finding, Level, Place};
 use keylint::text::Span;
 use tempfile::TempDir;
@@ -163,6 +163,19 @@ fn machine_formats_hold_the_findings_shown_and_nothing_else() {
     assert_eq!(lines.lines().count(), 2);
     let counts = run(&["check", "--statistics", "--output-format", "json", "a.py"]).out;
     assert_eq!(serde_json::from_str::<serde_json::Value>(&counts).unwrap()[0]["count"], 1);
+    let refused = run(&["check", "--statistics", "--output-format", "sarif", "a.py"]);
+    assert_eq!((refused.status, refused.out.as_str()), (Status::Failed, ""));
+    assert!(refused.err.contains("write `--output-file sarif=PATH`"), "{}", refused.err);
+}
+
+#[test]
+fn a_bare_word_of_the_command_line_is_a_value() {
+    let wrong = run(&["check", "--config", "min-lvel=note", "a.py"]);
+    assert_eq!(wrong.status, Status::Failed);
+    assert!(wrong.err.contains("unknown key `min-lvel`") && wrong.err.contains("`min-level`"), "{}", wrong.err);
+    let wrong = run(&["check", "--config", "min-level=nte", "a.py"]).err;
+    assert!(wrong.contains("unknown value `nte`") && wrong.contains("did you mean `note`?"), "{wrong}");
+    assert!(run(&["check", "--config", "min-level=note", "a.py"]).out.contains("note"));
 }
 
 #[test]
@@ -233,9 +246,17 @@ fn a_report_file_is_replaced_in_one_step_and_leaves_nothing_beside_it() {
     assert_eq!((run.status, run.out.as_str()), (Status::Findings, ""));
     assert!(fs::read_to_string(&path).unwrap().starts_with('['));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    // The folder is made; where it cannot be, the other reports are written all the same.
     let absent = dir.path().join("absent/report.json");
-    let failed = self::run(&["check", "--output-file", absent.to_str().unwrap(), "a.py"]);
+    let made = self::run(&["check", "--output-file", absent.to_str().unwrap(), "a.py"]);
+    assert_eq!(made.status, Status::Findings);
+    let below_file = format!("junit={}", path.join("x.xml").display());
+    let other = dir.path().join("other.sarif");
+    let sarif = format!("sarif={}", other.display());
+    let failed = self::run(&["check", "--output-file", &below_file, "--output-file", &sarif, "a.py"]);
     assert_eq!(failed.status, Status::Failed);
+    assert!(failed.err.contains("cannot write `") && failed.err.contains("x.xml`"), "{}", failed.err);
+    assert!(failed.out.contains("KEY101") && other.exists());
 }
 
 #[test]
@@ -250,6 +271,13 @@ fn rules_are_explained_from_the_registry() {
     assert_eq!(one["name"], "key-reused");
     let all: serde_json::Value = serde_json::from_str(&run(&["rule", "--all", "--output-format", "json"]).out).unwrap();
     assert!(all.as_array().unwrap().contains(&one));
+    let family = run(&["rule", "KEY1"]);
+    assert_eq!(family.status, Status::Clean);
+    assert!(
+        family.out.lines().all(|line| line.starts_with("KEY1")) && family.out.lines().count() > 1,
+        "{}",
+        family.out
+    );
     assert!(run(&["rule", "key-resued"]).err.contains("did you mean `key-reused`?"));
 }
 

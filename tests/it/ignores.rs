@@ -87,6 +87,15 @@ fn a_long_one_or_one_of_several_rows_gets_it_above() {
 }
 
 #[test]
+fn comments_that_are_wrong_are_corrected_and_not_ignored() {
+    let (_, said) = silenced("    jax.random.bits(key)  # keylint: ignore[KEY998]\n");
+    assert_eq!(
+        said,
+        "Silenced 1 finding in 1 file. 1 finding about comments remains: correct or remove the comment.\n"
+    );
+}
+
+#[test]
 fn a_comment_that_is_there_gets_the_code() {
     becomes(
         "    jax.random.bits(key)  # keylint: ignore[KEY202] old\n",

@@ -29,4 +29,6 @@ mod replay;
 mod report;
 mod rule_docs;
 mod rules;
+mod server;
 mod structures;
+mod worlds;

@@ -168,7 +168,7 @@ fn keys_stand_at_the_same_position_in_every_version() {
 #[test]
 fn samplers_are_called_with_the_key_first() {
     for row in Models::builtin().callables() {
-        if let Effect::Sample { keys } = &row.effect {
+        if let Effect::Sample { keys, .. } = &row.effect {
             assert_eq!((keys.as_slice(), row.position("key")), (&["key".to_owned()][..], Some(0)), "{}", row.path);
         }
     }
@@ -206,12 +206,12 @@ fn roots_and_aliases_are_one_library() {
 fn a_namespace_speaks_for_what_has_no_row() {
     let models = Models::builtin();
     let effect = |name: &str| models.callable(name).map(|row| (row.exact, row.effect.clone()));
-    assert_eq!(effect("jax.numpy.sum"), Some((false, Effect::Pure { numeric: true })));
-    assert_eq!(effect("jax.numpy.linalg.norm"), Some((false, Effect::Pure { numeric: true })));
+    assert_eq!(effect("jax.numpy.sum"), Some((false, Effect::Pure { numeric: true, many: false })));
+    assert_eq!(effect("jax.numpy.linalg.norm"), Some((false, Effect::Pure { numeric: true, many: false })));
     assert_eq!(effect("jax.random.not_yet_written"), Some((false, Effect::Observe)));
     assert_eq!(effect("numpy.random.uniform"), Some((false, Effect::Observe)));
     assert_eq!(effect("my_project.normal"), None);
-    assert_eq!(effect("jax.numpy.equal"), Some((true, Effect::Pure { numeric: false })));
+    assert_eq!(effect("jax.numpy.equal"), Some((true, Effect::Pure { numeric: false, many: false })));
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn factories_name_what_they_make() {
         panic!("an initialiser is made by a factory");
     };
     assert_eq!(makes.path, "jax.nn.initializers.normal()");
-    assert_eq!(makes.effect, Effect::Sample { keys: vec!["key".to_owned()] });
+    assert_eq!(makes.effect, Effect::Sample { keys: vec!["key".to_owned()], rows: None });
     assert_eq!(Models::builtin().callable("jax.nn.initializers.zeros").unwrap().effect, Effect::Observe);
 }
 

@@ -264,6 +264,80 @@ fn only_the_lines_edited_change() {
     assert_eq!(edited(&string, &[("'é'", "'ü'\r\n"), ("1", "2")]), lists("\"a = 'ü'\\r\\n\\r\\nb\\t= 2\""));
 }
 
+/// What Jupyter writes and not every reader of JSON takes: it does not stand in the way, and stays.
+#[test]
+fn numbers_and_halves_of_characters_that_json_has_not_are_read() {
+    let before =
+        notebook(&["import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)", "b = jax.random.normal(key)"]);
+    for odd in [
+        "NaN",
+        "-Infinity",
+        "[Infinity, 1e400, -1e999, \"NaN \\\\\"]",
+        "\"\\ud800\"",
+        "\"\\uDC00 \\ud83d\\ude00 \\\\ud800\"",
+    ] {
+        let odd = before.replace("\"1\\n\"", &format!("\"1\\n\"], \"data\": [{odd}"));
+        assert_ne!(odd, before);
+        let told = keylint(&[("a.ipynb", &odd)], &["check", "-q", "--output-format", "concise", "a.ipynb"]);
+        assert!(told.starts_with("a.ipynb:cell 2:1:5: KEY101"), "{told}");
+        assert_eq!(edited(&odd, &[("b =", "c =")]), odd.replace("b = ", "c = "));
+    }
+    // In the code itself half a character is an unknown one, which stays what it is.
+    let half = before.replace("\"b = ", "\"'\\ud800é'; b = ");
+    assert_eq!(edited(&half, &[("b =", "c =")]), half.replace("b = ", "c = "));
+    for broken in ["nan", "Nan", "-", "1e", "INF", "01"] {
+        let broken = before.replace("\"execution_count\": 1", &format!("\"execution_count\": {broken}"));
+        assert!(keylint(&[("a.ipynb", &broken)], &["check", "a.ipynb"]).contains("is none"), "{broken}");
+    }
+}
+
+/// What stands between the strings of a list is nobody's but the author's.
+#[test]
+fn what_stands_between_lines_stays() {
+    let rest = r#""metadata": {}, "outputs": [], "execution_count": null}], "nbformat":4, "nbformat_minor":2, "metadata":{"language_info":{"name":"python"}}}"#;
+    let lists = |source: &str| format!("{{\"cells\": [{{\"source\":{source}, \"cell_type\":\"code\", {rest}");
+    let before = lists(r#"[ "", "a = 1\n" ,"b = 2\n",   "", "c =" ,  " 3\n"	, "d = 4" , "" ]"#);
+    for (edits, after) in [
+        (vec![("1", "10"), ("4", "40")], r#"[ "", "a = 10\n" ,"b = 2\n",   "", "c =" ,  " 3\n"	, "d = 40" , "" ]"#),
+        (
+            vec![("a", "# x\na"), ("d", "# y\nd")],
+            r##"[ "", "# x\n", "a = 1\n" ,"b = 2\n",   "", "c =" ,  " 3\n"	, "# y\n"	, "d = 4" , "" ]"##,
+        ),
+        (vec![("b = 2\n", "")], r#"[ "", "a = 1\n",   "", "c =" ,  " 3\n"	, "d = 4" , "" ]"#),
+        (vec![("1\nb", "1; b")], r#"[ "", "a = 1; b = 2\n",   "", "c =" ,  " 3\n"	, "d = 4" , "" ]"#),
+        (vec![("c = 3", "c = 5")], r#"[ "", "a = 1\n" ,"b = 2\n",   "", "c = 5" ,  "\n"	, "d = 4" , "" ]"#),
+        (
+            vec![("d = 4", "d = 4\ne = 5")],
+            r#"[ "", "a = 1\n" ,"b = 2\n",   "", "c =" ,  " 3\n"	, "d = 4\n"	, "e = 5" , "" ]"#,
+        ),
+    ] {
+        assert_eq!(edited(&before, &edits), lists(after));
+    }
+}
+
+/// What a cell leaves open ends with it, as it does where it runs; the others are checked, with what can be told of this one.
+#[test]
+fn a_syntax_error_is_that_of_one_cell() {
+    let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
+    let again = "b = jax.random.normal(key)";
+    for (open, row) in
+        [("x = (", 1), ("s = \"\"\"a", 1), ("if a:", 1), ("@jax.jit", 1), ("x = 1 + \\", 1), ("y = [1,\n2", 2)]
+    {
+        let found = findings(&[start, open, again, "%time c = jax.random.normal(key)"]);
+        assert_eq!(found.last().map(String::as_str), Some("a.ipynb:cell 3:1:5 KEY101"), "{open}: {found:?}");
+        assert!(found[0].starts_with(&format!("a.ipynb:cell 2:{row}:")), "{open}: {found:?}");
+        let (own, others): (Vec<&String>, Vec<&String>) = found.iter().partition(|line| line.ends_with("KEY001"));
+        assert!(others.len() == 1 && own.iter().all(|line| line.starts_with("a.ipynb:cell 2:")), "{open}: {found:?}");
+    }
+    // Two halves are no whole.
+    let found = findings(&["x = (", "1)", "if x:\n  y = 1", "else:\n  y = 2"]);
+    let mut cells: Vec<&str> = found.iter().map(|line| &line[.."a.ipynb:cell 1".len()]).collect();
+    cells.dedup();
+    assert_eq!(cells, ["a.ipynb:cell 1", "a.ipynb:cell 2", "a.ipynb:cell 4"], "{found:?}");
+    // What the broken cell binds is bound.
+    assert_eq!(findings(&[start, "key = jax.random.key(1)\nx = (", again]), ["a.ipynb:cell 2:2:6 KEY001"]);
+}
+
 #[test]
 fn an_edit_stays_within_its_cell() {
     let file = read(&notebook(&["a = 1", "b = 2"]));

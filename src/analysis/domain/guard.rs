@@ -6,7 +6,7 @@
 //!
 //! Source: R. E. Bryant, "Graph-Based Algorithms for Boolean Function Manipulation", IEEE Transactions on Computers, 1986.
 //!
-//! **Invariant:** variables increase along every path, no node has two equal children, and every node is interned once. When
+//! **Invariant:** levels increase along every path, no node has two equal children, and every node is interned once. When
 //! the node budget is hit, operations answer [`Guard::FALSE`] and [`Guards::exhausted`] says so: a path that cannot be told
 //! apart makes no fact.
 
@@ -36,10 +36,13 @@ impl Guard {
 }
 
 /// Largest number of nodes that one analysis of one function may make.
-const NODE_BUDGET: usize = 12_000;
+const NODE_BUDGET: usize = 6_000;
+
+/// Fewest nodes that a part of an analysis may make, while there are as many.
+const NODE_PORTION: usize = 1_000;
 
 /// Number of answers of `choose` that are kept.
-const MEMO: usize = 1 << 11;
+const MEMO: usize = 1 << 13;
 
 /// Where the answer to a question is kept.
 fn slot_of([test, then, orelse]: [Guard; 3]) -> usize {
@@ -51,11 +54,41 @@ fn slot_of([test, then, orelse]: [Guard; 3]) -> usize {
 /// Most nodes that the search for a feasible path visits before the exclusions are conjoined.
 const SEARCH_STEPS: u32 = 256;
 
+/// The place of a literal in the order of the diagrams: the literal that was met last comes first.
+///
+/// A path condition grows by one conjunct at a time, and a join drops the newest. With the newest literal on top, each is one
+/// node on a diagram that is there already; at the bottom, it would be a copy of the whole diagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Level(u32);
+
+impl Level {
+    /// Below all literals.
+    const LEAF: Self = Self(u32::MAX);
+
+    /// That of the literal with this number.
+    fn of(literal: usize) -> Self {
+        Self(u32::try_from(literal).map_or(0, |literal| u32::MAX - 1 - literal.min(u32::MAX - 1)))
+    }
+
+    /// The number of its literal.
+    fn literal(self) -> usize {
+        (u32::MAX - 1 - self.0) as usize
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Node {
-    variable: u32,
+    level: Level,
     low: Guard,
     high: Guard,
+}
+
+/// What is left of a node budget.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    limit: usize,
+    made: usize,
+    exhausted: bool,
 }
 
 /// The arena of guards.
@@ -69,7 +102,7 @@ pub struct Guards {
     has_answers: bool,
     /// The literal of each variable, in the order in which they were first met.
     literals: Vec<TermId>,
-    variables: FxHashMap<TermId, u32>,
+    variables: FxHashMap<TermId, Level>,
     exhausted: bool,
     /// Number of nodes at which the budget is hit.
     limit: usize,
@@ -77,7 +110,7 @@ pub struct Guards {
 
 impl Default for Guards {
     fn default() -> Self {
-        let leaf = Node { variable: u32::MAX, low: Guard::FALSE, high: Guard::FALSE };
+        let leaf = Node { level: Level::LEAF, low: Guard::FALSE, high: Guard::FALSE };
         Self {
             nodes: vec![leaf, leaf],
             interned: FxHashMap::default(),
@@ -99,12 +132,12 @@ impl Guards {
 
     /// The guard that holds where the value `literal` is true.
     pub fn literal(&mut self, literal: TermId) -> Guard {
-        let next = u32::try_from(self.literals.len()).unwrap_or(u32::MAX);
-        let variable = *self.variables.entry(literal).or_insert(next);
-        if variable == next {
+        let next = Level::of(self.literals.len());
+        let level = *self.variables.entry(literal).or_insert(next);
+        if level == next {
             self.literals.push(literal);
         }
-        self.node(Node { variable, low: Guard::FALSE, high: Guard::TRUE })
+        self.node(Node { level, low: Guard::FALSE, high: Guard::TRUE })
     }
 
     /// Conjunction.
@@ -157,18 +190,18 @@ impl Guards {
         {
             return answer;
         }
-        let [a, b, c] = question.map(|g| self.nodes[g.0 as usize].variable);
-        let variable = a.min(b).min(c);
+        let [a, b, c] = question.map(|g| self.nodes[g.0 as usize].level);
+        let level = a.min(b).min(c);
         let split = |g: Guard, nodes: &[Node]| {
             let node = nodes[g.0 as usize];
-            if node.variable == variable { (node.low, node.high) } else { (g, g) }
+            if node.level == level { (node.low, node.high) } else { (g, g) }
         };
         let (test_low, test_high) = split(test, &self.nodes);
         let (then_low, then_high) = split(then, &self.nodes);
         let (else_low, else_high) = split(orelse, &self.nodes);
         let low = self.choose(test_low, then_low, else_low);
         let high = self.choose(test_high, then_high, else_high);
-        let result = self.node(Node { variable, low, high });
+        let result = self.node(Node { level, low, high });
         self.memo[slot] = [test, then, orelse, result];
         self.has_answers = true;
         result
@@ -195,10 +228,10 @@ impl Guards {
         let node = self.nodes[guard.0 as usize];
         let low = self.assume_memo(node.low, fixed, memo);
         let high = self.assume_memo(node.high, fixed, memo);
-        let result = match fixed(self.literals[node.variable as usize]) {
+        let result = match fixed(self.literals[node.level.literal()]) {
             Some(true) => high,
             Some(false) => low,
-            None => self.node(Node { variable: node.variable, low, high }),
+            None => self.node(Node { level: node.level, low, high }),
         };
         memo.insert(guard, result);
         result
@@ -207,18 +240,38 @@ impl Guards {
     /// The literals that a guard depends on, in the order in which they were first met.
     pub fn support(&self, guard: Guard) -> Vec<TermId> {
         let mut seen = rustc_hash::FxHashSet::default();
-        let mut variables = std::collections::BTreeSet::new();
+        let mut levels = std::collections::BTreeSet::new();
         let mut work = vec![guard];
         while let Some(g) = work.pop() {
             if g.is_true() || g.is_false() || !seen.insert(g) {
                 continue;
             }
             let node = self.nodes[g.0 as usize];
-            variables.insert(node.variable);
+            levels.insert(node.level);
             work.push(node.low);
             work.push(node.high);
         }
-        variables.into_iter().map(|v| self.literals[v as usize]).collect()
+        levels.into_iter().rev().map(|level| self.literals[level.literal()]).collect()
+    }
+
+    /// Whether a guard has more than this many nodes.
+    pub fn is_larger(&self, guard: Guard, nodes: usize) -> bool {
+        if self.literals.len() <= nodes && self.nodes.len() <= nodes {
+            return false;
+        }
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut work = vec![guard];
+        while let Some(g) = work.pop() {
+            if g.is_true() || g.is_false() || !seen.insert(g) {
+                continue;
+            }
+            if seen.len() > nodes {
+                return true;
+            }
+            let node = self.nodes[g.0 as usize];
+            work.extend([node.low, node.high]);
+        }
+        false
     }
 
     /// Whether some path satisfies the guard, given which literals [cannot hold together](Terms::exclusions).
@@ -255,13 +308,65 @@ impl Guards {
         }
         *steps = steps.checked_sub(1)?;
         let node = self.nodes[guard.0 as usize];
-        let claim = terms.claim(self.literals[node.variable as usize]);
+        let claim = terms.claim(self.literals[node.level.literal()]);
         for (next, polarity) in [(node.low, false), (node.high, true)] {
             if next.is_false() || path.iter().any(|(other, held)| terms.conflict(&claim, polarity, other, *held)) {
                 continue;
             }
             path.push((claim, polarity));
             let found = self.search(next, terms, path, steps);
+            path.pop();
+            if found != Some(false) {
+                return found;
+            }
+        }
+        Some(false)
+    }
+
+    /// Whether some path satisfies both guards, as [`Guards::feasible`] of their conjunction would say. Most pairs have such a path
+    /// close by, and finding it makes no nodes.
+    pub fn meet(&mut self, a: Guard, b: Guard, terms: &Terms) -> bool {
+        let mut steps = SEARCH_STEPS;
+        if let Some(answer) = self.search_both([a, b], terms, &mut Vec::new(), &mut steps) {
+            return answer;
+        }
+        let both = self.and(a, b);
+        self.feasible(both, terms)
+    }
+
+    fn search_both(
+        &self,
+        pair: [Guard; 2],
+        terms: &Terms,
+        path: &mut Vec<(Claim, bool)>,
+        steps: &mut u32,
+    ) -> Option<bool> {
+        match pair {
+            [a, b] if a.is_false() || b.is_false() => return Some(false),
+            [one, rest] | [rest, one] if one.is_true() => return self.search(rest, terms, path, steps),
+            _ => {}
+        }
+        *steps = steps.checked_sub(1)?;
+        let nodes = pair.map(|guard| self.nodes[guard.0 as usize]);
+        let level = nodes[0].level.min(nodes[1].level);
+        let claim = terms.claim(self.literals[level.literal()]);
+        let below = |high: bool| {
+            let step = |index: usize| match (nodes[index].level == level, high) {
+                (false, _) => pair[index],
+                (true, false) => nodes[index].low,
+                (true, true) => nodes[index].high,
+            };
+            [step(0), step(1)]
+        };
+        for polarity in [false, true] {
+            let next = below(polarity);
+            if next.iter().any(|guard| guard.is_false())
+                || path.iter().any(|(other, held)| terms.conflict(&claim, polarity, other, *held))
+            {
+                continue;
+            }
+            path.push((claim, polarity));
+            let found = self.search_both(next, terms, path, steps);
             path.pop();
             if found != Some(false) {
                 return found;
@@ -291,8 +396,36 @@ impl Guards {
         if std::mem::take(&mut self.has_answers) {
             self.memo.fill([Guard::FALSE; 4]);
         }
+        self.renew();
+    }
+
+    /// A budget of its own for what follows; the one before it, for [`Guards::resume`].
+    pub fn renew(&mut self) -> Budget {
+        let budget = Budget { limit: self.limit, made: self.nodes.len(), exhausted: self.exhausted };
         self.exhausted = false;
-        self.limit = mark.0 + NODE_BUDGET;
+        self.limit = self.nodes.len() + NODE_BUDGET;
+        budget
+    }
+
+    /// Goes on with the budget before a new one, as if nothing had been made meanwhile.
+    pub fn resume(&mut self, budget: Budget) {
+        self.exhausted = budget.exhausted;
+        self.limit = budget.limit + (self.nodes.len() - budget.made);
+    }
+
+    /// Half of what is left, for a part of the analysis; what was left before, for [`Guards::rejoin`].
+    pub fn portion(&mut self) -> Budget {
+        let made = self.nodes.len();
+        let budget = Budget { limit: self.limit, made, exhausted: self.exhausted };
+        let left = self.limit.saturating_sub(made);
+        self.limit = made + (left / 2).max(left.min(NODE_PORTION));
+        budget
+    }
+
+    /// Goes on with the budget before a portion of it was spent.
+    pub fn rejoin(&mut self, budget: Budget) {
+        self.limit = budget.limit;
+        self.exhausted = budget.exhausted || self.nodes.len() >= self.limit;
     }
 
     fn node(&mut self, node: Node) -> Guard {

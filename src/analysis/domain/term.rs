@@ -475,7 +475,7 @@ impl Terms {
         let facts: Vec<(TermId, Claim)> = support.iter().map(|id| (*id, self.claim(*id))).collect();
         let mut pairs = Vec::new();
         for (index, (a, claim_a)) in facts.iter().enumerate() {
-            for (b, claim_b) in &facts[index + 1..] {
+            for (b, claim_b) in facts[index + 1..].iter().filter(|(_, other)| other.subject() == claim_a.subject()) {
                 for (x, claim_x, y, claim_y) in [(a, claim_a, b, claim_b), (b, claim_b, a, claim_a)] {
                     if let Some((x_polarity, y_polarity)) = self.excludes(claim_x, claim_y) {
                         pairs.push([(*x, x_polarity), (*y, y_polarity)]);
@@ -519,7 +519,9 @@ impl Terms {
 
     /// Whether two claims cannot hold with these polarities together.
     pub(super) fn conflict(&self, a: &Claim, a_polarity: bool, b: &Claim, b_polarity: bool) -> bool {
-        self.excludes(a, b) == Some((a_polarity, b_polarity)) || self.excludes(b, a) == Some((b_polarity, a_polarity))
+        a.subject() == b.subject()
+            && (self.excludes(a, b) == Some((a_polarity, b_polarity))
+                || self.excludes(b, a) == Some((b_polarity, a_polarity)))
     }
 
     /// Whether two literals differ in value: `1`, `1.0` and `True` are equal.
@@ -598,6 +600,19 @@ pub(super) enum Claim {
     Instance(TermId, TermId),
     /// The subject itself is true.
     True(TermId),
+}
+
+impl Claim {
+    /// What it is about: claims about different subjects never conflict.
+    pub(super) fn subject(&self) -> TermId {
+        match self {
+            Self::Equals(subject, _)
+            | Self::Below(subject, _)
+            | Self::Above(subject, _)
+            | Self::Instance(subject, _)
+            | Self::True(subject) => *subject,
+        }
+    }
 }
 
 /// Whether a number counts or indexes something.

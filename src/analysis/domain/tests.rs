@@ -178,6 +178,69 @@ proptest! {
         let really = assignments().any(|assignment| a.holds(assignment) && keeps(assignment));
         prop_assert_eq!(guards.feasible(guard, &terms), really);
     }
+
+    #[test]
+    fn guards_meet_where_their_conjunction_is_feasible(a in formula(), b in formula()) {
+        let (mut guards, mut terms) = (Guards::default(), Terms::default());
+        let x = terms.fresh(Symbol::Parameter, "x", None);
+        let none = terms.intern(Term::None);
+        let [zero, one, three] = [0, 1, 3].map(|number| terms.int(number));
+        let literals = [
+            x,
+            terms.operate(Operator::Is, &[x, none]),
+            terms.operate(Operator::Eq, &[x, zero]),
+            terms.operate(Operator::Eq, &[x, one]),
+            terms.operate(Operator::Lt, &[x, one]),
+            terms.operate(Operator::Lt, &[x, three]),
+        ];
+        let (a, b) = (a.guard_over(&mut guards, &literals), b.guard_over(&mut guards, &literals));
+        let both = guards.and(a, b);
+        prop_assert_eq!(guards.meet(a, b, &terms), guards.feasible(both, &terms));
+    }
+}
+
+#[test]
+fn a_path_condition_grows_by_a_node_for_each_conjunct_and_shrinks_by_joins() {
+    let mut guards = Guards::default();
+    let mut paths = Guard::TRUE;
+    for number in 0..300 {
+        let fails = guards.literal(TermId(number));
+        paths = guards.without(paths, fails);
+    }
+    let made = guards.mark().0;
+    assert!(made < 1_000, "{made} nodes for 300 conjuncts");
+    let last = guards.literal(TermId(300));
+    let (then, orelse) = (guards.and(paths, last), guards.without(paths, last));
+    assert_eq!(guards.or(then, orelse), paths);
+    assert!(guards.mark().0 - made < 4);
+    assert!(guards.is_larger(paths, 299) && !guards.is_larger(paths, 300));
+}
+
+#[test]
+fn a_portion_ends_what_is_in_it_and_not_what_is_around_it() {
+    let mut guards = Guards::default();
+    guards.renew();
+    let literal = guards.literal(TermId(0));
+    let before = guards.portion();
+    let mut number = 1;
+    while !guards.exhausted() {
+        guards.literal(TermId(number));
+        number += 1;
+    }
+    let spent = number;
+    guards.rejoin(before);
+    assert!(!guards.exhausted());
+    let other = guards.literal(TermId(number));
+    assert!(!guards.and(literal, other).is_false());
+    while !guards.exhausted() {
+        number += 1;
+        guards.literal(TermId(number));
+    }
+    assert!(number - spent > spent / 2, "half was left: {spent} of {number}");
+    let around = guards.renew();
+    assert!(!guards.exhausted());
+    guards.resume(around);
+    assert!(guards.exhausted());
 }
 
 /// A value as the list of what is written under which condition, the last one that holds deciding.

@@ -14,10 +14,13 @@ use crate::finding::Place;
 use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
 
 use super::bind::{Arg, Args};
-use super::{CALL_DEPTH, Frame, Idle, Interp, RECURSION};
+use super::{CALL_DEPTH, FUEL_PORTION, Frame, Idle, Interp, RECURSION};
 
 /// Operations of a function that is run whatever it mentions: it may hand on what it is given.
 const SHORT: usize = 40;
+
+/// Most nodes of the condition under which a call returns; where it is larger, the call is taken to return always.
+const WIDE: usize = 64;
 
 impl<'p> Interp<'p> {
     pub(super) fn call_op(
@@ -227,7 +230,7 @@ impl<'p> Interp<'p> {
             class: if frame.code.kind == crate::ir::FunctionKind::ClassBody { frame.class } else { None },
         });
         if matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody) {
-            Rc::make_mut(&mut self.made).insert((frame.module, function), closure.clone());
+            self.made.insert((frame.module, function), closure.clone());
         }
         // Functions of a module or class body are analysed on their own; the others when nothing has run them.
         let code = self.module(frame.module).function(function);
@@ -266,6 +269,7 @@ impl<'p> Interp<'p> {
             }
             return self.opaque(self.call_text(&code.name), Some(place));
         }
+        let given: Vec<Value> = args.values().cloned().collect();
         let slots = self.bind(code, closure, args, Some(place));
         let environment = self.new_environment(slots, closure.environment);
         if code.is_generator {
@@ -273,9 +277,25 @@ impl<'p> Interp<'p> {
                 Suspended { module: closure.module, function: closure.function, environment, class: closure.class };
             return self.new_iterator(Source::Generator(Box::new(suspended)), Some(place));
         }
+        let (pc, alive) = (self.pc, self.alive);
+        let (paths, fuel) = (self.guards.portion(), self.fuel);
+        self.fuel = (fuel / 2).max(fuel.min(FUEL_PORTION));
+        let kept = fuel - self.fuel;
         let (value, _) =
             self.activate(frame, closure.module, closure.function, environment, closure.class, place, false);
-        value
+        let is_cut_off = std::mem::take(&mut self.is_cut_off) || self.guards.exhausted();
+        self.fuel += kept;
+        self.guards.rejoin(paths);
+        if !is_cut_off {
+            return value;
+        }
+        // The caller goes on, and knows nothing of what the callee did after it was cut off.
+        self.pc = pc;
+        self.alive = alive;
+        for value in &given {
+            self.havoc(value);
+        }
+        self.opaque(self.call_text(&code.name), Some(place))
     }
 
     /// Whether a function may do something to keys, or hand on what it is given: it is short, or is given a key or a function.
@@ -347,6 +367,9 @@ impl<'p> Interp<'p> {
         self.stack.push((module, function));
         let (entered, alive) = (self.pc, self.alive);
         self.alive = entered;
+        if self.program.observes {
+            self.observe_parameters(&frame);
+        }
         self.block(&mut frame, &code.body);
         self.stack.pop();
         let mut after = self.pc;
@@ -371,12 +394,17 @@ impl<'p> Interp<'p> {
         if let [only] = result.alternatives() {
             result = Value::of(only.val.clone());
         }
+        let is_caught = !self.catching.borrow().is_empty();
+        if after != entered && !after.is_false() && !is_caught && self.guards.is_larger(after, WIDE) {
+            // Widening: what many calls take for granted is no longer told apart from what they are given.
+            after = entered;
+        }
         // Paths that a raise ended in the callee are over for the caller, unless a `try` waits for them.
-        self.alive = if self.catching.borrow().is_empty() {
+        self.alive = if is_caught {
+            alive
+        } else {
             let dead = self.guards.without(entered, after);
             self.guards.without(alive, dead)
-        } else {
-            alive
         };
         self.pc = after;
         (result, frame.yields)

@@ -52,6 +52,7 @@ impl Interp<'_> {
             }
         }
         self.conclude_keys(&mut facts, file);
+        self.conclude_values(&mut facts, file);
         self.conclude_broadcasts(&mut facts, file);
         self.conclude_buffers(&mut facts, file);
         self.conclude_captures(&mut facts, file);
@@ -63,7 +64,7 @@ impl Interp<'_> {
         facts
     }
 
-    fn chain(event: &Event) -> Chain {
+    pub(super) fn chain(event: &Event) -> Chain {
         let mut chain = vec![(event.activation.clone(), event.place)];
         let mut current = event.activation.clone();
         while let Some((caller, place)) = &current.caller {
@@ -278,15 +279,21 @@ impl Interp<'_> {
         {
             placed.confidence = Confidence::Low;
         }
-        let permuted = first.callee == second.callee && &*first.callee == "jax.random.permutation";
+        if self.serves_shape_only(&first) || self.serves_shape_only(&second) {
+            placed.confidence = Confidence::Low;
+        }
+        let aligned = self.keeps_rows_aligned(meeting);
+        let per_configuration = repeated_by.as_ref().is_some_and(|outer| self.has_seeds_of_its_own(&second, outer));
         let harmless = match kind {
             CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
-            CollisionKind::SeededTwice => self.is_fallback(&first) || self.is_fallback(&second),
-            // One permutation for inputs and labels, or for all leaves of a tree.
-            CollisionKind::Sampled => permuted,
-            CollisionKind::Iterated => {
-                permuted && repeated_by.as_ref().is_some_and(|loop_| self.log.leaf_loops.contains(&loop_.instance))
+            CollisionKind::SeededTwice => {
+                let spare = |event: &Event| self.is_fallback(event) || self.is_default(event);
+                spare(&first) || spare(&second) || self.is_run_again(&first, &second)
             }
+            // One permutation for inputs and labels, or for all leaves of a tree.
+            CollisionKind::Sampled => aligned,
+            // Every configuration is tried with the same seeds.
+            CollisionKind::Iterated => aligned || per_configuration,
             _ => false,
         };
         let collision = Collision {
@@ -410,6 +417,18 @@ impl Interp<'_> {
         })
     }
 
+    /// Whether a key was made as the default of a parameter, and so serves where none is given.
+    fn is_default(&self, event: &Event) -> bool {
+        let Some(derivation) = self.derivation(event.target.derivation) else { return false };
+        let code = self.module(derivation.activation.module).function(derivation.activation.function);
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::Function(_, defaults) => {
+                defaults.iter().any(|(_, temp)| code.ops[*temp as usize].span.covers(derivation.place.span))
+            }
+            _ => false,
+        })
+    }
+
     /// Whether a consumption happens on paths only where something unknown is `None`.
     fn waits_for_none(&self, guard: Guard) -> bool {
         self.guards.support(guard).iter().any(|literal| match self.terms.get(*literal) {
@@ -450,7 +469,7 @@ impl Interp<'_> {
         Some(Origin { place: *place, text: format!("`{}` is read here", self.describe(term)) })
     }
 
-    fn root_of(&self, term: TermId) -> TermId {
+    pub(super) fn root_of(&self, term: TermId) -> TermId {
         match self.terms.get(term) {
             Term::Attribute(of, ..) | Term::Item(of, ..) => self.root_of(*of),
             Term::Child(parent, _) | Term::Fold(parent, _) | Term::Children(parent) | Term::Clone(parent, _) => {

@@ -4,32 +4,31 @@
 //! (closures that nothing ran) on its own at the end of the function that made it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use crate::analysis::domain::guard::{Guard, Guards};
-use crate::analysis::domain::term::{Symbol, Terms};
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
 use crate::analysis::facts::Facts;
-use crate::analysis::heap::{Kind, Shared};
+use crate::analysis::heap::Kind;
 use crate::analysis::log::Activation;
 use crate::analysis::program::Program;
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, ParameterKind};
 
-use super::{Escape, FUEL, Frame, Interp, Log};
+use super::{Escape, FUEL, Frame, Interp, World};
 
 /// Most closures that are run on their own after one entry.
 const CLOSURES: usize = 64;
 
-/// Analyses one module of a program.
-pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
+/// Analyses one module of a program in a world of that program, or of one that differs in the text of this module only and
+/// has the same functions in it.
+pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> Facts {
     if !program.relevance.any(index) {
         return Facts::default();
     }
-    let mut base = Interp::new(program, index);
+    let marks = world.marks();
+    let mut base = Interp::within(world, program, index);
     base.run_module(index);
     base.run_idle();
     base.note_annotations();
@@ -42,13 +41,8 @@ pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
         if !is_entry(module, function) || !program.relevance.is_entry(index, id) {
             continue;
         }
-        // Terms and guards are lent to the entry and taken back without what it added.
-        let (terms, guards) = (std::mem::take(&mut base.terms), std::mem::take(&mut base.guards));
-        let marks = (terms.mark(), guards.mark());
+        let marks = (base.terms.mark(), base.guards.mark());
         let mut run = base.for_entry();
-        run.terms = terms;
-        run.guards = guards;
-        run.guards.truncate(marks.1);
         run.run_entry(id);
         run.run_idle();
         stores.extend(run.log.stores.iter().cloned());
@@ -56,15 +50,13 @@ pub fn analyse(program: &Program<'_>, index: ModuleIndex) -> Facts {
         let mut found = run.conclude();
         run.conclude_defaults(&mut found, id);
         facts.absorb(found);
-        base.terms = std::mem::take(&mut run.terms);
-        base.guards = std::mem::take(&mut run.guards);
-        base.terms.truncate(marks.0);
-        base.guards.truncate(marks.1);
+        base.take_back(run, marks);
     }
     let mut stale = base.stale_of(stale, &stores);
     facts.captured.extend(base.captured_globals(&mut stale));
     facts.stale.extend(stale);
     facts.settle();
+    world.take_back(base, marks);
     facts
 }
 
@@ -85,58 +77,20 @@ pub(super) fn is_entry(module: &Module, function: &Function) -> bool {
 }
 
 impl<'p> Interp<'p> {
-    fn new(program: &'p Program<'p>, home: ModuleIndex) -> Self {
-        Self {
-            program,
-            uses: Rc::default(),
-            memo: Rc::default(),
-            terms: Terms::default(),
-            guards: Guards::default(),
-            feasible: FxHashMap::default(),
-            pc: Guard::TRUE,
-            alive: Guard::TRUE,
-            objects: Shared::default(),
-            shadows: FxHashMap::default(),
-            environments: Shared::default(),
-            classes: Shared::default(),
-            modules: FxHashMap::default(),
-            home,
-            log: Log::default(),
-            fuel: FUEL,
-            here: Place { file: program.module(home).file, span: crate::text::Span::default() },
-            exhausted: None,
-            activations: 0,
-            loop_instances: 0,
-            loop_depth: 0,
-            closures: 0,
-            mutations: 0,
-            iteration: None,
-            lanes: Vec::new(),
-            lane_extents: FxHashMap::default(),
-            lengths: FxHashMap::default(),
-            lane_keys: FxHashMap::default(),
-            abstract_depth: 0,
-            catching: Rc::new(RefCell::new(Vec::new())),
-            stack: Vec::new(),
-            idle: BTreeMap::new(),
-            memoised: FxHashMap::default(),
-            made: Rc::new(FxHashMap::default()),
-            replays: FxHashSet::default(),
-            escaped: BTreeMap::new(),
-        }
-    }
-
-    /// The state after the module's body, with an empty log.
+    /// The state after the module's body, with an empty log. Terms and guards are lent, for [`Interp::take_back`].
     fn for_entry(&mut self) -> Self {
         let log = std::mem::take(&mut self.log);
-        let mut run = self.clone();
+        let (terms, mut guards) = (std::mem::take(&mut self.terms), std::mem::take(&mut self.guards));
+        let (feasible, met) = (std::mem::take(&mut self.feasible), std::mem::take(&mut self.met));
+        guards.renew();
+        let mut run = Self { terms, guards, feasible, met, ..self.clone() };
         run.log.declared.clone_from(&log.declared);
         // Derivations keep their numbers: keys made by the module's body name them.
         run.log.derivations.clone_from(&log.derivations);
         self.log = log;
-        run.feasible = FxHashMap::default();
         run.fuel = FUEL;
         run.exhausted = None;
+        run.is_cut_off = false;
         run.idle.clear();
         run.escaped.clear();
         run.catching = Rc::new(RefCell::new(Vec::new()));
@@ -145,10 +99,22 @@ impl<'p> Interp<'p> {
         run
     }
 
+    /// Takes back what was lent to an entry, without what it added.
+    fn take_back(&mut self, run: Self, (terms, guards): ((usize, usize), (usize, usize))) {
+        self.terms = run.terms;
+        self.guards = run.guards;
+        self.terms.truncate(terms);
+        self.guards.truncate(guards);
+        (self.feasible, self.met) = (run.feasible, run.met);
+        self.feasible.clear();
+        self.met.clear();
+    }
+
     /// The class that a method belongs to.
     fn class_of(&self, function: &Function) -> Option<ClassHandle> {
         let class = function.class?;
-        let found = self.classes.iter().rposition(|info| info.module == self.home && info.class == class)?;
+        let mut own = self.classes.own().rev();
+        let (found, _) = own.find(|(_, info)| info.module == self.home && info.class == class)?;
         Some(ClassHandle(u32::try_from(found).unwrap_or(u32::MAX)))
     }
 

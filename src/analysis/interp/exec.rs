@@ -19,6 +19,9 @@ pub(super) const SUPPRESSES: &str = "<suppresses exceptions>";
 /// Most exception edges that one `try` body makes.
 const EXCEPTION_EDGES: usize = 24;
 
+/// Most nodes of the condition of the paths that branch once more.
+const PATH_NODES: usize = 256;
+
 impl<'p> Interp<'p> {
     /// Runs a block until its end or until no path is left.
     pub(super) fn block(&mut self, frame: &mut Frame<'p>, block: &Block) {
@@ -34,6 +37,9 @@ impl<'p> Interp<'p> {
             self.fuel -= 1;
             self.here = self.place(frame, op.span);
             let value = self.run_op(frame, *temp, op);
+            if self.program.observes {
+                self.observe(frame, op, &value);
+            }
             frame.temps[*temp as usize] = value;
             if self.guards.exhausted() && self.exhausted.is_none() {
                 self.exhausted = Some((self.place(frame, op.span), "paths"));
@@ -282,6 +288,9 @@ impl<'p> Interp<'p> {
     /// Runs `then` on the paths of `holds` and `orelse` on the others.
     pub(super) fn branch(&mut self, frame: &mut Frame<'p>, holds: Guard, then: &Block, orelse: &Block) {
         let before = self.pc;
+        if self.guards.is_larger(before, PATH_NODES) {
+            return self.exhaust(self.here, "paths");
+        }
         let then_paths = self.guards.and(before, holds);
         let else_paths = self.guards.without(before, holds);
         self.pc = if self.feasible(then_paths) { then_paths } else { Guard::FALSE };

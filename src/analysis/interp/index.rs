@@ -11,6 +11,7 @@ use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Entry, Item, Kind};
 use crate::ir::{Op, Temp};
+use crate::models::Callable;
 
 use super::arrays::slice_indices;
 use super::{Frame, Interp};
@@ -190,11 +191,7 @@ impl<'p> Interp<'p> {
                 Term::None | Term::Bool(_) => vec![Index::NewAxis],
                 Term::Apply(name, _) if &**name == "<ellipsis>" => vec![Index::Ellipsis],
                 // Arrays select several; a number selects one.
-                Term::Apply(name, _)
-                    if name.starts_with("jax.numpy.a")
-                        || name.starts_with("numpy.a")
-                        || &**name == "jax.numpy.nonzero" =>
-                {
+                Term::Apply(name, _) if self.program.models.callable(name).is_some_and(Callable::makes_many) => {
                     vec![Index::Gather]
                 }
                 Term::Operate(crate::ir::Operator::Eq | crate::ir::Operator::Lt | crate::ir::Operator::Not, _) => {
@@ -272,8 +269,15 @@ impl<'p> Interp<'p> {
     fn key_item(&mut self, frame: &mut Frame<'p>, key: Key, index: &Value, op: &'p Op, written: Option<&str>) -> Value {
         let place = self.place(frame, op.span);
         let parts = self.index_parts(index);
-        let reaching = parts.iter().any(|part| !matches!(part, Index::NewAxis | Index::Ellipsis));
-        if !reaching {
+        // All words of a key that is not typed are that key: `key[None, :]` makes a batch of one.
+        let whole = |part: &&Index| matches!(part, Index::Slice([None, None, None]));
+        let all_words = key.kind != KeyKind::Typed && parts.iter().filter(whole).count() == 1;
+        let reaching = |part: &Index| match part {
+            Index::NewAxis | Index::Ellipsis => false,
+            Index::Slice([None, None, None]) => !all_words,
+            _ => true,
+        };
+        if !parts.iter().any(reaching) {
             let axes = parts.iter().filter(|part| matches!(part, Index::NewAxis)).count();
             if axes == 0 {
                 return Value::of(Val::Key(key));

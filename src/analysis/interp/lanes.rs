@@ -44,13 +44,22 @@ impl<'p> Interp<'p> {
             Some(axes) => self.axis_of(frame, axes),
             None => Axis::Mapped(0),
         };
+        self.run_along(frame, function, &args, &axes, place)
+    }
+
+    /// Runs a function that sees blocks of its arguments: of which axes of an array, and how much of them, is not known.
+    pub(super) fn run_blocks(&mut self, frame: &mut Frame<'p>, function: &Value, args: Args, place: Place) -> Value {
+        self.run_along(frame, function, &args, &Axis::Unknown, place)
+    }
+
+    fn run_along(&mut self, frame: &mut Frame<'p>, function: &Value, args: &Args, axes: &Axis, place: Place) -> Value {
         let born = self.terms.fresh(Symbol::Lane, "<lane>", Some(place));
         let mut lane =
             Lane { symbols: vec![born], place, activation: frame.activation.clone(), born, unmapped: Vec::new() };
         let mut mapped = Args { spread: Vec::new(), mappings: Vec::new(), ..Args::default() };
         let mut length = None;
         for (index, arg) in args.positional.iter().enumerate() {
-            let axis = match &axes {
+            let axis = match axes {
                 Axis::Parts(parts) => parts.get(index).cloned().unwrap_or(Axis::Unknown),
                 other => other.clone(),
             };
@@ -59,7 +68,8 @@ impl<'p> Interp<'p> {
             mapped.positional.push(Arg { value, written: arg.written.clone() });
         }
         for (name, arg) in &args.keywords {
-            let value = self.lane_value(frame, &arg.value, &Axis::Mapped(0), &mut lane, place);
+            let axis = if matches!(axes, Axis::Unknown) { Axis::Unknown } else { Axis::Mapped(0) };
+            let value = self.lane_value(frame, &arg.value, &axis, &mut lane, place);
             mapped.keywords.push((name.clone(), Arg { value, written: arg.written.clone() }));
         }
         mapped.spread = args.spread.iter().chain(&args.mappings).map(|_| Value::term(born)).collect();

@@ -11,6 +11,7 @@ use crate::ir::Name;
 use crate::models::{Callable, Construct, Effect, ShapeQuery, Yield};
 
 use super::bind::{Arg, Args};
+use super::meant::Arranged;
 use super::{Frame, Interp};
 
 impl<'p> Interp<'p> {
@@ -43,6 +44,9 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Value {
         let unbound = Arg::default();
+        if let Effect::Fabricate { .. } | Effect::ShapeOf { .. } = &callable.effect {
+            self.log.measures.insert(place);
+        }
         match &callable.effect {
             Effect::Seed { seed, kind } => {
                 let implementation = args.of(callable, "impl").map(|arg| arg.value.clone());
@@ -69,10 +73,22 @@ impl<'p> Interp<'p> {
                 Some(data) => self.wrap(frame, &data.value.clone(), path, place),
                 None => self.opaque("<wrapped>", Some(place)),
             },
-            Effect::Sample { keys } => {
+            Effect::Sample { keys, rows } => {
+                let before = self.log.events.len();
                 for key in keys {
                     if let Some(key) = args.of(callable, key) {
                         self.consume(frame, key, Role::Sample, path, place);
+                    }
+                }
+                if let Some(rows) = rows.as_deref() {
+                    let others = callable.params.iter().map(|param| &param.name);
+                    let others = others.filter(|name| *name != rows && !keys.contains(name));
+                    let others =
+                        others.map(|name| args.of(callable, name).map(|arg| self.term_of(&arg.value))).collect();
+                    if let Some(rows) = args.of(callable, rows).map(|arg| self.term_of(&arg.value)) {
+                        let arranged = Arranged { rows, others };
+                        let events = before..self.log.events.len();
+                        self.log.arranged.extend(events.map(|event| (event, arranged.clone())));
                     }
                 }
                 self.opaque(self.call_text(path), Some(place))
@@ -98,13 +114,13 @@ impl<'p> Interp<'p> {
                 Some(of) => of.value.clone(),
                 None => self.opaque(self.call_text(path), Some(place)),
             },
-            Effect::Pure { numeric } => self.pure(frame, *numeric, path, &args, place),
+            Effect::Pure { numeric, .. } => self.pure(frame, *numeric, path, &args, place),
             Effect::Shape { op, of } => self.shape_op(frame, *op, callable, of, &args, path, place),
             Effect::Fabricate { of } => match args.of(callable, of) {
                 Some(of) => self.fabricate(frame, &of.value.clone(), path, place),
                 None => self.opaque(self.call_text(path), Some(place)),
             },
-            Effect::Number { of } => {
+            Effect::Number { of, .. } => {
                 if let Some(of) = args.of(callable, of) {
                     let value = of.value.clone();
                     let text = argument_text(path, of);

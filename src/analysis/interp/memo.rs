@@ -9,7 +9,7 @@ use crate::ir::{FunctionId, Name, Temp};
 
 use super::{Frame, Interp};
 
-/// The answers of one module's analysis.
+/// The answers of the analyses of one program.
 #[derive(Default)]
 pub(super) struct Memo {
     /// Members of library names, as seen from a module.
@@ -20,6 +20,13 @@ pub(super) struct Memo {
     written: FxHashMap<(ModuleIndex, FunctionId, Temp), Option<Name>>,
     /// Names of results of calls.
     calls: FxHashMap<Name, Name>,
+}
+
+impl Memo {
+    /// Forgets what was told of the text of functions.
+    pub(super) fn forget_functions(&mut self) {
+        self.written = FxHashMap::default();
+    }
 }
 
 /// What a member of a library name is.

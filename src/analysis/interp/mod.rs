@@ -32,10 +32,13 @@ mod iterate;
 mod lanes;
 mod library;
 mod loops;
+mod meant;
+mod measured;
 mod memo;
 mod methods;
 mod modules;
 mod notes;
+mod observe;
 mod operate;
 mod shape;
 mod text;
@@ -43,6 +46,7 @@ mod transform;
 mod tree;
 mod unused;
 mod uses;
+mod world;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -58,14 +62,18 @@ use super::domain::extent::Extent;
 use super::domain::guard::{Guard, Guards};
 use super::domain::term::{Symbol, Term, TermId, Terms, Text};
 use super::domain::value::{Elements, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
-use super::heap::{ClassInfo, Environment, Object, Shared};
+use super::heap::{ClassInfo, Environment, Layered, Object, Shared};
 use super::log::{Activation, Derivation, Event, Iteration, Meeting, Target};
 use super::program::Program;
 
 pub use entry::analyse;
+pub use world::World;
 
 /// Operations that one analysis of one function may run.
-const FUEL: u32 = 60_000;
+const FUEL: u32 = 30_000;
+
+/// Fewest operations that a call may run, while there are as many.
+const FUEL_PORTION: u32 = 3_000;
 
 /// Activations below each other.
 const CALL_DEPTH: u32 = 12;
@@ -138,14 +146,18 @@ struct Interp<'p> {
     guards: Guards,
     /// What was found of the feasibility of guards.
     feasible: FxHashMap<Guard, bool>,
+    /// The same of pairs of guards.
+    met: FxHashMap<(Guard, Guard), bool>,
     pc: Guard,
     alive: Guard,
     objects: Shared<Object>,
     /// Objects that hold what was written to something that came from outside.
-    shadows: FxHashMap<TermId, ObjectId>,
+    shadows: Layered<TermId, ObjectId>,
     environments: Shared<Environment>,
     classes: Shared<ClassInfo>,
-    modules: FxHashMap<ModuleIndex, ModuleState>,
+    modules: Layered<ModuleIndex, ModuleState>,
+    /// What the names that modules import from each other stand for, where that was asked.
+    followed: FxHashMap<(ModuleIndex, Name), Value>,
     /// The module whose facts are wanted.
     home: ModuleIndex,
     log: Log,
@@ -153,6 +165,8 @@ struct Interp<'p> {
     /// The operation that runs.
     here: Place,
     exhausted: Option<(Place, &'static str)>,
+    /// Whether a bound has ended all paths of the innermost call that runs.
+    is_cut_off: bool,
     activations: u32,
     loop_instances: u32,
     loop_depth: u32,
@@ -176,7 +190,7 @@ struct Interp<'p> {
     /// Closures made and not run, by identity.
     idle: BTreeMap<u32, Idle>,
     /// The closure of each function, as last made.
-    made: Rc<FxHashMap<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>>,
+    made: Layered<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
     replays: FxHashSet<(ModuleIndex, FunctionId)>,
     /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
@@ -225,12 +239,16 @@ struct Log {
     origins: FxHashMap<TermId, Place>,
     /// Terms that some sink of the library took for a scalar key.
     scalar_keys: FxHashSet<TermId>,
-    /// Loops that run once for each leaf of a tree.
-    leaf_loops: FxHashSet<u32>,
+    /// Calls that ask an argument for its shape or dtype alone.
+    measures: FxHashSet<Place>,
+    /// The arrays whose rows draws arrange or choose, by event.
+    arranged: FxHashMap<usize, meant::Arranged>,
     /// Terms that an annotation declares to be keys.
     declared: FxHashSet<TermId>,
     /// What the entry's parameters were given.
     entered: Option<Vec<Value>>,
+    /// Expressions that were keys, if they are asked for.
+    observed: FxHashSet<observe::Observed>,
 }
 
 impl<'p> Interp<'p> {
@@ -272,6 +290,21 @@ impl<'p> Interp<'p> {
         answer
     }
 
+    /// Whether some of the current paths satisfy a guard.
+    fn is_possible(&mut self, guard: Guard) -> bool {
+        if guard.is_true() || guard == self.pc {
+            return self.feasible(self.pc);
+        }
+        let question = (self.pc, guard);
+        if let Some(known) = self.met.get(&question) {
+            return *known;
+        }
+        let Self { terms, guards, pc, .. } = self;
+        let answer = guards.meet(*pc, guard, terms);
+        self.met.insert(question, answer);
+        answer
+    }
+
     /// Runs `each` for every alternative that is possible here, on its paths only, and joins the results.
     fn on_alternatives(&mut self, value: &Value, mut each: impl FnMut(&mut Self, &Val) -> Value) -> Value {
         if let [only] = value.alternatives()
@@ -308,8 +341,7 @@ impl<'p> Interp<'p> {
         }
         let mut result = Value::unbound();
         for alternative in value.alternatives() {
-            let paths = self.guards.and(self.pc, alternative.guard);
-            if !paths.is_false() && self.feasible(paths) {
+            if self.is_possible(alternative.guard) {
                 result.push(&mut self.guards, alternative.guard, alternative.val.clone());
             }
         }
@@ -473,6 +505,7 @@ impl<'p> Interp<'p> {
     /// Notes that a budget was hit, and ends all paths.
     fn exhaust(&mut self, place: Place, budget: &'static str) {
         self.exhausted.get_or_insert((place, budget));
+        self.is_cut_off = true;
         self.pc = Guard::FALSE;
     }
 }

@@ -131,12 +131,16 @@ impl<'p> Interp<'p> {
         if !value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Import(_))) {
             return Some(value.clone());
         }
+        let place = (module, name.clone());
+        if let Some(known) = self.followed.get(&place) {
+            return Some(known.clone());
+        }
         let value = value.clone();
         let (pc, alive) = (self.pc, self.alive);
         self.pc = Guard::TRUE;
         self.alive = Guard::TRUE;
         // Imports that lead back to themselves find nothing.
-        self.bind_global(module, name, Value::unbound());
+        self.followed.insert(place.clone(), Value::unbound());
         let mut followed = Value::unbound();
         for alternative in value.alternatives() {
             let Val::Import(import) = &alternative.val else {
@@ -149,7 +153,7 @@ impl<'p> Interp<'p> {
             }
         }
         let followed = if followed.is_too_various() { self.opaque("<one of many>", None) } else { followed };
-        self.bind_global(module, name, followed.clone());
+        self.followed.insert(place, followed.clone());
         self.pc = pc;
         self.alive = alive;
         Some(followed)
@@ -166,7 +170,8 @@ impl<'p> Interp<'p> {
     }
 
     fn bind_global(&mut self, module: ModuleIndex, name: &Name, value: Value) {
-        Rc::make_mut(&mut self.modules.entry(module).or_default().globals).insert(name.clone(), value);
+        self.followed.remove(&(module, name.clone()));
+        Rc::make_mut(&mut self.modules.or_default(module).globals).insert(name.clone(), value);
     }
 
     pub(super) fn is_modelled(&self, path: &str) -> bool {
@@ -217,7 +222,9 @@ impl<'p> Interp<'p> {
             return;
         }
         let fuel = std::mem::replace(&mut self.fuel, MODULE_FUEL);
+        let budget = self.guards.renew();
         let exhausted = self.exhausted.take();
+        let is_cut_off = std::mem::take(&mut self.is_cut_off);
         let (pc, alive) = (self.pc, self.alive);
         let catching = std::mem::take(&mut *self.catching.borrow_mut());
         let iteration = self.iteration.take();
@@ -239,7 +246,9 @@ impl<'p> Interp<'p> {
         self.idle = idle;
         self.loop_depth = depth;
         self.fuel = fuel;
+        self.guards.resume(budget);
         self.exhausted = exhausted;
+        self.is_cut_off = is_cut_off;
     }
 
     /// Runs the body of a module.

@@ -108,6 +108,7 @@ impl<'p> Interp<'p> {
                 let axes = option(transform.axes.as_deref());
                 self.run_lanes(frame, &function, args, axes.as_ref(), place)
             }
+            Runs::Blocks => self.run_blocks(frame, &function, args, place),
             Runs::Abstract => {
                 self.abstract_depth += 1;
                 self.call_value(frame, &function, args, Some(place));
@@ -192,7 +193,7 @@ impl<'p> Interp<'p> {
             operands = unpacked;
         }
         match transform.runs {
-            Runs::Once | Runs::Associative | Runs::Reduce | Runs::Abstract | Runs::Lanes => {
+            Runs::Once | Runs::Associative | Runs::Reduce | Runs::Abstract | Runs::Lanes | Runs::Blocks => {
                 let body_args = if matches!(transform.runs, Runs::Associative | Runs::Reduce) {
                     let place = Some(place);
                     Args::positional(vec![self.opaque("<left>", place), self.opaque("<right>", place)])

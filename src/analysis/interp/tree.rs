@@ -29,7 +29,6 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Value {
         let (instance, outer) = self.begin_loop();
-        self.log.leaf_loops.insert(instance);
         let mut copy = 0;
         let result = self.map_leaves(frame, trees, DEPTH, &mut |this, frame, leaves, more| {
             let mut result = Value::unbound();

@@ -98,7 +98,7 @@ impl Interp<'_> {
     }
 
     /// The definitions and uses of a function, counted once.
-    fn uses_of(&self, module: usize, id: FunctionId) -> Rc<Uses> {
+    pub(super) fn uses_of(&self, module: usize, id: FunctionId) -> Rc<Uses> {
         let mut known = self.uses.borrow_mut();
         let count = || Rc::new(Uses::of(self.module(module), self.module(module).function(id)));
         known.entry((module, id)).or_insert_with(count).clone()
@@ -313,12 +313,14 @@ impl Interp<'_> {
     /// Whether the results of a method are kept: it runs once for each instance and arguments.
     fn is_memoised(&self, code: &Function) -> bool {
         let Some(class) = code.class else { return false };
-        self.classes.iter().filter(|info| info.module == self.home && info.class == class).any(|info| {
-            matches!(
-                info.attributes.get(&code.name).and_then(|value| value.single()),
-                Some(Val::Partial(partial))
-                    if partial.keywords.first().is_some_and(|(mark, _)| mark.starts_with("<cached"))
-            )
+        self.classes.own().any(|(_, info)| {
+            let is_it = info.module == self.home && info.class == class;
+            is_it
+                && matches!(
+                    info.attributes.get(&code.name).and_then(|value| value.single()),
+                    Some(Val::Partial(partial))
+                        if partial.keywords.first().is_some_and(|(mark, _)| mark.starts_with("<cached"))
+                )
         })
     }
 

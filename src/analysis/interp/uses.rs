@@ -19,6 +19,12 @@ pub(super) struct Uses {
     calls: FxHashMap<Span, Temp>,
     /// Slots that it or a function within it reads or deletes.
     read: FxHashSet<u32>,
+    /// The operations of its own that read each slot.
+    loads: FxHashMap<u32, Vec<Temp>>,
+    /// How often each slot is written.
+    stores: FxHashMap<u32, u32>,
+    /// Slots that a function within it reads or writes.
+    captured: FxHashSet<u32>,
 }
 
 /// The uses of the functions asked for so far.
@@ -26,8 +32,14 @@ pub(super) type UsesOfFunctions = FxHashMap<(ModuleIndex, FunctionId), Rc<Uses>>
 
 impl Uses {
     pub fn of(module: &Module, code: &Function) -> Self {
-        let mut uses =
-            Self { readers: vec![Vec::new(); code.ops.len()], calls: FxHashMap::default(), read: FxHashSet::default() };
+        let mut uses = Self {
+            readers: vec![Vec::new(); code.ops.len()],
+            calls: FxHashMap::default(),
+            read: FxHashSet::default(),
+            loads: FxHashMap::default(),
+            stores: FxHashMap::default(),
+            captured: FxHashSet::default(),
+        };
         for (temp, op) in (0u32..).zip(&code.ops) {
             operands(&op.kind, &mut |operand| {
                 if let Some(readers) = uses.readers.get_mut(operand as usize)
@@ -40,9 +52,14 @@ impl Uses {
                 OpKind::Call(..) => {
                     uses.calls.entry(op.span).or_insert(temp);
                 }
-                OpKind::Load(Variable::Local(slot)) | OpKind::Delete(Variable::Local(slot)) => {
+                OpKind::Load(Variable::Local(slot)) => {
+                    uses.read.insert(*slot);
+                    uses.loads.entry(*slot).or_default().push(temp);
+                }
+                OpKind::Delete(Variable::Local(slot)) => {
                     uses.read.insert(*slot);
                 }
+                OpKind::Store(Variable::Local(slot), _) => *uses.stores.entry(*slot).or_default() += 1,
                 _ => {}
             }
         }
@@ -51,6 +68,9 @@ impl Uses {
             if let OpKind::Load(Variable::Outer(_, slot)) = &op.kind {
                 uses.read.insert(*slot);
             }
+            if let OpKind::Load(Variable::Outer(_, slot)) | OpKind::Store(Variable::Outer(_, slot), _) = &op.kind {
+                uses.captured.insert(*slot);
+            }
         }
         uses
     }
@@ -58,6 +78,21 @@ impl Uses {
     /// The operations that read a temp.
     pub fn readers(&self, temp: Temp) -> &[Temp] {
         self.readers.get(temp as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The operations of the function itself that read a slot.
+    pub fn loads_of(&self, slot: u32) -> &[Temp] {
+        self.loads.get(&slot).map_or(&[], Vec::as_slice)
+    }
+
+    /// How often the function writes a slot.
+    pub fn stores_of(&self, slot: u32) -> u32 {
+        self.stores.get(&slot).copied().unwrap_or_default()
+    }
+
+    /// Whether a function within it reads or writes a slot.
+    pub fn is_captured(&self, slot: u32) -> bool {
+        self.captured.contains(&slot)
     }
 
     /// The call at a span.

@@ -243,9 +243,26 @@ fn first_paragraph(page: &str) -> String {
     plain(&lines.join(" "))
 }
 
-/// Markdown without the marks that only a renderer understands.
+/// Markdown without the marks that only a renderer understands: code is indented in place of its fences.
 fn plain(markdown: &str) -> String {
-    markdown.replace('`', "")
+    let mut plain = String::with_capacity(markdown.len());
+    let mut in_code = false;
+    for line in markdown.lines() {
+        if line.starts_with("```") {
+            in_code = !in_code;
+            continue;
+        }
+        if in_code {
+            if !line.is_empty() {
+                plain.push_str("    ");
+            }
+            plain.push_str(line);
+        } else {
+            plain.push_str(&line.trim_start_matches('#').trim_start_matches(' ').replace('`', ""));
+        }
+        plain.push('\n');
+    }
+    plain.trim_end().to_owned()
 }
 
 /// No more than a reader accepts.
@@ -279,6 +296,8 @@ mod tests {
             let described = descriptor(rule);
             assert!(described.full_description.text.len() > 20, "{}", rule.name);
             assert!(!described.full_description.text.starts_with('#'), "{}", rule.name);
+            let marks = described.help.text.lines().filter(|line| line.starts_with(['#', '`']));
+            assert_eq!(marks.count(), 0, "{}", described.help.text);
         }
     }
 }

@@ -248,7 +248,7 @@ impl<'p> Machine<'p> {
                 }
                 None => self.unknown(path),
             },
-            Effect::Sample { keys } => {
+            Effect::Sample { keys, .. } => {
                 let mut parts: Vec<Symbol> = Vec::new();
                 for name in keys {
                     let Some(key) = argument(&args, callable, name).cloned() else { continue };
@@ -299,7 +299,7 @@ impl<'p> Machine<'p> {
                 _ => self.pure(path, &args),
             },
             Effect::Pure { .. } | Effect::ShapeOf { .. } => self.pure(path, &args),
-            Effect::Number { of } => match argument(&args, callable, of) {
+            Effect::Number { of, .. } => match argument(&args, callable, of) {
                 Some(value @ (Value::Int(_) | Value::Bool(_))) => value.clone(),
                 Some(Value::Unknown(symbol)) => Value::Unknown(*symbol),
                 _ => self.pure(path, &args),

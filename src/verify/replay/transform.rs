@@ -45,7 +45,7 @@ impl<'p> Machine<'p> {
         };
         let option = |name: Option<&str>| name.and_then(|name| argument(&wrapped.args, callable, name)).cloned();
         match transform.runs {
-            Runs::Lanes => {
+            Runs::Lanes | Runs::Blocks => {
                 let axes = option(transform.axes.as_deref());
                 let (outputs, known) = self.run_lanes(function, &args, axes.as_ref(), place)?;
                 match option(transform.out_axes.as_deref()) {
@@ -108,7 +108,7 @@ impl<'p> Machine<'p> {
         }
         let over: Vec<Value<'p>> = transform.over.iter().flat_map(|name| arguments(args, callable, name)).collect();
         match transform.runs {
-            Runs::Once | Runs::Lanes => {
+            Runs::Once | Runs::Lanes | Runs::Blocks => {
                 let value = self.call_value(&function, Args::of(operands), place)?;
                 let aux = get(transform.aux.as_deref()).is_some_and(|flag| flag.truth() == Some(true));
                 self.transformed(transform.result, value, aux)

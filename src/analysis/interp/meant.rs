@@ -1,0 +1,103 @@
+//! Reuse of the kinds that programs mostly mean.
+//!
+//! **Invariant:** each answer rests on what was consumed and how, never on a name of the program; what is meant is still told, as a note.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::domain::term::{Term, TermId, place_key};
+use crate::analysis::log::{Event, Iteration, Meeting};
+use crate::finding::Place;
+use crate::ir::{Argument, Function, OpKind, Temp};
+
+use super::Interp;
+
+/// What a draw arranges, or chooses from.
+#[derive(Clone, Debug)]
+pub(super) struct Arranged {
+    /// The array.
+    pub(super) rows: TermId,
+    /// The arguments beside key and array, by parameter.
+    pub(super) others: Box<[Option<TermId>]>,
+}
+
+impl Interp<'_> {
+    /// Whether two draws arrange, or choose from, the rows of two arrays in one way, so that what belongs together stays together:
+    /// all arguments but the arrays are the same.
+    /// A number of rows is no array, and what the calls around a draw gave is no other array.
+    pub(super) fn keeps_rows_aligned(&self, meeting: &Meeting) -> bool {
+        let (first, second) = (&self.log.events[meeting.first], &self.log.events[meeting.second]);
+        let arranged = |event: usize| self.log.arranged.get(&event).filter(|arranged| !self.is_number(arranged.rows));
+        let (Some(a), Some(b)) = (arranged(meeting.first), arranged(meeting.second)) else { return false };
+        let (one, other) = (a.rows, b.rows);
+        let calls: Vec<_> =
+            [first, second].into_iter().flat_map(Self::chain).map(|(_, place)| place_key(place)).collect();
+        let is_drawn = |term: TermId| {
+            let made = self.terms.symbol(self.root_of(term)).and_then(|info| info.place);
+            made.is_some_and(|made| calls.contains(&made))
+        };
+        first.callee == second.callee && a.others == b.others && one != other && !is_drawn(one) && !is_drawn(other)
+    }
+
+    /// Whether two draws happen within the same call written twice, the first time for nothing: a run that warms up and one that
+    /// is measured.
+    pub(super) fn is_run_again(&self, first: &Event, second: &Event) -> bool {
+        let (a, b) = (Self::chain(first), Self::chain(second));
+        let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
+        let Some(frame) = common.checked_sub(1).filter(|frame| frame + 1 < a.len() && frame + 1 < b.len()) else {
+            return false;
+        };
+        let ((activation, one), (_, other)) = (&a[frame], &b[frame]);
+        let (module, id) = (activation.module, activation.function);
+        let uses = self.uses_of(module, id);
+        let (Some(once), Some(again)) = (uses.call_at(one.span), uses.call_at(other.span)) else { return false };
+        once != again
+            && uses.readers(once).is_empty()
+            && is_written_alike(self.module(module).function(id), once, again)
+    }
+
+    /// Whether a key is made in a loop within `outer` by a call that makes keys of several seeds: the seeds are those of the inner
+    /// loop, and each iteration of the outer one goes through them.
+    pub(super) fn has_seeds_of_its_own(&self, event: &Event, outer: &Iteration) -> bool {
+        let is_nested = event.iteration.as_ref().is_some_and(|inner| inner.instance != outer.instance);
+        let seed = self.terms.ancestors(event.target.term).into_iter().chain([event.target.term]);
+        let mut seed = seed.filter(|term| matches!(self.terms.get(*term), Term::Seed(_)));
+        let Some(seed) = seed.next().filter(|_| is_nested) else { return false };
+        let made = self.log.derivations.iter().filter(|derivation| derivation.term == seed);
+        let places: BTreeSet<Place> = made.map(|derivation| derivation.place).collect();
+        self.log.derivations.iter().any(|other| {
+            other.term != seed && places.contains(&other.place) && matches!(self.terms.get(other.term), Term::Seed(_))
+        })
+    }
+
+    /// Whether a term is evidently one number: a literal, a length, an element of a shape, or computed.
+    fn is_number(&self, term: TermId) -> bool {
+        match self.terms.get(term) {
+            Term::Attribute(_, name, _) => matches!(&**name, "size" | "ndim"),
+            Term::Item(of, ..) => matches!(self.terms.get(*of), Term::Attribute(_, name, _) if &**name == "shape"),
+            Term::Apply(name, _) => &**name == "len",
+            Term::Operate(_, parts) => parts.iter().all(|part| self.is_number(*part)),
+            _ => self.terms.is_constant(term),
+        }
+    }
+}
+
+/// Whether two operations compute the same from the same variables, as far as they are written.
+fn is_written_alike(code: &Function, one: Temp, other: Temp) -> bool {
+    let alike = |one: &Temp, other: &Temp| is_written_alike(code, *one, *other);
+    match (&code.ops[one as usize].kind, &code.ops[other as usize].kind) {
+        (OpKind::Load(one), OpKind::Load(other)) => one == other,
+        (OpKind::Constant(one), OpKind::Constant(other)) => one == other,
+        (OpKind::Attribute(of, name), OpKind::Attribute(from, other)) => name == other && alike(of, from),
+        (OpKind::Call(callee, given), OpKind::Call(other, others)) => {
+            let is_same = |(given, other): (&Argument, &Argument)| match (given, other) {
+                (Argument::Positional(given), Argument::Positional(other)) => alike(given, other),
+                (Argument::Keyword(name, given), Argument::Keyword(named, other)) => {
+                    name == named && alike(given, other)
+                }
+                _ => false,
+            };
+            given.len() == others.len() && alike(callee, other) && given.iter().zip(others).all(is_same)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,51 @@
+//! Draws of which nothing but the shape is asked.
+//!
+//! **Invariant:** the answer comes from all reads of a draw in the whole body; one that cannot be followed counts as another use.
+
+use crate::analysis::facts::Role;
+use crate::analysis::log::Event;
+use crate::finding::Place;
+use crate::ir::{FunctionId, FunctionKind, OpKind, Temp, Variable};
+
+use super::Interp;
+
+/// What an array tells without its numbers.
+const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
+
+impl Interp<'_> {
+    /// Whether nothing of a draw is used but its shape or dtype: `normal(key, n).shape`, `zeros_like(normal(key, n))`.
+    pub(super) fn serves_shape_only(&self, event: &Event) -> bool {
+        let (module, id) = (event.activation.module, event.activation.function);
+        if event.role != Role::Sample || self.module(module).file != event.place.file {
+            return false;
+        }
+        let draw = self.uses_of(module, id).call_at(event.place.span);
+        draw.is_some_and(|draw| self.is_measured(module, id, draw, true))
+    }
+
+    /// Whether a temp, or the variable that nothing else is stored in, is read, and all who read it ask for shape or dtype.
+    fn is_measured(&self, module: usize, id: FunctionId, temp: Temp, may_store: bool) -> bool {
+        let file = self.module(module).file;
+        let code = self.module(module).function(id);
+        let uses = self.uses_of(module, id);
+        let asks = |reader: &Temp| {
+            let op = &code.ops[*reader as usize];
+            match &op.kind {
+                OpKind::Attribute(_, name) => MEASURES.contains(&&**name),
+                OpKind::Call(callee, _) => {
+                    *callee != temp && self.log.measures.contains(&Place { file, span: op.span })
+                }
+                OpKind::Store(Variable::Local(slot), _) if may_store && code.kind != FunctionKind::ClassBody => {
+                    let loads = uses.loads_of(*slot);
+                    uses.stores_of(*slot) == 1
+                        && !uses.is_captured(*slot)
+                        && !loads.is_empty()
+                        && loads.iter().all(|load| self.is_measured(module, id, *load, false))
+                }
+                _ => false,
+            }
+        };
+        let readers = uses.readers(temp);
+        !readers.is_empty() && readers.iter().all(asks)
+    }
+}

@@ -1,0 +1,207 @@
+//! What is believed of every key of one file, as plain data for an editor.
+//!
+//! **Invariant:** notes are those of the analysis that makes the findings; key data are computed by the reference PRNG from the
+//! derivation itself, and are absent where that names anything unknown.
+
+use std::collections::BTreeMap;
+
+use super::inspect::learned;
+use super::{FileTable, Job};
+use crate::analysis::facts::{CollisionKind, KeyKind, KeyValue, Role};
+use crate::finding::{Label, Place};
+use crate::text::{FileId, Span};
+use crate::verify::eval::{self, Answer};
+
+/// The keys of one file.
+#[derive(Debug)]
+pub struct Keys {
+    /// The texts that places speak of.
+    pub files: FileTable,
+    /// The file.
+    pub file: FileId,
+    /// What is believed of each expression that is a key, sorted by place.
+    pub notes: Vec<KeyNote>,
+    /// Where a key is consumed again: the later and the earlier consumption.
+    pub again: Vec<(Place, Place)>,
+}
+
+/// An expression, or a variable that is bound, whose value is a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyNote {
+    /// Where it stands.
+    pub place: Place,
+    /// Whether this is so only where a certain caller runs the function.
+    pub is_called: bool,
+    /// `typed key`, `raw key array`, and the like.
+    pub kind: &'static str,
+    /// The implementation, where the derivation tells it.
+    pub implementation: Option<String>,
+    /// How it was derived: `split(key(0))[1]`.
+    pub derivation: String,
+    /// Its words, where everything is known that it was derived from.
+    pub key_data: Option<String>,
+    /// Where it came from.
+    pub origin: Option<Label>,
+    /// What is done with it, in execution order.
+    pub uses: Vec<NoteUse>,
+    /// Qualified name of the function that it stands in.
+    pub function: String,
+    /// The definition of that function.
+    pub within: Span,
+}
+
+/// Something that is done with a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoteUse {
+    /// The call.
+    pub place: Place,
+    /// What is called.
+    pub callee: String,
+    /// Whether it consumes the key for certain.
+    pub consumes: bool,
+    /// What it does with it: `draws from it`.
+    pub verb: &'static str,
+}
+
+/// The keys of the one file of the job; otherwise why nothing is known of them.
+pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
+    let version = job.inputs.first().and_then(|input| (job.settings)(&input.path).jax_version);
+    // Before 0.5.0 the children of a key depended on how many were made.
+    let splits_evenly = version.is_none_or(|version| (version.major, version.minor) >= (0, 5));
+    let (notes, again, files, file) = learned(job, |facts, files, file| {
+        let mut known: BTreeMap<&str, Option<Known>> = BTreeMap::new();
+        let notes = facts.values.iter().map(|value| {
+            let of_one = !value.is_array && value.kind != KeyKind::Unknown;
+            let known = known.entry(&value.derivation).or_insert_with(|| evaluated(&value.derivation, splits_evenly));
+            KeyNote::new(value, known.clone().filter(|_| of_one))
+        });
+        let mut notes: Vec<KeyNote> = notes.collect();
+        find_uses_elsewhere(&mut notes);
+        let told = facts.collisions.iter().filter(|collision| !collision.harmless);
+        let told = told.filter(|collision| collision.kind != CollisionKind::FoldAndSampled);
+        let again = told.map(|collision| (collision.second.place, collision.first.place)).collect::<Vec<_>>();
+        Ok((notes, again, files.clone(), file))
+    })?;
+    Ok(Keys { files, file, notes, again })
+}
+
+impl KeyNote {
+    fn new(value: &KeyValue, known: Option<Known>) -> Self {
+        Self {
+            place: value.place,
+            is_called: value.is_called,
+            kind: match (value.kind, value.is_array) {
+                (KeyKind::Typed, false) => "typed key",
+                (KeyKind::Typed, true) => "array of typed keys",
+                (KeyKind::Raw, false) => "raw key",
+                (KeyKind::Raw, true) => "array of raw keys",
+                (KeyKind::Unknown, false) => "key",
+                (KeyKind::Unknown, true) => "array of keys",
+            },
+            implementation: known.as_ref().map(|(implementation, _)| implementation.clone()),
+            derivation: value.derivation.clone(),
+            key_data: known.map(|(_, data)| data),
+            origin: value.origin.clone().map(|origin| Label { place: origin.place, message: origin.text }),
+            uses: value
+                .uses
+                .iter()
+                .map(|used| NoteUse {
+                    place: used.place,
+                    callee: used.callee.clone(),
+                    consumes: matches!(used.role, Role::Sample | Role::Split | Role::Library | Role::Protocol),
+                    verb: match used.role {
+                        Role::Sample => "draws from it",
+                        Role::Split => "splits it",
+                        Role::Fold => "derives from it",
+                        Role::Library | Role::Protocol => "consumes it",
+                        Role::Unresolved => "may consume it",
+                    },
+                })
+                .collect(),
+            function: value.function.clone(),
+            within: value.within,
+        }
+    }
+}
+
+/// A key of the module's body, or of an object, is consumed by functions that run later: what nothing consumes where it stands is
+/// told what consumes the same key elsewhere.
+fn find_uses_elsewhere(notes: &mut [KeyNote]) {
+    let identity = |note: &KeyNote| (note.derivation.clone(), note.origin.as_ref().map(|origin| origin.place));
+    let mut uses: BTreeMap<_, Vec<NoteUse>> = BTreeMap::new();
+    for note in notes.iter().filter(|note| note.origin.is_some()) {
+        let known = uses.entry(identity(note)).or_default();
+        for used in &note.uses {
+            if !known.contains(used) {
+                known.push(used.clone());
+            }
+        }
+    }
+    for note in notes.iter_mut().filter(|note| note.uses.is_empty()) {
+        if let Some(uses) = uses.get(&identity(note)) {
+            note.uses.clone_from(uses);
+        }
+    }
+}
+
+/// Implementation and words of a key.
+type Known = (String, String);
+
+/// What a derivation comes to that says everything: it is an expression of `keylint eval`.
+fn evaluated(derivation: &str, splits_evenly: bool) -> Option<Known> {
+    let is_split = derivation.contains("split(");
+    if derivation.contains('…') || !derivation.contains("key(") || (is_split && !splits_evenly) {
+        return None;
+    }
+    match eval::evaluate(eval::Settings::default(), &numbered(derivation)?) {
+        Ok(Answer::Keys(keys)) => {
+            let implementation = keys.implementation().name().to_owned();
+            // Of other implementations the children may depend on how many there are.
+            let is_certain = !is_split || implementation == "threefry2x32";
+            Some((implementation, keys.data().ok()?.to_string())).filter(|_| is_certain)
+        }
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// The derivation with every `split` told to make enough children; `None` where it is not known which child is meant.
+fn numbered(derivation: &str) -> Option<String> {
+    let Some(at) = derivation.find("split(") else { return Some(derivation.to_owned()) };
+    let (before, call) = derivation.split_at(at + "split(".len());
+    let mut depth = 1_u32;
+    let end = call.char_indices().find_map(|(at, character)| {
+        depth = match character {
+            '(' => depth + 1,
+            ')' => depth - 1,
+            _ => depth,
+        };
+        (depth == 0).then_some(at)
+    })?;
+    let (inner, rest) = call.split_at(end);
+    let (index, after) = rest.strip_prefix(")[")?.split_once(']')?;
+    let index: u32 = index.parse().ok().filter(|index| *index < 1 << 16)?;
+    Some(format!("{before}{}, {})[{index}]{}", numbered(inner)?, (index + 1).max(2), numbered(after)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn derivations_are_evaluated_where_they_say_everything() {
+        let data = |derivation| evaluated(derivation, true).map(|(_, data)| data);
+        assert_eq!(data("key(0)").as_deref(), Some("[0, 0]"));
+        assert_eq!(
+            numbered("fold_in(split(split(key(0))[1])[5], 2)").unwrap(),
+            "fold_in(split(split(key(0), 2)[1], 6)[5], 2)"
+        );
+        // Under the default implementation a child is the same whatever the number of its sisters.
+        assert_eq!(data("split(key(0))[7]"), data("fold_in(key(0), 7)"));
+        for unknown in
+            ["split(key(0))", "split(key(0))[i]", "key(seed)", "split(k…)[0]", "self.key", "split(key(0))[i + 1]"]
+        {
+            assert_eq!(data(unknown), None, "{unknown}");
+        }
+        assert_eq!(evaluated("split(key(0))[1]", false), None);
+    }
+}

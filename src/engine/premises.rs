@@ -1,0 +1,319 @@
+//! What a run needs beside the files that it is to check: settings, models and further files of each project; and the run
+//! itself, once or in rounds of repairs.
+//!
+//! **Invariant:** a file counts only if its own nearest configuration does not leave it out; nothing is ever written.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Fixes, Input, Job, Outcome, Progress, Survey, known_rules};
+use crate::analysis::analyse;
+use crate::analysis::facts::Facts;
+use crate::config::{ConfigError, Resolver, Settings};
+use crate::finding::Finding;
+use crate::fix;
+use crate::models::Models;
+use crate::source::{self, Files, MemoryFiles, OsFiles, Problem, Selection, SourceFile, discover};
+use crate::suppress::Baseline;
+use crate::text::{Edit, FileId, Span, apply_edits};
+
+/// How often files are repaired and checked again.
+const ROUNDS: usize = 10;
+
+/// What a run was given to check.
+#[derive(Default)]
+pub struct Given {
+    /// Where files are read from; texts that are not saved lie over those that are.
+    pub files: MemoryFiles,
+    /// The files to report on.
+    pub inputs: Vec<Input>,
+    /// What was met on the way to them.
+    pub problems: Vec<Problem>,
+    /// The absolute paths that were given as such; files below a folder among them belong together.
+    pub folders: Vec<PathBuf>,
+}
+
+impl Given {
+    /// The files that the paths stand for, less those that their own configuration leaves out. Files given by name stay,
+    /// unless exclusion is forced.
+    pub fn discover(
+        cwd: &Path,
+        paths: &[PathBuf],
+        resolver: &Resolver,
+        force_exclude: bool,
+    ) -> Result<Self, ConfigError> {
+        let found = discover(paths, &Selection { force_exclude, root: cwd.to_owned(), ..Selection::default() });
+        let mut inputs = Vec::with_capacity(found.files.len());
+        for file in found.files {
+            let is_excluded = resolver.for_file(&file.path)?.is_excluded(&file.path);
+            if !is_excluded || (file.explicit && !force_exclude) {
+                inputs.push(Input { path: file.path, display: file.display });
+            }
+        }
+        let folders = paths.iter().map(|path| absolute(cwd, path)).collect();
+        Ok(Self { files: MemoryFiles::over(OsFiles), inputs, problems: found.problems, folders })
+    }
+
+    /// One file, which need not be saved, unless its own configuration leaves it out or it lies where no sources are looked for.
+    pub fn one(cwd: &Path, path: &Path, resolver: &Resolver) -> Result<Self, ConfigError> {
+        let selection = Selection { force_exclude: true, root: cwd.to_owned(), ..Selection::default() };
+        let is_left_out = resolver.for_file(path)?.is_excluded(path)
+            || (path.exists() && discover(&[path.to_owned()], &selection).files.is_empty());
+        let display = path.strip_prefix(cwd).unwrap_or(path).display().to_string();
+        let inputs = if is_left_out { Vec::new() } else { vec![Input { path: path.to_owned(), display }] };
+        Ok(Self { files: MemoryFiles::over(OsFiles), inputs, problems: Vec::new(), folders: vec![path.to_owned()] })
+    }
+}
+
+/// How a run is to be done.
+#[derive(Clone, Copy)]
+pub struct How<'a> {
+    /// Which findings get fixes.
+    pub fixes: Fixes,
+    /// Whether findings are replayed.
+    pub verify: bool,
+    /// Is told how many files of how many are done.
+    pub progress: Progress<'a>,
+    /// Whether everything is noted that is a key.
+    pub observes: bool,
+    /// Whether nobody wants the outcome any more: what is left is then passed over, and the outcome is of no use.
+    pub is_cancelled: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Default for How<'_> {
+    fn default() -> Self {
+        Self { fixes: Fixes::None, verify: true, progress: &|_, _| {}, observes: false, is_cancelled: &|| false }
+    }
+}
+
+/// A file that repairs changed.
+#[derive(Clone, Debug)]
+pub struct Changed {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it was.
+    pub before: SourceFile,
+    /// What its text is now.
+    pub after: String,
+    /// The same as bytes: of a notebook, the whole document.
+    pub bytes: Vec<u8>,
+}
+
+impl Changed {
+    /// The edits that make the one text of the other; none reaches over the end of a cell.
+    pub fn edits(&self) -> Vec<Edit> {
+        // Repairs neither add cells nor take any away.
+        let again = source::decode(&self.before.path, self.bytes.clone()).ok().filter(|again| !again.cells.is_empty());
+        let Some(again) = again else { return fix::hunks(&self.before.text, &self.after) };
+        // The line end that closes a cell is not its own.
+        let code = |text: &str, span: Span| {
+            let code = text.get(span.range()).unwrap_or_default();
+            code.strip_suffix('\n').unwrap_or(code).to_owned()
+        };
+        let mut edits = Vec::new();
+        for (old, new) in self.before.cells.iter().zip(again.cells.iter()) {
+            let (before, after) = (code(&self.before.text, old.span), code(&again.text, new.span));
+            edits.extend(fix::hunks(&before, &after).into_iter().map(|Edit { span, content }| Edit {
+                span: Span::new(span.start + old.span.start, span.end + old.span.start),
+                content,
+            }));
+        }
+        edits
+    }
+}
+
+/// What repairs came to.
+#[derive(Debug, Default)]
+pub struct Repaired {
+    /// What is found in the repaired files.
+    pub outcome: Outcome,
+    /// The files that changed, in the order in which they were given.
+    pub changed: Vec<Changed>,
+    /// How many findings were mended.
+    pub mended: usize,
+}
+
+/// What surrounds the files of a run.
+pub struct Premises<'a> {
+    cwd: &'a Path,
+    resolver: &'a Resolver,
+    fallback: Arc<Settings>,
+    /// Models beyond those that keylint brings along, by the files that the settings name.
+    models: BTreeMap<Vec<PathBuf>, Models>,
+    folders: Vec<PathBuf>,
+    survey: Option<Survey<'a>>,
+}
+
+impl<'a> Premises<'a> {
+    /// Settings and models of what was given; a mistake in them is told here. Without a `survey`, the folders of a project
+    /// are looked through unless the whole of it was given.
+    pub fn new(
+        cwd: &'a Path,
+        resolver: &'a Resolver,
+        given: &Given,
+        survey: Option<Survey<'a>>,
+    ) -> Result<Self, ConfigError> {
+        let fallback = resolver.for_directory(cwd)?;
+        let mut models = BTreeMap::new();
+        for input in &given.inputs {
+            let settings = resolver.for_file(&input.path)?;
+            if !settings.models.is_empty() && !models.contains_key(&settings.models) {
+                models.insert(settings.models.clone(), models_of(&settings)?);
+            }
+        }
+        Ok(Self { cwd, resolver, fallback, models, folders: given.folders.clone(), survey })
+    }
+
+    /// Checks what was given.
+    pub fn check(&self, given: &Given, how: How<'_>) -> Outcome {
+        self.with(given, how, super::check)
+    }
+
+    /// Checks and repairs in turns the findings that are wanted, until nothing more is to be mended. What is repaired lies over
+    /// the files that were given, which stay as they are.
+    pub fn fix(&self, given: &mut Given, how: How<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Repaired {
+        let mut changed: BTreeMap<FileId, Changed> = BTreeMap::new();
+        let mut mended = 0;
+        let mut rounds = 0;
+        loop {
+            let outcome = self.check(given, how);
+            let mut goes_on = false;
+            if rounds < ROUNDS {
+                rounds += 1;
+                let shown = outcome.findings.iter().filter(|reported| reported.shown);
+                let wanted = shown.map(|reported| &reported.finding).filter(|finding| is_wanted(finding));
+                for (file, batch) in fix::select(wanted) {
+                    let Some(input) = given.inputs.get(file.0 as usize) else { continue };
+                    let Some((before, after)) = repaired(&given.files, input, outcome.files.text(file), &batch.edits)
+                    else {
+                        continue;
+                    };
+                    // What the encoding cannot spell is left as it is.
+                    let Ok(bytes) = before.rewrite(&batch.edits) else { continue };
+                    given.files.insert(input.path.clone(), bytes.clone());
+                    mended += batch.mended;
+                    goes_on = true;
+                    let known = Changed { path: input.path.clone(), before, after: String::new(), bytes: Vec::new() };
+                    let known = changed.entry(file).or_insert(known);
+                    (known.after, known.bytes) = (after, bytes);
+                }
+            }
+            if !goes_on {
+                return Repaired { outcome, changed: changed.into_values().collect(), mended };
+            }
+        }
+    }
+
+    /// Hands the whole job to `work`.
+    pub fn with<T>(&self, given: &Given, how: How<'_>, work: impl FnOnce(&Job<'_>) -> T) -> T {
+        work(&Job {
+            files: &given.files,
+            cwd: self.cwd,
+            inputs: &given.inputs,
+            given: &self.folders,
+            problems: &given.problems,
+            rules: &known_rules(),
+            settings: &|path| self.resolver.for_file(path).unwrap_or_else(|_| self.fallback.clone()),
+            models: &|settings| self.models.get(&settings.models).unwrap_or_else(|| Models::builtin()),
+            survey: &|root| self.further(root),
+            progress: how.progress,
+            threads: 0,
+            verify: how.verify,
+            fixes: how.fixes,
+            analyse: &|world, program, module| {
+                if (how.is_cancelled)() {
+                    Facts::default()
+                } else if how.observes {
+                    analyse(world, &program.observing(), module)
+                } else {
+                    analyse(world, program, module)
+                }
+            },
+        })
+    }
+
+    /// Further files of a project.
+    fn further(&self, root: &Path) -> Vec<PathBuf> {
+        match self.survey {
+            Some(survey) => survey(root),
+            None if self.folders.iter().any(|folder| root.starts_with(folder)) => Vec::new(),
+            None => source::survey(root),
+        }
+    }
+}
+
+/// The baseline that the configuration of a file names, if it names one; otherwise why it cannot be had.
+pub fn baseline(resolver: &Resolver, path: &Path) -> Result<Result<Option<Baseline>, String>, ConfigError> {
+    let Some(file) = &resolver.for_file(path)?.baseline else { return Ok(Ok(None)) };
+    let name = file.display();
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) => return Ok(Err(format!("cannot read the baseline `{name}`: {error}"))),
+    };
+    let baseline = Baseline::parse(&text).map(Some);
+    Ok(baseline.map_err(|error| format!("`{name}` is no baseline: {error}")))
+}
+
+/// Hides what the baselines accept that the configurations of the files name; otherwise why one cannot be had.
+pub fn accept(resolver: &Resolver, outcome: &mut Outcome) -> Result<Result<(), String>, ConfigError> {
+    let mut files: BTreeMap<PathBuf, Vec<FileId>> = BTreeMap::new();
+    for (file, path) in (0..).map(FileId).zip(outcome.files.paths().take(outcome.checked)) {
+        if let Some(baseline) = &resolver.for_file(path)?.baseline {
+            files.entry(baseline.clone()).or_default().push(file);
+        }
+    }
+    for files in files.into_values() {
+        let path = files.first().map(|file| outcome.files.path(*file).to_owned()).unwrap_or_default();
+        match baseline(resolver, &path)? {
+            Ok(Some(baseline)) => {
+                outcome.accept(&baseline, |finding| files.binary_search(&finding.primary.file).is_ok());
+            }
+            Ok(None) => {}
+            Err(problem) => return Ok(Err(problem)),
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// A file before and after edits of this very text.
+fn repaired(files: &dyn Files, input: &Input, text: &str, edits: &[Edit]) -> Option<(SourceFile, String)> {
+    let before = source::read(files, &input.path, &input.display).ok().filter(|before| before.text == text)?;
+    let after = apply_edits(text, edits).ok().filter(|after| after != text)?;
+    Some((before, after))
+}
+
+/// The models that keylint brings along, with those that the settings add.
+fn models_of(settings: &Settings) -> Result<Models, ConfigError> {
+    let mut models = Models::builtin().clone();
+    for path in &settings.models {
+        let origin = path.display().to_string();
+        let wrong = |message: String, help| ConfigError {
+            origin: origin.clone(),
+            text: String::new(),
+            span: None,
+            message,
+            help,
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            wrong(format!("the models cannot be read: {error}"), Some("check `models` in the configuration".to_owned()))
+        })?;
+        let own = Models::parse(&text, &origin).map_err(|problems| match problems.into_iter().next() {
+            Some(first) => ConfigError {
+                origin: origin.clone(),
+                text: text.clone(),
+                span: Some(first.span.start as usize..first.span.end as usize),
+                message: first.message,
+                help: None,
+            },
+            None => wrong("no models".to_owned(), None),
+        })?;
+        models.merge(own);
+    }
+    Ok(models)
+}
+
+/// The path, from the root of the file system, without `.` parts.
+fn absolute(cwd: &Path, path: &Path) -> PathBuf {
+    cwd.join(path).components().filter(|part| *part != Component::CurDir).collect()
+}

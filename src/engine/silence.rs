@@ -1,0 +1,28 @@
+//! Comments that silence findings, as edits of the files that they are in.
+//!
+//! **Invariant:** a finding that no comment can silence gets none, and no other finding is touched.
+
+use super::Outcome;
+use super::run::on_workers;
+use crate::finding::Finding;
+use crate::python::SourceKind;
+use crate::suppress::{self, Wanted};
+use crate::text::{Edit, FileId};
+
+/// The edits of a file that silence these of its findings, with this reason.
+pub fn silencing(outcome: &Outcome, file: FileId, findings: &[&Finding], reason: &str) -> Vec<Edit> {
+    let able = findings.iter().filter(|finding| finding.primary.file == file && can_be_ignored(finding.code));
+    let wanted: Vec<Wanted<'_>> =
+        able.map(|finding| Wanted { code: finding.code, span: finding.primary.span }).collect();
+    let kind = SourceKind::of_path(&outcome.files.path(file).display().to_string());
+    let (text, cells) = (outcome.files.text(file), outcome.files.cells(file));
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    on_workers(1, || suppress::insertions(text, cells, kind, &wanted, reason)).unwrap_or_default()
+}
+
+/// Whether comments can silence the findings of a rule.
+pub fn can_be_ignored(code: &str) -> bool {
+    suppress::can_be_ignored(code)
+}

@@ -1,0 +1,183 @@
+//! Statements as they read whatever their layout and the names of their variables.
+//!
+//! **Invariant:** two texts of which one is the other with other white space, comments, quotes, trailing commas, brackets that
+//! only group, or other names for its variables, have one normal form. Fingerprints are made of it, so it may not change.
+
+use ruff_python_ast::PySourceType;
+use ruff_python_ast::token::{Token, TokenKind};
+use ruff_python_parser::{ParseOptions, parse_unchecked};
+
+use super::span_of;
+
+/// The normal form of a statement or the header of one, whose first line begins with `text`; no more of it than `longest` bytes.
+///
+/// A variable is written as the number of its first place among those of the statement; a name that is called, an
+/// attribute, a keyword of an argument and the name that a definition gives stay as they are.
+pub fn normal_form(text: &str, longest: usize) -> String {
+    let parsed = parse_unchecked(text, ParseOptions::from(PySourceType::Ipynb));
+    let is_code = |token: &&Token| {
+        !matches!(
+            token.kind(),
+            TokenKind::Comment
+                | TokenKind::Newline
+                | TokenKind::NonLogicalNewline
+                | TokenKind::Indent
+                | TokenKind::Dedent
+                | TokenKind::EndOfFile
+        )
+    };
+    let tokens: Vec<&Token> = parsed.tokens().iter().filter(is_code).collect();
+    let kind = |at: usize| tokens.get(at).map(|token| token.kind());
+    let mut names: Vec<&str> = Vec::new();
+    let mut brackets: Vec<Bracket> = Vec::new();
+    let mut form = String::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let written = text.get(span_of(*token).range()).unwrap_or_default();
+        let before = at.checked_sub(1).and_then(kind);
+        match token.kind() {
+            TokenKind::Lpar => {
+                let bracket = if before.is_some_and(ends_operand) { Bracket::Call } else { Bracket::Group };
+                brackets.push(bracket);
+                if bracket == Bracket::Group {
+                    continue;
+                }
+                put(&mut form, written);
+            }
+            TokenKind::Rpar => {
+                if brackets.pop() == Some(Bracket::Group) {
+                    continue;
+                }
+                put(&mut form, written);
+            }
+            TokenKind::Lsqb | TokenKind::Lbrace => {
+                brackets.push(Bracket::Other);
+                put(&mut form, written);
+            }
+            TokenKind::Rsqb | TokenKind::Rbrace => {
+                brackets.pop();
+                put(&mut form, written);
+            }
+            TokenKind::Comma if kind(at + 1).is_none_or(|next| is_closing(next) || next == TokenKind::Equal) => {}
+            TokenKind::String => put(&mut form, &string(written)),
+            TokenKind::FStringStart | TokenKind::TStringStart => put(&mut form, &string_start(written)),
+            TokenKind::FStringEnd | TokenKind::TStringEnd => form.push('"'),
+            TokenKind::Name => {
+                let is_keyword = brackets.last() == Some(&Bracket::Call) && kind(at + 1) == Some(TokenKind::Equal);
+                let is_attribute = before == Some(TokenKind::Dot);
+                let is_defined = matches!(before, Some(TokenKind::Def | TokenKind::Class));
+                if is_attribute
+                    || is_defined
+                    || (is_keyword && !is_header(&tokens))
+                    || kind(at + 1) == Some(TokenKind::Lpar)
+                {
+                    put(&mut form, written);
+                } else {
+                    let number = names.iter().position(|name| *name == written).unwrap_or_else(|| {
+                        names.push(written);
+                        names.len() - 1
+                    });
+                    put(&mut form, &format!("_{number}"));
+                }
+            }
+            _ => put(&mut form, written),
+        }
+        if form.len() > longest {
+            break;
+        }
+    }
+    form
+}
+
+/// What an opening bracket opens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bracket {
+    /// Arguments, or the parameters of a definition.
+    Call,
+    /// An expression that would mostly be the same without.
+    Group,
+    /// A subscript or a display.
+    Other,
+}
+
+/// Whether a bracket after this token calls what stands before it.
+fn ends_operand(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::Name | TokenKind::String | TokenKind::FStringEnd) || is_closing(kind)
+}
+
+fn is_closing(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace)
+}
+
+/// Whether the tokens are the header of a function, where `name=` gives a parameter its default.
+fn is_header(tokens: &[&Token]) -> bool {
+    tokens.iter().any(|token| token.kind() == TokenKind::Def)
+}
+
+/// Appends a token, parted from a word that it would run into.
+fn put(form: &mut String, written: &str) {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    if form.chars().next_back().is_some_and(is_word) && written.chars().next().is_some_and(is_word) {
+        form.push(' ');
+    }
+    form.push_str(written);
+}
+
+/// The prefix and the opening quotes of a string, as they are written most often.
+fn string_start(written: &str) -> String {
+    let prefix = written.trim_end_matches(['"', '\'']).to_ascii_lowercase();
+    format!("{}\"", prefix.trim_start_matches('u'))
+}
+
+/// A string between double quotes.
+fn string(written: &str) -> String {
+    let start = written.find(['"', '\'']).unwrap_or_default();
+    let (prefix, quoted) = written.split_at(start);
+    let quotes = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quotes| quoted.starts_with(quotes)).unwrap_or_default();
+    let inner = quoted.strip_prefix(quotes).unwrap_or(quoted);
+    let inner = inner.strip_suffix(quotes).unwrap_or(inner);
+    format!("{}{}\"", string_start(prefix), inner.replace("\\\"", "\"").replace("\\'", "'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(text: &str) -> String {
+        normal_form(text, 1_000)
+    }
+
+    #[test]
+    fn layout_quotes_and_names_do_not_count() {
+        let plain = form("x = jr.normal(key, (n, 2), name='a')");
+        assert_eq!(plain, "_0=_1.normal(_2,_3,2,name=\"a\")");
+        for same in [
+            "y = jr.normal(key, (m, 2), name='a')",
+            "x=jr . normal( key,  # the key\n  (n, 2,), name=\"a\" ,\n )",
+            "x = (jr.normal(key, (n, 2), name=u'a'))",
+            "x = random.normal(rng, (n, 2), name='''a''')",
+            "x = jr.normal \\\n  (key, (n, 2), name='a')",
+        ] {
+            assert_eq!(form(same), plain, "{same}");
+        }
+        for other in [
+            "x = jr.uniform(key, (n, 2), name='a')",
+            "x = jr.normal(key, (n, 3), name='a')",
+            "x = jr.normal(key, (n, 2), title='a')",
+            "x = jr.normal(key, (key, 2), name='a')",
+            "x = draw(jr.normal(key, (n, 2), name='a'))",
+        ] {
+            assert_ne!(form(other), plain, "{other}");
+        }
+    }
+
+    #[test]
+    fn headers_and_what_does_not_parse_have_one_too() {
+        assert_eq!(form("for i in range(n):"), "for _0 in range(_1):");
+        assert_eq!(form("@jit\n    def f(key, n=3):"), "@_0 def f(_1,_2=3):");
+        assert_eq!(form("f'{x} a' 'it\\'s'"), "f\"{_0} a\"\"it's\"");
+        assert_eq!(form("x = = ("), "_0==");
+        assert_eq!(form("%time x"), "%time x");
+        assert_eq!(normal_form("x = 12345 + 6", 4), "_0=12345");
+        assert_eq!(form(""), "");
+    }
+}

@@ -1,0 +1,61 @@
+//! The code of a notebook → syntax tree and problems, each cell on its own.
+//!
+//! **Invariant:** a cell is judged as if there were no other one, since that is how it runs: what one leaves open ends with it. A
+//! text without cells is parsed as any other.
+
+use ruff_text_size::Ranged;
+
+use super::ast;
+use super::parse::{Parsed, SourceKind, SyntaxProblem, parse};
+use super::span_of;
+use crate::text::{Cell, Cells, Span};
+
+/// Parses a text that may be the code of a notebook's cells.
+pub fn parse_cells(text: &str, cells: &Cells, kind: SourceKind) -> Parsed {
+    let whole = parse(text, kind);
+    if cells.is_empty() || (whole.problems.is_empty() && parts(&whole.module, cells)) {
+        return whole;
+    }
+    let code = |cell: &Cell| text.get(cell.span.range()).unwrap_or_default();
+    let (sound, broken): (Vec<Cell>, Vec<Cell>) =
+        cells.iter().partition(|cell| parse(code(cell), kind).problems.is_empty());
+    if broken.is_empty() {
+        return whole;
+    }
+    let mut parsed = parse(&only(text, &sound), kind);
+    for cell in &broken {
+        let own = parse(&only(text, std::slice::from_ref(cell)), kind);
+        let inside = |problem: SyntaxProblem| {
+            // The parser tells of what is missing at the very end, which is that of the text.
+            let end = cell.span.end.saturating_sub(1);
+            let (start, end) = (problem.span.start.min(end), problem.span.end.min(end));
+            SyntaxProblem { span: Span::new(start, end), ..problem }
+        };
+        parsed.problems.extend(own.problems.into_iter().map(inside));
+        parsed.comments.extend(own.comments);
+        parsed.module.body.extend(own.module.body);
+    }
+    parsed.problems.sort_by_key(|problem| problem.span);
+    parsed.comments.sort_by_key(|comment| comment.span);
+    parsed.module.body.sort_by_key(|statement| span_of(statement).start);
+    parsed
+}
+
+/// Whether no statement reaches over the end of a cell.
+fn parts(module: &ast::ModModule, cells: &Cells) -> bool {
+    module.body.iter().all(|statement| {
+        let (start, end) = (statement.start().to_u32(), statement.end().to_u32());
+        cells.around(start).is_some_and(|cell| end <= cell.span.end)
+    })
+}
+
+/// The text with only these cells in it, where they stand; line ends take the place of the others.
+fn only(text: &str, cells: &[Cell]) -> String {
+    let mut only = String::with_capacity(text.len());
+    for cell in cells {
+        let Cell { span, .. } = cell;
+        only.extend(std::iter::repeat_n('\n', (span.start as usize).saturating_sub(only.len())));
+        only.push_str(text.get(span.range()).unwrap_or_default());
+    }
+    only
+}

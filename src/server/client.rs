@@ -1,0 +1,154 @@
+//! What the client can do, and what the server offers it in return.
+//!
+//! **Invariant:** nothing is sent that the client did not say it understands; where it said nothing, the protocol's oldest
+//! form is taken.
+
+use gen_lsp_types::{PositionEncodingKind, ServerCapabilities};
+use serde_json::{Value, json};
+
+use crate::text::Unit;
+
+/// The kind of the action that applies every fix.
+pub(super) const FIX_ALL: &str = "source.fixAll.keylint";
+
+/// The same for a notebook, asked for as a whole.
+pub(super) const FIX_ALL_OF_NOTEBOOK: &str = "notebook.source.fixAll.keylint";
+
+/// The command that tells the lineage of the keys of a function.
+pub(super) const SHOW_LINEAGE: &str = "keylint.showLineage";
+
+/// What the client can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a capability that a client has or has not")]
+pub(super) struct Client {
+    /// What it counts within a line.
+    pub(super) unit: Unit,
+    /// Asks for diagnostics itself.
+    pub(super) pulls: bool,
+    /// Can be told to ask for diagnostics again.
+    pub(super) refreshes: bool,
+    /// Can be told to ask for inlay hints again.
+    pub(super) refreshes_hints: bool,
+    pub(super) related_information: bool,
+    pub(super) code_description: bool,
+    /// Keeps the data of diagnostics and sends them back.
+    pub(super) diagnostic_data: bool,
+    /// Shows what is unnecessary as such.
+    pub(super) unnecessary_tag: bool,
+    /// Takes the version of the document with edits.
+    pub(super) document_changes: bool,
+    /// Takes the edit of an action later.
+    pub(super) resolves_edits: bool,
+    pub(super) markdown_hover: bool,
+    /// Answers `workspace/configuration`.
+    pub(super) configuration: bool,
+    /// Can be asked to tell of changes of its settings.
+    pub(super) registers_configuration: bool,
+    /// Can be asked to watch files.
+    pub(super) watches_files: bool,
+    /// Shows progress that the server begins.
+    pub(super) progress: bool,
+}
+
+impl Client {
+    /// Reads the capabilities of `initialize`.
+    pub(super) fn new(capabilities: &Value) -> Self {
+        let has = |path: &str| {
+            capabilities.pointer(path).is_some_and(|value| value.as_bool() != Some(false) && !value.is_null())
+        };
+        let lists = |path: &str, item: &Value| {
+            capabilities.pointer(path).and_then(Value::as_array).is_some_and(|items| items.contains(item))
+        };
+        // Both ways of telling diagnostics have the same details; a client that pulls may state them with either.
+        let detail = |name: &str| {
+            has(&format!("/textDocument/publishDiagnostics/{name}")) || has(&format!("/textDocument/diagnostic/{name}"))
+        };
+        let unnecessary = |way: &str| lists(&format!("/textDocument/{way}/tagSupport/valueSet"), &json!(1));
+        let encoding = |name: &str| lists("/general/positionEncodings", &json!(name));
+        let unit = if encoding("utf-8") {
+            Unit::Utf8
+        } else if encoding("utf-32") {
+            Unit::Utf32
+        } else {
+            Unit::Utf16
+        };
+        Self {
+            unit,
+            pulls: has("/textDocument/diagnostic"),
+            refreshes: has("/workspace/diagnostics/refreshSupport") || has("/workspace/diagnostic/refreshSupport"),
+            refreshes_hints: has("/workspace/inlayHint/refreshSupport"),
+            related_information: detail("relatedInformation"),
+            code_description: detail("codeDescriptionSupport"),
+            diagnostic_data: detail("dataSupport"),
+            unnecessary_tag: unnecessary("publishDiagnostics") || unnecessary("diagnostic"),
+            document_changes: has("/workspace/workspaceEdit/documentChanges"),
+            resolves_edits: lists("/textDocument/codeAction/resolveSupport/properties", &json!("edit"))
+                && has("/textDocument/codeAction/dataSupport"),
+            markdown_hover: lists("/textDocument/hover/contentFormat", &json!("markdown")),
+            configuration: has("/workspace/configuration"),
+            registers_configuration: has("/workspace/didChangeConfiguration/dynamicRegistration"),
+            watches_files: has("/workspace/didChangeWatchedFiles/dynamicRegistration"),
+            progress: has("/window/workDoneProgress"),
+        }
+    }
+
+    /// What the server offers.
+    pub(super) fn offer(&self) -> Value {
+        let encoding = match self.unit {
+            Unit::Utf8 => PositionEncodingKind::UTF8,
+            Unit::Utf16 => PositionEncodingKind::UTF16,
+            Unit::Utf32 => PositionEncodingKind::UTF32,
+        };
+        let offer = ServerCapabilities { position_encoding: Some(encoding), ..ServerCapabilities::default() };
+        // Structures without data of their own cannot fail to be written.
+        let mut offer = serde_json::to_value(offer).unwrap_or_default();
+        let further = json!({
+            "textDocumentSync": {"openClose": true, "change": 2, "save": {"includeText": false}},
+            "notebookDocumentSync": {
+                "notebookSelector": [{"notebook": "*", "cells": [{"language": "python"}]}],
+                "save": true,
+            },
+            "codeActionProvider": {
+                "codeActionKinds": ["quickfix", FIX_ALL, FIX_ALL_OF_NOTEBOOK],
+                "resolveProvider": true,
+            },
+            "diagnosticProvider": {
+                "identifier": "keylint",
+                "interFileDependencies": true,
+                "workspaceDiagnostics": true,
+                "workDoneProgress": true,
+            },
+            "hoverProvider": true,
+            "inlayHintProvider": {"resolveProvider": false},
+            "executeCommandProvider": {"commands": [SHOW_LINEAGE]},
+            "workspace": {"workspaceFolders": {"supported": true, "changeNotifications": true}},
+        });
+        if let (Value::Object(offer), Value::Object(further)) = (&mut offer, further) {
+            offer.extend(further);
+        }
+        offer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodings_are_negotiated() {
+        let of = |offered: Value| Client::new(&json!({"general": {"positionEncodings": offered}})).unit;
+        assert_eq!(of(json!(["utf-16", "utf-8"])), Unit::Utf8);
+        assert_eq!(of(json!(["utf-16", "utf-32"])), Unit::Utf32);
+        assert_eq!(of(json!(["utf-16"])), Unit::Utf16);
+        assert_eq!(Client::new(&Value::Null).unit, Unit::Utf16);
+        assert_eq!(Client::new(&Value::Null).offer()["positionEncoding"], "utf-16");
+    }
+
+    #[test]
+    fn silence_is_no_capability() {
+        let client = Client::new(&json!({}));
+        assert!(!client.pulls && !client.document_changes && !client.watches_files && !client.related_information);
+        let client = Client::new(&json!({"textDocument": {"diagnostic": {}}, "window": {"workDoneProgress": false}}));
+        assert!(client.pulls && !client.progress);
+    }
+}

@@ -1,0 +1,297 @@
+//! `textDocument/codeAction` and `codeAction/resolve`: what can be done about the findings at a place.
+//!
+//! **Invariant:** an action's edit is what the command line would write: the fix that `check` tells, all that `--fix` applies,
+//! the comment that `--add-ignores` adds.
+
+use std::path::Path;
+
+use gen_lsp_types::{CodeAction, CodeActionKind, CodeActionParams, Diagnostic, Location, Range, Uri};
+use serde::{Deserialize, Serialize};
+
+use super::client::{FIX_ALL, FIX_ALL_OF_NOTEBOOK};
+use super::diagnostics::file_of;
+use super::edits::workspace_edit;
+use super::fix_all;
+use super::places::Page;
+use super::snapshot::{Checked, Folder, Opened};
+use super::workers::{Asked, Failure};
+use crate::engine::{self, Fixes};
+use crate::finding::{Applicability, Finding, Fix, Verdict};
+use crate::rules::{self, FixAvailability};
+use crate::text::{FileId, LineIndex, Span};
+
+/// The request that completes an action.
+const RESOLVE: &str = "codeAction/resolve";
+
+/// What an action carries until it is resolved.
+#[derive(Debug, Deserialize, Serialize)]
+struct Promise {
+    /// What to work out.
+    what: What,
+    /// The address of the document.
+    uri: Uri,
+    /// Its version.
+    version: i32,
+    /// The findings that are meant, by their fingerprints.
+    #[serde(default)]
+    fingerprints: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum What {
+    Ignore,
+    FixAll,
+}
+
+pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Option<Vec<CodeAction>>, Failure> {
+    let Some((path, opened)) = asked.document(&params.text_document.uri) else { return Ok(None) };
+    let wants = |kind: &str| {
+        params
+            .context
+            .only
+            .as_ref()
+            .is_none_or(|only| only.iter().any(|asked| is_within(kind, &String::from(asked.clone()))))
+    };
+    // Editors ask for actions of a whole notebook by kinds of their own.
+    let all = if params.context.only.is_some() && wants(FIX_ALL_OF_NOTEBOOK) { FIX_ALL_OF_NOTEBOOK } else { FIX_ALL };
+    let (wants_fixes, wants_all) = (wants("quickfix"), wants(all));
+    if !wants_fixes && !wants_all {
+        return Ok(None);
+    }
+    let told = &params.context.diagnostics;
+    let mut actions = Vec::new();
+    let plain = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
+    let Some(desk) = Desk::new(asked, path, opened, &plain)? else { return Ok(None) };
+    let here = desk.site().findings_at(params);
+    let fixable: Vec<Span> =
+        here.iter().filter(|(finding, _)| has_fixes(finding.code)).map(|(finding, _)| finding.primary.span).collect();
+    // Repairs are tried for what is asked about, and for all of the file only where somebody asks for all of it.
+    let fixes = match fixable.into_iter().reduce(Span::cover) {
+        _ if wants_all && params.context.only.is_some() => Fixes::All,
+        Some(span) if wants_fixes => Fixes::At(span),
+        _ => Fixes::None,
+    };
+    let checked = asked.snapshot.checked(path, fixes, asked.is_cancelled)?;
+    let Some(desk) = Desk::new(asked, path, opened, &checked)? else { return Ok(None) };
+    let site = desk.site();
+    if wants_fixes {
+        let here = site.findings_at(params);
+        actions.extend(site.quick_fixes(&here, told));
+        actions.extend(site.ignores(&here, told)?);
+    }
+    if wants_all {
+        actions.extend(site.fix_all(all)?);
+    }
+    Ok(Some(actions))
+}
+
+pub(super) fn resolve(asked: &Asked<'_>, action: &CodeAction) -> Result<CodeAction, Failure> {
+    let promise = action.data.clone().and_then(|data| serde_json::from_value::<Promise>(data).ok());
+    let Some(promise) = promise else { return Ok(action.clone()) };
+    let (path, opened) = asked.document(&promise.uri).ok_or_else(|| Failure::stale(RESOLVE))?;
+    if opened.version != promise.version {
+        return Err(Failure::stale(RESOLVE));
+    }
+    if promise.what == What::FixAll {
+        return Ok(CodeAction { edit: fix_all::edit(asked, path, opened)?, ..action.clone() });
+    }
+    let checked = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
+    let desk = Desk::new(asked, path, opened, &checked)?.ok_or_else(|| Failure::stale(RESOLVE))?;
+    let site = desk.site();
+    let findings =
+        site.findings().filter(|finding| promise.fingerprints.contains(&finding.fingerprint)).collect::<Vec<_>>();
+    Ok(CodeAction { edit: site.ignoring(&findings), ..action.clone() })
+}
+
+/// Whether a kind is one that was asked for, or below it.
+fn is_within(kind: &str, asked: &str) -> bool {
+    asked.is_empty() || kind == asked || kind.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Whether findings of a rule can be repaired at all.
+fn has_fixes(code: &str) -> bool {
+    rules::find(code).is_some_and(|rule| rule.fix != FixAvailability::None)
+}
+
+/// A checked document, with where its lines begin.
+struct Desk<'a> {
+    asked: &'a Asked<'a>,
+    folder: &'a Folder,
+    opened: &'a Opened,
+    checked: &'a Checked,
+    file: FileId,
+    lines: LineIndex,
+}
+
+impl<'a> Desk<'a> {
+    /// `None` where no finding speaks of the document.
+    fn new(
+        asked: &'a Asked<'a>,
+        path: &Path,
+        opened: &'a Opened,
+        checked: &'a Checked,
+    ) -> Result<Option<Self>, Failure> {
+        let folder = asked.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
+        let Some(file) = file_of(&checked.outcome, &folder.cwd, path) else { return Ok(None) };
+        let lines = LineIndex::new(checked.outcome.files.text(file));
+        Ok(Some(Self { asked, folder, opened, checked, file, lines }))
+    }
+
+    fn site(&self) -> Site<'_> {
+        let Self { asked, folder, opened, checked, file, ref lines } = *self;
+        let (text, cells) = (checked.outcome.files.text(file), checked.outcome.files.cells(file));
+        let page = Page { text, lines, cells, unit: asked.snapshot.client.unit };
+        Site { asked, folder, opened, checked, file, page }
+    }
+}
+
+/// The document that actions are for.
+struct Site<'a> {
+    asked: &'a Asked<'a>,
+    folder: &'a Folder,
+    opened: &'a Opened,
+    checked: &'a Checked,
+    file: FileId,
+    page: Page<'a>,
+}
+
+impl<'a> Site<'a> {
+    /// The findings of the document that are shown.
+    fn findings(&self) -> impl Iterator<Item = &'a Finding> + use<'a> {
+        let file = self.file;
+        let shown = self.checked.outcome.findings.iter().filter(|reported| reported.shown);
+        shown.map(|reported| &reported.finding).filter(move |finding| finding.primary.file == file)
+    }
+
+    /// The findings that the range asked for touches, with where the client sees them.
+    fn findings_at(&self, params: &CodeActionParams) -> Vec<(&'a Finding, Range)> {
+        let touches = |Location { uri, range }: &Location| {
+            *uri == params.text_document.uri && range.start <= params.range.end && params.range.start <= range.end
+        };
+        let placed = self.findings().filter_map(|finding| {
+            let location = self.page.location(self.opened, finding.primary.span).filter(touches)?;
+            Some((finding, location.range))
+        });
+        placed.collect()
+    }
+
+    fn quick_fixes(&self, here: &[(&'a Finding, Range)], told: &[Diagnostic]) -> Vec<CodeAction> {
+        let mut done: Vec<&Fix> = Vec::new();
+        let mut actions = Vec::new();
+        for (finding, _) in here {
+            let Some(fix) = finding.fix.as_ref().filter(|fix| !done.iter().any(|other| other.edits == fix.edits))
+            else {
+                continue;
+            };
+            done.push(fix);
+            let mended: Vec<&(&Finding, Range)> = here
+                .iter()
+                .filter(|(other, _)| other.fix.as_ref().is_some_and(|other| other.edits == fix.edits))
+                .collect();
+            let Some(edit) = workspace_edit(self.asked.snapshot, self.opened, self.page, &fix.edits) else { continue };
+            actions.push(CodeAction {
+                title: title(finding.code, fix),
+                kind: Some(CodeActionKind::QuickFix),
+                diagnostics: Some(matching(told, &mended)),
+                is_preferred: Some(fix.applicability == Applicability::Safe),
+                edit: Some(edit),
+                ..CodeAction::default()
+            });
+        }
+        actions
+    }
+
+    /// For every finding, the comment that silences it.
+    fn ignores(&self, here: &[(&'a Finding, Range)], told: &[Diagnostic]) -> Result<Vec<CodeAction>, Failure> {
+        let mut actions: Vec<CodeAction> = Vec::new();
+        for placed @ (finding, _) in here.iter().filter(|(finding, _)| engine::can_be_ignored(finding.code)) {
+            let promise = self.promise(What::Ignore, vec![finding.fingerprint.clone()])?;
+            let is_lazy = self.asked.snapshot.client.resolves_edits;
+            let edit = if is_lazy { None } else { self.ignoring(&[finding]) };
+            if edit.is_none() && !is_lazy {
+                continue;
+            }
+            actions.push(CodeAction {
+                title: format!("{}: Ignore here with a comment ({})", finding.code, self.folder.settings.ignore_reason),
+                kind: Some(CodeActionKind::QuickFix),
+                diagnostics: Some(matching(told, &[placed])),
+                is_preferred: Some(false),
+                edit,
+                data: is_lazy.then_some(promise),
+                ..CodeAction::default()
+            });
+        }
+        Ok(actions)
+    }
+
+    fn ignoring(&self, findings: &[&Finding]) -> Option<gen_lsp_types::WorkspaceEdit> {
+        let reason = &self.folder.settings.ignore_reason;
+        let edits = engine::silencing(&self.checked.outcome, self.file, findings, reason);
+        let edits = Some(edits).filter(|edits| !edits.is_empty())?;
+        workspace_edit(self.asked.snapshot, self.opened, self.page, &edits)
+    }
+
+    /// The action that applies all fixes, if there is one to apply.
+    fn fix_all(&self, kind: &'static str) -> Result<Option<CodeAction>, Failure> {
+        // Where repairs were not tried for all of the file, those that change numbers are likely to be found.
+        let likely = self.folder.settings.unsafe_fixes && self.checked.fixes != Fixes::All;
+        if !self.findings().any(|finding| self.folder.applies(finding) || (likely && has_fixes(finding.code))) {
+            return Ok(None);
+        }
+        let path = self.asked.document(&self.opened.uri).map(|(path, _)| path).ok_or_else(Failure::gone)?;
+        let is_lazy = self.asked.snapshot.client.resolves_edits;
+        let edit = if is_lazy { None } else { fix_all::edit(self.asked, path, self.opened)? };
+        let data = if is_lazy { Some(self.promise(What::FixAll, Vec::new())?) } else { None };
+        let which = if self.folder.settings.unsafe_fixes { "fixable" } else { "safely fixable" };
+        Ok(Some(CodeAction {
+            title: format!("keylint: Fix all {which} findings"),
+            kind: Some(CodeActionKind::Custom(kind.into())),
+            edit,
+            data,
+            ..CodeAction::default()
+        }))
+    }
+
+    fn promise(&self, what: What, fingerprints: Vec<String>) -> Result<serde_json::Value, Failure> {
+        let promise = Promise { what, uri: self.opened.uri.clone(), version: self.opened.version, fingerprints };
+        serde_json::to_value(promise).map_err(|error| Failure::internal(error.to_string()))
+    }
+}
+
+/// What a fix does, who may apply it, and what its replay showed.
+fn title(code: &str, fix: &Fix) -> String {
+    let verdict = match fix.verdict {
+        Verdict::Verified => "verified",
+        Verdict::Inconclusive => "not verified",
+        Verdict::NotRun => "not replayed",
+    };
+    let applicability = match fix.applicability {
+        Applicability::Safe => "safe",
+        Applicability::Unsafe => "unsafe",
+        Applicability::Display => "to be reviewed",
+    };
+    format!("{code}: {} ({applicability}, {verdict})", fix.message)
+}
+
+/// Those of the client's diagnostics that are these findings.
+fn matching(told: &[Diagnostic], findings: &[&(&Finding, Range)]) -> Vec<Diagnostic> {
+    let is_one = |diagnostic: &&Diagnostic| {
+        findings.iter().any(|(finding, range)| {
+            let code = matches!(&diagnostic.code, Some(gen_lsp_types::Code::String(code)) if code == finding.code);
+            code && diagnostic.range == *range
+        })
+    };
+    told.iter().filter(is_one).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_trees() {
+        assert!(is_within(FIX_ALL, "source.fixAll") && is_within(FIX_ALL, "") && is_within("quickfix", "quickfix"));
+        assert!(!is_within(FIX_ALL, "source.fix") && !is_within("quickfix", "quickfix.keylint"));
+    }
+}

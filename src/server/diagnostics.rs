@@ -1,0 +1,106 @@
+//! Findings as diagnostics.
+//!
+//! **Invariant:** what is told is what the command line shows, finding by finding; the client's capabilities decide on details
+//! only.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use gen_lsp_types::{
+    Code, CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Message, Uri,
+};
+use serde_json::json;
+
+use super::places::Places;
+use super::snapshot::{Opened, Snapshot};
+use crate::engine::Outcome;
+use crate::finding::{Finding, Level};
+use crate::rules;
+use crate::text::FileId;
+
+/// The rules whose findings are about something that has no use.
+const UNNECESSARY: [&str; 2] = ["KEY002", "KEY110"];
+
+/// The diagnostics of one open document, by address: of a notebook, those of each of its cells, be there any or not.
+pub(super) fn of_document(
+    snapshot: &Snapshot,
+    cwd: &Path,
+    opened: &Opened,
+    outcome: &Outcome,
+) -> BTreeMap<Uri, Vec<Diagnostic>> {
+    let mut all: BTreeMap<Uri, Vec<Diagnostic>> =
+        opened.addresses().into_iter().map(|(uri, _)| (uri, Vec::new())).collect();
+    let mut writer = Writer { snapshot, places: Places::new(snapshot, cwd, &outcome.files) };
+    for finding in outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding) {
+        if let Some((uri, diagnostic)) = writer.diagnostic(finding) {
+            all.entry(uri).or_default().push(diagnostic);
+        } else if let Some(mut first) = all.first_entry() {
+            // What a notebook without code has to say stands at the top of a cell.
+            first.get_mut().push(writer.details(finding));
+        }
+    }
+    all
+}
+
+/// The diagnostics of many files, by address.
+pub(super) fn of_files(snapshot: &Snapshot, cwd: &Path, outcome: &Outcome) -> BTreeMap<Uri, Vec<Diagnostic>> {
+    let mut all: BTreeMap<Uri, Vec<Diagnostic>> = BTreeMap::new();
+    let mut writer = Writer { snapshot, places: Places::new(snapshot, cwd, &outcome.files) };
+    for finding in outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding) {
+        if let Some((uri, diagnostic)) = writer.diagnostic(finding) {
+            all.entry(uri).or_default().push(diagnostic);
+        }
+    }
+    all
+}
+
+struct Writer<'a> {
+    snapshot: &'a Snapshot,
+    places: Places<'a>,
+}
+
+impl Writer<'_> {
+    fn diagnostic(&mut self, finding: &Finding) -> Option<(Uri, Diagnostic)> {
+        let location = self.places.location(finding.primary)?;
+        Some((location.uri, Diagnostic { range: location.range, ..self.details(finding) }))
+    }
+
+    /// All but the range.
+    fn details(&mut self, finding: &Finding) -> Diagnostic {
+        let client = &self.snapshot.client;
+        let href = rules::find(finding.code).and_then(|rule| Uri::parse(&rule.url()).ok());
+        let related = client.related_information.then(|| self.related(finding)).filter(|related| !related.is_empty());
+        let is_unnecessary = client.unnecessary_tag && UNNECESSARY.contains(&finding.code);
+        Diagnostic {
+            severity: Some(match finding.level {
+                Level::Error => DiagnosticSeverity::Error,
+                Level::Warning => DiagnosticSeverity::Warning,
+                Level::Note => DiagnosticSeverity::Information,
+            }),
+            code: Some(Code::String(finding.code.to_owned())),
+            code_description: href.filter(|_| client.code_description).map(|href| CodeDescription { href }),
+            source: Some("keylint".to_owned()),
+            message: Message::String(finding.message.clone()),
+            tags: is_unnecessary.then(|| vec![DiagnosticTag::Unnecessary]),
+            related_information: related,
+            data: client.diagnostic_data.then(|| json!({"fingerprint": finding.fingerprint, "name": finding.name})),
+            ..Diagnostic::default()
+        }
+    }
+
+    fn related(&mut self, finding: &Finding) -> Vec<DiagnosticRelatedInformation> {
+        let mut related = Vec::new();
+        for label in &finding.related {
+            if let Some(location) = self.places.location(label.place) {
+                related.push(DiagnosticRelatedInformation { location, message: label.message.clone() });
+            }
+        }
+        related
+    }
+}
+
+/// The file of an outcome that a path leads to.
+pub(super) fn file_of(outcome: &Outcome, cwd: &Path, path: &Path) -> Option<FileId> {
+    let index = outcome.files.paths().position(|known| cwd.join(known) == path)?;
+    u32::try_from(index).ok().map(FileId)
+}

@@ -1,0 +1,42 @@
+//! `source.fixAll.keylint`: all fixes of a document at once.
+//!
+//! **Invariant:** the text comes out as `keylint check --fix` would write it: the same rounds, the same fixes.
+
+use std::path::Path;
+
+use gen_lsp_types::WorkspaceEdit;
+
+use super::edits::workspace_edit;
+use super::places::Page;
+use super::snapshot::{Opened, Trouble};
+use super::workers::{Asked, Failure};
+use crate::engine::{self, Changed, Fixes, How};
+use crate::text::LineIndex;
+
+/// The edit that applies all fixes; `None` where there are none.
+pub(super) fn edit(asked: &Asked<'_>, path: &Path, opened: &Opened) -> Result<Option<WorkspaceEdit>, Failure> {
+    let snapshot = asked.snapshot;
+    let repaired = snapshot.with(path, |premises, given, folder| {
+        let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
+        let baseline = engine::baseline(resolver, path)?.map_err(Trouble::Baseline)?;
+        let accepted = baseline.as_ref().map(|baseline| baseline.fingerprints()).unwrap_or_default();
+        let how = How {
+            fixes: Fixes::All,
+            verify: folder.settings.verify,
+            is_cancelled: asked.is_cancelled,
+            ..How::default()
+        };
+        let is_wanted = |finding: &crate::finding::Finding| {
+            folder.applies(finding) && !accepted.contains(finding.fingerprint.as_str())
+        };
+        Ok::<_, Trouble>(premises.fix(given, how, &is_wanted))
+    })??;
+    if (asked.is_cancelled)() {
+        return Err(Failure::cancelled());
+    }
+    let Some(changed) = repaired.changed.iter().find(|changed| changed.path == path) else { return Ok(None) };
+    let Changed { before, .. } = changed;
+    let lines = LineIndex::new(&before.text);
+    let page = Page { text: &before.text, lines: &lines, cells: &before.cells, unit: snapshot.client.unit };
+    Ok(workspace_edit(snapshot, opened, page, &changed.edits()))
+}

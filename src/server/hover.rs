@@ -1,0 +1,175 @@
+//! `textDocument/hover`: what is known of the key under the pointer, and of the codes in comments.
+//!
+//! **Invariant:** what is told is what the analysis believes that makes the findings; nothing is guessed from names.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use gen_lsp_types::{Contents, Hover, HoverParams, MarkupContent, MarkupKind};
+
+use super::places::Page;
+use super::workers::{Asked, Failure};
+use crate::engine::{self, Fixes, KeyNote, Keys};
+use crate::finding::{Finding, Place};
+use crate::rules::{self, Rule};
+use crate::text::{LineIndex, Span};
+
+/// Most uses of one key that are told.
+const USES: usize = 8;
+
+// Writing to a string cannot fail, so that the results of `write!` below say nothing.
+
+pub(super) fn hover(asked: &Asked<'_>, params: &HoverParams) -> Result<Option<Hover>, Failure> {
+    let place = &params.text_document_position_params;
+    let uri = &place.text_document.uri;
+    let Some((path, opened)) = asked.document(uri) else { return Ok(None) };
+    let Ok(source) = engine::decode(&path.display().to_string(), opened.bytes.to_vec()) else { return Ok(None) };
+    let lines = LineIndex::new(&source.text);
+    let page = Page { text: &source.text, lines: &lines, cells: &source.cells, unit: asked.snapshot.client.unit };
+    let Some(offset) = page.offset(opened, uri, place.position) else { return Ok(None) };
+    let answer = |text: String, span: Span| {
+        let (kind, value) = if asked.snapshot.client.markdown_hover {
+            (MarkupKind::Markdown, text)
+        } else {
+            (MarkupKind::PlainText, text.replace(['*', '`'], ""))
+        };
+        let contents = Contents::MarkupContent(MarkupContent { kind, value });
+        Hover { contents, range: page.location(opened, span).map(|location| location.range) }
+    };
+    if let Some((rule, span)) = rule_at(page, offset) {
+        return Ok(Some(answer(about_rule(rule), span)));
+    }
+    let keys = asked.snapshot.keys(path, asked.is_cancelled)?;
+    let mut told = None;
+    if let Some(keys) = &keys {
+        told = notes_at(keys, offset).map(|(span, notes)| (about_keys(keys, page, &notes), span));
+    }
+    if let Some((text, _)) = told.as_mut() {
+        text.push_str(&about_findings(asked, path, offset)?);
+    }
+    Ok(told.map(|(text, span)| answer(text, span)))
+}
+
+/// The notes of the smallest expression at an offset.
+pub(super) fn notes_at(keys: &Keys, offset: u32) -> Option<(Span, Vec<&KeyNote>)> {
+    let around = |note: &&KeyNote| {
+        let Place { file, span } = note.place;
+        file == keys.file && span.start <= offset && offset <= span.end
+    };
+    let span = keys.notes.iter().filter(around).map(|note| note.place.span).min_by_key(|span| span.len())?;
+    let mut notes: Vec<&KeyNote> =
+        keys.notes.iter().filter(|note| note.place.file == keys.file && note.place.span == span).collect();
+    // What callers hand over is told only where nothing holds for all of them.
+    if notes.iter().any(|note| !note.is_called) {
+        notes.retain(|note| !note.is_called);
+    }
+    Some((span, notes))
+}
+
+fn about_keys(keys: &Keys, page: Page<'_>, notes: &[&KeyNote]) -> String {
+    let mut text = String::new();
+    for (index, note) in notes.iter().enumerate() {
+        if index > 0 {
+            text.push_str("\n\nor ");
+        }
+        let _ = writeln!(text, "**{}** `{}`", note.kind, note.derivation);
+        if let Some(implementation) = &note.implementation {
+            let _ = write!(text, "\n- implementation: `{implementation}`");
+        }
+        if let Some(data) = &note.key_data {
+            let _ = write!(text, "\n- key data: `{data}`");
+        }
+        if let Some(origin) = &note.origin {
+            let _ = write!(text, "\n- {} ({})", origin.message, row(keys, page, origin.place));
+        }
+        for used in note.uses.iter().take(USES) {
+            let again = keys.again.iter().find(|(second, _)| *second == used.place);
+            let again = again.map(|(_, first)| format!(", **again** after {}", row(keys, page, *first)));
+            let again = again.unwrap_or_default();
+            let _ = write!(text, "\n- `{}` {} ({}{again})", used.callee, used.verb, row(keys, page, used.place));
+        }
+        if note.uses.len() > USES {
+            let _ = write!(text, "\n- and {} more uses", note.uses.len() - USES);
+        }
+        if note.uses.is_empty() {
+            text.push_str("\n- nothing is seen to use it");
+        }
+    }
+    text
+}
+
+/// Where a place is, for people who look at the document.
+pub(super) fn row(keys: &Keys, page: Page<'_>, place: Place) -> String {
+    if place.file == keys.file { page.row(place.span.start) } else { format!("`{}`", keys.files.locus(place)) }
+}
+
+/// What the findings at a place have to add to their messages.
+fn about_findings(asked: &Asked<'_>, path: &Path, offset: u32) -> Result<String, Failure> {
+    let checked = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
+    let folder = asked.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
+    let file = super::diagnostics::file_of(&checked.outcome, &folder.cwd, path);
+    let here = |finding: &&Finding| {
+        let Span { start, end } = finding.primary.span;
+        Some(finding.primary.file) == file && start <= offset && offset <= end
+    };
+    let mut text = String::new();
+    for finding in checked.outcome.findings.iter().filter(|told| told.shown).map(|told| &told.finding).filter(here) {
+        let witness = finding.witness.as_ref().map(|witness| witness.sentence.as_str()).filter(|told| !told.is_empty());
+        for sentence in witness.into_iter().chain(finding.help.as_deref()) {
+            let _ = write!(text, "\n\n{}: {sentence}", finding.code);
+        }
+    }
+    Ok(text)
+}
+
+fn about_rule(rule: &Rule) -> String {
+    let Rule { code, name, summary, level, .. } = rule;
+    format!("**{code} {name}** ({level})\n\n{summary}\n\n[{name}]({})", rule.url())
+}
+
+/// The rule that is named at an offset, in a comment that silences.
+fn rule_at(page: Page<'_>, offset: u32) -> Option<(&'static Rule, Span)> {
+    let line = page.lines.line(page.text, page.lines.row(offset));
+    let text = page.text.get(line.range())?;
+    let at = (offset - line.start) as usize;
+    let comment = text.find("# keylint:").or_else(|| text.find("# noqa")).or_else(|| text.find("#keylint:"))?;
+    if at < comment {
+        return None;
+    }
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == '-' || character == '_';
+    let start = text.get(..at)?.rfind(|c| !is_part(c)).map_or(0, |before| before + 1);
+    // The character before a word may have several bytes.
+    let start = (start..=at).find(|start| text.is_char_boundary(*start))?;
+    let end = text.get(at..)?.find(|c| !is_part(c)).map_or(text.len(), |length| at + length);
+    let word = text.get(start..end)?;
+    let rule = rules::all().iter().find(|rule| !word.is_empty() && rule.is_called(word))?;
+    let offset = |at: usize| u32::try_from(at).map(|at| line.start + at).ok();
+    Some((rule, Span::new(offset(start)?, offset(end)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Cells, Unit};
+
+    fn rule(text: &str, at: &str) -> Option<&'static str> {
+        let lines = LineIndex::new(text);
+        let page = Page { text, lines: &lines, cells: Cells::none(), unit: Unit::Utf16 };
+        let offset = u32::try_from(text.find(at).unwrap()).unwrap();
+        rule_at(page, offset).map(|(rule, span)| {
+            assert!(rule.is_called(&text[span.range()]));
+            rule.code
+        })
+    }
+
+    #[test]
+    fn codes_and_names_in_comments_lead_to_rules() {
+        let text = "x = 1\nf(k)  # keylint: ignore[KEY101, key-arithmetic] é reason\nKEY101  # é noqa KEY101\n";
+        assert_eq!(rule(text, "KEY101"), Some("KEY101"));
+        assert_eq!(rule(text, "arithmetic]"), Some("KEY202"));
+        assert_eq!(rule(text, "reason"), None);
+        assert_eq!(rule(text, "f(k)"), None);
+        assert_eq!(rule("x  # noqa: KEY103", "Y103"), Some("KEY103"));
+        assert_eq!(rule("KEY103", "KEY103"), None);
+    }
+}

@@ -1,0 +1,383 @@
+//! The loop: messages in, work handed out, answers back in order of their making.
+//!
+//! **Invariant:** the session is changed here only, one message after the other. Nothing that is worked out from what no longer
+//! holds is sent: diagnostics are dropped and made anew, other answers become an error that says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use gen_lsp_types::Uri;
+use lsp_server::{Message, Notification, Request, RequestId, Response, ResponseError};
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::session::Session;
+use super::settings::Written;
+use super::snapshot::Trouble;
+use super::transport::Incoming;
+use super::workers::{Failure, Finished, Flag, Job, Task, code};
+use super::{Ended, requests};
+use crate::engine::contained;
+
+/// Something to react to.
+pub(super) enum Event {
+    /// The client sent something.
+    Arrived(Incoming),
+    /// Nothing more will come; otherwise what went wrong.
+    Closed(Option<String>),
+    /// A worker is done.
+    Finished(Box<Finished>),
+}
+
+/// What an answer of the client will be about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// The settings of these folders.
+    Configuration(Vec<String>),
+    /// Nothing that matters.
+    Nothing,
+}
+
+/// Where work goes.
+pub(super) struct Lanes {
+    /// For what the person at the editor waits for.
+    pub(super) documents: Sender<Task>,
+    /// For what takes its time.
+    pub(super) workspace: Sender<Task>,
+}
+
+/// A request that a worker is at.
+struct Pending {
+    flag: Flag,
+    method: String,
+}
+
+/// A request that waits for something to change.
+pub(super) struct Parked {
+    id: RequestId,
+    params: Value,
+}
+
+/// The state of the loop.
+pub(super) struct MainLoop<'a> {
+    out: Sender<String>,
+    log: &'a mut dyn Write,
+    pub(super) lanes: Lanes,
+    start: PathBuf,
+    home: Option<PathBuf>,
+    /// Nothing until the client has introduced itself.
+    pub(super) session: Option<Session>,
+    pub(super) is_shut_down: bool,
+    pending: BTreeMap<RequestId, Pending>,
+    parked: Vec<Parked>,
+    expected: BTreeMap<i32, Expected>,
+    /// How often the client was asked for something.
+    asked: i32,
+    /// When documents are to be checked.
+    pub(super) due: BTreeMap<PathBuf, Instant>,
+    /// The documents that are being checked.
+    pub(super) checking: BTreeSet<PathBuf>,
+    /// Whether something was saved, or settings or files have changed, since the workspace was looked at.
+    is_awake: bool,
+    /// Those of them that are to be checked again afterwards.
+    pub(super) again: BTreeSet<PathBuf>,
+    /// The addresses that diagnostics were pushed for.
+    pub(super) told: BTreeMap<PathBuf, BTreeSet<Uri>>,
+}
+
+impl<'a> MainLoop<'a> {
+    pub(super) fn new(
+        out: Sender<String>,
+        log: &'a mut dyn Write,
+        lanes: Lanes,
+        start: PathBuf,
+        home: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            out,
+            log,
+            lanes,
+            start,
+            home,
+            session: None,
+            is_shut_down: false,
+            pending: BTreeMap::new(),
+            parked: Vec::new(),
+            expected: BTreeMap::new(),
+            asked: 0,
+            due: BTreeMap::new(),
+            checking: BTreeSet::new(),
+            again: BTreeSet::new(),
+            is_awake: true,
+            told: BTreeMap::new(),
+        }
+    }
+
+    /// Reacts to events until the client leaves.
+    pub(super) fn run(mut self, events: &Receiver<Event>) -> Ended {
+        let ended = self.react(events);
+        // What nobody waits for any more ends early.
+        for pending in self.pending.values() {
+            pending.flag.store(true, Ordering::Relaxed);
+        }
+        ended
+    }
+
+    fn react(&mut self, events: &Receiver<Event>) -> Ended {
+        loop {
+            let event = match self.due.values().min() {
+                None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => events.recv_timeout(due.saturating_duration_since(Instant::now())),
+            };
+            match event {
+                Ok(Event::Arrived(Incoming::Message(Message::Notification(note)))) if note.method == "exit" => {
+                    return if self.is_shut_down { Ended::Orderly } else { Ended::Abrupt };
+                }
+                Ok(Event::Arrived(incoming)) => self.arrived(incoming),
+                Ok(Event::Closed(error)) => {
+                    if let Some(error) = error {
+                        self.say(&error);
+                    }
+                    return if self.is_shut_down { Ended::Orderly } else { Ended::Abrupt };
+                }
+                Ok(Event::Finished(finished)) => self.finished(*finished),
+                Err(RecvTimeoutError::Timeout) => self.check_due(),
+                Err(RecvTimeoutError::Disconnected) => return Ended::Abrupt,
+            }
+        }
+    }
+
+    fn arrived(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Garbage(garbage) => {
+                let error = json!({"code": garbage.code, "message": garbage.message});
+                self.send(&json!({"jsonrpc": "2.0", "id": garbage.id, "error": error}));
+            }
+            Incoming::Message(Message::Request(request)) => self.request(request),
+            Incoming::Message(Message::Response(response)) => {
+                if let Err(message) = contained(|| self.response(response)) {
+                    self.say(&format!("keylint failed on an answer: {message}"));
+                }
+            }
+            Incoming::Message(Message::Notification(notification)) => {
+                let method = notification.method.clone();
+                match contained(|| self.notification(notification)) {
+                    Ok(Ok(())) => {}
+                    Ok(Err(problem)) => self.say(&format!("{method}: {problem}")),
+                    Err(message) => self.say(&format!("keylint failed on {method}: {message}")),
+                }
+            }
+        }
+        let problems = self.session.as_mut().map(Session::take_problems).unwrap_or_default();
+        for problem in problems {
+            self.warn(&format!("keylint: {problem}"));
+        }
+    }
+
+    fn request(&mut self, request: Request) {
+        let Request { id, method, params } = request;
+        if method == "initialize" && self.session.is_none() {
+            let capabilities = self.initialize(&params);
+            return self.answer(&id, Ok(capabilities));
+        }
+        if self.session.is_none() {
+            return self.refuse(&id, lsp_server::ErrorCode::ServerNotInitialized as i32, "not initialized yet");
+        }
+        if self.is_shut_down || method == "initialize" {
+            let message = if self.is_shut_down { "shut down already" } else { "initialized already" };
+            return self.refuse(&id, lsp_server::ErrorCode::InvalidRequest as i32, message);
+        }
+        if method == "shutdown" {
+            self.is_shut_down = true;
+            self.due.clear();
+            for Parked { id, .. } in std::mem::take(&mut self.parked) {
+                self.refuse(&id, code::REQUEST_CANCELLED, "the server shuts down");
+            }
+            return self.answer(&id, Ok(Value::Null));
+        }
+        if requests::waits(&method, &params, self.is_awake) {
+            self.parked.push(Parked { id, params });
+            return;
+        }
+        self.start(id, &method, params);
+    }
+
+    /// Hands a request to a worker.
+    fn start(&mut self, id: RequestId, method: &str, mut params: Value) {
+        if method == "workspace/diagnostic" {
+            self.is_awake = false;
+            self.begin_progress(&mut params);
+        }
+        let Some(session) = &self.session else { return };
+        let uri = params.pointer("/textDocument/uri").and_then(Value::as_str).and_then(|uri| Uri::parse(uri).ok());
+        let flag = Flag::default();
+        let job = Job {
+            id: id.clone(),
+            about: uri.map(|uri| session.path_of(&uri)),
+            params,
+            snapshot: session.snapshot(),
+            flag: flag.clone(),
+            notify: Arc::new(Mutex::new(self.out.clone())),
+        };
+        match requests::task(method, job) {
+            None => self.refuse(&id, lsp_server::ErrorCode::MethodNotFound as i32, &format!("no method {method}")),
+            Some((is_quick, task)) => {
+                self.pending.insert(id, Pending { flag, method: method.to_owned() });
+                let lane = if is_quick { &self.lanes.documents } else { &self.lanes.workspace };
+                // Workers live as long as the loop.
+                let _ = lane.send(task);
+            }
+        }
+    }
+
+    /// Has the client show the progress of a request for which it gave no token.
+    fn begin_progress(&mut self, params: &mut Value) {
+        let shows = self.session.as_ref().is_some_and(|session| session.client().progress);
+        if let Some(params) = params.as_object_mut().filter(|params| shows && !params.contains_key("workDoneToken")) {
+            let token = json!(format!("keylint/{}", self.asked));
+            params.insert("workDoneToken".to_owned(), token.clone());
+            self.ask("window/workDoneProgress/create", &json!({"token": token}), Expected::Nothing);
+        }
+    }
+
+    fn initialize(&mut self, params: &Value) -> Value {
+        let client = Client::new(&params["capabilities"]);
+        let uri = |value: &Value| value.as_str().and_then(|uri| Uri::parse(uri).ok());
+        let folders = params["workspaceFolders"].as_array().filter(|folders| !folders.is_empty());
+        let roots: Vec<Uri> = if let Some(folders) = folders {
+            folders.iter().filter_map(|folder| uri(&folder["uri"])).collect()
+        } else {
+            let path = || params["rootPath"].as_str().and_then(|path| Uri::from_file_path(path).ok());
+            uri(&params["rootUri"]).or_else(path).into_iter().collect()
+        };
+        let written = Written::from_initialize(&params["initializationOptions"]);
+        let offer = client.offer();
+        self.session = Some(Session::new(client, self.start.clone(), self.home.clone(), &roots, written));
+        json!({
+            "capabilities": offer,
+            "serverInfo": {"name": "keylint", "version": env!("CARGO_PKG_VERSION")},
+        })
+    }
+
+    fn response(&mut self, response: Response) {
+        let id = response.id.to_string().parse::<i32>().ok();
+        let expected = id.and_then(|id| self.expected.remove(&id));
+        match (expected, response.response_result) {
+            (Some(Expected::Configuration(folders)), Ok(Value::Array(values))) => {
+                let asked: Vec<(String, Value)> = folders.into_iter().zip(values).collect();
+                self.configured(asked);
+            }
+            (None, _) => self.say("an answer to nothing that was asked"),
+            (Some(_), Err(error)) => self.say(&format!("the client refused: {}", error.message)),
+            (Some(_), Ok(_)) => {}
+        }
+    }
+
+    fn finished(&mut self, finished: Finished) {
+        match finished {
+            Finished::Answer { id, about, epoch, result } => {
+                // What was cancelled was answered then.
+                let Some(pending) = self.pending.remove(&id) else { return };
+                let is_stale = about
+                    .is_some_and(|path| self.session.as_ref().is_some_and(|session| session.changed_at(&path) > epoch));
+                let result = match result {
+                    _ if is_stale => Err(Failure::stale(&pending.method)),
+                    // The person at the editor is told, and the client that there is nothing.
+                    Err(Failure { trouble: Some(trouble), .. }) => {
+                        self.tell_trouble(&trouble);
+                        Ok(requests::nothing(&pending.method))
+                    }
+                    result => result,
+                };
+                self.answer(&id, result.map_err(|failure| failure.error));
+            }
+            Finished::Checked { path, result } => self.checked(path, result),
+        }
+    }
+
+    /// Starts the requests that waited for a change.
+    pub(super) fn wake(&mut self) {
+        self.is_awake = true;
+        for Parked { id, params } in std::mem::take(&mut self.parked) {
+            self.start(id, "workspace/diagnostic", params);
+        }
+    }
+
+    /// Cancels a request; it is answered here and now.
+    pub(super) fn cancel(&mut self, id: &RequestId) {
+        let parked = self.parked.iter().position(|parked| parked.id == *id).map(|index| self.parked.remove(index));
+        let pending = self.pending.remove(id);
+        if let Some(pending) = &pending {
+            pending.flag.store(true, Ordering::Relaxed);
+        }
+        if pending.is_some() || parked.is_some() {
+            self.answer(id, Err(Failure::cancelled().error));
+        }
+    }
+
+    /// Asks the client for something.
+    pub(super) fn ask(&mut self, method: &str, params: &Value, expected: Expected) {
+        self.asked = self.asked.wrapping_add(1);
+        let id = self.asked;
+        self.expected.insert(id, expected);
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+    }
+
+    fn answer(&self, id: &RequestId, result: Result<Value, ResponseError>) {
+        self.send(&match result {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
+        });
+    }
+
+    fn refuse(&self, id: &RequestId, code: i32, message: &str) {
+        self.answer(id, Err(Failure::new(code, message).error));
+    }
+
+    pub(super) fn notify(&self, method: &str, params: &Value) {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    fn send(&self, message: &Value) {
+        // A client that has gone away is noticed where it is read from.
+        let _ = self.out.send(message.to_string());
+    }
+
+    /// Tells the person at the editor, once.
+    pub(super) fn tell_trouble(&mut self, trouble: &Trouble) {
+        let message = match trouble {
+            Trouble::Config(error) => error.to_string(),
+            Trouble::Baseline(message) => message.clone(),
+            Trouble::Cancelled => return,
+        };
+        if self.session.as_mut().is_some_and(|session| session.tells(&message)) {
+            self.notify("window/showMessage", &json!({"type": 1, "message": format!("keylint: {message}")}));
+            self.say(&message);
+        }
+    }
+
+    fn warn(&mut self, message: &str) {
+        self.notify("window/showMessage", &json!({"type": 2, "message": message}));
+        self.say(message);
+    }
+
+    pub(super) fn say(&mut self, message: &str) {
+        // Standard error may be closed; there is nobody left to tell.
+        let _ = writeln!(self.log, "{message}");
+    }
+}
+
+impl MainLoop<'_> {
+    fn notification(&mut self, notification: Notification) -> Result<(), String> {
+        super::notifications::react(self, notification)
+    }
+
+    fn configured(&mut self, asked: Vec<(String, Value)>) {
+        super::notifications::configured(self, asked);
+    }
+}

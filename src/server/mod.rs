@@ -1,0 +1,108 @@
+//! The language server: the editor's side of the engine.
+//!
+//! One thread reads messages, one writes them, the main loop ([`main_loop`]) keeps the session ([`session`]) and hands
+//! snapshots of it ([`snapshot`]) to workers ([`workers`]), one of which is kept for what takes long. Every request has a file
+//! of its own; [`requests`] lists them.
+//!
+//! **Invariant:** what is told of a file is what `keylint check` says of the same text with the same configuration. Standard
+//! output carries the protocol and nothing else.
+
+mod client;
+mod code_action;
+mod diagnostics;
+mod documents;
+mod edits;
+mod fix_all;
+mod hints;
+mod hover;
+mod lineage;
+mod main_loop;
+mod notebook;
+mod notifications;
+mod places;
+mod progress;
+mod pull;
+mod push;
+mod requests;
+mod session;
+mod settings;
+mod snapshot;
+mod transport;
+mod workers;
+mod workspace;
+
+use std::io::{BufReader, Read, Write};
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::thread;
+
+use main_loop::{Event, Lanes, MainLoop};
+use transport::Incoming;
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The client asked for it, and was answered.
+    Orderly,
+    /// The client left without a word.
+    Abrupt,
+}
+
+/// What a server speaks through.
+pub struct Streams<'a> {
+    /// Where the client writes.
+    pub input: &'a mut (dyn Read + Send),
+    /// Where the client reads.
+    pub output: &'a mut (dyn Write + Send),
+    /// Where people read.
+    pub log: &'a mut dyn Write,
+}
+
+/// Serves one client until it leaves. What has no folder of its own belongs to `start`.
+pub fn serve(streams: Streams<'_>, start: PathBuf, home: Option<PathBuf>) -> Ended {
+    let Streams { input, output, log } = streams;
+    let (events, arriving) = mpsc::channel();
+    let (out, outgoing) = mpsc::channel::<String>();
+    let (documents, document_tasks) = mpsc::channel();
+    let (workspace, workspace_tasks) = mpsc::channel();
+    thread::scope(|scope| {
+        let reader = events.clone();
+        scope.spawn(move || read(input, &reader));
+        let writer = events.clone();
+        scope.spawn(move || {
+            for message in outgoing {
+                if let Err(error) = transport::write(output, &message) {
+                    // The loop may have ended already.
+                    let _ = writer.send(Event::Closed(Some(format!("cannot write to the client: {error}"))));
+                    return;
+                }
+            }
+        });
+        let events = &events;
+        let workers = events.clone();
+        scope.spawn(move || workers::work(&document_tasks, &workers));
+        let workers = events.clone();
+        scope.spawn(move || workers::work(&workspace_tasks, &workers));
+        MainLoop::new(out, log, Lanes { documents, workspace }, start, home).run(&arriving)
+    })
+}
+
+/// Reads until the client leaves.
+fn read(input: &mut dyn Read, events: &mpsc::Sender<Event>) {
+    let mut input = BufReader::new(input);
+    loop {
+        let event = match transport::read(&mut input) {
+            Ok(Some(incoming)) => Event::Arrived(incoming),
+            Ok(None) => Event::Closed(None),
+            Err(error) => Event::Closed(Some(format!("cannot read from the client: {error}"))),
+        };
+        let is_last = match &event {
+            Event::Arrived(Incoming::Message(lsp_server::Message::Notification(note))) => note.method == "exit",
+            Event::Arrived(_) => false,
+            Event::Closed(_) | Event::Finished(_) => true,
+        };
+        if events.send(event).is_err() || is_last {
+            return;
+        }
+    }
+}

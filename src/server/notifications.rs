@@ -1,0 +1,208 @@
+//! What the client tells: documents that open, change and close, settings, files.
+//!
+//! **Invariant:** every one leaves the session as the client sees it; one that is malformed leaves it as it was.
+
+use gen_lsp_types::{
+    DidChangeNotebookDocumentParams, DidChangeTextDocumentParams, DidChangeWatchedFilesParams,
+    DidChangeWorkspaceFoldersParams, DidCloseNotebookDocumentParams, DidCloseTextDocumentParams,
+    DidOpenNotebookDocumentParams, DidOpenTextDocumentParams, FileChangeType,
+};
+use lsp_server::{Notification, RequestId};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::documents::Document;
+use super::main_loop::{Expected, MainLoop};
+use super::notebook::Notebook;
+use super::session::Session;
+
+/// The files whose changes matter beside Python's: what configures a run, and what tells the version of JAX.
+const CONFIGURATION: [&str; 6] = [
+    "**/keylint.toml",
+    "**/.keylint.toml",
+    "**/pyproject.toml",
+    "**/*.lock",
+    "**/requirements*.txt",
+    "**/setup.{py,cfg}",
+];
+
+/// Reacts to a notification.
+pub(super) fn react(main: &mut MainLoop<'_>, notification: Notification) -> Result<(), String> {
+    let Notification { method, params } = notification;
+    if main.session.is_none() {
+        // The protocol has it that these are dropped.
+        return Ok(());
+    }
+    match method.as_str() {
+        "initialized" => introduced(main),
+        "textDocument/didOpen" => {
+            let params: DidOpenTextDocumentParams = read(params)?;
+            with(main, |session| session.open_text(&params.text_document.uri, Document::opened(&params.text_document)));
+            main.changed(false);
+        }
+        "textDocument/didChange" => {
+            let params: DidChangeTextDocumentParams = read(params)?;
+            let document = &params.text_document;
+            let uri = &document.text_document_identifier.uri;
+            with(main, |session| session.change_text(uri, document.version, &params.content_changes));
+            main.changed(true);
+        }
+        "textDocument/didClose" => {
+            let params: DidCloseTextDocumentParams = read(params)?;
+            close(main, &params.text_document.uri);
+        }
+        "notebookDocument/didOpen" => {
+            let params: DidOpenNotebookDocumentParams = read(params)?;
+            let texts = params.cell_text_documents.iter().map(|item| (item.uri.clone(), Document::opened(item)));
+            let document = &params.notebook_document;
+            let notebook = Notebook::new(document.version, &document.cells, texts.collect());
+            with(main, |session| Some(session.open_notebook(&document.uri, notebook)));
+            main.changed(false);
+        }
+        "notebookDocument/didChange" => {
+            let params: DidChangeNotebookDocumentParams = read(params)?;
+            let (document, cells) = (&params.notebook_document, params.change.cells.as_ref());
+            with(main, |session| session.change_notebook(&document.uri, document.version, cells));
+            main.changed(true);
+        }
+        "notebookDocument/didClose" => {
+            let params: DidCloseNotebookDocumentParams = read(params)?;
+            close(main, &params.notebook_document.uri);
+        }
+        "textDocument/didSave" | "notebookDocument/didSave" => saved(main),
+        "workspace/didChangeConfiguration" => settings_changed(main, &params),
+        "workspace/didChangeWatchedFiles" => files_changed(main, &read(params)?),
+        "workspace/didChangeWorkspaceFolders" => {
+            let params: DidChangeWorkspaceFoldersParams = read(params)?;
+            let uris =
+                |folders: &[gen_lsp_types::WorkspaceFolder]| folders.iter().map(|folder| folder.uri.clone()).collect();
+            let (added, removed): (Vec<_>, Vec<_>) = (uris(&params.event.added), uris(&params.event.removed));
+            with(main, |session| {
+                session.change_roots(&added, &removed);
+                None::<()>
+            });
+            ask_for_settings(main);
+            judged_anew(main);
+        }
+        "$/cancelRequest" => {
+            let id: Option<RequestId> = params.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
+            main.cancel(&id.ok_or_else(|| "which request?".to_owned())?);
+        }
+        _ if method.starts_with("$/") => {}
+        _ => return Err("unknown notification".to_owned()),
+    }
+    Ok(())
+}
+
+/// Takes the settings that the client was asked for.
+pub(super) fn configured(main: &mut MainLoop<'_>, asked: Vec<(String, Value)>) {
+    let Some(session) = &mut main.session else { return };
+    session.written.replace_asked(asked);
+    session.reset();
+    judged_anew(main);
+}
+
+fn read<T: DeserializeOwned>(params: Value) -> Result<T, String> {
+    serde_json::from_value(params).map_err(|error| error.to_string())
+}
+
+fn with<T>(main: &mut MainLoop<'_>, change: impl FnOnce(&mut Session) -> Option<T>) -> Option<T> {
+    main.session.as_mut().and_then(change)
+}
+
+fn close(main: &mut MainLoop<'_>, uri: &gen_lsp_types::Uri) {
+    if let Some((path, _)) = with(main, |session| session.close(uri)) {
+        main.forget(&path);
+    }
+    main.changed(false);
+    main.wake();
+}
+
+/// Something was saved. Where the client does not watch files, a configuration may have been.
+fn saved(main: &mut MainLoop<'_>) {
+    match &mut main.session {
+        Some(session) if !session.client().watches_files => {
+            session.reset();
+            judged_anew(main);
+        }
+        _ => main.wake(),
+    }
+}
+
+/// The client is ready to be asked.
+fn introduced(main: &mut MainLoop<'_>) {
+    let Some(session) = &main.session else { return };
+    let mut registrations = Vec::new();
+    if session.client().watches_files {
+        let globs = CONFIGURATION.into_iter().chain(["**/*.{py,pyi,ipynb}"]);
+        let watchers: Vec<Value> = globs.map(|glob| json!({"globPattern": glob})).collect();
+        registrations.push(json!({
+            "id": "keylint-files",
+            "method": "workspace/didChangeWatchedFiles",
+            "registerOptions": {"watchers": watchers},
+        }));
+    }
+    if session.client().registers_configuration {
+        registrations.push(json!({
+            "id": "keylint-settings",
+            "method": "workspace/didChangeConfiguration",
+            "registerOptions": {"section": "keylint"},
+        }));
+    }
+    if !registrations.is_empty() {
+        main.ask("client/registerCapability", &json!({"registrations": registrations}), Expected::Nothing);
+    }
+    ask_for_settings(main);
+}
+
+/// Asks for the settings of all folders, if the client can be asked.
+fn ask_for_settings(main: &mut MainLoop<'_>) {
+    let Some(session) = main.session.as_ref().filter(|session| session.client().configuration) else { return };
+    let folders: Vec<String> = session.roots().map(|uri| uri.as_str().to_owned()).collect();
+    if folders.is_empty() {
+        return;
+    }
+    let items: Vec<Value> = folders.iter().map(|uri| json!({"scopeUri": uri, "section": "keylint"})).collect();
+    main.ask("workspace/configuration", &json!({"items": items}), Expected::Configuration(folders));
+}
+
+fn settings_changed(main: &mut MainLoop<'_>, params: &Value) {
+    let Some(session) = &mut main.session else { return };
+    if session.written.replace_global(&params["settings"]) {
+        session.reset();
+        judged_anew(main);
+    }
+    ask_for_settings(main);
+}
+
+fn files_changed(main: &mut MainLoop<'_>, params: &DidChangeWatchedFilesParams) {
+    let Some(session) = &mut main.session else { return };
+    let mut is_reset = false;
+    for change in &params.changes {
+        let Ok(path) = change.uri.to_file_path() else { continue };
+        let is_python = path.extension().is_some_and(|suffix| suffix == "py" || suffix == "pyi" || suffix == "ipynb");
+        if !is_python || change.kind != FileChangeType::Changed {
+            is_reset = true;
+        } else if !session.is_open(&path) {
+            session.touch(&path);
+        }
+    }
+    if is_reset {
+        session.reset();
+    }
+    judged_anew(main);
+}
+
+/// Has everything judged anew that may have changed with files or settings.
+fn judged_anew(main: &mut MainLoop<'_>) {
+    main.changed(false);
+    main.wake();
+    let Some(session) = &main.session else { return };
+    let (pulls, hints) = (session.client().pulls && session.client().refreshes, session.client().refreshes_hints);
+    if pulls {
+        main.ask("workspace/diagnostic/refresh", &Value::Null, Expected::Nothing);
+    }
+    if hints {
+        main.ask("workspace/inlayHint/refresh", &Value::Null, Expected::Nothing);
+    }
+}

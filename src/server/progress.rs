@@ -1,0 +1,58 @@
+//! Progress of work that takes its time, for clients that gave a token for it.
+//!
+//! **Invariant:** what begins ends, also where the work breaks off; percentages never fall.
+
+use std::sync::{Mutex, PoisonError};
+
+use gen_lsp_types::ProgressToken;
+use serde_json::{Value, json};
+
+use super::workers::Asked;
+
+/// The progress of one piece of work.
+pub(super) struct Progress<'a> {
+    notify: &'a (dyn Fn(&str, Value) + Sync),
+    /// Nothing where nobody wants to know.
+    token: Option<Value>,
+    told: Mutex<usize>,
+}
+
+impl<'a> Progress<'a> {
+    pub(super) fn begin(asked: &Asked<'a>, token: Option<&ProgressToken>, title: &str) -> Self {
+        let token = token.and_then(|token| serde_json::to_value(token).ok());
+        let progress = Self { notify: asked.notify, token, told: Mutex::new(0) };
+        progress.tell(&json!({"kind": "begin", "title": title, "cancellable": true, "percentage": 0}));
+        progress
+    }
+
+    /// So many files of so many are done.
+    pub(super) fn report(&self, done: usize, total: usize) {
+        if self.token.is_none() {
+            return;
+        }
+        let percentage = (done * 100).checked_div(total).unwrap_or(100).min(100);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if percentage > *told {
+            *told = percentage;
+            self.tell(
+                &json!({"kind": "report", "percentage": percentage, "message": format!("{done} of {total} files")}),
+            );
+        }
+    }
+
+    pub(super) fn end(self) {
+        drop(self);
+    }
+
+    fn tell(&self, value: &Value) {
+        if let Some(token) = &self.token {
+            (self.notify)("$/progress", json!({"token": token, "value": value}));
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        self.tell(&json!({"kind": "end"}));
+    }
+}

@@ -1,0 +1,45 @@
+//! `textDocument/diagnostic`: the diagnostics of one document, for clients that ask.
+//!
+//! **Invariant:** what is answered is what would be pushed. A result that the client has already is not sent again.
+
+use std::path::Path;
+
+use gen_lsp_types::{Diagnostic, DocumentDiagnosticParams, Uri};
+use rustc_hash::FxHasher;
+use serde_json::{Value, json};
+use std::hash::Hasher;
+
+use super::diagnostics;
+use super::snapshot::Opened;
+use super::workers::{Asked, Failure};
+use crate::engine::Fixes;
+
+pub(super) fn document(asked: &Asked<'_>, params: &DocumentDiagnosticParams) -> Result<Value, Failure> {
+    let uri = &params.text_document.uri;
+    let diagnostics = match asked.document(uri) {
+        Some((path, opened)) => of_address(asked, path, opened, uri)?,
+        None => Vec::new(),
+    };
+    Ok(report(&diagnostics, params.previous_result_id.as_deref()))
+}
+
+/// The diagnostics of an open document, or of one cell of it.
+fn of_address(asked: &Asked<'_>, path: &Path, opened: &Opened, uri: &Uri) -> Result<Vec<Diagnostic>, Failure> {
+    let checked = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
+    let folder = asked.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
+    let mut told = diagnostics::of_document(asked.snapshot, &folder.cwd, opened, &checked.outcome);
+    Ok(told.remove(uri).unwrap_or_default())
+}
+
+/// A report of these diagnostics, or of their being the same as before.
+pub(super) fn report(diagnostics: &[Diagnostic], previous: Option<&str>) -> Value {
+    let items = serde_json::to_value(diagnostics).unwrap_or_default();
+    let mut hasher = FxHasher::default();
+    hasher.write(items.to_string().as_bytes());
+    let id = format!("{:016x}", hasher.finish());
+    if previous == Some(id.as_str()) {
+        json!({"kind": "unchanged", "resultId": id})
+    } else {
+        json!({"kind": "full", "resultId": id, "items": items})
+    }
+}

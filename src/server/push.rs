@@ -1,0 +1,123 @@
+//! Diagnostics for clients that wait to be told: checks after edits, and what is sent of them.
+//!
+//! **Invariant:** what is sent is of the newest text; what was sent of an address that is gone is taken back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gen_lsp_types::{PublishDiagnosticsParams, Uri};
+use serde_json::json;
+
+use super::diagnostics;
+use super::main_loop::MainLoop;
+use super::snapshot::{Checked, Snapshot};
+use super::workers::{Failure, Finished, Told};
+use crate::engine::{Fixes, contained};
+
+/// How long after an edit a document is checked. Edits that come in between are checked together.
+const PAUSE: Duration = Duration::from_millis(30);
+
+impl MainLoop<'_> {
+    /// A check of a document has ended.
+    pub(super) fn checked(&mut self, path: PathBuf, result: Result<(Arc<Checked>, Told), Failure>) {
+        self.checking.remove(&path);
+        let again = self.again.remove(&path);
+        let Some(session) = self.session.as_ref().filter(|session| session.is_open(&path)) else { return };
+        match result {
+            Ok((checked, told)) => {
+                if session.snapshot().holds(&path, checked.epoch, &checked.outcome) {
+                    self.publish(&path, told);
+                } else {
+                    self.due.entry(path).or_insert_with(Instant::now);
+                }
+            }
+            Err(failure) => {
+                let told = session.snapshot().open.get(&path).map(|opened| {
+                    opened.addresses().into_iter().map(|(uri, version)| (uri, version, Vec::new())).collect()
+                });
+                if let Some(trouble) = &failure.trouble {
+                    self.tell_trouble(trouble);
+                } else {
+                    self.say(&format!("{}: {}", path.display(), failure.error.message));
+                }
+                self.publish(&path, told.unwrap_or_default());
+                if again {
+                    self.due.entry(path).or_insert_with(Instant::now);
+                }
+            }
+        }
+    }
+
+    /// Pushes the diagnostics of a document, and takes back those of addresses that it no longer has.
+    fn publish(&mut self, path: &Path, told: Told) {
+        let addresses: BTreeSet<Uri> = told.iter().map(|(uri, _, _)| uri.clone()).collect();
+        let before = self.told.insert(path.to_owned(), addresses.clone()).unwrap_or_default();
+        for uri in before.into_iter().filter(|uri| !addresses.contains(uri)) {
+            self.notify("textDocument/publishDiagnostics", &json!({"uri": uri, "diagnostics": []}));
+        }
+        for (uri, version, diagnostics) in told {
+            let params = PublishDiagnosticsParams { uri, version, diagnostics };
+            self.notify("textDocument/publishDiagnostics", &serde_json::to_value(params).unwrap_or_default());
+        }
+    }
+
+    /// Checks the documents whose time has come.
+    pub(super) fn check_due(&mut self) {
+        let now = Instant::now();
+        let Some(session) = &self.session else { return };
+        let ready: Vec<PathBuf> =
+            self.due.iter().filter(|(_, due)| **due <= now).map(|(path, _)| path.clone()).collect();
+        for path in ready {
+            self.due.remove(&path);
+            if !session.is_open(&path) {
+                continue;
+            }
+            // A check that is under way ends first.
+            if self.checking.insert(path.clone()) {
+                let snapshot = session.snapshot();
+                // Workers live as long as the loop.
+                let _ = self.lanes.documents.send(Box::new(move || check(&snapshot, path)));
+            } else {
+                self.again.insert(path);
+            }
+        }
+    }
+
+    /// Something changed: documents for which it matters are checked again, in the way that the client prefers.
+    pub(super) fn changed(&mut self, pause: bool) {
+        let Some(session) = &self.session else { return };
+        if self.is_shut_down || session.client().pulls {
+            return;
+        }
+        let snapshot = session.snapshot();
+        let at = Instant::now() + if pause { PAUSE } else { Duration::ZERO };
+        for path in session.open_paths().filter(|path| snapshot.known(path).is_none()) {
+            self.due.entry(path.clone()).or_insert(at);
+        }
+    }
+
+    /// Takes back what was pushed for a document that is closed.
+    pub(super) fn forget(&mut self, path: &Path) {
+        self.due.remove(path);
+        for uri in self.told.remove(path).unwrap_or_default() {
+            self.notify("textDocument/publishDiagnostics", &json!({"uri": uri, "diagnostics": []}));
+        }
+    }
+}
+
+/// Checks one document in order to push what is found.
+fn check(snapshot: &Snapshot, path: PathBuf) -> Finished {
+    let work = || -> Result<_, Failure> {
+        let opened = snapshot.open.get(&path).ok_or_else(Failure::gone)?;
+        let checked = snapshot.checked(&path, Fixes::None, &|| false)?;
+        let folder = snapshot.folder_of(&path).ok_or_else(Failure::gone)?;
+        let told = diagnostics::of_document(snapshot, &folder.cwd, opened, &checked.outcome);
+        let mut versions: BTreeMap<Uri, Option<i32>> = opened.addresses().into_iter().collect();
+        let told = told.into_iter().map(|(uri, diagnostics)| (versions.remove(&uri).flatten(), uri, diagnostics));
+        Ok((checked, told.map(|(version, uri, diagnostics)| (uri, version, diagnostics)).collect()))
+    };
+    let result = contained(work).unwrap_or_else(|message| Err(Failure::internal(format!("keylint failed: {message}"))));
+    Finished::Checked { path, result }
+}

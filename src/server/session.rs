@@ -1,0 +1,300 @@
+//! What the client has told so far: folders, documents, settings.
+//!
+//! **Invariant:** only the main loop has a session; every change raises the epoch, so that whatever was worked out before can be
+//! told from what holds now.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gen_lsp_types::{NotebookDocumentCellChanges, TextDocumentContentChangeEvent, Uri};
+
+use super::client::Client;
+use super::documents::Document;
+use super::notebook::Notebook;
+use super::settings::{EditorSettings, Written, expanded};
+use super::snapshot::{Folder, Opened, Snapshot};
+use crate::config::Resolver;
+use crate::engine;
+
+/// What is open at an address.
+#[derive(Clone, Debug)]
+enum Open {
+    Text(Document),
+    Notebook(Notebook),
+}
+
+/// What the client has told.
+pub(super) struct Session {
+    snapshot: Snapshot,
+    /// The home of whoever runs the editor.
+    home: Option<PathBuf>,
+    /// Where the process was started: what has no folder of its own belongs there.
+    start: PathBuf,
+    roots: Vec<(PathBuf, Uri)>,
+    pub(super) written: Written,
+    open: BTreeMap<PathBuf, Open>,
+    /// What is wrong with the settings and was not told yet.
+    problems: BTreeSet<String>,
+    told: BTreeSet<String>,
+    /// What stood in the way of a check and was told.
+    troubles: BTreeSet<String>,
+}
+
+impl Session {
+    pub(super) fn new(client: Client, start: PathBuf, home: Option<PathBuf>, roots: &[Uri], written: Written) -> Self {
+        let snapshot = Snapshot {
+            client: Arc::new(client),
+            epoch: 0,
+            reset: 0,
+            changed: Arc::default(),
+            open: Arc::default(),
+            roots: Arc::default(),
+            others: Arc::default(),
+            surveyed: Arc::default(),
+            checks: Arc::default(),
+            keys: Arc::default(),
+        };
+        let mut session = Self {
+            snapshot,
+            home,
+            start,
+            roots: Vec::new(),
+            written,
+            open: BTreeMap::new(),
+            problems: BTreeSet::new(),
+            told: BTreeSet::new(),
+            troubles: BTreeSet::new(),
+        };
+        session.change_roots(roots, &[]);
+        session
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.snapshot.client
+    }
+
+    /// All of it as it is now.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.snapshot.clone()
+    }
+
+    /// The epoch of the last change of what a file is judged by, as far as that is known without a check.
+    pub(super) fn changed_at(&self, path: &Path) -> u64 {
+        self.snapshot.changed.get(path).copied().unwrap_or_default().max(self.snapshot.reset)
+    }
+
+    /// The addresses of the folders of the workspace.
+    pub(super) fn roots(&self) -> impl Iterator<Item = &Uri> {
+        self.roots.iter().map(|(_, uri)| uri)
+    }
+
+    /// What is wrong with the settings and was not told yet.
+    pub(super) fn take_problems(&mut self) -> Vec<String> {
+        let fresh: Vec<String> =
+            std::mem::take(&mut self.problems).into_iter().filter(|problem| !self.told.contains(problem)).collect();
+        self.told.extend(fresh.iter().cloned());
+        fresh
+    }
+
+    /// Whether what stands in the way of a check was not told since settings and files were looked at; from now on it was.
+    pub(super) fn tells(&mut self, message: &str) -> bool {
+        self.troubles.insert(message.to_owned())
+    }
+
+    /// The path at which the engine knows an address: of a cell, that of its notebook.
+    pub(super) fn path_of(&self, uri: &Uri) -> PathBuf {
+        if let Some((path, _)) = self.snapshot.open.iter().find(|(_, opened)| opened.speaks_of(uri)) {
+            return path.clone();
+        }
+        self.path_for(uri)
+    }
+
+    /// The paths of what is open.
+    pub(super) fn open_paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.open.keys()
+    }
+
+    pub(super) fn is_open(&self, path: &Path) -> bool {
+        self.open.contains_key(path)
+    }
+
+    pub(super) fn open_text(&mut self, uri: &Uri, document: Document) -> Option<PathBuf> {
+        let path = self.path_for(uri);
+        if !(document.is_python || is_ours(&path)) {
+            return None;
+        }
+        self.put(uri, &path, Open::Text(document));
+        Some(path)
+    }
+
+    pub(super) fn open_notebook(&mut self, uri: &Uri, notebook: Notebook) -> PathBuf {
+        let mut path = self.path_for(uri);
+        if path.extension().is_none_or(|suffix| suffix != "ipynb") {
+            // The engine knows notebooks by their name.
+            path.as_mut_os_string().push(".ipynb");
+        }
+        self.put(uri, &path, Open::Notebook(notebook));
+        path
+    }
+
+    /// Applies changes of a text; the path of what changed, if it is open.
+    pub(super) fn change_text(
+        &mut self,
+        uri: &Uri,
+        version: i32,
+        changes: &[TextDocumentContentChangeEvent],
+    ) -> Option<PathBuf> {
+        let path = self.path_of(uri);
+        let unit = self.client().unit;
+        let mut open = self.open.remove(&path)?;
+        if let Open::Text(document) = &mut open {
+            document.change(version, changes, unit);
+        }
+        self.put(uri, &path, open);
+        Some(path)
+    }
+
+    /// Applies changes of a notebook.
+    pub(super) fn change_notebook(
+        &mut self,
+        uri: &Uri,
+        version: i32,
+        changes: Option<&NotebookDocumentCellChanges>,
+    ) -> Option<PathBuf> {
+        let path = self.path_of(uri);
+        let unit = self.client().unit;
+        let mut open = self.open.remove(&path)?;
+        if let Open::Notebook(notebook) = &mut open {
+            notebook.version = version;
+            if let Some(changes) = changes {
+                notebook.change(version, changes, unit);
+            }
+        }
+        self.put(uri, &path, open);
+        Some(path)
+    }
+
+    /// Forgets what is closed; the addresses that diagnostics were told for.
+    pub(super) fn close(&mut self, uri: &Uri) -> Option<(PathBuf, Opened)> {
+        let path = self.path_of(uri);
+        self.open.remove(&path)?;
+        let opened = Arc::make_mut(&mut self.snapshot.open).remove(&path)?;
+        self.snapshot.checks.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
+        self.snapshot.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
+        self.touch(&path);
+        Some((path, opened))
+    }
+
+    /// Notes that a file changed.
+    pub(super) fn touch(&mut self, path: &Path) {
+        self.snapshot.epoch += 1;
+        Arc::make_mut(&mut self.snapshot.changed).insert(path.to_owned(), self.snapshot.epoch);
+    }
+
+    /// Notes that settings changed, or files came or went: everything is judged anew.
+    pub(super) fn reset(&mut self) {
+        self.snapshot.epoch += 1;
+        self.snapshot.reset = self.snapshot.epoch;
+        self.snapshot.changed = Arc::default();
+        self.troubles.clear();
+        self.snapshot.surveyed = Arc::new(Mutex::default());
+        let roots: Vec<PathBuf> = self.roots.iter().map(|(path, _)| path.clone()).collect();
+        let roots = roots.iter().map(|cwd| self.folder(cwd)).collect();
+        self.snapshot.roots = Arc::new(roots);
+        self.snapshot.others = Arc::default();
+        let open: Vec<PathBuf> = self.open.keys().cloned().collect();
+        for path in open {
+            self.know_folder(&path);
+        }
+    }
+
+    /// Adds and removes folders of the workspace.
+    pub(super) fn change_roots(&mut self, added: &[Uri], removed: &[Uri]) {
+        self.roots.retain(|(_, uri)| !removed.contains(uri));
+        for uri in added {
+            if let Ok(path) = uri.to_file_path()
+                && self.roots.iter().all(|(known, _)| *known != path)
+            {
+                self.roots.push((path, uri.clone()));
+            }
+        }
+        self.reset();
+    }
+
+    fn put(&mut self, uri: &Uri, path: &Path, open: Open) {
+        self.touch(path);
+        let opened = Opened::new(uri, &open);
+        Arc::make_mut(&mut self.snapshot.open).insert(path.to_owned(), opened);
+        self.open.insert(path.to_owned(), open);
+        self.know_folder(path);
+    }
+
+    /// Makes sure that the folder of a file is known.
+    fn know_folder(&mut self, path: &Path) {
+        let Some(parent) = path.parent() else { return };
+        if self.snapshot.folder_of(path).is_none() {
+            let folder = self.folder(parent);
+            Arc::make_mut(&mut self.snapshot.others).insert(parent.to_owned(), folder);
+        }
+    }
+
+    fn folder(&mut self, cwd: &Path) -> Arc<Folder> {
+        let here = self.roots.iter().find(|(root, _)| root == cwd).map(|(_, uri)| uri);
+        let is_here = |address: &str| match Uri::parse(address).ok().and_then(|uri| uri.to_file_path().ok()) {
+            Some(path) => path == cwd,
+            None => here.is_some_and(|uri| uri.as_str() == address) || Path::new(address) == cwd,
+        };
+        let (mut settings, problems) = EditorSettings::read(&self.written.of(is_here));
+        self.problems.extend(problems);
+        for value in &mut settings.command_line.config {
+            *value = expanded(value, self.home.as_deref());
+        }
+        let resolver = Resolver::new(cwd, engine::known_rules(), settings.command_line.clone());
+        Arc::new(Folder { cwd: cwd.to_owned(), settings, resolver })
+    }
+
+    /// The path of an address. What is not saved yet is taken to lie in the first folder.
+    fn path_for(&self, uri: &Uri) -> PathBuf {
+        if let Ok(path) = uri.to_file_path() {
+            return path;
+        }
+        let base = self.roots.first().map_or(&self.start, |(path, _)| path);
+        let name = uri.path().rsplit('/').find(|part| !part.is_empty()).unwrap_or("untitled");
+        let name = name.replace(|character: char| !(character.is_alphanumeric() || "-_.".contains(character)), "_");
+        let path = base.join(name);
+        if is_ours(&path) { path } else { path.with_added_extension("py") }
+    }
+}
+
+/// Whether the name of a file is one of Python's.
+fn is_ours(path: &Path) -> bool {
+    path.extension().is_some_and(|suffix| suffix == "py" || suffix == "pyi" || suffix == "ipynb")
+}
+
+impl Opened {
+    fn new(uri: &Uri, open: &Open) -> Self {
+        let (version, bytes, cells) = match open {
+            Open::Text(document) => (document.version, engine::encoded(&document.text), None),
+            Open::Notebook(notebook) => {
+                let version = |cell: &super::notebook::Cell| cell.document.as_ref().map(|document| document.version);
+                let cells = notebook.cells.iter().map(|cell| (cell.uri.clone(), version(cell))).collect();
+                (notebook.version, notebook.saved(), Some(cells))
+            }
+        };
+        Self { uri: uri.clone(), version, bytes: bytes.into(), cells }
+    }
+
+    /// The addresses that are told diagnostics, with their versions: of a notebook, those of its cells.
+    pub(super) fn addresses(&self) -> Vec<(Uri, Option<i32>)> {
+        match &self.cells {
+            None => vec![(self.uri.clone(), Some(self.version))],
+            Some(cells) => cells.clone(),
+        }
+    }
+
+    /// Whether an address is this document's, or that of one of its cells.
+    pub(super) fn speaks_of(&self, uri: &Uri) -> bool {
+        self.uri == *uri || self.cells.iter().flatten().any(|(cell, _)| cell == uri)
+    }
+}

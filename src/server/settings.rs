@@ -1,0 +1,282 @@
+//! The settings of an editor, as the client sends them.
+//!
+//! **Invariant:** a setting that is unknown or malformed is told and otherwise passed over: the server works with the rest.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::config::{CommandLine, Options, suggest};
+
+/// The names of all settings.
+const NAMES: [&str; 12] = [
+    "enable",
+    "configuration",
+    "select",
+    "ignore",
+    "extendSelect",
+    "exclude",
+    "minLevel",
+    "minConfidence",
+    "verify",
+    "unsafeFixes",
+    "ignoreReason",
+    "inlayHints",
+];
+
+/// Settings that clients have for themselves in the same section.
+const OF_CLIENTS: [&str; 6] = ["path", "args", "trace", "importStrategy", "interpreter", "logLevel"];
+
+/// The settings of one folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own that is on or off")]
+pub(super) struct EditorSettings {
+    /// Whether anything is told at all.
+    pub(super) enable: bool,
+    /// Changes to the configuration, as options of the command line would make them.
+    pub(super) command_line: CommandLine,
+    /// Whether findings are replayed.
+    pub(super) verify: bool,
+    /// Whether fix-all applies fixes that change numbers, as `--unsafe-fixes` would.
+    pub(super) unsafe_fixes: bool,
+    /// The reason that comments give which silence a finding.
+    pub(super) ignore_reason: String,
+    /// Whether consumptions are marked in the text.
+    pub(super) inlay_hints: bool,
+}
+
+impl Default for EditorSettings {
+    fn default() -> Self {
+        Self {
+            enable: true,
+            command_line: CommandLine::default(),
+            verify: true,
+            unsafe_fixes: false,
+            ignore_reason: "intended".to_owned(),
+            inlay_hints: false,
+        }
+    }
+}
+
+impl EditorSettings {
+    /// Reads settings; also what is wrong with them.
+    pub(super) fn read(written: &Map<String, Value>) -> (Self, Vec<String>) {
+        let mut settings = Self::default();
+        let mut reader = Reader { written, problems: Vec::new() };
+        reader.check_names();
+        let usual = settings.clone();
+        settings.enable = reader.get("enable").unwrap_or(usual.enable);
+        settings.verify = reader.get("verify").unwrap_or(usual.verify);
+        settings.unsafe_fixes = reader.get("unsafeFixes").unwrap_or(usual.unsafe_fixes);
+        settings.inlay_hints = reader.get("inlayHints").unwrap_or(usual.inlay_hints);
+        if let Some(reason) = reader.get::<String>("ignoreReason") {
+            if reason.contains(|character: char| character.is_control() || character == '#') {
+                reader.problems.push("`ignoreReason` expects one line without `#`".to_owned());
+            } else {
+                reason.trim().clone_into(&mut settings.ignore_reason);
+            }
+        }
+        settings.command_line = CommandLine {
+            isolated: false,
+            config: reader.configuration(),
+            options: Options {
+                select: reader.get("select"),
+                ignore: reader.get("ignore"),
+                extend_select: reader.get("extendSelect"),
+                exclude: reader.get("exclude"),
+                min_level: reader.get("minLevel"),
+                min_confidence: reader.get("minConfidence"),
+                ..Options::default()
+            },
+        };
+        (settings, reader.problems)
+    }
+}
+
+struct Reader<'a> {
+    written: &'a Map<String, Value>,
+    problems: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn check_names(&mut self) {
+        for name in self.written.keys() {
+            if !NAMES.contains(&name.as_str()) && !OF_CLIENTS.contains(&name.as_str()) {
+                let meant = suggest(name, NAMES).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+                self.problems.push(format!("unknown setting `{name}`{meant}"));
+            }
+        }
+    }
+
+    /// A setting, unless it is absent, null or malformed.
+    fn get<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
+        let value = self.written.get(name).filter(|value| !value.is_null())?;
+        match serde_json::from_value(value.clone()) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.problems.push(format!("setting `{name}`: {error}"));
+                None
+            }
+        }
+    }
+
+    /// A path of a configuration file, or options as a table: the values of `--config`.
+    fn configuration(&mut self) -> Vec<String> {
+        match self.written.get("configuration") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::String(path)) if path.is_empty() => Vec::new(),
+            Some(Value::String(path)) => vec![path.clone()],
+            Some(Value::Object(table)) => {
+                let mut inline = Vec::new();
+                for (key, value) in table {
+                    match toml::Value::try_from(value) {
+                        Ok(value) => inline.push(format!("{key} = {value}")),
+                        Err(error) => self.problems.push(format!("setting `configuration.{key}`: {error}")),
+                    }
+                }
+                inline
+            }
+            Some(_) => {
+                self.problems.push("setting `configuration` expects a path or a table".to_owned());
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// The settings of all folders, as they came.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    /// For every folder.
+    global: Map<String, Value>,
+    /// For the folders of some address, from `initialize`.
+    by_folder: Vec<(String, Map<String, Value>)>,
+    /// For the folders of some address, from `workspace/configuration`.
+    asked: Vec<(String, Map<String, Value>)>,
+}
+
+impl Written {
+    /// Reads `initializationOptions`: the settings themselves, or below `settings` and `globalSettings`. Below `settings`
+    /// stands either an object, or a list with the address of a folder in each.
+    pub(super) fn from_initialize(options: &Value) -> Self {
+        let mut written = Self::default();
+        let object = |value: &Value| value.as_object().cloned().unwrap_or_default();
+        if options.get("settings").is_none() && options.get("globalSettings").is_none() {
+            written.global = section(options);
+            return written;
+        }
+        written.global = object(&options["globalSettings"]);
+        match &options["settings"] {
+            Value::Array(folders) => {
+                for folder in folders {
+                    let mut settings = object(folder);
+                    let address = settings.remove("workspace").or_else(|| settings.remove("workspacePath"));
+                    settings.remove("cwd");
+                    if let Some(Value::String(address)) = address {
+                        written.by_folder.push((address, settings));
+                    }
+                }
+            }
+            settings => written.global.extend(section(settings)),
+        }
+        written
+    }
+
+    /// Takes what a client that is not asked sends when its settings change; whether any of it is ours.
+    pub(super) fn replace_global(&mut self, settings: &Value) -> bool {
+        let is_ours = |settings: &Map<String, Value>| {
+            settings.contains_key("keylint") || settings.keys().any(|name| NAMES.contains(&name.as_str()))
+        };
+        let is_ours = settings.as_object().is_some_and(is_ours);
+        if is_ours {
+            self.global = section(settings);
+        }
+        is_ours
+    }
+
+    /// Takes what a client answers for folders.
+    pub(super) fn replace_asked(&mut self, asked: Vec<(String, Value)>) {
+        self.asked = asked.into_iter().map(|(address, settings)| (address, section(&settings))).collect();
+    }
+
+    /// What is written for a folder, the nearest last.
+    pub(super) fn of(&self, is_folder: impl Fn(&str) -> bool) -> Map<String, Value> {
+        let mut all = self.global.clone();
+        for (_, settings) in self.by_folder.iter().chain(&self.asked).filter(|(address, _)| is_folder(address)) {
+            all.extend(
+                settings
+                    .iter()
+                    .filter(|(_, value)| !value.is_null())
+                    .map(|(name, value)| (name.clone(), value.clone())),
+            );
+        }
+        all
+    }
+}
+
+/// The object of our settings, whether or not it stands below our name.
+fn section(settings: &Value) -> Map<String, Value> {
+    let inner = settings.get("keylint").unwrap_or(settings);
+    inner.as_object().cloned().unwrap_or_default()
+}
+
+/// A path of the settings as it is meant: `~` is the home of whoever runs the editor.
+pub(super) fn expanded(path: &str, home: Option<&Path>) -> String {
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest).display().to_string(),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::finding::Level;
+
+    fn read(settings: &Value) -> (EditorSettings, Vec<String>) {
+        EditorSettings::read(settings.as_object().unwrap())
+    }
+
+    #[test]
+    fn settings_become_options() {
+        let (settings, problems) = read(&json!({
+            "select": ["KEY1"], "minLevel": "note", "unsafeFixes": true, "inlayHints": null,
+            "configuration": {"levels": {"KEY101": "note"}, "tests": ["spec/"]}, "path": ["/usr/bin/keylint"],
+        }));
+        assert_eq!(problems, [""; 0]);
+        assert!(settings.unsafe_fixes && !settings.inlay_hints && settings.enable);
+        assert_eq!(settings.command_line.options.min_level, Some(Level::Note));
+        assert_eq!(settings.command_line.config, ["levels = { KEY101 = \"note\" }", "tests = [\"spec/\"]"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_and_passed_over() {
+        let (settings, problems) = read(&json!({"minlevel": "note", "minLevel": "loud", "ignoreReason": "a # b"}));
+        assert_eq!(settings, EditorSettings::default());
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        assert_eq!(problems[0], "unknown setting `minlevel`; did you mean `minLevel`?");
+    }
+
+    #[test]
+    fn settings_come_in_several_shapes() {
+        let all = |options: Value| Written::from_initialize(&options).of(|address| address == "file:///a");
+        assert_eq!(all(json!({"unsafeFixes": true}))["unsafeFixes"], true);
+        assert_eq!(all(json!({"settings": {"unsafeFixes": true}}))["unsafeFixes"], true);
+        let both = json!({
+            "globalSettings": {"unsafeFixes": true, "verify": false},
+            "settings": [{"workspace": "file:///a", "verify": true}, {"workspace": "file:///b", "unsafeFixes": false}],
+        });
+        let merged = all(both);
+        assert_eq!((&merged["unsafeFixes"], &merged["verify"]), (&json!(true), &json!(true)));
+        let mut written = Written::from_initialize(&json!({"unsafeFixes": true}));
+        // Some clients send the settings of every server to each.
+        assert!(!written.replace_global(&json!({"python": {"path": "x"}})) && !written.replace_global(&json!({})));
+        assert_eq!(written.of(|_| true)["unsafeFixes"], true);
+        assert!(written.replace_global(&json!({"python": {}, "keylint": {"verify": false}})));
+        assert_eq!(Value::Object(written.of(|_| true)), json!({"verify": false}));
+        assert!(all(json!(null)).is_empty() && all(json!([1])).is_empty());
+    }
+}

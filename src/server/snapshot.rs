@@ -1,0 +1,229 @@
+//! All that a request may look at, as it was when the request was read; and the checks that requests share.
+//!
+//! **Invariant:** a snapshot never changes. A check is used again only while nothing has changed that it has read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gen_lsp_types::Uri;
+
+use super::client::Client;
+use super::settings::EditorSettings;
+use crate::config::{ConfigError, Resolver};
+use crate::engine::{self, Fixes, Given, How, Keys, Outcome, Premises};
+use crate::finding::{Applicability, Finding};
+
+/// What is open at a path.
+#[derive(Clone, Debug)]
+pub(super) struct Opened {
+    pub(super) uri: Uri,
+    pub(super) version: i32,
+    /// The file as the engine is to read it.
+    pub(super) bytes: Arc<[u8]>,
+    /// Of a notebook, address and version of each cell.
+    pub(super) cells: Option<Vec<(Uri, Option<i32>)>>,
+}
+
+/// A folder of the workspace, or one around files outside of it.
+#[derive(Debug)]
+pub(super) struct Folder {
+    /// Where the command line would be run.
+    pub(super) cwd: PathBuf,
+    pub(super) settings: EditorSettings,
+    /// Gives the settings of files; otherwise what is wrong with the editor's own.
+    pub(super) resolver: Result<Resolver, ConfigError>,
+}
+
+/// What a check came to.
+pub(super) struct Checked {
+    /// When the snapshot was taken that it looked at.
+    pub(super) epoch: u64,
+    /// Which findings have their fixes.
+    pub(super) fixes: Fixes,
+    pub(super) outcome: Outcome,
+}
+
+/// What files of a project were found, by its root.
+pub(super) type Surveyed = Mutex<BTreeMap<PathBuf, Arc<Vec<PathBuf>>>>;
+
+/// What is believed of the keys of files, each with the epoch in which that was so.
+type KnownKeys = BTreeMap<PathBuf, (u64, Arc<Keys>)>;
+
+/// All that a request may look at.
+#[derive(Clone)]
+pub(super) struct Snapshot {
+    pub(super) client: Arc<Client>,
+    /// Counts the changes so far.
+    pub(super) epoch: u64,
+    /// The epoch of the last change of anything that is no file of Python: settings, which files there are.
+    pub(super) reset: u64,
+    /// The epoch of the last change of each file.
+    pub(super) changed: Arc<BTreeMap<PathBuf, u64>>,
+    /// What is open.
+    pub(super) open: Arc<BTreeMap<PathBuf, Opened>>,
+    /// The folders of the workspace, the first one first.
+    pub(super) roots: Arc<Vec<Arc<Folder>>>,
+    /// The folders of open files outside of the workspace.
+    pub(super) others: Arc<BTreeMap<PathBuf, Arc<Folder>>>,
+    pub(super) surveyed: Arc<Surveyed>,
+    pub(super) checks: Arc<Mutex<BTreeMap<PathBuf, Arc<Checked>>>>,
+    /// What is believed of the keys of files.
+    pub(super) keys: Arc<Mutex<KnownKeys>>,
+}
+
+/// Why there is no outcome.
+#[derive(Clone, Debug)]
+pub(super) enum Trouble {
+    /// The configuration is wrong.
+    Config(Box<ConfigError>),
+    /// The baseline cannot be read.
+    Baseline(String),
+    /// Nobody wants it any more.
+    Cancelled,
+}
+
+impl From<ConfigError> for Trouble {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(Box::new(error))
+    }
+}
+
+/// Tells whether work is still wanted.
+pub(super) type Cancelled<'a> = &'a (dyn Fn() -> bool + Sync);
+
+impl Snapshot {
+    /// The folder whose settings hold for a file: the innermost of the workspace, else its own.
+    pub(super) fn folder_of(&self, path: &Path) -> Option<&Arc<Folder>> {
+        let around = self.roots.iter().filter(|folder| path.starts_with(&folder.cwd));
+        let own = || self.others.get(path.parent()?);
+        around.max_by_key(|folder| folder.cwd.components().count()).or_else(own)
+    }
+
+    /// What the command line would say of an open file, run in its folder; from an earlier check where that still holds.
+    pub(super) fn checked(
+        &self,
+        path: &Path,
+        fixes: Fixes,
+        is_cancelled: Cancelled<'_>,
+    ) -> Result<Arc<Checked>, Trouble> {
+        if let Some(known) =
+            self.known(path).filter(|known| [known.fixes, Fixes::None].contains(&fixes) || known.fixes == Fixes::All)
+        {
+            return Ok(known);
+        }
+        let outcome = self.run(path, |premises, given, folder| {
+            let verify = folder.settings.verify;
+            premises.check(given, How { fixes, verify, is_cancelled, ..How::default() })
+        })?;
+        if is_cancelled() {
+            return Err(Trouble::Cancelled);
+        }
+        let checked = Arc::new(Checked { epoch: self.epoch, fixes, outcome });
+        let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
+        // A later check may have come in between.
+        if checks.get(path).is_none_or(|known| known.epoch <= self.epoch) {
+            checks.insert(path.to_owned(), checked.clone());
+        }
+        Ok(checked)
+    }
+
+    /// An earlier check that still holds.
+    pub(super) fn known(&self, path: &Path) -> Option<Arc<Checked>> {
+        let known = self.checks.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()?;
+        // What a later snapshot saw says nothing of this one.
+        (known.epoch <= self.epoch && self.holds(path, known.epoch, &known.outcome)).then_some(known)
+    }
+
+    /// What is believed of the keys of an open file; `None` where it has nothing to do with keys.
+    pub(super) fn keys(&self, path: &Path, is_cancelled: Cancelled<'_>) -> Result<Option<Arc<Keys>>, Trouble> {
+        let known = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        if let Some((_, keys)) = known.filter(|(epoch, _)| *epoch == self.epoch) {
+            return Ok(Some(keys));
+        }
+        let keys = self.with(path, |premises, given, _| {
+            if given.inputs.is_empty() {
+                return None;
+            }
+            let how = How { observes: true, verify: false, is_cancelled, ..How::default() };
+            premises.with(given, how, engine::keys).ok().map(Arc::new)
+        })?;
+        if is_cancelled() {
+            return Err(Trouble::Cancelled);
+        }
+        if let Some(keys) = &keys {
+            let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(path.to_owned(), (self.epoch, keys.clone()));
+        }
+        Ok(keys)
+    }
+
+    /// Whether what was found of a file at some epoch still holds.
+    pub(super) fn holds(&self, path: &Path, epoch: u64, outcome: &Outcome) -> bool {
+        let is_old = |path: &Path| self.changed.get(path).is_none_or(|changed| *changed <= epoch);
+        self.reset <= epoch && is_old(path) && outcome.read.iter().all(|path| is_old(path))
+    }
+
+    /// Does `work` with an open file as what is given to check; with no file where its configuration leaves it out.
+    pub(super) fn run(
+        &self,
+        path: &Path,
+        work: impl FnOnce(&Premises<'_>, &mut Given, &Folder) -> Outcome,
+    ) -> Result<Outcome, Trouble> {
+        self.with(path, |premises, given, folder| {
+            let mut outcome = work(premises, given, folder);
+            accept(folder, &mut outcome).map(|()| outcome)
+        })?
+    }
+
+    /// Does `work` with an open file as what is given.
+    pub(super) fn with<T>(
+        &self,
+        path: &Path,
+        work: impl FnOnce(&Premises<'_>, &mut Given, &Folder) -> T,
+    ) -> Result<T, Trouble> {
+        let folder = self.folder_of(path).ok_or(Trouble::Cancelled)?;
+        let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
+        let mut given = Given::one(&folder.cwd, path, resolver)?;
+        if !folder.settings.enable {
+            given.inputs.clear();
+        }
+        given.folders = self.roots.iter().map(|root| root.cwd.clone()).filter(|root| path.starts_with(root)).collect();
+        self.lay_over(&mut given);
+        let survey = |root: &Path| self.survey(root);
+        let premises = Premises::new(&folder.cwd, resolver, &given, Some(&survey))?;
+        Ok(work(&premises, &mut given, folder))
+    }
+
+    /// Lays what is open over what is saved.
+    pub(super) fn lay_over(&self, given: &mut Given) {
+        for (path, opened) in self.open.iter() {
+            given.files.insert(path.clone(), &*opened.bytes);
+        }
+    }
+
+    /// The files of a project, looked for once until files come or go.
+    fn survey(&self, root: &Path) -> Vec<PathBuf> {
+        let known = self.surveyed.lock().unwrap_or_else(PoisonError::into_inner).get(root).cloned();
+        let found = known.unwrap_or_else(|| {
+            let found = Arc::new(engine::survey(root));
+            self.surveyed.lock().unwrap_or_else(PoisonError::into_inner).insert(root.to_owned(), found.clone());
+            found
+        });
+        found.to_vec()
+    }
+}
+
+impl Folder {
+    /// Whether fix-all applies the fix of a finding, as `--fix` would.
+    pub(super) fn applies(&self, finding: &Finding) -> bool {
+        let least = if self.settings.unsafe_fixes { Applicability::Unsafe } else { Applicability::Safe };
+        finding.fix.as_ref().is_some_and(|fix| fix.applicability >= least)
+    }
+}
+
+/// Hides what the baseline accepts.
+pub(super) fn accept(folder: &Folder, outcome: &mut Outcome) -> Result<(), Trouble> {
+    let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
+    engine::accept(resolver, outcome)?.map_err(Trouble::Baseline)
+}

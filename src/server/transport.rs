@@ -1,0 +1,124 @@
+//! Messages as bytes: the header with the length, the JSON behind it.
+//!
+//! **Invariant:** a message that is no JSON, or no message, is told from a stream that has ended or lost its frame; only
+//! the latter ends the session.
+
+use std::io::{self, BufRead, Read, Write};
+
+use lsp_server::Message;
+use serde_json::Value;
+
+/// What the other side sent.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    /// A message.
+    Message(Message),
+    /// A frame that holds no message, and what to answer.
+    Garbage(Garbage),
+}
+
+/// A frame that holds no message.
+#[derive(Debug, PartialEq)]
+pub(super) struct Garbage {
+    /// The identity of the request that it may have been meant for, or null.
+    pub(super) id: Value,
+    /// The code of the error.
+    pub(super) code: i32,
+    /// What is wrong with it.
+    pub(super) message: String,
+}
+
+const PARSE_ERROR: i32 = -32_700;
+const INVALID_REQUEST: i32 = -32_600;
+
+/// Reads one frame; `None` where the stream ends between two.
+pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
+    let Some(length) = header(from)? else { return Ok(None) };
+    let mut body = Vec::new();
+    // Room is made as bytes arrive, so that a length made up costs nothing.
+    if from.take(length).read_to_end(&mut body)? as u64 != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let value: Value = match serde_json::from_slice(&body) {
+        Ok(value) => value,
+        Err(error) => {
+            let message = format!("the message is not JSON: {error}");
+            return Ok(Some(Incoming::Garbage(Garbage { id: Value::Null, code: PARSE_ERROR, message })));
+        }
+    };
+    let id = value.get("id").cloned().unwrap_or_default();
+    let incoming = serde_json::from_value(value).map_or_else(
+        |_| {
+            let message = "neither a request nor a response nor a notification".to_owned();
+            Incoming::Garbage(Garbage { id, code: INVALID_REQUEST, message })
+        },
+        Incoming::Message,
+    );
+    Ok(Some(incoming))
+}
+
+/// The length that a header announces.
+fn header(from: &mut dyn BufRead) -> io::Result<Option<u64>> {
+    let mut length = None;
+    let mut is_first = true;
+    loop {
+        let mut line = String::new();
+        if from.read_line(&mut line)? == 0 {
+            return if is_first { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+        }
+        is_first = false;
+        let line = line.trim_end_matches(['\r', '\n']);
+        if line.is_empty() {
+            let missing = || io::Error::new(io::ErrorKind::InvalidData, "a header without Content-Length");
+            return length.ok_or_else(missing).map(Some);
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.trim().eq_ignore_ascii_case("Content-Length")
+        {
+            let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, format!("no length: {value:?}"));
+            length = Some(value.trim().parse().map_err(wrong)?);
+        }
+    }
+}
+
+/// Writes one frame.
+pub(super) fn write(to: &mut dyn Write, body: &str) -> io::Result<()> {
+    write!(to, "Content-Length: {}\r\n\r\n{body}", body.len())?;
+    to.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(body: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(&mut bytes, body).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn frames_follow_each_other_whatever_they_hold() {
+        let mut bytes = frame(r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#);
+        bytes.extend(frame("{nonsense"));
+        bytes.extend(frame(r#"{"id":7,"params":3}"#));
+        bytes.extend(b"content-length:31\nX-Other: 1\n\n{\"method\":\"exit\",\"params\":null}");
+        let mut from = &bytes[..];
+        assert!(matches!(read(&mut from).unwrap(), Some(Incoming::Message(Message::Request(_)))));
+        let Some(Incoming::Garbage(garbage)) = read(&mut from).unwrap() else { panic!("JSON was made of nonsense") };
+        assert_eq!((garbage.id, garbage.code), (Value::Null, PARSE_ERROR));
+        let Some(Incoming::Garbage(garbage)) = read(&mut from).unwrap() else {
+            panic!("a message was made of nonsense")
+        };
+        assert_eq!((garbage.id, garbage.code), (7.into(), INVALID_REQUEST));
+        assert!(matches!(read(&mut from).unwrap(), Some(Incoming::Message(Message::Notification(_)))));
+        assert!(read(&mut from).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_lost_frame_ends_the_stream() {
+        for bytes in ["Content-Length: x\r\n\r\n{}", "\r\n{}", "Content-Length: 99999999999\r\n\r\n{}", "Content-Len"] {
+            assert!(read(&mut bytes.as_bytes()).is_err(), "{bytes}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The threads that work out answers, and what a piece of work may look at.
+//!
+//! **Invariant:** a piece of work ends with an answer whatever happens in it: a panic of ours becomes an error, and the thread
+//! goes on with the next.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex};
+
+use gen_lsp_types::{Diagnostic, Uri};
+use lsp_server::{RequestId, ResponseError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::main_loop::Event;
+use super::snapshot::{Cancelled, Checked, Opened, Snapshot, Trouble};
+use crate::engine::contained;
+
+/// The codes of errors that the protocol gives names to.
+pub(super) mod code {
+    pub(in crate::server) const INVALID_PARAMS: i32 = -32_602;
+    pub(in crate::server) const INTERNAL: i32 = -32_603;
+    pub(in crate::server) const REQUEST_CANCELLED: i32 = -32_800;
+    pub(in crate::server) const CONTENT_MODIFIED: i32 = -32_801;
+    pub(in crate::server) const SERVER_CANCELLED: i32 = -32_802;
+    pub(in crate::server) const REQUEST_FAILED: i32 = -32_803;
+}
+
+/// Why a request has no result.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) error: ResponseError,
+    /// What the person at the editor should know, beside the client.
+    pub(super) trouble: Option<Trouble>,
+}
+
+impl Failure {
+    pub(super) fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { error: ResponseError { code, message: message.into(), data: None }, trouble: None }
+    }
+
+    pub(super) fn internal(message: impl Into<String>) -> Self {
+        Self::new(code::INTERNAL, message)
+    }
+
+    pub(super) fn cancelled() -> Self {
+        Self::new(code::REQUEST_CANCELLED, "the request was cancelled")
+    }
+
+    /// The document is not the one that the request is about any more.
+    pub(super) fn stale(method: &str) -> Self {
+        const MESSAGE: &str = "the document has changed";
+        if method != "textDocument/diagnostic" {
+            return Self::new(code::CONTENT_MODIFIED, MESSAGE);
+        }
+        // The client is to ask for diagnostics again.
+        let mut failure = Self::new(code::SERVER_CANCELLED, MESSAGE);
+        failure.error.data = Some(serde_json::json!({"retriggerRequest": true}));
+        failure
+    }
+
+    /// The document was closed.
+    pub(super) fn gone() -> Self {
+        Self::new(code::REQUEST_FAILED, "the document is not open")
+    }
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        match &trouble {
+            Trouble::Cancelled => Self::cancelled(),
+            Trouble::Config(error) => {
+                Self { trouble: Some(trouble.clone()), ..Self::new(code::REQUEST_FAILED, error.to_string()) }
+            }
+            Trouble::Baseline(message) => {
+                Self { trouble: Some(trouble.clone()), ..Self::new(code::REQUEST_FAILED, message.clone()) }
+            }
+        }
+    }
+}
+
+/// What an answer is worked out from.
+pub(super) struct Asked<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) is_cancelled: Cancelled<'a>,
+    /// Sends a notification while the work goes on.
+    pub(super) notify: &'a (dyn Fn(&str, Value) + Sync),
+}
+
+impl<'a> Asked<'a> {
+    /// The open document of an address, or the notebook of a cell.
+    pub(super) fn document(&self, uri: &Uri) -> Option<(&'a Path, &'a Opened)> {
+        let found = self.snapshot.open.iter().find(|(_, opened)| opened.speaks_of(uri));
+        found.map(|(path, opened)| (path.as_path(), opened))
+    }
+}
+
+/// What came of a piece of work.
+pub(super) enum Finished {
+    /// The answer of a request.
+    Answer {
+        id: RequestId,
+        /// The document it is about.
+        about: Option<PathBuf>,
+        /// The epoch of the snapshot that it was worked out from.
+        epoch: u64,
+        result: Result<Value, Failure>,
+    },
+    /// Diagnostics to be pushed.
+    Checked { path: PathBuf, result: Result<(Arc<Checked>, Told), Failure> },
+}
+
+/// Diagnostics of one document, by address and version.
+pub(super) type Told = Vec<(Uri, Option<i32>, Vec<Diagnostic>)>;
+
+/// A piece of work.
+pub(super) type Task = Box<dyn FnOnce() -> Finished + Send>;
+
+/// Tells whether a request was cancelled.
+pub(super) type Flag = Arc<AtomicBool>;
+
+/// Does pieces of work until there are no more.
+pub(super) fn work(tasks: &Receiver<Task>, events: &Sender<Event>) {
+    for task in tasks {
+        // Tasks contain their own panics; this holds those of the frame around them.
+        if let Ok(finished) = contained(task)
+            && events.send(Event::Finished(Box::new(finished))).is_err()
+        {
+            return;
+        }
+    }
+}
+
+/// The work that answers one request.
+pub(super) struct Job {
+    pub(super) id: RequestId,
+    pub(super) params: Value,
+    pub(super) about: Option<PathBuf>,
+    pub(super) snapshot: Snapshot,
+    pub(super) flag: Flag,
+    pub(super) notify: Arc<Mutex<Sender<String>>>,
+}
+
+impl Job {
+    /// The task that hands the parameters to `handler`.
+    pub(super) fn task<P, R>(self, handler: fn(&Asked<'_>, &P) -> Result<R, Failure>) -> Task
+    where
+        P: DeserializeOwned + 'static,
+        R: Serialize + 'static,
+    {
+        Box::new(move || {
+            let Self { id, params, about, snapshot, flag, notify } = self;
+            let is_cancelled = || flag.load(Ordering::Relaxed);
+            let notify = |method: &str, params: Value| {
+                let message = serde_json::json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string();
+                // Whoever cannot be told has gone away.
+                let _ = notify.lock().map(|sender| sender.send(message));
+            };
+            let result = if is_cancelled() {
+                Err(Failure::cancelled())
+            } else {
+                let asked = Asked { snapshot: &snapshot, is_cancelled: &is_cancelled, notify: &notify };
+                answered(&asked, params, handler)
+            };
+            Finished::Answer { id, about, epoch: snapshot.epoch, result }
+        })
+    }
+}
+
+/// What a handler answers, be it that it panics.
+fn answered<P, R>(
+    asked: &Asked<'_>,
+    params: Value,
+    handler: fn(&Asked<'_>, &P) -> Result<R, Failure>,
+) -> Result<Value, Failure>
+where
+    P: DeserializeOwned,
+    R: Serialize,
+{
+    let params: P = serde_json::from_value(params)
+        .map_err(|error| Failure::new(code::INVALID_PARAMS, format!("invalid parameters: {error}")))?;
+    let result = contained(|| handler(asked, &params));
+    let result = result.unwrap_or_else(|message| Err(Failure::internal(format!("keylint failed: {message}"))))?;
+    serde_json::to_value(result).map_err(|error| Failure::internal(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use serde_json::json;
+
+    use super::super::client::Client;
+    use super::super::session::Session;
+    use super::super::settings::Written;
+    use super::*;
+
+    fn task(id: i32, params: Value, handler: fn(&Asked<'_>, &u32) -> Result<u32, Failure>) -> Task {
+        let client = Client::new(&Value::Null);
+        let snapshot = Session::new(client, PathBuf::from("/"), None, &[], Written::default()).snapshot();
+        let notify = Arc::new(Mutex::new(mpsc::channel().0));
+        Job { id: id.into(), params, about: None, snapshot, flag: Flag::default(), notify }.task(handler)
+    }
+
+    #[test]
+    fn a_panic_is_answered_and_the_thread_lives_on() {
+        let (tasks, events) = (mpsc::channel(), mpsc::channel());
+        for task in [
+            task(1, json!(1), |_, _| panic!("lost")),
+            task(2, json!("x"), |_, n| Ok(*n)),
+            task(3, json!(3), |_, n| Ok(n + 1)),
+        ] {
+            tasks.0.send(task).unwrap();
+        }
+        drop(tasks.0);
+        work(&tasks.1, &events.0);
+        drop(events.0);
+        let answers: Vec<Result<Value, (i32, String)>> = events
+            .1
+            .iter()
+            .map(|event| match event {
+                Event::Finished(finished) => match *finished {
+                    Finished::Answer { result, .. } => {
+                        result.map_err(|failure| (failure.error.code, failure.error.message))
+                    }
+                    Finished::Checked { .. } => panic!("nothing was to be checked"),
+                },
+                _ => panic!("nothing else happened"),
+            })
+            .collect();
+        let (code, message) = answers[0].clone().unwrap_err();
+        assert_eq!(code, code::INTERNAL);
+        assert!(message.starts_with("keylint failed: lost (src/server/workers.rs"), "{message}");
+        assert_eq!(answers[1].clone().unwrap_err().0, code::INVALID_PARAMS);
+        assert_eq!(answers[2], Ok(json!(4)));
+    }
+}

@@ -1,0 +1,91 @@
+//! `workspace/diagnostic`: what `keylint check` says of every folder of the workspace.
+//!
+//! **Invariant:** every file that the client has findings of, and every one that has findings now, is told of; a file whose
+//! findings have gone is told to be clean.
+
+use std::collections::BTreeMap;
+
+use gen_lsp_types::{Diagnostic, Uri, WorkspaceDiagnosticParams};
+use serde_json::{Value, json};
+
+use super::diagnostics;
+use super::progress::Progress;
+use super::pull::report;
+use super::snapshot::{self, Folder, Trouble};
+use super::workers::{Asked, Failure};
+use crate::engine::{Given, How, Premises};
+
+pub(super) fn diagnose(asked: &Asked<'_>, params: &WorkspaceDiagnosticParams) -> Result<Value, Failure> {
+    let mut told: BTreeMap<Uri, Vec<Diagnostic>> = BTreeMap::new();
+    let token = params.work_done_progress_params.work_done_token.as_ref();
+    let progress = Progress::begin(asked, token, "Checking the workspace");
+    for folder in asked.snapshot.roots.iter() {
+        match scan(asked, folder, &progress) {
+            // Folders within each other share files, and say the same of them.
+            Ok(found) => found.into_iter().for_each(|(uri, diagnostics)| {
+                told.entry(uri).or_insert(diagnostics);
+            }),
+            // One folder that is not configured well leaves the others as they are.
+            Err(Failure { error, trouble: Some(_) }) if asked.snapshot.roots.len() > 1 => {
+                let message = format!("{}: {}", folder.cwd.display(), error.message);
+                (asked.notify)("window/logMessage", json!({"type": 1, "message": message}));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    progress.end();
+    let mut previous: BTreeMap<&Uri, &str> = BTreeMap::new();
+    for known in &params.previous_result_ids {
+        previous.insert(&known.uri, &known.value);
+        told.entry(known.uri.clone()).or_default();
+    }
+    let items: Vec<Value> = told
+        .iter()
+        .map(|(uri, diagnostics)| {
+            let mut item = report(diagnostics, previous.get(uri).copied());
+            item["uri"] = json!(uri);
+            item["version"] = json!(version(asked, uri));
+            item
+        })
+        .collect();
+    Ok(json!({"items": items}))
+}
+
+fn version(asked: &Asked<'_>, uri: &Uri) -> Option<i32> {
+    let (_, opened) = asked.document(uri)?;
+    opened.addresses().into_iter().find(|(address, _)| address == uri).and_then(|(_, version)| version)
+}
+
+/// Checks one folder as the command line would, with what is open laid over what is saved.
+fn scan(
+    asked: &Asked<'_>,
+    folder: &Folder,
+    progress: &Progress<'_>,
+) -> Result<BTreeMap<Uri, Vec<Diagnostic>>, Failure> {
+    let snapshot = asked.snapshot;
+    if !folder.settings.enable {
+        return Ok(BTreeMap::new());
+    }
+    let resolver = folder.resolver.as_ref().map_err(|error| Trouble::from(error.clone()))?;
+    let cwd = &folder.cwd;
+    let mut given = Given::discover(cwd, std::slice::from_ref(cwd), resolver, true).map_err(Trouble::from)?;
+    for input in &mut given.inputs {
+        if let Ok(below) = input.path.strip_prefix(cwd) {
+            input.display = below.display().to_string();
+        }
+    }
+    snapshot.lay_over(&mut given);
+    let premises = Premises::new(cwd, resolver, &given, None).map_err(Trouble::from)?;
+    let how = How {
+        verify: folder.settings.verify,
+        progress: &|done, total| progress.report(done, total),
+        is_cancelled: asked.is_cancelled,
+        ..How::default()
+    };
+    let mut outcome = premises.check(&given, how);
+    if (asked.is_cancelled)() {
+        return Err(Failure::cancelled());
+    }
+    snapshot::accept(folder, &mut outcome)?;
+    Ok(diagnostics::of_files(snapshot, cwd, &outcome))
+}

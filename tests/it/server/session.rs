@@ -1,0 +1,87 @@
+//! From introduction to leave, with all that can go wrong in between.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, Folder};
+use super::{REUSED, pulling};
+
+#[test]
+fn bad_messages_are_answered_and_survived() {
+    let folder = Folder::new(&[]);
+    let mut client = Client::start(&folder.path());
+    let early = client.request("textDocument/hover", json!({}));
+    assert_eq!(early["error"]["code"], -32002);
+    client.notify("textDocument/didOpen", json!({}));
+    let answer = client.request("initialize", json!({"capabilities": {}, "processId": null, "rootUri": null}));
+    assert_eq!(answer["result"]["serverInfo"]["name"], "keylint");
+    assert_eq!(client.request("initialize", json!({"capabilities": {}}))["error"]["code"], -32600);
+    client.raw(b"Content-Length: 4\r\n\r\n{oh}");
+    client.raw(b"Content-Length: 2\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n[]");
+    for (method, params, code) in [
+        ("textDocument/completion", json!({}), -32601),
+        ("textDocument/hover", json!({"textDocument": 3}), -32602),
+        ("textDocument/codeAction", Value::Null, -32602),
+        ("workspace/executeCommand", json!({"command": "rm"}), -32602),
+        ("workspace/executeCommand", json!({"command": "keylint.showLineage"}), -32602),
+    ] {
+        assert_eq!(client.request(method, params)["error"]["code"], code, "{method}");
+    }
+    for (method, params) in [
+        (
+            "textDocument/didChange",
+            json!({"textDocument": {"uri": "file:///nowhere.py", "version": 1}, "contentChanges": [{"text": ""}]}),
+        ),
+        ("textDocument/didChange", json!({"textDocument": 1})),
+        ("textDocument/didClose", json!({"textDocument": {"uri": "file:///nowhere.py"}})),
+        ("notebookDocument/didChange", json!([])),
+        ("workspace/didChangeWatchedFiles", json!({"changes": [{"uri": "untitled:x", "type": 9}]})),
+        ("$/cancelRequest", json!({"id": 99})),
+        ("$/cancelRequest", json!({})),
+        ("$/unheard", Value::Null),
+        ("unheard", Value::Null),
+    ] {
+        client.notify(method, params);
+    }
+    // A client without capabilities and folders is served all the same.
+    client.open("untitled:Untitled-1", 1, REUSED);
+    assert_eq!(client.diagnostics("untitled:Untitled-1", 1).len(), 1);
+    assert_eq!(client.request("shutdown", Value::Null)["result"], Value::Null);
+    assert_eq!(client.request("textDocument/hover", json!({}))["error"]["code"], -32600);
+    client.notify("exit", Value::Null);
+    assert_eq!(client.status().code(), Some(0));
+}
+
+#[test]
+fn a_client_that_leaves_without_a_word_is_an_error() {
+    let folder = Folder::new(&[]);
+    let mut client = Client::introduced(&folder.path(), json!({}), Value::Null);
+    client.notify("exit", Value::Null);
+    assert_eq!(client.status().code(), Some(1));
+    let mut client = Client::introduced(&folder.path(), json!({}), Value::Null);
+    client.hang_up();
+    assert_eq!(client.status().code(), Some(1));
+}
+
+#[test]
+fn requests_are_cancelled() {
+    let folder = Folder::new(&[]);
+    for number in 0..40 {
+        folder.write(&format!("m{number}.py"), &REUSED.repeat(20));
+    }
+    let mut client = Client::introduced(&folder.path(), pulling(), Value::Null);
+    let scan = client.ask("workspace/diagnostic", json!({"previousResultIds": []}));
+    client.notify("$/cancelRequest", json!({"id": scan}));
+    assert_eq!(client.answer(scan)["error"]["code"], -32800);
+    // What is waiting for a change can be cancelled as well.
+    let scanned = client.result("workspace/diagnostic", json!({"previousResultIds": []}));
+    let known = json!([{"uri": scanned["items"][0]["uri"], "value": scanned["items"][0]["resultId"]}]);
+    let waiting = client.ask("workspace/diagnostic", json!({"previousResultIds": known}));
+    client.notify("$/cancelRequest", json!({"id": waiting}));
+    assert_eq!(client.answer(waiting)["error"]["code"], -32800);
+    let parked = client.ask("workspace/diagnostic", json!({"previousResultIds": known}));
+    let done = client.ask("shutdown", Value::Null);
+    assert_eq!(client.answer(parked)["error"]["code"], -32800);
+    assert_eq!(client.answer(done)["result"], Value::Null);
+    client.notify("exit", Value::Null);
+    assert_eq!(client.status().code(), Some(0));
+}
