@@ -283,7 +283,7 @@ impl Guards {
             return true;
         }
         let mut steps = SEARCH_STEPS;
-        if let Some(answer) = self.search(guard, terms, &mut Vec::new(), &mut steps) {
+        if let Some(answer) = self.search([guard, Guard::TRUE], terms, &mut Vec::new(), &mut steps) {
             return answer;
         }
         let support = self.support(guard);
@@ -300,73 +300,44 @@ impl Guards {
         true
     }
 
-    /// Looks for one path to [`Guard::TRUE`] whose literals can hold together with those of `path`; `None` where that takes
-    /// more than `steps`. Most guards have such a path close by, and finding it makes no nodes.
-    fn search(&self, guard: Guard, terms: &Terms, path: &mut Vec<(Claim, bool)>, steps: &mut u32) -> Option<bool> {
-        if guard.is_true() || guard.is_false() {
-            return Some(guard.is_true());
-        }
-        *steps = steps.checked_sub(1)?;
-        let node = self.nodes[guard.0 as usize];
-        let claim = terms.claim(self.literals[node.level.literal()]);
-        for (next, polarity) in [(node.low, false), (node.high, true)] {
-            if next.is_false() || path.iter().any(|(other, held)| terms.conflict(&claim, polarity, other, *held)) {
-                continue;
-            }
-            path.push((claim, polarity));
-            let found = self.search(next, terms, path, steps);
-            path.pop();
-            if found != Some(false) {
-                return found;
-            }
-        }
-        Some(false)
-    }
-
     /// Whether some path satisfies both guards, as [`Guards::feasible`] of their conjunction would say. Most pairs have such a path
     /// close by, and finding it makes no nodes.
     pub fn meet(&mut self, a: Guard, b: Guard, terms: &Terms) -> bool {
         let mut steps = SEARCH_STEPS;
-        if let Some(answer) = self.search_both([a, b], terms, &mut Vec::new(), &mut steps) {
+        if let Some(answer) = self.search([a, b], terms, &mut Vec::new(), &mut steps) {
             return answer;
         }
         let both = self.and(a, b);
         self.feasible(both, terms)
     }
 
-    fn search_both(
-        &self,
-        pair: [Guard; 2],
-        terms: &Terms,
-        path: &mut Vec<(Claim, bool)>,
-        steps: &mut u32,
-    ) -> Option<bool> {
-        match pair {
-            [a, b] if a.is_false() || b.is_false() => return Some(false),
-            [one, rest] | [rest, one] if one.is_true() => return self.search(rest, terms, path, steps),
-            _ => {}
+    /// Looks for one path to [`Guard::TRUE`] in both diagrams whose literals can hold together with those of `path`; `None` where
+    /// that takes more than `steps`.
+    fn search(&self, pair: [Guard; 2], terms: &Terms, path: &mut Vec<(Claim, bool)>, steps: &mut u32) -> Option<bool> {
+        if pair.contains(&Guard::FALSE) {
+            return Some(false);
+        }
+        if pair == [Guard::TRUE; 2] {
+            return Some(true);
         }
         *steps = steps.checked_sub(1)?;
         let nodes = pair.map(|guard| self.nodes[guard.0 as usize]);
         let level = nodes[0].level.min(nodes[1].level);
         let claim = terms.claim(self.literals[level.literal()]);
-        let below = |high: bool| {
-            let step = |index: usize| match (nodes[index].level == level, high) {
+        for polarity in [false, true] {
+            let below = |index: usize| match (nodes[index].level == level, polarity) {
                 (false, _) => pair[index],
                 (true, false) => nodes[index].low,
                 (true, true) => nodes[index].high,
             };
-            [step(0), step(1)]
-        };
-        for polarity in [false, true] {
-            let next = below(polarity);
-            if next.iter().any(|guard| guard.is_false())
+            let next = [below(0), below(1)];
+            if next.contains(&Guard::FALSE)
                 || path.iter().any(|(other, held)| terms.conflict(&claim, polarity, other, *held))
             {
                 continue;
             }
             path.push((claim, polarity));
-            let found = self.search_both(next, terms, path, steps);
+            let found = self.search(next, terms, path, steps);
             path.pop();
             if found != Some(false) {
                 return found;

@@ -113,6 +113,21 @@ fn holds(guards: &mut Guards, guard: Guard, assignment: u32) -> bool {
     guards.assume(guard, &|literal| Some(assignment >> literal.0 & 1 == 1)).is_true()
 }
 
+/// Literals about one subject, some of which exclude each other.
+fn about_one(terms: &mut Terms) -> [TermId; LITERALS as usize] {
+    let x = terms.fresh(Symbol::Parameter, "x", None);
+    let none = terms.intern(Term::None);
+    let [zero, one, three] = [0, 1, 3].map(|number| terms.int(number));
+    [
+        x,
+        terms.operate(Operator::Is, &[x, none]),
+        terms.operate(Operator::Eq, &[x, zero]),
+        terms.operate(Operator::Eq, &[x, one]),
+        terms.operate(Operator::Lt, &[x, one]),
+        terms.operate(Operator::Lt, &[x, three]),
+    ]
+}
+
 proptest! {
     #[test]
     fn guards_are_boolean_functions(a in formula(), b in formula()) {
@@ -158,17 +173,7 @@ proptest! {
     #[test]
     fn feasible_guards_have_a_path_that_keeps_the_exclusions(a in formula()) {
         let (mut guards, mut terms) = (Guards::default(), Terms::default());
-        let x = terms.fresh(Symbol::Parameter, "x", None);
-        let none = terms.intern(Term::None);
-        let [zero, one, three] = [0, 1, 3].map(|number| terms.int(number));
-        let literals = [
-            x,
-            terms.operate(Operator::Is, &[x, none]),
-            terms.operate(Operator::Eq, &[x, zero]),
-            terms.operate(Operator::Eq, &[x, one]),
-            terms.operate(Operator::Lt, &[x, one]),
-            terms.operate(Operator::Lt, &[x, three]),
-        ];
+        let literals = about_one(&mut terms);
         let guard = a.guard_over(&mut guards, &literals);
         let excluded = terms.exclusions(&literals);
         let holds = |assignment: u32, (literal, polarity): (TermId, bool)| {
@@ -182,17 +187,7 @@ proptest! {
     #[test]
     fn guards_meet_where_their_conjunction_is_feasible(a in formula(), b in formula()) {
         let (mut guards, mut terms) = (Guards::default(), Terms::default());
-        let x = terms.fresh(Symbol::Parameter, "x", None);
-        let none = terms.intern(Term::None);
-        let [zero, one, three] = [0, 1, 3].map(|number| terms.int(number));
-        let literals = [
-            x,
-            terms.operate(Operator::Is, &[x, none]),
-            terms.operate(Operator::Eq, &[x, zero]),
-            terms.operate(Operator::Eq, &[x, one]),
-            terms.operate(Operator::Lt, &[x, one]),
-            terms.operate(Operator::Lt, &[x, three]),
-        ];
+        let literals = about_one(&mut terms);
         let (a, b) = (a.guard_over(&mut guards, &literals), b.guard_over(&mut guards, &literals));
         let both = guards.and(a, b);
         prop_assert_eq!(guards.meet(a, b, &terms), guards.feasible(both, &terms));
