@@ -214,20 +214,19 @@ class Session:
         kind, text = self.cells[name][cell - 1]
         where = types.Range(self.position(name, start, cell), self.position(name, end, cell))
         self.cells[name][cell - 1] = (kind, text[:start] + new + text[end:])
+        edited = types.NotebookDocumentCellContentChanges(
+            types.VersionedTextDocumentIdentifier(self.versions[name] + 1, self.uri(name, cell)),
+            [types.TextDocumentContentChangePartial(range=where, text=new)],
+        )
+        self.change_cells(name, types.NotebookDocumentCellChanges(text_content=[edited]))
+
+    def change_cells(self, name: str, changes: types.NotebookDocumentCellChanges):
+        """Tells the server what has changed in a notebook, as its next version."""
         self.versions[name] += 1
         self.client.notebook_document_did_change(
             types.DidChangeNotebookDocumentParams(
                 types.VersionedNotebookDocumentIdentifier(self.versions[name], self.uri(name)),
-                types.NotebookDocumentChangeEvent(
-                    cells=types.NotebookDocumentCellChanges(
-                        text_content=[
-                            types.NotebookDocumentCellContentChanges(
-                                types.VersionedTextDocumentIdentifier(self.versions[name], self.uri(name, cell)),
-                                [types.TextDocumentContentChangePartial(range=where, text=new)],
-                            )
-                        ]
-                    )
-                ),
+                types.NotebookDocumentChangeEvent(cells=changes),
             )
         )
 

@@ -225,42 +225,21 @@ async def test_cells_come_and_go(session):
     text = "c = jax.random.normal(key)"
     # A new last cell, which the client gives an address of its own.
     session.cells[name].append(("code", text))
-    session.versions[name] += 1
-    session.client.notebook_document_did_change(
-        types.DidChangeNotebookDocumentParams(
-            types.VersionedNotebookDocumentIdentifier(session.versions[name], session.uri(name)),
-            types.NotebookDocumentChangeEvent(
-                cells=types.NotebookDocumentCellChanges(
-                    structure=types.NotebookDocumentCellChangeStructure(
-                        array=types.NotebookCellArrayChange(
-                            start=number - 1,
-                            delete_count=0,
-                            cells=[types.NotebookCell(types.NotebookCellKind.Code, session.uri(name, number))],
-                        ),
-                        did_open=[types.TextDocumentItem(session.uri(name, number), "python", 1, text)],
-                    )
-                )
-            ),
-        )
+    added = types.NotebookCell(types.NotebookCellKind.Code, session.uri(name, number))
+    structure = types.NotebookDocumentCellChangeStructure(
+        array=types.NotebookCellArrayChange(start=number - 1, delete_count=0, cells=[added]),
+        did_open=[types.TextDocumentItem(session.uri(name, number), "python", 1, text)],
     )
+    session.change_cells(name, types.NotebookDocumentCellChanges(structure=structure))
     assert await session.diagnostics_at(name, "KEY101", number)
     await session.compare()
     # And it goes again.
     session.cells[name].pop()
-    session.versions[name] += 1
-    session.client.notebook_document_did_change(
-        types.DidChangeNotebookDocumentParams(
-            types.VersionedNotebookDocumentIdentifier(session.versions[name], session.uri(name)),
-            types.NotebookDocumentChangeEvent(
-                cells=types.NotebookDocumentCellChanges(
-                    structure=types.NotebookDocumentCellChangeStructure(
-                        array=types.NotebookCellArrayChange(start=number - 1, delete_count=1, cells=[]),
-                        did_close=[types.TextDocumentIdentifier(session.uri(name, number))],
-                    )
-                )
-            ),
-        )
+    structure = types.NotebookDocumentCellChangeStructure(
+        array=types.NotebookCellArrayChange(start=number - 1, delete_count=1, cells=[]),
+        did_close=[types.TextDocumentIdentifier(session.uri(name, number))],
     )
+    session.change_cells(name, types.NotebookDocumentCellChanges(structure=structure))
 
 
 async def test_random_edits_give_what_a_fresh_run_gives(session):
