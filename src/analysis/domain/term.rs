@@ -265,12 +265,10 @@ impl Terms {
         if a == b {
             return false;
         }
-        match (self.get(a), self.get(b)) {
-            (Term::Text(x), Term::Text(y)) => x != y,
-            (Term::Int(x), Term::Int(y)) => x != y,
-            (Term::None, Term::Int(_) | Term::Text(_)) | (Term::Int(_) | Term::Text(_), Term::None) => true,
-            _ => self.difference(a, b).is_some_and(|difference| difference != 0),
+        if self.is_constant(a) && self.is_constant(b) {
+            return self.are_unequal(a, b);
         }
+        self.difference(a, b).is_some_and(|difference| difference != 0)
     }
 
     /// The key that a derived term comes from directly.
@@ -421,20 +419,23 @@ impl Terms {
 
     fn fold(&mut self, operator: Operator, operands: &[TermId]) -> Option<TermId> {
         if let (Operator::Not, [a]) = (operator, operands) {
-            return match self.get(*a) {
-                Term::Bool(value) => Some(!value),
-                Term::Int(value) => Some(*value == 0),
-                Term::None => Some(true),
-                Term::Text(text) => Some(text.is_empty()),
-                _ => None,
-            }
-            .map(|value| self.intern(Term::Bool(value)));
+            return self.truth(*a).map(|value| self.intern(Term::Bool(!value)));
+        }
+        if let (Operator::Neg, [a]) = (operator, operands)
+            && let Term::Float(bits) = self.get(*a)
+        {
+            let negated = Term::Float((-f64::from_bits(*bits)).to_bits());
+            return Some(self.intern(negated));
         }
         let ints: Option<Vec<i128>> = operands.iter().map(|id| self.as_exact_int(*id)).collect();
-        if let (Operator::Lt, [a, b]) = (operator, operands)
-            && let Some(difference) = self.difference(*a, *b)
-        {
-            return Some(self.intern(Term::Bool(difference < 0)));
+        if let (Operator::Lt, [a, b]) = (operator, operands) {
+            if let Some(difference) = self.difference(*a, *b) {
+                return Some(self.intern(Term::Bool(difference < 0)));
+            }
+            if let (Term::Float(a), Term::Float(b)) = (self.get(*a), self.get(*b)) {
+                let is_less = f64::from_bits(*a) < f64::from_bits(*b);
+                return Some(self.intern(Term::Bool(is_less)));
+            }
         }
         let value = match (operator, ints?.as_slice()) {
             (Operator::Neg, [a]) => a.checked_neg()?,
