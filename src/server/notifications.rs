@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::documents::Document;
 use super::main_loop::{Expected, MainLoop};
 use super::notebook::Notebook;
-use super::session::Session;
+use super::session::{Session, file_path};
 
 /// The files whose changes matter beside Python's: what configures a run, and what tells the version of JAX.
 const CONFIGURATION: [&str; 6] = [
@@ -97,9 +97,11 @@ pub(super) fn react(main: &mut MainLoop<'_>, notification: Notification) -> Resu
 /// Takes the settings that the client was asked for.
 pub(super) fn configured(main: &mut MainLoop<'_>, asked: Vec<(String, Value)>) {
     let Some(session) = &mut main.session else { return };
-    session.written.replace_asked(asked);
-    session.reset();
-    judged_anew(main);
+    // Most answers say what `initialize` said, and must not outdate what is being worked out.
+    if session.take_asked(asked) {
+        session.reset();
+        judged_anew(main);
+    }
 }
 
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, String> {
@@ -155,14 +157,16 @@ fn introduced(main: &mut MainLoop<'_>) {
     ask_for_settings(main);
 }
 
-/// Asks for the settings of all folders, if the client can be asked.
+/// Asks for the settings of what lies in no folder and of all folders, if the client can be asked.
 fn ask_for_settings(main: &mut MainLoop<'_>) {
     let Some(session) = main.session.as_ref().filter(|session| session.client().configuration) else { return };
-    let folders: Vec<String> = session.roots().map(|uri| uri.as_str().to_owned()).collect();
-    if folders.is_empty() {
-        return;
-    }
-    let items: Vec<Value> = folders.iter().map(|uri| json!({"scopeUri": uri, "section": "keylint"})).collect();
+    let roots = session.roots().map(|uri| uri.as_str().to_owned());
+    let folders: Vec<String> = std::iter::once(String::new()).chain(roots).collect();
+    let item = |uri: &String| match uri.as_str() {
+        "" => json!({"section": "keylint"}),
+        uri => json!({"scopeUri": uri, "section": "keylint"}),
+    };
+    let items: Vec<Value> = folders.iter().map(item).collect();
     main.ask("workspace/configuration", &json!({"items": items}), Expected::Configuration(folders));
 }
 
@@ -179,10 +183,10 @@ fn files_changed(main: &mut MainLoop<'_>, params: &DidChangeWatchedFilesParams) 
     let Some(session) = &mut main.session else { return };
     let mut is_reset = false;
     for change in &params.changes {
-        let Ok(path) = change.uri.to_file_path() else { continue };
+        let Some(path) = file_path(&change.uri) else { continue };
         let is_python = path.extension().is_some_and(|suffix| suffix == "py" || suffix == "pyi" || suffix == "ipynb");
         if !is_python || change.kind != FileChangeType::Changed {
-            is_reset = true;
+            is_reset |= session.concerns(&path);
         } else if !session.is_open(&path) {
             session.touch(&path);
         }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gen_lsp_types::{NotebookDocumentCellChanges, TextDocumentContentChangeEvent, Uri};
+use serde_json::Value;
 
 use super::client::Client;
 use super::documents::Document;
@@ -110,6 +111,36 @@ impl Session {
         self.path_for(uri)
     }
 
+    /// The path of what was opened under an address, a cell's not being one.
+    fn path_opened(&self, uri: &Uri) -> Option<PathBuf> {
+        let path = self.path_of(uri);
+        let opened = self.snapshot.open.get(&path)?;
+        // Clients may write one path in several ways.
+        let is_its_own = opened.uri == *uri || !opened.speaks_of(uri) && file_path(uri).is_some_and(|it| it == path);
+        is_its_own.then_some(path)
+    }
+
+    /// Takes what a client answers for folders; whether that changes the settings of any.
+    pub(super) fn take_asked(&mut self, asked: Vec<(String, Value)>) -> bool {
+        let before = self.settings_in_force();
+        self.written.replace_asked(asked);
+        before != self.settings_in_force()
+    }
+
+    /// The settings of each folder of the workspace, then those of what lies in none.
+    fn settings_in_force(&self) -> Vec<EditorSettings> {
+        let folders = self.roots.iter().map(|(path, _)| path.as_path()).chain([Path::new("")]);
+        folders.map(|folder| self.editor_settings(folder).0).collect()
+    }
+
+    /// Whether a file may say how files of the workspace, or those that are open, are judged.
+    pub(super) fn concerns(&self, path: &Path) -> bool {
+        let Some(folder) = path.parent() else { return false };
+        let roots = self.roots.iter().map(|(root, _)| root);
+        roots.clone().any(|root| path.starts_with(root))
+            || roots.chain(self.open.keys()).any(|below| below.starts_with(folder))
+    }
+
     /// The paths of what is open.
     pub(super) fn open_paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.open.keys()
@@ -145,7 +176,7 @@ impl Session {
         version: i32,
         changes: &[TextDocumentContentChangeEvent],
     ) -> Option<PathBuf> {
-        let path = self.path_of(uri);
+        let path = self.path_opened(uri)?;
         let unit = self.client().unit;
         let mut open = self.open.remove(&path)?;
         if let Open::Text(document) = &mut open {
@@ -162,7 +193,7 @@ impl Session {
         version: i32,
         changes: Option<&NotebookDocumentCellChanges>,
     ) -> Option<PathBuf> {
-        let path = self.path_of(uri);
+        let path = self.path_opened(uri)?;
         let unit = self.client().unit;
         let mut open = self.open.remove(&path)?;
         if let Open::Notebook(notebook) = &mut open {
@@ -177,7 +208,7 @@ impl Session {
 
     /// Forgets what is closed; the addresses that diagnostics were told for.
     pub(super) fn close(&mut self, uri: &Uri) -> Option<(PathBuf, Opened)> {
-        let path = self.path_of(uri);
+        let path = self.path_opened(uri)?;
         self.open.remove(&path)?;
         let opened = Arc::make_mut(&mut self.snapshot.open).remove(&path)?;
         self.snapshot.checks.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
@@ -213,7 +244,7 @@ impl Session {
     pub(super) fn change_roots(&mut self, added: &[Uri], removed: &[Uri]) {
         self.roots.retain(|(_, uri)| !removed.contains(uri));
         for uri in added {
-            if let Ok(path) = uri.to_file_path()
+            if let Some(path) = file_path(uri)
                 && self.roots.iter().all(|(known, _)| *known != path)
             {
                 self.roots.push((path, uri.clone()));
@@ -240,12 +271,7 @@ impl Session {
     }
 
     fn folder(&mut self, cwd: &Path) -> Arc<Folder> {
-        let here = self.roots.iter().find(|(root, _)| root == cwd).map(|(_, uri)| uri);
-        let is_here = |address: &str| match Uri::parse(address).ok().and_then(|uri| uri.to_file_path().ok()) {
-            Some(path) => path == cwd,
-            None => here.is_some_and(|uri| uri.as_str() == address) || Path::new(address) == cwd,
-        };
-        let (mut settings, problems) = EditorSettings::read(&self.written.of(is_here));
+        let (mut settings, problems) = self.editor_settings(cwd);
         self.problems.extend(problems);
         for value in &mut settings.command_line.config {
             *value = expanded(value, self.home.as_deref());
@@ -254,17 +280,43 @@ impl Session {
         Arc::new(Folder { cwd: cwd.to_owned(), settings, resolver })
     }
 
-    /// The path of an address. What is not saved yet is taken to lie in the first folder.
+    /// What the client has set for a folder; also what is wrong with that.
+    fn editor_settings(&self, cwd: &Path) -> (EditorSettings, Vec<String>) {
+        let here = self.roots.iter().find(|(root, _)| root == cwd).map(|(_, uri)| uri);
+        let is_here = |address: &str| match Uri::parse(address).ok().and_then(|uri| file_path(&uri)) {
+            Some(path) => path == cwd,
+            None => here.is_some_and(|uri| uri.as_str() == address) || Path::new(address) == cwd,
+        };
+        EditorSettings::read(&self.written.of(is_here))
+    }
+
+    /// The path of an address. What is no file is taken to lie in the first folder, under a name that no file has: what is
+    /// not saved yet, or an older version that is shown beside a file, must not stand in for one.
     fn path_for(&self, uri: &Uri) -> PathBuf {
-        if let Ok(path) = uri.to_file_path() {
+        if let Some(path) = file_path(uri) {
             return path;
         }
         let base = self.roots.first().map_or(&self.start, |(path, _)| path);
         let name = uri.path().rsplit('/').find(|part| !part.is_empty()).unwrap_or("untitled");
         let name = name.replace(|character: char| !(character.is_alphanumeric() || "-_.".contains(character)), "_");
-        let path = base.join(name);
-        if is_ours(&path) { path } else { path.with_added_extension("py") }
+        let (stem, suffix) = name.rsplit_once('.').unwrap_or((&name, "py"));
+        let scheme = uri.scheme();
+        let numbered = |number: usize| {
+            let path = base.join(match number {
+                1 => format!("{stem}@{scheme}.{suffix}"),
+                _ => format!("{stem}@{scheme}-{number}.{suffix}"),
+            });
+            if is_ours(&path) { path } else { path.with_added_extension("py") }
+        };
+        // Only so many are open.
+        let mut free = (1..=self.open.len() + 1).map(numbered).filter(|path| !self.open.contains_key(path));
+        free.next().unwrap_or_else(|| numbered(1))
     }
+}
+
+/// The path of an address, if it is that of a file: others, such as an older version that Git keeps, may have paths as well.
+pub(super) fn file_path(uri: &Uri) -> Option<PathBuf> {
+    if uri.scheme() == "file" { uri.to_file_path().ok() } else { None }
 }
 
 /// Whether the name of a file is one of Python's.

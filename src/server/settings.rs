@@ -152,7 +152,7 @@ pub(super) struct Written {
     global: Map<String, Value>,
     /// For the folders of some address, from `initialize`.
     by_folder: Vec<(String, Map<String, Value>)>,
-    /// For the folders of some address, from `workspace/configuration`.
+    /// For the folders of some address, or with an empty one for all, from `workspace/configuration`.
     asked: Vec<(String, Map<String, Value>)>,
 }
 
@@ -200,16 +200,22 @@ impl Written {
         self.asked = asked.into_iter().map(|(address, settings)| (address, section(&settings))).collect();
     }
 
-    /// What is written for a folder, the nearest last.
+    /// What is written for a folder, the nearest last. In an answer, `null` takes back what `initialize` said; an empty address
+    /// stands for all folders.
     pub(super) fn of(&self, is_folder: impl Fn(&str) -> bool) -> Map<String, Value> {
         let mut all = self.global.clone();
-        for (_, settings) in self.by_folder.iter().chain(&self.asked).filter(|(address, _)| is_folder(address)) {
-            all.extend(
-                settings
-                    .iter()
-                    .filter(|(_, value)| !value.is_null())
-                    .map(|(name, value)| (name.clone(), value.clone())),
-            );
+        let here = |(address, _): &&(String, Map<String, Value>)| !address.is_empty() && is_folder(address);
+        let answers = self.asked.iter().filter(|(address, _)| address.is_empty());
+        let initial = self.by_folder.iter().filter(here);
+        let layers = answers.map(|layer| (layer, true)).chain(initial.map(|layer| (layer, false)));
+        for ((_, settings), is_answer) in layers.chain(self.asked.iter().filter(here).map(|layer| (layer, true))) {
+            for (name, value) in settings {
+                if !value.is_null() {
+                    all.insert(name.clone(), value.clone());
+                } else if is_answer {
+                    all.remove(name);
+                }
+            }
         }
         all
     }
@@ -278,5 +284,21 @@ mod tests {
         assert!(written.replace_global(&json!({"python": {}, "keylint": {"verify": false}})));
         assert_eq!(Value::Object(written.of(|_| true)), json!({"verify": false}));
         assert!(all(json!(null)).is_empty() && all(json!([1])).is_empty());
+    }
+
+    #[test]
+    fn an_answer_takes_back_what_it_names() {
+        let mut written =
+            Written::from_initialize(&json!({"ignore": ["KEY101"], "verify": false, "unsafeFixes": true}));
+        let everywhere = json!({"ignore": null, "inlayHints": true});
+        written
+            .replace_asked(vec![(String::new(), everywhere), ("file:///a".to_owned(), json!({"unsafeFixes": null}))]);
+        let a = Value::Object(written.of(|address| address == "file:///a"));
+        assert_eq!(a, json!({"verify": false, "inlayHints": true}));
+        let elsewhere = Value::Object(written.of(|_| false));
+        assert_eq!(elsewhere, json!({"verify": false, "inlayHints": true, "unsafeFixes": true}));
+        // Who knows nothing of us changes nothing.
+        written.replace_asked(vec![(String::new(), json!(null)), ("file:///a".to_owned(), json!({}))]);
+        assert_eq!(written.of(|_| true)["ignore"], json!(["KEY101"]));
     }
 }

@@ -1,8 +1,8 @@
 /**
  * From the editor's settings to those that the server takes.
  *
- * The names are the same; what only concerns the client stays here, and what is not set is left out, so that the
- * configuration file of the project decides.
+ * The names are the same; what only concerns the client stays here, and what is not set is told as `null`, so that it is
+ * no longer in force where it was, and the configuration file of the project decides.
  */
 
 /** The settings that the server takes: those of `keylint.*` that are about findings, fixes and hints. */
@@ -37,7 +37,8 @@ export function serverSettings(
   const settings: ServerSettings = {};
   for (const name of SERVER_SETTINGS) {
     const value = get(name);
-    if (value === undefined || value === null || value === "") {
+    if (value === undefined || value === "") {
+      settings[name] = null;
       continue;
     }
     settings[name] = name === "configuration" && typeof value === "string" ? expandPath(value) : value;

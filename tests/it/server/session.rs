@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, Folder};
-use super::{REUSED, pulling};
+use super::{REUSED, pulling, pushed_to};
 
 #[test]
 fn bad_messages_are_answered_and_survived() {
@@ -84,4 +84,25 @@ fn requests_are_cancelled() {
     assert_eq!(client.answer(done)["result"], Value::Null);
     client.notify("exit", Value::Null);
     assert_eq!(client.status().code(), Some(0));
+}
+
+#[test]
+fn what_is_no_file_does_not_stand_in_for_one() {
+    let folder = Folder::new(&[]);
+    let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
+    let saved = folder.uri("new.py");
+    let path = saved.trim_start_matches("file://");
+    let others = [format!("untitled:{path}"), "untitled:new.py".to_owned(), format!("git:{path}?HEAD")];
+    for other in &others {
+        client.open(other, 1, REUSED);
+        assert_eq!(client.diagnostics(other, 1).len(), 1, "{other}");
+    }
+    client.open(&saved, 1, REUSED);
+    assert_eq!(client.diagnostics(&saved, 1).len(), 1);
+    for other in &others {
+        client.notify("textDocument/didClose", json!({"textDocument": {"uri": other}}));
+    }
+    client.change(&saved, 2, json!([{"text": format!("{REUSED}\n")}]));
+    assert_eq!(client.diagnostics(&saved, 2).len(), 1);
+    client.leave();
 }

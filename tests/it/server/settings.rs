@@ -131,3 +131,52 @@ fn without_watching_a_configuration_is_read_again_when_something_is_saved() {
     assert!(client.result("textDocument/hover", hover)["contents"]["value"].is_string());
     client.leave();
 }
+
+#[test]
+fn settings_that_are_taken_back_are_no_longer_in_force() {
+    let ignoring = json!({"ignore": ["KEY101"]});
+    let mut capabilities = pushed_to();
+    capabilities["workspace"]["configuration"] = true.into();
+    for is_in_a_folder in [true, false] {
+        let folder = Folder::new(&[("a.py", REUSED)]);
+        let mut client = Client::start(&folder.path());
+        client.configuration = ignoring.clone();
+        let folders = if is_in_a_folder { json!([{"uri": folder.uri("."), "name": "a"}]) } else { Value::Null };
+        let params = json!({
+            "processId": null, "rootUri": null, "capabilities": capabilities, "workspaceFolders": folders,
+            "initializationOptions": ignoring,
+        });
+        client.result("initialize", params);
+        client.notify("initialized", json!({}));
+        let address = folder.uri("a.py");
+        client.open(&address, 1, REUSED);
+        assert_eq!(client.diagnostics(&address, 1), [Value::Null; 0]);
+        client.configuration = json!({"ignore": null});
+        client.notify("workspace/didChangeConfiguration", json!({"settings": null}));
+        until_count(&mut client, &address, 1);
+        client.leave();
+    }
+}
+
+#[test]
+fn what_is_asked_at_once_is_answered() {
+    let folder = Folder::new(&[("a.py", REUSED)]);
+    let mut capabilities = pushed_to();
+    capabilities["workspace"]["configuration"] = true.into();
+    for _ in 0..5 {
+        let mut client = Client::introduced(&folder.path(), capabilities.clone(), json!({"minLevel": "note"}));
+        let address = folder.uri("a.py");
+        client.open(&address, 1, REUSED);
+        let hover = json!({"textDocument": {"uri": address}, "position": {"line": 4, "character": 5}});
+        let asked = client.ask("textDocument/hover", hover);
+        let pulled = client.ask("textDocument/diagnostic", json!({"textDocument": {"uri": address}}));
+        // An event about something that no file here depends on changes nothing.
+        let event = json!({"changes": [{"uri": "file:///elsewhere/uv.lock", "type": 2}]});
+        client.notify("workspace/didChangeWatchedFiles", event);
+        for id in [asked, pulled] {
+            let answer = client.answer(id);
+            assert!(answer.get("error").is_none(), "{answer}");
+        }
+        client.leave();
+    }
+}
