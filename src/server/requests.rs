@@ -30,9 +30,14 @@ pub(super) fn nothing(method: &str) -> Value {
     }
 }
 
-/// Whether a request is answered only when something has changed: clients ask for the diagnostics of the workspace again as
-/// soon as they have them, and name those that they have.
-pub(super) fn waits(method: &str, params: &Value, has_changed: bool) -> bool {
-    let knows = params["previousResultIds"].as_array().is_some_and(|known| !known.is_empty());
-    method == "workspace/diagnostic" && knows && !has_changed
+/// Whether a request is answered only when something has changed since the client was answered last: clients ask for the
+/// diagnostics of the workspace again as soon as they have them. What they name does not matter: of a workspace in which
+/// nothing is wrong they have nothing to name.
+pub(super) fn waits(method: &str, has_changed: bool) -> bool {
+    is_long(method) && !has_changed
+}
+
+/// Whether the answer of a request holds until something is saved, or settings or files change.
+pub(super) fn is_long(method: &str) -> bool {
+    method == "workspace/diagnostic"
 }
