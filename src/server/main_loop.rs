@@ -1,7 +1,7 @@
 //! The loop: messages in, work handed out, answers back in order of their making.
 //!
 //! **Invariant:** the session is changed here only, one message after the other. Nothing that is worked out from what no longer
-//! holds is sent: diagnostics are dropped and made anew, other answers become an error that says so.
+//! holds is sent as if it did: diagnostics are made anew, other answers become an error that says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -55,6 +55,8 @@ pub(super) struct Lanes {
 struct Pending {
     flag: Flag,
     method: String,
+    /// How often the workspace had changed when the request was handed over.
+    changes: u64,
 }
 
 /// A request that waits for something to change.
@@ -80,14 +82,16 @@ pub(super) struct MainLoop<'a> {
     asked: i32,
     /// When documents are to be checked.
     pub(super) due: BTreeMap<PathBuf, Instant>,
-    /// The documents that are being checked.
-    pub(super) checking: BTreeSet<PathBuf>,
-    /// Whether something was saved, or settings or files have changed, since the workspace was looked at.
-    is_awake: bool,
+    /// The documents that are being checked, and whether each was open all the time.
+    pub(super) checking: BTreeMap<PathBuf, bool>,
+    /// How often something was saved, or settings or files have changed.
+    changes: u64,
+    /// What the client was last told of the workspace, if it was told.
+    answered: Option<requests::Answered>,
     /// Those of them that are to be checked again afterwards.
     pub(super) again: BTreeSet<PathBuf>,
-    /// The addresses that diagnostics were pushed for.
-    pub(super) told: BTreeMap<PathBuf, BTreeSet<Uri>>,
+    /// When diagnostics were last pushed of a document, and for which addresses.
+    pub(super) told: BTreeMap<PathBuf, (Instant, BTreeSet<Uri>)>,
 }
 
 impl<'a> MainLoop<'a> {
@@ -111,9 +115,10 @@ impl<'a> MainLoop<'a> {
             expected: BTreeMap::new(),
             asked: 0,
             due: BTreeMap::new(),
-            checking: BTreeSet::new(),
+            checking: BTreeMap::new(),
+            changes: 0,
+            answered: None,
             again: BTreeSet::new(),
-            is_awake: true,
             told: BTreeMap::new(),
         }
     }
@@ -200,7 +205,8 @@ impl<'a> MainLoop<'a> {
             }
             return self.answer(&id, Ok(Value::Null));
         }
-        if requests::waits(&method, &params, self.is_awake) {
+        let answered = self.answered.filter(|answered| answered.changes == self.changes);
+        if requests::waits(&method, &params, answered) {
             self.parked.push(Parked { id, params });
             return;
         }
@@ -210,7 +216,6 @@ impl<'a> MainLoop<'a> {
     /// Hands a request to a worker.
     fn start(&mut self, id: RequestId, method: &str, mut params: Value) {
         if method == "workspace/diagnostic" {
-            self.is_awake = false;
             self.begin_progress(&mut params);
         }
         let Some(session) = &self.session else { return };
@@ -227,7 +232,7 @@ impl<'a> MainLoop<'a> {
         match requests::task(method, job) {
             None => self.refuse(&id, lsp_server::ErrorCode::MethodNotFound as i32, &format!("no method {method}")),
             Some((is_quick, task)) => {
-                self.pending.insert(id, Pending { flag, method: method.to_owned() });
+                self.pending.insert(id, Pending { flag, method: method.to_owned(), changes: self.changes });
                 let lane = if is_quick { &self.lanes.documents } else { &self.lanes.workspace };
                 // Workers live as long as the loop.
                 let _ = lane.send(task);
@@ -294,6 +299,10 @@ impl<'a> MainLoop<'a> {
                     }
                     result => result,
                 };
+                if let (true, Ok(value)) = (requests::is_long(&pending.method), &result) {
+                    let has_items = value["items"].as_array().is_some_and(|items| !items.is_empty());
+                    self.answered = Some(requests::Answered { changes: pending.changes, has_items });
+                }
                 self.answer(&id, result.map_err(|failure| failure.error));
             }
             Finished::Checked { path, result } => self.checked(path, result),
@@ -302,7 +311,7 @@ impl<'a> MainLoop<'a> {
 
     /// Starts the requests that waited for a change.
     pub(super) fn wake(&mut self) {
-        self.is_awake = true;
+        self.changes += 1;
         for Parked { id, params } in std::mem::take(&mut self.parked) {
             self.start(id, "workspace/diagnostic", params);
         }

@@ -1,7 +1,9 @@
 //! Diagnostics for clients that wait to be told: checks after edits, and what is sent of them.
 //!
-//! **Invariant:** what is sent is of the newest text; what was sent of an address that is gone is taken back.
+//! **Invariant:** what is sent names the version that it is of, and is never older than what was sent before; that of the newest
+//! text follows as soon as it is there. What was sent of an address that is gone is taken back.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,26 +14,38 @@ use serde_json::json;
 
 use super::diagnostics;
 use super::main_loop::MainLoop;
-use super::snapshot::{Checked, Snapshot};
+use super::snapshot::{Checked, Opened, Snapshot};
 use super::workers::{Failure, Finished, Told};
 use crate::engine::{Fixes, contained};
 
 /// How long after an edit a document is checked. Edits that come in between are checked together.
 const PAUSE: Duration = Duration::from_millis(30);
 
+/// How long somebody who types on is left with what was sent before something is sent that the text has outrun.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 impl MainLoop<'_> {
     /// A check of a document has ended.
     pub(super) fn checked(&mut self, path: PathBuf, result: Result<(Arc<Checked>, Told), Failure>) {
-        self.checking.remove(&path);
+        let was_open = self.checking.remove(&path).unwrap_or_default();
         let again = self.again.remove(&path);
         let Some(session) = self.session.as_ref().filter(|session| session.is_open(&path)) else { return };
         match result {
-            Ok((checked, told)) => {
-                if session.snapshot().holds(&path, checked.epoch, &checked.outcome) {
-                    self.publish(&path, told);
-                } else {
-                    self.due.entry(path).or_insert_with(Instant::now);
+            Ok((checked, mut told)) => {
+                let now = session.snapshot();
+                if now.holds(&path, checked.epoch, &checked.outcome) {
+                    return self.publish(&path, told);
                 }
+                // Checks of a document follow each other, so that this one is newer than what was sent. Settings do not
+                // change with every key: what they have outrun is never sent.
+                let waits_long = self.told.get(&path).is_none_or(|(at, _)| at.elapsed() >= PATIENCE);
+                if was_open && waits_long && now.reset <= checked.epoch {
+                    let versions: BTreeMap<Uri, Option<i32>> =
+                        now.open.get(&path).map(Opened::addresses).unwrap_or_default().into_iter().collect();
+                    told.retain(|(uri, version, _)| versions.get(uri).is_some_and(|newest| version <= newest));
+                    self.publish(&path, told);
+                }
+                self.due.entry(path).or_insert_with(Instant::now);
             }
             Err(failure) => {
                 let told = session.snapshot().open.get(&path).map(|opened| {
@@ -53,8 +67,8 @@ impl MainLoop<'_> {
     /// Pushes the diagnostics of a document, and takes back those of addresses that it no longer has.
     fn publish(&mut self, path: &Path, told: Told) {
         let addresses: BTreeSet<Uri> = told.iter().map(|(uri, _, _)| uri.clone()).collect();
-        let before = self.told.insert(path.to_owned(), addresses.clone()).unwrap_or_default();
-        for uri in before.into_iter().filter(|uri| !addresses.contains(uri)) {
+        let before = self.told.insert(path.to_owned(), (Instant::now(), addresses.clone()));
+        for uri in before.into_iter().flat_map(|(_, before)| before).filter(|uri| !addresses.contains(uri)) {
             self.notify("textDocument/publishDiagnostics", &json!({"uri": uri, "diagnostics": []}));
         }
         for (uri, version, diagnostics) in told {
@@ -75,7 +89,8 @@ impl MainLoop<'_> {
                 continue;
             }
             // A check that is under way ends first.
-            if self.checking.insert(path.clone()) {
+            if let Entry::Vacant(entry) = self.checking.entry(path.clone()) {
+                entry.insert(true);
                 let snapshot = session.snapshot();
                 // Workers live as long as the loop.
                 let _ = self.lanes.documents.send(Box::new(move || check(&snapshot, path)));
@@ -101,7 +116,10 @@ impl MainLoop<'_> {
     /// Takes back what was pushed for a document that is closed.
     pub(super) fn forget(&mut self, path: &Path) {
         self.due.remove(path);
-        for uri in self.told.remove(path).unwrap_or_default() {
+        if let Some(was_open) = self.checking.get_mut(path) {
+            *was_open = false;
+        }
+        for uri in self.told.remove(path).into_iter().flat_map(|(_, addresses)| addresses) {
             self.notify("textDocument/publishDiagnostics", &json!({"uri": uri, "diagnostics": []}));
         }
     }

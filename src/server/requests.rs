@@ -30,9 +30,24 @@ pub(super) fn nothing(method: &str) -> Value {
     }
 }
 
-/// Whether a request is answered only when something has changed: clients ask for the diagnostics of the workspace again as
-/// soon as they have them, and name those that they have.
-pub(super) fn waits(method: &str, params: &Value, has_changed: bool) -> bool {
-    let knows = params["previousResultIds"].as_array().is_some_and(|known| !known.is_empty());
-    method == "workspace/diagnostic" && knows && !has_changed
+/// What the client was last told of the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Answered {
+    /// How many changes there had been by then.
+    pub(super) changes: u64,
+    /// Whether anything was told.
+    pub(super) has_items: bool,
+}
+
+/// Whether a request is answered only when something changes, given what the client was told since the last change: clients ask
+/// for the diagnostics of the workspace again as soon as they have them. Of a workspace in which nothing is wrong they have
+/// nothing to name; who names nothing although there was something has lost it.
+pub(super) fn waits(method: &str, params: &Value, answered: Option<Answered>) -> bool {
+    let names_any = params["previousResultIds"].as_array().is_some_and(|ids| !ids.is_empty());
+    is_long(method) && answered.is_some_and(|answered| names_any || !answered.has_items)
+}
+
+/// Whether the answer of a request holds until something is saved, or settings or files change.
+pub(super) fn is_long(method: &str) -> bool {
+    method == "workspace/diagnostic"
 }

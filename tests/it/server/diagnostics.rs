@@ -1,5 +1,7 @@
 //! What is told of documents: pushed, asked for, and in step with the command line.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::client::{Client, Folder, edited};
@@ -274,9 +276,55 @@ fn edits_that_come_together_are_checked_together() {
         client.change(&address, version, json!([{"range": range((0, 0), (0, 0)), "text": line}]));
     }
     assert_eq!(client.diagnostics(&address, 240).len(), 30);
-    client.listen(std::time::Duration::from_millis(300));
+    client.listen(Duration::from_millis(300));
     assert!(client.pushes < 60, "{} checks of 240 edits", client.pushes);
     assert_eq!(client.pushed[&address]["version"], 240);
+    client.leave();
+}
+
+#[test]
+fn somebody_who_types_without_pause_is_told() {
+    let folder = Folder::new(&[]);
+    let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
+    let address = folder.uri("a.py");
+    // A check of this takes longer than the time between two edits.
+    client.open(&address, 1, &REUSED.repeat(200));
+    assert_eq!(client.diagnostics(&address, 1).len(), 200);
+    let start = Instant::now();
+    let mut version = 1;
+    let mut told = vec![1];
+    while told.len() < 3 {
+        assert!(start.elapsed() < Duration::from_secs(30), "{version} edits, of which were told {told:?}");
+        version += 1;
+        client.change(&address, version, json!([{"range": range((0, 0), (0, 0)), "text": "#\n"}]));
+        client.listen(Duration::from_millis(10));
+        let last = client.pushed[&address]["version"].as_i64().unwrap();
+        if told.last() != Some(&last) {
+            // The lines before a finding are those of the version that is told of.
+            let line = client.pushed[&address]["diagnostics"][0]["range"]["start"]["line"].as_i64().unwrap();
+            assert_eq!(line, 6 + last - 1);
+            told.push(last);
+        }
+    }
+    assert!(told.is_sorted(), "{told:?}");
+    assert_eq!(client.diagnostics(&address, version).len(), 200);
+    client.leave();
+}
+
+#[test]
+fn what_was_closed_is_not_told_of_what_is_opened_anew() {
+    let folder = Folder::new(&[]);
+    let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
+    let address = folder.uri("a.py");
+    client.open(&address, 1, &REUSED.repeat(200));
+    // The check is under way when the document goes.
+    client.listen(Duration::from_millis(10));
+    client.notify("textDocument/didClose", json!({"textDocument": {"uri": address}}));
+    // What was told before the end counts for nothing.
+    client.request("nothing", Value::Null);
+    client.pushed.clear();
+    client.open(&address, 1, "x = 1\n");
+    assert_eq!(client.diagnostics(&address, 1), [Value::Null; 0]);
     client.leave();
 }
 

@@ -1,5 +1,7 @@
 //! From introduction to leave, with all that can go wrong in between.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::client::{Client, Folder};
@@ -104,5 +106,49 @@ fn what_is_no_file_does_not_stand_in_for_one() {
     }
     client.change(&saved, 2, json!([{"text": format!("{REUSED}\n")}]));
     assert_eq!(client.diagnostics(&saved, 2).len(), 1);
+    client.leave();
+}
+
+#[test]
+fn a_clean_workspace_is_looked_at_again_only_after_a_change() {
+    let folder = Folder::new(&[("a.py", "import jax\n")]);
+    let mut client = Client::introduced(&folder.path(), pulling(), Value::Null);
+    assert_eq!(client.result("workspace/diagnostic", json!({"previousResultIds": []}))["items"], json!([]));
+    // Whoever was told of nothing has nothing to name.
+    let waiting = client.ask("workspace/diagnostic", json!({"previousResultIds": []}));
+    client.listen(Duration::from_millis(300));
+    folder.write("b.py", REUSED);
+    client.notify("workspace/didChangeWatchedFiles", json!({"changes": [{"uri": folder.uri("b.py"), "type": 1}]}));
+    assert_eq!(client.answer(waiting)["result"]["items"][0]["uri"], folder.uri("b.py"));
+    client.leave();
+}
+
+#[test]
+fn a_cancelled_scan_leaves_the_next_one_something_to_tell() {
+    let folder = Folder::new(&[]);
+    for number in 0..40 {
+        folder.write(&format!("m{number}.py"), &REUSED.repeat(20));
+    }
+    let mut client = Client::introduced(&folder.path(), pulling(), Value::Null);
+    let scanned = client.result("workspace/diagnostic", json!({"previousResultIds": []}));
+    let known: Vec<Value> = scanned["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| json!({"uri": item["uri"], "value": item["resultId"]}))
+        .collect();
+    assert_eq!(known.len(), 40);
+    // Who has lost what was told is told again.
+    let anew = client.result("workspace/diagnostic", json!({"previousResultIds": []}));
+    assert_eq!(anew["items"].as_array().map(Vec::len), Some(40));
+    folder.write("m0.py", "");
+    client.notify("workspace/didChangeWatchedFiles", json!({"changes": [{"uri": folder.uri("m0.py"), "type": 2}]}));
+    let scan = client.ask("workspace/diagnostic", json!({"previousResultIds": known}));
+    client.notify("$/cancelRequest", json!({"id": scan}));
+    assert_eq!(client.answer(scan)["error"]["code"], -32800);
+    let again = client.result("workspace/diagnostic", json!({"previousResultIds": known}));
+    let items = again["items"].as_array().unwrap();
+    let fresh: Vec<&Value> = items.iter().filter(|item| item["kind"] == "full").map(|item| &item["uri"]).collect();
+    assert_eq!(fresh, [&json!(folder.uri("m0.py"))]);
     client.leave();
 }
