@@ -51,12 +51,13 @@ pub(super) fn repair(
             let finding = &settled.findings[*index];
             let has_fixes = rules::find(finding.code).is_some_and(|rule| rule.fix != FixAvailability::None);
             let judged = settings.judge(finding);
-            // What is only noted stands mostly in tests, where seeds and keys are alike so that two things are equal.
-            let is_noted = judged.level == Level::Note
-                && (finding.code == "KEY105" || compares(&settled.text, finding.primary.span.start));
+            // What is only noted stands mostly in tests, where seeds are alike so that two things are equal.
+            let is_noted = judged.level == Level::Note && finding.code == "KEY105";
             has_fixes && is_meant(job, finding) && judged.shown == Shown::Yes && !is_noted
         })
         .collect();
+    let is_note = |index: &usize| settings.judge(&settled.findings[*index]).level == Level::Note;
+    let noted: Vec<usize> = wanted.iter().copied().filter(is_note).collect();
     let Some(original) = program.of_file(settled.file) else { return };
     if wanted.is_empty() {
         return;
@@ -66,7 +67,7 @@ pub(super) fn repair(
         let kind = SourceKind::of_path(&member.display);
         let world = Cell::new(world.take());
         let workshop = Workshop { job, project, program, world, original, kind, settled };
-        (workshop.fixes(&wanted), workshop.world.take())
+        (workshop.fixes(&wanted, &noted), workshop.world.take())
     });
     let (fixes, there) = fixes.unwrap_or_default();
     *world = there;
@@ -109,7 +110,8 @@ struct Workshop<'a, 'j, 'p> {
 }
 
 impl Workshop<'_, '_, '_> {
-    fn fixes(&self, wanted: &[usize]) -> Vec<(usize, Fix)> {
+    /// Fixes for the findings that are wanted, of which some are only noted.
+    fn fixes(&self, wanted: &[usize], noted: &[usize]) -> Vec<(usize, Fix)> {
         let text = &self.settled.text;
         let parsed = python::parse(text, self.kind);
         if !parsed.problems.is_empty() {
@@ -118,6 +120,12 @@ impl Workshop<'_, '_, '_> {
         let findings = &self.settled.findings;
         let mut bench =
             Bench::new(self.settled.file, text, &parsed.module, self.project.models, &self.project.settings.roots);
+        // Keys are alike there so that two things are equal.
+        let is_compared = |index: &usize| {
+            let finding = &findings[*index];
+            noted.contains(index) && fix::is_compared(&bench, finding.primary)
+        };
+        let wanted: Vec<usize> = wanted.iter().copied().filter(|index| !is_compared(index)).collect();
         let mut before: Option<Seen> = None;
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
@@ -222,33 +230,6 @@ impl Workshop<'_, '_, '_> {
             Comparison::Inconclusive(_) => Some(Verdict::Inconclusive),
         }
     }
-}
-
-/// Words of assertions that two things are equal.
-const EQUALITIES: [&str; 7] =
-    ["allclose", "all_close", "AllClose", "Equal(", "_equal(", "almost_equal", "assert_trees"];
-
-/// Whether the function around an offset asserts that things are equal.
-fn compares(text: &str, offset: u32) -> bool {
-    let offset = (offset as usize).min(text.len());
-    let indent = |line: &str| line.len() - line.trim_start().len();
-    let lines: Vec<&str> = text.lines().collect();
-    let row = text.get(..offset).map_or(0, |before| before.matches('\n').count());
-    let opens = |at: &usize| lines.get(*at).is_some_and(|line| line.trim_start().starts_with("def "));
-    // The outermost function is the test; what is within it helps.
-    let mut first = None;
-    let mut level = lines.get(row).map_or(0, |line| indent(line));
-    for at in (0..row).rev().filter(opens) {
-        if indent(lines[at]) < level {
-            level = indent(lines[at]);
-            first = Some(at);
-        }
-    }
-    let Some(first) = first else { return false };
-    let body = lines.iter().skip(first + 1);
-    let body =
-        body.take_while(|line| line.trim().is_empty() || indent(line) > level || line.trim_start().starts_with(')'));
-    body.into_iter().any(|line| EQUALITIES.iter().any(|word| line.contains(word)))
 }
 
 /// Whether the findings to be mended are gone and no function has more of any kind than before.

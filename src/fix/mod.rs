@@ -11,6 +11,7 @@
 mod apply;
 mod bench;
 mod buffer;
+mod compared;
 mod derived;
 mod diff;
 mod imports;
@@ -24,6 +25,7 @@ mod tree;
 
 pub use apply::{Batch, select};
 pub use bench::{Bench, Proposal};
+pub use compared::is_compared;
 pub use diff::{hunks, unified};
 
 use crate::finding::Finding;

@@ -83,10 +83,11 @@ struct Node {
     high: Guard,
 }
 
-/// What is left of a node budget.
+/// A node budget that is set aside.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     limit: usize,
+    /// Nodes that there were when it was set aside.
     made: usize,
     exhausted: bool,
 }
@@ -100,9 +101,9 @@ pub struct Guards {
     memo: Vec<[Guard; 4]>,
     /// Whether `memo` holds an answer.
     has_answers: bool,
-    /// The literal of each variable, in the order in which they were first met.
+    /// The literals, in the order in which they were first met.
     literals: Vec<TermId>,
-    variables: FxHashMap<TermId, Level>,
+    levels: FxHashMap<TermId, Level>,
     exhausted: bool,
     /// Number of nodes at which the budget is hit.
     limit: usize,
@@ -117,7 +118,7 @@ impl Default for Guards {
             memo: Vec::new(),
             has_answers: false,
             literals: Vec::new(),
-            variables: FxHashMap::default(),
+            levels: FxHashMap::default(),
             exhausted: false,
             limit: NODE_BUDGET,
         }
@@ -133,7 +134,7 @@ impl Guards {
     /// The guard that holds where the value `literal` is true.
     pub fn literal(&mut self, literal: TermId) -> Guard {
         let next = Level::of(self.literals.len());
-        let level = *self.variables.entry(literal).or_insert(next);
+        let level = *self.levels.entry(literal).or_insert(next);
         if level == next {
             self.literals.push(literal);
         }
@@ -256,9 +257,6 @@ impl Guards {
 
     /// Whether a guard has more than this many nodes.
     pub fn is_larger(&self, guard: Guard, nodes: usize) -> bool {
-        if self.literals.len() <= nodes && self.nodes.len() <= nodes {
-            return false;
-        }
         let mut seen = rustc_hash::FxHashSet::default();
         let mut work = vec![guard];
         while let Some(g) = work.pop() {
@@ -362,7 +360,7 @@ impl Guards {
             self.interned.remove(&node);
         }
         for literal in self.literals.drain(mark.1..) {
-            self.variables.remove(&literal);
+            self.levels.remove(&literal);
         }
         if std::mem::take(&mut self.has_answers) {
             self.memo.fill([Guard::FALSE; 4]);
@@ -372,7 +370,7 @@ impl Guards {
 
     /// A budget of its own for what follows; the one before it, for [`Guards::resume`].
     pub fn renew(&mut self) -> Budget {
-        let budget = Budget { limit: self.limit, made: self.nodes.len(), exhausted: self.exhausted };
+        let budget = self.budget();
         self.exhausted = false;
         self.limit = self.nodes.len() + NODE_BUDGET;
         budget
@@ -381,15 +379,14 @@ impl Guards {
     /// Goes on with the budget before a new one, as if nothing had been made meanwhile.
     pub fn resume(&mut self, budget: Budget) {
         self.exhausted = budget.exhausted;
-        self.limit = budget.limit + (self.nodes.len() - budget.made);
+        self.limit = budget.limit + self.nodes.len().saturating_sub(budget.made);
     }
 
     /// Half of what is left, for a part of the analysis; what was left before, for [`Guards::rejoin`].
     pub fn portion(&mut self) -> Budget {
-        let made = self.nodes.len();
-        let budget = Budget { limit: self.limit, made, exhausted: self.exhausted };
-        let left = self.limit.saturating_sub(made);
-        self.limit = made + (left / 2).max(left.min(NODE_PORTION));
+        let budget = self.budget();
+        let left = self.limit.saturating_sub(budget.made);
+        self.limit = budget.made + (left / 2).max(left.min(NODE_PORTION));
         budget
     }
 
@@ -397,6 +394,10 @@ impl Guards {
     pub fn rejoin(&mut self, budget: Budget) {
         self.limit = budget.limit;
         self.exhausted = budget.exhausted || self.nodes.len() >= self.limit;
+    }
+
+    fn budget(&self) -> Budget {
+        Budget { limit: self.limit, made: self.nodes.len(), exhausted: self.exhausted }
     }
 
     fn node(&mut self, node: Node) -> Guard {

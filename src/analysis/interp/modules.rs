@@ -104,7 +104,7 @@ impl<'p> Interp<'p> {
             }
         }
         // `from package import module`
-        let submodule: Name = if module.is_empty() { name.clone() } else { format!("{module}.{name}").into() };
+        let submodule = submodule(module, name);
         if let Some(index) =
             self.program.resolver.module(file, level, &submodule).and_then(|file| self.program.of_file(file))
         {
@@ -308,4 +308,9 @@ impl<'p> Interp<'p> {
         let new = self.written(value, &old);
         self.bind_global(module, name, new);
     }
+}
+
+/// The path of a module within a package, as `from package import name` means it.
+pub(super) fn submodule(package: &Name, name: &Name) -> Name {
+    if package.is_empty() { name.clone() } else { format!("{package}.{name}").into() }
 }

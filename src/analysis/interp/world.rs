@@ -23,6 +23,7 @@ use crate::finding::Place;
 use crate::ir::{FunctionId, OpKind};
 use crate::text::{FileId, Span};
 
+use super::modules::submodule;
 use super::{FUEL, Interp, Log, ModuleState, memo};
 
 /// The state after the modules of a program that others import have run.
@@ -127,11 +128,7 @@ fn imported(program: &Program<'_>) -> Vec<ModuleIndex> {
                 }
                 OpKind::ImportFrom { level, module, name } => {
                     note(*level, module);
-                    if module.is_empty() {
-                        note(*level, name);
-                    } else {
-                        note(*level, &format!("{module}.{name}"));
-                    }
+                    note(*level, &submodule(module, name));
                 }
                 _ => {}
             }
