@@ -15,7 +15,7 @@ use crate::analysis::facts::{Facts, KeyFact, reconcile};
 use crate::analysis::{Program, World};
 use crate::config::Shown;
 use crate::finding::{Applicability, Confidence, Finding, Fix, Level, Place, Verdict};
-use crate::fix::{self, Bench, Proposal};
+use crate::fix::{self, Bench, Proof, Proposal};
 use crate::ir;
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
@@ -30,6 +30,9 @@ const CONSIDERED: usize = 256;
 
 /// Bytes that the trials for one file analyse together; but for large files this allows more trials than there are.
 const TRIED_BYTES: usize = 4_000_000;
+
+/// How often a proposal is tried anew with more conversions.
+const CONVERSIONS: usize = 4;
 
 /// Trials for a file whose analysis meets a bound of its own, and so takes as long as it may.
 const HARD_TRIALS: usize = 2;
@@ -52,7 +55,7 @@ pub(super) fn repair(
             let has_fixes = rules::find(finding.code).is_some_and(|rule| rule.fix != FixAvailability::None);
             let judged = settings.judge(finding);
             // What is only noted stands mostly in tests, where seeds are alike so that two things are equal.
-            let is_noted = judged.level == Level::Note && finding.code == "KEY105";
+            let is_noted = judged.level == Level::Note && is_seeded_alike(finding);
             has_fixes && is_meant(job, finding) && judged.shown == Shown::Yes && !is_noted
         })
         .collect();
@@ -76,6 +79,11 @@ pub(super) fn repair(
     }
 }
 
+/// Whether a finding tells of one seed that was given twice.
+fn is_seeded_alike(finding: &Finding) -> bool {
+    finding.repair.as_ref().is_some_and(|repair| repair.is_seeded_alike)
+}
+
 /// Whether a finding is one of those that fixes were asked for.
 fn is_meant(job: &Job<'_>, finding: &Finding) -> bool {
     match job.fixes {
@@ -85,12 +93,15 @@ fn is_meant(job: &Job<'_>, finding: &Finding) -> bool {
     }
 }
 
-/// How many findings of a rule a function has: all of them, and those that are not mere suspicions.
+/// How many findings of a rule a function has: all of them, and those that count against a repair, which mere suspicions do
+/// not. Of two keys from one seed each split makes one surer that both are drawn from; such findings count from the first.
 type Counts = BTreeMap<(&'static str, String), (usize, usize)>;
 
 /// What the analysis says of one version of the file.
 struct Seen {
     counts: Counts,
+    /// The findings of the file itself.
+    findings: Vec<Finding>,
     keys: Vec<KeyFact>,
     /// Whether the interpreter met a bound.
     is_exhausted: bool,
@@ -113,10 +124,14 @@ impl Workshop<'_, '_, '_> {
     /// Fixes for the findings that are wanted, of which some are only noted.
     fn fixes(&self, wanted: &[usize], noted: &[usize]) -> Vec<(usize, Fix)> {
         let text = &self.settled.text;
-        let parsed = python::parse(text, self.kind);
-        if !parsed.problems.is_empty() {
+        let cells = &self.settled.cells;
+        let parsed = python::parse_cells(text, cells, self.kind);
+        // What one cell of a notebook lacks does not keep the others from being repaired.
+        let broken = python::broken_cells(&parsed, cells);
+        if !parsed.problems.is_empty() && broken.is_empty() {
             return Vec::new();
         }
+        let is_sound = |span: Span| !broken.iter().any(|cell| cell.span.contains(span.start));
         let findings = &self.settled.findings;
         let mut bench =
             Bench::new(self.settled.file, text, &parsed.module, self.project.models, &self.project.settings.roots);
@@ -126,6 +141,7 @@ impl Workshop<'_, '_, '_> {
             noted.contains(index) && fix::is_compared(&bench, finding.primary)
         };
         let wanted: Vec<usize> = wanted.iter().copied().filter(|index| !is_compared(index)).collect();
+        let wanted = fix::in_order(findings, wanted);
         let mut before: Option<Seen> = None;
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
@@ -135,6 +151,9 @@ impl Workshop<'_, '_, '_> {
                 continue;
             }
             for proposal in fix::proposals(&bench, findings, index) {
+                if !proposal.edits.iter().all(|edit| is_sound(edit.span)) {
+                    continue;
+                }
                 if trials == 0 {
                     return fixes.into_iter().collect();
                 }
@@ -146,7 +165,7 @@ impl Workshop<'_, '_, '_> {
                     }
                     seen
                 });
-                let Some(fix) = self.tried(before, &findings[index], &proposal) else {
+                let Some((proposal, fix)) = self.tried(&bench, &parsed, before, index, &proposal, &mut trials) else {
                     // Those that it would mend as well would be offered the same.
                     hopeless.extend(proposal.mends.iter().filter(|other| **other != index));
                     continue;
@@ -163,25 +182,53 @@ impl Workshop<'_, '_, '_> {
         fixes.into_iter().collect()
     }
 
-    /// The fix that a proposal amounts to, if it holds.
-    fn tried(&self, before: &Seen, finding: &Finding, proposal: &Proposal) -> Option<Fix> {
-        let text = apply_edits(&self.settled.text, &proposal.edits).ok()?;
-        let parsed = python::parse(&text, self.kind);
-        if !parsed.problems.is_empty() {
+    /// The fix that a proposal amounts to, if it holds, and the proposal as it was converted.
+    fn tried(
+        &self,
+        bench: &Bench<'_>,
+        original: &python::Parsed,
+        before: &Seen,
+        index: usize,
+        proposal: &Proposal,
+        trials: &mut usize,
+    ) -> Option<(Proposal, Fix)> {
+        let mut proposal = proposal.clone();
+        for _ in 0..CONVERSIONS {
+            let text = apply_edits(&self.settled.text, &proposal.edits).ok()?;
+            let parsed = python::parse_cells(&text, &self.settled.cells.edited(&proposal.edits), self.kind);
+            if !python::is_as_sound(original, &parsed) {
+                return None;
+            }
+            let effects = Effects::of(&text, &parsed.comments);
+            let patched = ir::lower(self.settled.file, &parsed.module, &|header| effects.on(header));
+            let after = self.seen(&patched);
+            let converted = fix::converted(bench, &proposal, &after.findings)?;
+            if converted.edits == proposal.edits {
+                let fix = self.held(before, &after, &patched, self.settled.findings.get(index)?, &proposal)?;
+                return Some((proposal, fix));
+            }
+            *trials = trials.checked_sub(1)?;
+            proposal = converted;
+        }
+        None
+    }
+
+    /// The fix, if analysis and replay bear it out.
+    fn held(
+        &self,
+        before: &Seen,
+        after: &Seen,
+        patched: &ir::Module,
+        finding: &Finding,
+        proposal: &Proposal,
+    ) -> Option<Fix> {
+        if !mends(before, after, &self.settled.findings, proposal) {
             return None;
         }
-        let effects = Effects::of(&text, &parsed.comments);
-        let patched = ir::lower(self.settled.file, &parsed.module, &|header| effects.on(header));
-        let after = self.seen(&patched);
-        if !mends(before, &after, &self.settled.findings, proposal) {
-            return None;
-        }
-        let verdict = if !self.job.verify {
-            Verdict::NotRun
-        } else if proposal.applicability == Applicability::Safe {
-            same_keys(before, &after, &proposal.edits)
-        } else {
-            self.replayed(&patched, finding, proposal)?
+        let verdict = match proposal.proof {
+            _ if !self.job.verify => Verdict::NotRun,
+            Proof::Nothing => same_keys(before, after, &proposal.edits),
+            Proof::Claim | Proof::Keys(_) | Proof::Own => self.replayed(patched, finding, proposal)?,
         };
         let applicability = match verdict {
             Verdict::Verified => proposal.applicability,
@@ -204,12 +251,14 @@ impl Workshop<'_, '_, '_> {
         reconcile(&mut facts);
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
         let mut counts = Counts::new();
-        for finding in facts.iter().flat_map(rules::check) {
-            let (all, certain) = counts.entry((finding.code, finding.function)).or_default();
+        let mut findings: Vec<Finding> = facts.iter().flat_map(rules::check).collect();
+        for finding in &findings {
+            let (all, certain) = counts.entry((finding.code, finding.function.clone())).or_default();
             *all += 1;
-            *certain += usize::from(finding.confidence > Confidence::Low);
+            *certain += usize::from(finding.confidence > Confidence::Low || is_seeded_alike(finding));
         }
-        Seen { counts, keys: facts.into_iter().flat_map(|facts| facts.keys).collect(), is_exhausted }
+        findings.retain(|finding| finding.primary.file == self.settled.file);
+        Seen { counts, findings, keys: facts.into_iter().flat_map(|facts| facts.keys).collect(), is_exhausted }
     }
 
     /// What the replay says of a repair; `None` where it refutes it.
@@ -220,11 +269,15 @@ impl Workshop<'_, '_, '_> {
         let before = replay(modules.clone());
         modules[self.original] = patched;
         let after = replay(modules);
-        if finding.evidence.is_none() {
-            return Some(traced(&before, &after, finding, &proposal.edits));
-        }
-        let entry = Entry { place: finding.primary, claim: finding.evidence.clone() };
-        match replay::compare(&before, &after, &proposal.edits, &entry) {
+        let comparison = match &proposal.proof {
+            Proof::Keys(places) => replay::compare_keys(&before, &after, &proposal.edits, places),
+            Proof::Own => return Some(drawn_apart(&after, finding.primary, &proposal.edits)),
+            Proof::Claim | Proof::Nothing => {
+                let entry = Entry { place: finding.primary, claim: finding.evidence.clone() };
+                replay::compare(&before, &after, &proposal.edits, &entry)
+            }
+        };
+        match comparison {
             Comparison::Verified => Some(Verdict::Verified),
             Comparison::Refuted(_) => None,
             Comparison::Inconclusive(_) => Some(Verdict::Inconclusive),
@@ -245,12 +298,7 @@ fn mends(before: &Seen, after: &Seen, findings: &[Finding], proposal: &Proposal)
         let Some(rule) = rules::find(code) else { return false };
         of(after, rule.code, function).0 + count <= of(before, rule.code, function).0
     });
-    is_gone
-        && after.counts.iter().all(|((code, function), (all, certain))| {
-            let (all_before, certain_before) = of(before, code, function);
-            // Of two keys from one seed each split makes one surer that both are drawn from; it was told before.
-            *certain <= certain_before || *code == "KEY105" && *all <= all_before
-        })
+    is_gone && after.counts.iter().all(|((code, function), (_, certain))| *certain <= of(before, code, function).1)
 }
 
 /// An edit of annotations makes and consumes the very same keys at the very same places.
@@ -272,33 +320,20 @@ fn moved(offset: u32, edits: &[Edit]) -> u32 {
     u32::try_from(end).unwrap_or(offset)
 }
 
-/// A repair of what is no collision. Making typed keys changes no draw at all. Whatever else is repaired drew from what was
-/// no key, so there is nothing to compare with: all draws of the repaired function have keys of their own.
-fn traced(before: &replay::Project<'_>, after: &replay::Project<'_>, finding: &Finding, edits: &[Edit]) -> Verdict {
-    let keeps = finding.code == "KEY301";
-    let others = finding.related.iter().map(|label| label.place).filter(|_| keeps);
-    let holds = std::iter::once(finding.primary).chain(others).all(|place| {
-        let start = moved(place.span.start, edits);
-        let new = replay::trace(after, Place { file: place.file, span: Span::new(start, start) });
-        if !new.is_complete {
-            return false;
-        }
-        if keeps {
-            let old = replay::trace(before, place);
-            let keys = |traces: &replay::Traces| -> Vec<Vec<Vec<Vec<u32>>>> {
-                let paths = traces.paths.iter();
-                paths.map(|path| path.draws.iter().map(|draw| draw.keys.clone()).collect()).collect()
-            };
-            return keys(&old) == keys(&new);
-        }
-        new.paths.iter().all(|path| {
-            let draws = path.draws.iter().filter(|draw| draw.kind == DrawKind::Sample);
-            let mut drawn: Vec<&Vec<u32>> = draws.flat_map(|draw| &draw.keys).collect();
-            let count = drawn.len();
-            drawn.sort_unstable();
-            drawn.dedup();
-            drawn.len() == count
-        })
+/// Where what was drawn from was no key there is nothing to compare with: all draws of the repaired function have keys of
+/// their own.
+fn drawn_apart(after: &replay::Project<'_>, place: Place, edits: &[Edit]) -> Verdict {
+    let start = moved(place.span.start, edits);
+    let traces = replay::trace(after, Place { file: place.file, span: Span::new(start, start) });
+    let samples = |path: &replay::Trace| -> Vec<Vec<u32>> {
+        let draws = path.draws.iter().filter(|draw| draw.kind == DrawKind::Sample);
+        draws.flat_map(|draw| draw.keys.iter().cloned()).collect()
+    };
+    let are_apart = traces.paths.iter().map(samples).all(|mut drawn| {
+        let count = drawn.len();
+        drawn.sort_unstable();
+        drawn.dedup();
+        drawn.len() == count
     });
-    if holds { Verdict::Verified } else { Verdict::Inconclusive }
+    if traces.is_complete && are_apart { Verdict::Verified } else { Verdict::Inconclusive }
 }

@@ -66,8 +66,12 @@ pub struct Repair {
     pub derived_at: Option<(Place, Place)>,
     /// The loop or the loop-like call that repeats a consumption.
     pub repeated_by: Option<Place>,
-    /// A sister of the key that nothing uses, and so was probably meant.
+    /// Whether the two were given one seed, which is often meant where two things are to be alike.
+    pub is_seeded_alike: bool,
+    /// A sister of the key, or a parameter, that nothing uses, and so was probably meant.
     pub unused: Option<String>,
+    /// The only consumption that the finding tells of, in its own frame.
+    pub used_at: Option<Place>,
 }
 
 /// What a replay says of a claim.

@@ -2,14 +2,29 @@
 //!
 //! **Invariant:** what is answered is read off the file as it is; only the set of names promised to accepted proposals grows.
 
+use std::collections::BTreeSet;
+
 use super::imports::Imports;
 use super::names::{Names, ScopeId};
 use super::tree;
 use crate::finding::{Applicability, Finding, Place};
-use crate::models::Models;
+use crate::models::{Callable, Class, Construct, Effect, Models, Param};
 use crate::python::ast::{self, Expr};
 use crate::python::span_of;
 use crate::text::{Edit, FileId, Span};
+
+/// What a replay has to show of a repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// The finding's claim no longer holds, and the same draws are made.
+    Claim,
+    /// The functions that hold these places draw from the very same keys as before.
+    Keys(Vec<Place>),
+    /// All draws of the repaired function have keys of their own; what they were is not worth comparing with.
+    Own,
+    /// Nothing: no operation changes, and the analysis sees the same keys at the same places.
+    Nothing,
+}
 
 /// Edits that may mend findings.
 #[derive(Clone, Debug)]
@@ -18,6 +33,8 @@ pub struct Proposal {
     pub message: String,
     /// Who may apply them, provided that they prove right.
     pub applicability: Applicability,
+    /// What their replay has to show.
+    pub proof: Proof,
     /// The edits, sorted.
     pub edits: Vec<Edit>,
     /// Positions of the findings that they mend.
@@ -36,6 +53,7 @@ pub struct Bench<'a> {
     pub(super) names: Names<'a>,
     pub(super) imports: Imports<'a>,
     promised: Vec<(Span, String)>,
+    mended: BTreeSet<usize>,
 }
 
 impl<'a> Bench<'a> {
@@ -43,12 +61,18 @@ impl<'a> Bench<'a> {
     pub fn new(file: FileId, text: &'a str, module: &'a ast::ModModule, models: &'a Models, roots: &[String]) -> Self {
         let names = Names::of(module);
         let imports = Imports::of(module, roots);
-        Self { file, text, module, models, names, imports, promised: Vec::new() }
+        Self { file, text, module, models, names, imports, promised: Vec::new(), mended: BTreeSet::new() }
     }
 
-    /// Keeps the names of a proposal for it.
+    /// Keeps the names of a proposal for it, and remembers what it mends.
     pub fn accept(&mut self, proposal: &Proposal) {
         self.promised.extend(proposal.names.iter().cloned());
+        self.mended.extend(proposal.mends.iter().copied());
+    }
+
+    /// Whether an accepted proposal mends the finding at this position.
+    pub(super) fn is_mended(&self, index: usize) -> bool {
+        self.mended.contains(&index)
     }
 
     /// The text of a node.
@@ -68,6 +92,32 @@ impl<'a> Bench<'a> {
     /// The canonical path that an expression stands for.
     pub(super) fn path_of(&self, expr: &Expr) -> Option<String> {
         self.imports.path_of(&self.names, self.names.scope_at(span_of(expr).start), expr)
+    }
+
+    /// The seed that a call makes a key from, by the models.
+    pub(super) fn seed_of<'e>(&self, call: &'e ast::ExprCall) -> Option<&'e Expr> {
+        match self.models.callable(&self.path_of(&call.func)?)? {
+            Callable { effect: Effect::Seed { seed, .. }, params, .. } => argument(params, call, seed),
+            _ => None,
+        }
+    }
+
+    /// The seed that a call makes a stream of keys from, by the models.
+    pub(super) fn stream_seed_of<'e>(&self, call: &'e ast::ExprCall) -> Option<&'e Expr> {
+        match self.models.class(&self.path_of(&call.func)?)? {
+            // Of keywords that are streams of their own, the first names the seed.
+            Class { construct: Construct::Stream { seeds, .. }, params, .. } => {
+                argument(params, call, seeds.first()?).or_else(|| Some(&call.arguments.keywords.first()?.value))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a call counts up from zero, as `jnp.arange(n)` does, and how far.
+    pub(super) fn counted<'e>(&self, expr: &'e Expr) -> Option<&'e Expr> {
+        let Expr::Call(call) = expr else { return None };
+        let ([length], true) = (&call.arguments.args[..], call.arguments.keywords.is_empty()) else { return None };
+        self.models.is_counting(&self.path_of(&call.func)?).then_some(length)
     }
 
     /// A library function as this file would write it at an offset; where a call that is repaired names its module, so does the
@@ -138,6 +188,13 @@ impl<'a> Bench<'a> {
     pub(super) fn steps(&self, span: Span) -> Vec<tree::Step<'a>> {
         tree::steps(self.module, span)
     }
+}
+
+/// The argument of a call for a parameter.
+fn argument<'e>(params: &[Param], call: &'e ast::ExprCall, name: &str) -> Option<&'e Expr> {
+    let position = params.iter().position(|param| param.name == name);
+    let positional = position.and_then(|position| call.arguments.args.get(position));
+    positional.or_else(|| call.arguments.find_keyword(name).map(|keyword| &keyword.value))
 }
 
 /// Words that no variable can be called, and builtins that none should be.

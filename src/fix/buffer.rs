@@ -3,7 +3,7 @@
 //!
 //! **Invariant:** a repair needs a key and a number that can be told apart by their looks; otherwise there is none.
 
-use super::bench::{Bench, Proposal, is_keyish, is_plain};
+use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
 use super::layout;
 use super::loops::common_statement;
 use super::tree;
@@ -12,14 +12,11 @@ use crate::python::ast::{Expr, Number, Operator, Stmt, UnaryOp};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-/// What makes a key of a seed.
-const MAKERS: [&str; 2] = ["jax.random.PRNGKey", "jax.random.key"];
-
 /// More children than anybody would take by constant indices.
 const MOST_CHILDREN: u64 = 16;
 
 fn unsafe_proposal(message: String, edits: Vec<Edit>, mends: Vec<usize>, names: Vec<(Span, String)>) -> Proposal {
-    Proposal { message, applicability: Applicability::Unsafe, edits, mends, names }
+    Proposal { message, applicability: Applicability::Unsafe, proof: Proof::Own, edits, mends, names }
 }
 
 /// `key[0]`, `a, b = key` and `PRNGKey(key[1])`.
@@ -89,11 +86,7 @@ fn children(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Pro
 /// `PRNGKey(key[1])` becomes `fold_in(key, 1)`.
 fn reseeded(bench: &Bench<'_>, call: &Expr, index: usize) -> Option<Proposal> {
     let Expr::Call(made) = call else { return None };
-    let path = bench.path_of(&made.func)?;
-    let ([seed], true) = (&made.arguments.args[..], made.arguments.keywords.is_empty()) else { return None };
-    if !MAKERS.contains(&path.as_str()) {
-        return None;
-    }
+    let seed = bench.seed_of(made).filter(|_| made.arguments.len() == 1)?;
     let mut items = tree::expressions_within(seed).into_iter().filter_map(|expr| constant_item(bench, expr));
     let (key, number) = items.next()?;
     if items.next().is_some() {
@@ -113,7 +106,7 @@ fn unpacked(bench: &Bench<'_>, span: Span, index: usize) -> Option<Proposal> {
     let key = &*assign.value;
     let is_simple = targets.elts.iter().all(|target| matches!(target, Expr::Name(_) | Expr::Attribute(_)));
     let is_made = match key {
-        Expr::Call(call) => bench.path_of(&call.func).is_some_and(|path| MAKERS.contains(&path.as_str())),
+        Expr::Call(call) => bench.seed_of(call).is_some(),
         _ => is_plain(key),
     };
     if !is_simple || targets.elts.is_empty() || !is_made {
@@ -182,13 +175,10 @@ fn is_number(bench: &Bench<'_>, expr: &Expr) -> bool {
 /// The length of `jnp.arange(n)[:, None]`.
 fn column<'a>(bench: &Bench<'_>, expr: &'a Expr) -> Option<&'a Expr> {
     let Expr::Subscript(subscript) = expr else { return None };
-    let Expr::Call(call) = &*subscript.value else { return None };
     let Expr::Tuple(axes) = &*subscript.slice else { return None };
     let [Expr::Slice(all), Expr::NoneLiteral(_)] = &axes.elts[..] else { return None };
     let is_whole = all.lower.is_none() && all.upper.is_none() && all.step.is_none();
-    let ([length], true) = (&call.arguments.args[..], is_whole) else { return None };
-    let path = bench.path_of(&call.func)?;
-    matches!(path.as_str(), "jax.numpy.arange" | "numpy.arange").then_some(length)
+    bench.counted(&subscript.value).filter(|_| is_whole)
 }
 
 /// The key that a calculation with a key was meant to make.

@@ -2,10 +2,14 @@
 //!
 //! **Invariant:** equal `fold_in` calls are told apart by giving each a key of its own, never by inventing data.
 
-use super::bench::{Bench, Proposal};
+use super::bench::{Bench, Proof, Proposal};
+use super::names::{Does, Occurrence, ScopeKind};
 use super::reuse::{self, Use, only_key};
 use super::tree;
-use crate::finding::{Finding, Place};
+use crate::finding::{Applicability, Finding, Place};
+use crate::python::ast::Stmt;
+use crate::python::span_of;
+use crate::text::Edit;
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let derived = findings[index].repair.as_ref().and_then(|repair| repair.derived_at);
@@ -18,7 +22,7 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     let mut proposals = Vec::new();
     if let (Some(first), Some(again)) = (used(first), used(again)) {
         let mut uses = vec![first, again];
-        uses.sort_by_key(|one| crate::python::span_of(one.key));
+        uses.sort_by_key(|one| span_of(one.key));
         proposals = reuse::apart(bench, &uses, &[index]);
     }
     if proposals.is_empty() {
@@ -30,6 +34,10 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
 
 /// A `split` whose result nobody binds: what mends the draw from the parent after it mends this as well.
 pub(super) fn bind_discarded(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let unused = findings[index].repair.as_ref().and_then(|repair| repair.unused.as_deref());
+    if let Some(unused) = unused {
+        return spare(bench, findings, index, unused).into_iter().collect();
+    }
     let place = findings[index].primary;
     let later = bench.matching(findings, |other| {
         matches!(other.code, "KEY103" | "KEY104")
@@ -41,4 +49,34 @@ pub(super) fn bind_discarded(bench: &Bench<'_>, findings: &[Finding], index: usi
         proposal.mends.push(index);
     }
     proposals
+}
+
+/// A child that nothing uses is called `_`, where its name means nothing else.
+fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) -> Option<Proposal> {
+    let span = bench.here(findings[index].primary)?;
+    let step = bench.steps(span).pop()?;
+    let scope = bench.names.frame_at(span.start)?;
+    let target = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
+    let mut named = target.filter(|name| name.id.as_str() == unused);
+    let (only, None) = (named.next()?, named.next()) else { return None };
+    let after = span_of(step.statement()).end;
+    // In a loop, what stands before may read it in the next iteration; `_` may be a function for translations.
+    let is_repeated = bench.steps(span).iter().any(|step| matches!(step.statement(), Stmt::For(_) | Stmt::While(_)));
+    let is_read =
+        |one: &Occurrence, name: &str| one.does == Does::Read && bench.names.binder(one.scope, name) == Some(scope);
+    let occurrences = bench.names.occurrences(unused);
+    let is_needed = bench.names.declares(scope, unused)
+        || occurrences
+            .iter()
+            .any(|one| is_read(one, unused) && (one.span.start >= after || one.scope != scope || is_repeated));
+    let is_translated = bench.names.occurrences("_").iter().any(|one| one.does == Does::Read);
+    let is_local = bench.names.scopes[scope].kind == ScopeKind::Function;
+    (is_local && !is_needed && !is_translated).then(|| Proposal {
+        message: format!("call `{unused}`, which nothing uses, `_`"),
+        applicability: Applicability::Safe,
+        proof: Proof::Nothing,
+        edits: vec![Edit { span: span_of(only), content: "_".to_owned() }],
+        mends: vec![index],
+        names: Vec::new(),
+    })
 }

@@ -1,74 +1,15 @@
-//! What JAX left behind: `PRNGKey` (KEY301) and names that it removed (KEY302).
+//! Names that JAX removed (KEY302).
 //!
 //! **Invariant:** an annotation is the only thing that is rewritten safely; whatever makes or tests keys changes what a program
 //! does.
 
-use super::bench::{Bench, Proposal};
+use super::bench::{Bench, Proof, Proposal};
 use super::names::Does;
 use super::tree;
 use crate::finding::{Applicability, Finding};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
-
-/// `PRNGKey` becomes `key`, in the whole file.
-pub(super) fn typed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let finding = &findings[index];
-    // Where the words of a key are touched, typed keys raise.
-    let touches = !bench.matching(findings, |other| other.code.starts_with("KEY2")).is_empty();
-    let edits = (!touches).then(|| renamed(bench, finding)).flatten().unwrap_or_default();
-    vec![Proposal {
-        message: "make typed keys; numbers stay the same, shapes and checkpoints of keys change".to_owned(),
-        applicability: Applicability::Unsafe,
-        edits,
-        mends: vec![index],
-        names: Vec::new(),
-    }]
-}
-
-fn renamed(bench: &Bench<'_>, finding: &Finding) -> Option<Vec<Edit>> {
-    let places = std::iter::once(finding.primary).chain(finding.related.iter().map(|label| label.place));
-    let mut edits = Vec::new();
-    let mut by_name = 0;
-    for place in places {
-        match tree::expression_at(bench.module, bench.here(place)?)? {
-            Expr::Attribute(attribute) => {
-                edits.push(Edit { span: span_of(&attribute.attr), content: "key".to_owned() });
-            }
-            Expr::Name(name) => {
-                by_name += 1;
-                edits.push(Edit { span: span_of(name), content: imported_name(bench, name.id.as_str())? });
-            }
-            _ => return None,
-        }
-    }
-    if by_name > 0 {
-        edits.push(import(bench, by_name)?);
-    }
-    edits.sort_by_key(|edit| edit.span);
-    Some(edits)
-}
-
-/// What `key` is imported as, where `PRNGKey` was imported by name.
-fn imported_name(bench: &Bench<'_>, old: &str) -> Option<String> {
-    let is_free = |name: &&str| bench.names.occurrences(name).is_empty();
-    // Under a name of its own nothing but the import changes.
-    (old == "PRNGKey")
-        .then(|| ["make_key", "new_key", "random_key"].into_iter().find(is_free).map(str::to_owned))
-        .flatten()
-}
-
-/// The edit of the one import of `PRNGKey`, provided that all that reads the name is rewritten as well.
-fn import(bench: &Bench<'_>, rewritten: usize) -> Option<Edit> {
-    let occurrences = bench.names.occurrences("PRNGKey");
-    let reads = occurrences.iter().filter(|one| one.does == Does::Read).count();
-    let mut bound = occurrences.iter().filter(|one| one.does != Does::Read);
-    let only = bound.next().filter(|one| one.does == Does::Import)?;
-    if bound.next().is_some() || reads != rewritten {
-        return None;
-    }
-    Some(Edit { span: only.span, content: format!("key as {}", imported_name(bench, "PRNGKey")?) })
-}
 
 /// Removed types become `jax.Array` where they annotate; `shuffle` becomes `permutation`.
 pub(super) fn removed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
@@ -90,6 +31,7 @@ fn shuffled(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Propos
     is_shuffle.then(|| Proposal {
         message: "permute independently along the axis, as `shuffle` did".to_owned(),
         applicability: Applicability::Unsafe,
+        proof: Proof::Own,
         edits: vec![
             Edit { span: span_of(&attribute.attr), content: "permutation".to_owned() },
             Edit { span: Span::new(end, end), content: ", independent=True".to_owned() },
@@ -120,20 +62,39 @@ fn annotations(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Pro
             }
             (array, edits)
         }
-        None => (array?, Vec::new()),
+        None => {
+            let (array, import) = match array {
+                Some(array) => (array, None),
+                None => rooted(bench)?,
+            };
+            let edits = [Some(annotation(bench, primary, &array)?), import].into_iter().flatten().collect();
+            (array, edits)
+        }
     };
-    if edits.is_empty() {
-        edits.push(annotation(bench, primary, &array)?);
-    }
     edits.sort_by_key(|edit| edit.span);
     edits.dedup();
     Some(Proposal {
         message: format!("annotate with `{array}`"),
         applicability: Applicability::Safe,
+        proof: Proof::Nothing,
         edits,
         mends: vec![index],
         names: Vec::new(),
     })
+}
+
+/// `jax.Array`, and an import of the package before the first of one of its modules, where the file uses the package's name for
+/// nothing else.
+fn rooted(bench: &Bench<'_>) -> Option<(String, Option<Edit>)> {
+    let root = &bench.imports.root;
+    let is_below = |name: &str| name.split('.').next() == Some(root);
+    let first = bench.module.body.iter().find(|statement| match statement {
+        Stmt::Import(import) => import.names.iter().any(|alias| is_below(alias.name.as_str())),
+        Stmt::ImportFrom(import) => import.module.as_ref().is_some_and(|module| is_below(module.as_str())),
+        _ => false,
+    })?;
+    let import = super::layout::before(bench.text, span_of(first).start, &format!("import {root}"));
+    bench.names.occurrences(root).is_empty().then(|| (format!("{root}.Array"), Some(import)))
 }
 
 /// The edit of a type that stands in an annotation; `None` for one that is tested for or called.

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a key is carried on from iteration to iteration only in variables that the loop's own function binds.
 
-use super::bench::{Bench, Proposal};
+use super::bench::{Bench, Proof, Proposal};
 use super::layout;
 use super::names::{Does, ScopeId};
 use super::reuse::{can_rebind, only_key, root_name, statement};
@@ -117,10 +117,22 @@ fn keys_of<'a>(bench: &Bench<'a>, finding: &Finding) -> Option<Vec<(&'a ast::Exp
             leads = way.len() > 2;
         }
         let call = tree::call_at(bench.module, bench.here(place)?)?;
-        let key = only_key(bench, call, written.as_deref().filter(|_| !leads))?;
+        let key = only_key(bench, call, written.as_deref().filter(|_| !leads)).or_else(|| made_key(bench, call))?;
         keys.push((call, key));
     }
     Some(keys)
+}
+
+/// The one argument of a call that makes a key of a number.
+fn made_key<'a>(bench: &Bench<'_>, call: &'a ast::ExprCall) -> Option<&'a Expr> {
+    let mut made = tree::arguments(call).filter(|argument| is_constant(bench, argument));
+    made.next().filter(|_| made.next().is_none())
+}
+
+/// Whether an expression makes a key of a number.
+fn is_constant(bench: &Bench<'_>, key: &Expr) -> bool {
+    let Expr::Call(call) = key else { return false };
+    call.arguments.len() == 1 && bench.seed_of(call).is_some_and(Expr::is_number_literal_expr)
 }
 
 /// What repeats a place, from within: the innermost loop or comprehension, else the innermost function if a call repeats it.
@@ -183,6 +195,7 @@ fn kept_parent(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
     Some(Proposal {
         message: format!("keep the first child as the next `{}`; the numbers change", name.id.as_str()),
         applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
         edits: vec![Edit { span: span_of(dropped), content: name.id.as_str().to_owned() }],
         mends: found.mends.clone(),
         names: Vec::new(),
@@ -206,6 +219,7 @@ fn own_element(bench: &Bench<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<
     (is_unused && bench.code(&item.value) == bench.code(over)).then(|| Proposal {
         message: format!("use `{name}`, the key of this iteration; the numbers change"),
         applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
         edits: vec![replace(key, name.to_owned())],
         mends: found.mends.clone(),
         names: Vec::new(),
@@ -243,6 +257,7 @@ fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Opt
     Some(Proposal {
         message: format!("split `{name}` in each iteration; the numbers change"),
         applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
         edits,
         mends: found.mends.clone(),
         names: bench.promise(found.scope, &names),
@@ -278,8 +293,9 @@ fn fold_index(bench: &Bench<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<P
     // The key must be one that the loop leaves alone.
     let body = span_of(statement);
     let (first, key) = *found.calls.first()?;
-    let root = root_name(key)?;
-    if bench.names.occurrences(root).iter().any(|one| one.does == Does::Bind && body.covers(one.span)) {
+    let is_bound =
+        |root: &str| bench.names.occurrences(root).iter().any(|one| one.does == Does::Bind && body.covers(one.span));
+    if !is_constant(bench, key) && root_name(key).is_none_or(is_bound) {
         return None;
     }
     if let ([(call, key)], Expr::Subscript(_)) = (&found.calls[..], key) {
@@ -311,6 +327,7 @@ fn proposal_of_fold(bench: &Bench<'_>, found: &Loop<'_>, key: &Expr, edits: Vec<
     Proposal {
         message: format!("derive a key for each iteration from `{}`; the numbers change", bench.code(key)),
         applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
         edits,
         mends: found.mends.clone(),
         names: bench.promise(found.scope, names),
@@ -371,8 +388,7 @@ fn each_element(bench: &Bench<'_>, found: &Loop<'_>, generators: &[Comprehension
     if generator.is_async || found.scope != bench.names.scope_at(span_of(&generator.target).start) {
         return None;
     }
-    let root = root_name(key)?;
-    if bench.names.binds(found.scope, root) {
+    if !is_constant(bench, key) && root_name(key).is_none_or(|root| bench.names.binds(found.scope, root)) {
         return None;
     }
     let count = match &generator.iter {
@@ -430,8 +446,8 @@ fn fold_parameter(
     let counts = || {
         let [over] = &transform.over[..] else { return false };
         match callable.position(over).and_then(|position| call.arguments.args.get(position)) {
-            Some(Expr::Call(count)) => bench.path_of(&count.func).is_some_and(|path| path == "jax.numpy.arange"),
-            _ => false,
+            Some(count) => bench.counted(count).is_some(),
+            None => false,
         }
     };
     // Which parameter of the body is the number.

@@ -8,6 +8,7 @@
 //! **Invariant:** a proposal's edits are sorted, do not overlap and touch nothing but what they must; names that one
 //! proposal introduces are not offered again once it was accepted ([`Bench::accept`]).
 
+mod advance;
 mod apply;
 mod bench;
 mod buffer;
@@ -22,11 +23,13 @@ mod names;
 mod reuse;
 mod seeds;
 mod tree;
+mod typed;
 
 pub use apply::{Batch, select};
-pub use bench::{Bench, Proposal};
+pub use bench::{Bench, Proof, Proposal};
 pub use compared::is_compared;
 pub use diff::{hunks, unified};
+pub use typed::converted;
 
 use crate::finding::Finding;
 
@@ -38,14 +41,24 @@ pub fn proposals(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<P
         "KEY102" => loops::propose(bench, findings, index),
         "KEY104" => derived::propose(bench, findings, index),
         "KEY105" => seeds::propose(bench, findings, index),
+        "KEY107" => advance::stored(bench, findings, index),
+        "KEY109" => advance::handed_on(bench, findings, index),
+        "KEY111" => advance::ignored(bench, findings, index),
         "KEY110" => derived::bind_discarded(bench, findings, index),
         "KEY201" => buffer::indexed(bench, findings, index),
         "KEY202" => buffer::arithmetic(bench, findings, index),
         "KEY203" => buffer::swapped(bench, findings, index),
-        "KEY301" => legacy::typed(bench, findings, index),
+        "KEY301" => typed::propose(bench, findings, index),
         "KEY302" => legacy::removed(bench, findings, index),
         _ => Vec::new(),
     };
     proposals.retain(|proposal| !proposal.edits.is_empty());
     proposals
+}
+
+/// The order in which to repair findings: what concerns a whole file comes after what concerns a place, on which it depends.
+pub fn in_order(findings: &[Finding], mut wanted: Vec<usize>) -> Vec<usize> {
+    let is_whole = |index: &usize| findings.get(*index).is_some_and(|finding| finding.code == "KEY301");
+    wanted.sort_by_key(|index| (is_whole(index), *index));
+    wanted
 }

@@ -3,7 +3,7 @@
 //! **Invariant:** the statement that splits stands where every consumption passes it, in the function that holds them all, and
 //! the key is not bound anew between there and the last of them.
 
-use super::bench::{Bench, Proposal, is_keyish, is_plain};
+use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
 use super::layout;
 use super::names::{Does, ScopeId, ScopeKind};
 use super::tree::{self, Step};
@@ -66,9 +66,19 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     if family.len() >= MOST_USES {
         return proposals;
     }
-    let Some(uses) = uses_of(bench, findings, &family) else { return proposals };
-    proposals.extend(apart(bench, &uses, &family));
-    proposals.extend(renewed(bench, &uses, &family));
+    if let Some(uses) = uses_of(bench, findings, &family) {
+        proposals.extend(apart(bench, &uses, &family));
+        proposals.extend(renewed(bench, &uses, &family));
+        return proposals;
+    }
+    // Where the key of some goes through what nobody hands on here, those of the others may still be told apart, and with
+    // them all.
+    let is_told = |at: &usize| uses_of(bench, findings, &[*at]).is_some();
+    let told: Vec<usize> = family.iter().copied().filter(is_told).collect();
+    if let Some(uses) = uses_of(bench, findings, &told).filter(|_| told.contains(&index)) {
+        proposals.extend(apart(bench, &uses, &family));
+        proposals.extend(apart(bench, &uses, &told));
+    }
     proposals
 }
 
@@ -105,6 +115,7 @@ fn renewed(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Option<Propo
     is_apart.then(|| Proposal {
         message: format!("split `{}` once more for each call; the numbers change", bench.code(parent)),
         applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
         edits,
         mends: mends.to_vec(),
         names: Vec::new(),
@@ -126,6 +137,7 @@ fn sister(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
     Some(Proposal {
         message: format!("use `{unused}`, which nothing uses yet; the numbers change"),
         applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
         edits: vec![Edit { span: span_of(key), content: unused.clone() }],
         mends: vec![index],
         names: bench.promise(scope, std::slice::from_ref(unused)),
@@ -528,6 +540,7 @@ impl Writer<'_, '_> {
         Proposal {
             message: format!("split `{}` and give each call a key of its own; the numbers change", self.key),
             applicability: Applicability::Unsafe,
+            proof: Proof::Claim,
             edits,
             mends: self.mends.to_vec(),
             names: self.bench.promise(self.site.scope, names),
@@ -576,6 +589,7 @@ fn inline(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec<Proposal>
     vec![Proposal {
         message: format!("derive a key from `{key}` for each call; the numbers change"),
         applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
         edits,
         mends: mends.to_vec(),
         names: Vec::new(),

@@ -3,7 +3,7 @@
 //! **Invariant:** keys are merged only if plain assignments of one suite make them, with nothing between them that names the second; a
 //! seed of its own is one that the file names nowhere as a seed.
 
-use super::bench::{Bench, Proposal};
+use super::bench::{Bench, Proof, Proposal};
 use super::layout;
 use super::tree;
 use crate::finding::{Applicability, Finding, Place};
@@ -25,13 +25,9 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     proposals
 }
 
-/// Calls that take a seed first, where it is written as a number.
+/// The seed of a call that makes a key or a stream of keys, where it is written as a number.
 fn seed_of<'a>(bench: &Bench<'_>, call: &'a ast::ExprCall) -> Option<(&'a Expr, u64)> {
-    let path = bench.path_of(&call.func)?;
-    if !MAKERS.iter().any(|maker| path == *maker) {
-        return None;
-    }
-    let seed = call.arguments.args.first().or_else(|| Some(&call.arguments.keywords.first()?.value))?;
+    let seed = bench.seed_of(call).or_else(|| bench.stream_seed_of(call))?;
     match seed {
         Expr::NumberLiteral(literal) => match &literal.value {
             Number::Int(number) => number.as_u64().map(|number| (seed, number)),
@@ -41,9 +37,6 @@ fn seed_of<'a>(bench: &Bench<'_>, call: &'a ast::ExprCall) -> Option<(&'a Expr, 
     }
 }
 
-/// What makes keys of a seed.
-const MAKERS: [&str; 4] = ["jax.random.PRNGKey", "jax.random.key", "flax.nnx.Rngs", "flax.nnx.rnglib.Rngs"];
-
 /// `key(0)` becomes `key(1)` where another key is made of 0.
 fn reseeded(bench: &Bench<'_>, findings: &[Finding], index: usize, place: Place) -> Option<Proposal> {
     let (seed, number) = seed_of(bench, tree::call_at(bench.module, bench.here(place)?)?)?;
@@ -52,14 +45,16 @@ fn reseeded(bench: &Bench<'_>, findings: &[Finding], index: usize, place: Place)
     let free = (number + 1..=number.saturating_add(MOST_SEEDS)).find(|seed| !taken.contains(seed))?;
     // Whoever else meets this key meets it no more.
     let mends = bench.matching(findings, |other| {
-        let derived = other.repair.as_ref().and_then(|repair| repair.derived_at);
-        other.code == "KEY105" && derived.is_some_and(|(first, again)| first == place || again == place)
+        let repair = other.repair.as_ref().filter(|repair| repair.is_seeded_alike);
+        let derived = repair.and_then(|repair| repair.derived_at);
+        derived.is_some_and(|(first, again)| first == place || again == place)
     });
     Some(Proposal {
         message: format!(
             "make this key from the seed {free}, which no other key here is made from; the numbers change"
         ),
         applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
         edits: vec![Edit { span: span_of(seed), content: free.to_string() }],
         mends: if mends.contains(&index) { mends } else { vec![index] },
         names: Vec::new(),
@@ -95,6 +90,7 @@ fn merged(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
     (!is_named).then(|| Proposal {
         message: "make one key from the seed and split it; the numbers change".to_owned(),
         applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
         edits: vec![
             Edit { span: span_of(step.statement()), content: code },
             Edit { span: lines, content: String::new() },

@@ -47,7 +47,11 @@ impl Reader<'_> {
             EffectName::Consume => Effect::Consume { keys: take.many("key", raw.key, Some("key"))? },
             EffectName::Observe => Effect::Observe,
             EffectName::Supply => Effect::Supply { many: raw.many.unwrap_or(false) },
-            EffectName::Pure => Effect::Pure { numeric: raw.numeric.unwrap_or(false), many: raw.many.unwrap_or(false) },
+            EffectName::Pure => Effect::Pure {
+                numeric: raw.numeric.unwrap_or(false),
+                many: raw.many.unwrap_or(false),
+                counts: raw.counts.unwrap_or(false),
+            },
             EffectName::Forward => Effect::Forward { of: take.one("of", raw.of, first.as_deref())? },
             EffectName::Fabricate => Effect::Fabricate { of: take.one("of", raw.of, first.as_deref())? },
             EffectName::Number => {
@@ -86,7 +90,7 @@ impl Reader<'_> {
             EffectName::Sample => Effect::Sample { keys: take.many("makes", raw.key, Some("key"))?, rows: None },
             EffectName::Consume => Effect::Consume { keys: take.many("makes", raw.key, Some("key"))? },
             EffectName::Observe => Effect::Observe,
-            EffectName::Pure => Effect::Pure { numeric: false, many: false },
+            EffectName::Pure => Effect::Pure { numeric: false, many: false, counts: false },
             EffectName::Supply => Effect::Supply { many: false },
             _ => {
                 let message = "a factory makes one of `sample`, `consume`, `observe`, `pure`, `supply`";
@@ -215,7 +219,7 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Supply => &["many"],
         EffectName::Forward | EffectName::Fabricate => &["of"],
         EffectName::Number => &["of", "many"],
-        EffectName::Pure => &["numeric", "many"],
+        EffectName::Pure => &["numeric", "many", "counts"],
         EffectName::Shape | EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
         EffectName::Builtin => &["op"],
         EffectName::Factory => &["makes"],

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::objects::{Annotation, Class, Protocol};
-use super::schema::{Callable, Library};
+use super::schema::{Callable, Effect, Library};
 
 /// How many aliases one name may lead through.
 const HOPS: usize = 8;
@@ -61,6 +61,11 @@ impl Models {
             }
         }
         None
+    }
+
+    /// Whether a function counts up from zero to its one argument: element `i` of its result is `i`.
+    pub fn is_counting(&self, path: &str) -> bool {
+        matches!(self.callable(path), Some(Callable { effect: Effect::Pure { counts: true, .. }, .. }))
     }
 
     /// The model of a class.

@@ -87,6 +87,7 @@ pub(super) struct RawCallable {
     pub numeric: Option<bool>,
     pub op: Option<String>,
     pub many: Option<bool>,
+    pub counts: Option<bool>,
     pub makes: Option<RawMakes>,
     pub runs: Option<Runs>,
     pub returns: Option<Returns>,

@@ -143,6 +143,8 @@ pub enum Effect {
         numeric: bool,
         /// Whether the result is an array of at least one axis, whatever the arguments: as an index it selects several.
         many: bool,
+        /// Whether the result counts up from zero to its one argument: element `i` is `i`.
+        counts: bool,
     },
     /// Rearranges arrays, possibly arrays of keys.
     Shape {

@@ -41,6 +41,20 @@ pub fn parse_cells(text: &str, cells: &Cells, kind: SourceKind) -> Parsed {
     parsed
 }
 
+/// Cells of a text that do not parse, on their own or at all.
+pub fn broken_cells(parsed: &Parsed, cells: &Cells) -> Vec<Cell> {
+    let mut broken: Vec<Cell> = parsed.problems.iter().filter_map(|problem| cells.around(problem.span.start)).collect();
+    broken.dedup();
+    broken
+}
+
+/// Whether an edited text has the very problems that it had before.
+pub fn is_as_sound(before: &Parsed, after: &Parsed) -> bool {
+    let messages =
+        |parsed: &Parsed| -> Vec<String> { parsed.problems.iter().map(|problem| problem.message.clone()).collect() };
+    messages(before) == messages(after)
+}
+
 /// Whether no statement reaches over the end of a cell.
 fn parts(module: &ast::ModModule, cells: &Cells) -> bool {
     module.body.iter().all(|statement| {

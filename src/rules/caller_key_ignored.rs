@@ -3,7 +3,7 @@
 //! **Invariant:** the primary place is the constructor, since that is the line to change.
 
 use crate::analysis::facts::{Facts, IgnoredCaller};
-use crate::finding::Finding;
+use crate::finding::{Finding, Repair};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -27,6 +27,7 @@ pub(super) fn describe(rule: &Rule, hit: &IgnoredCaller) -> Finding {
     let made = wording::label(hit.place, "a constant key is made here".to_owned());
     let used = wording::steps(&hit.used, "the constant key is consumed");
     wording::relate(&mut finding, [declared.clone()].into_iter().chain(used.iter().cloned()));
+    finding.repair = Some(Repair { unused: Some(hit.parameter.clone()), ..wording::repair(&hit.used) });
     finding.flow = [declared, made].into_iter().chain(used).collect();
     finding
 }

@@ -41,7 +41,9 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, text: Text) -> Finding {
         written: [hit.first.written.clone(), hit.second.written.clone()],
         derived_at: hit.derived_at,
         repeated_by: hit.repeated_by,
+        is_seeded_alike: hit.kind == CollisionKind::SeededTwice,
         unused: hit.meant.clone(),
+        used_at: None,
     });
     finding.flow = origin.into_iter().chain(derived_first).chain(middle.into_iter().flatten()).chain(second).collect();
     finding

@@ -31,6 +31,7 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
     let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
     let used = wording::steps(&hit.used, wording::participle(hit.used.role));
     wording::relate(&mut finding, used.iter().cloned());
+    finding.repair = Some(wording::repair(&hit.used));
     finding.flow = used.into_iter().chain([wording::label(hit.place, format!("{how} here"))]).collect();
     finding
 }

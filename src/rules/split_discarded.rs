@@ -3,7 +3,7 @@
 //! **Invariant:** a single unused child is a note, since spare keys are harmless; an unused result is a warning.
 
 use crate::analysis::facts::{Discarded, Facts};
-use crate::finding::{Confidence, Finding, Level};
+use crate::finding::{Confidence, Finding, Level, Repair};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -31,6 +31,7 @@ pub(super) fn describe(rule: &Rule, hit: &Discarded) -> Finding {
     let mut finding = wording::finding(rule, hit.place, Confidence::High, &hit.function, text);
     if !hit.whole {
         finding.level = Level::Note;
+        finding.repair = Some(Repair { unused: hit.name.clone(), ..Repair::default() });
     }
     finding
 }

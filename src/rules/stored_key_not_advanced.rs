@@ -26,6 +26,7 @@ pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
     let stored: Vec<_> =
         hit.stored_at.map(|place| wording::label(place, format!("`{name}` gets its key here"))).into_iter().collect();
     wording::relate(&mut finding, stored.iter().cloned().chain(wording::inner_steps(&hit.used)));
+    finding.repair = Some(wording::repair(&hit.used));
     finding.flow = stored.into_iter().chain(wording::steps(&hit.used, "consumed each time")).collect();
     finding
 }

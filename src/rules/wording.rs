@@ -4,7 +4,7 @@
 //! lower case and have no full stop.
 
 use crate::analysis::facts::{Origin, Role, Use};
-use crate::finding::{Confidence, Finding, Label, Place};
+use crate::finding::{Confidence, Finding, Label, Place, Repair};
 
 use super::Rule;
 
@@ -147,4 +147,9 @@ pub(super) fn sentence(text: &str) -> String {
 /// Whether the consuming call itself stands in the reporting frame.
 fn is_direct(used: &Use) -> bool {
     used.place == used.leaf
+}
+
+/// What a repair needs to know of a finding about one consumption.
+pub(super) fn repair(used: &Use) -> Repair {
+    Repair { written: [used.written.clone(), None], used_at: Some(used.place), ..Repair::default() }
 }

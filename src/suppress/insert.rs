@@ -24,17 +24,20 @@ const LONGEST: usize = 100;
 
 /// The edits that silence these findings of one text, in order. What no comment can silence is left out.
 pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted<'_>], reason: &str) -> Vec<Edit> {
-    let parsed = python::parse(text, kind);
-    if !parsed.problems.is_empty() {
+    let parsed = python::parse_cells(text, cells, kind);
+    // What one cell of a notebook lacks does not keep the others from being edited.
+    let broken = python::broken_cells(&parsed, cells);
+    if !parsed.problems.is_empty() && broken.is_empty() {
         return Vec::new();
     }
+    let is_sound = |span: Span| !broken.iter().any(|cell| cell.span.contains(span.start));
     let statements = python::statement_spans(&parsed.module, text);
     let lines = LineIndex::new(text);
     let source =
         Source { file: FileId(0), text, lines: &lines, cells, comments: &parsed.comments, statements: &statements };
     let page = Page { source };
     let mut by_reach: BTreeMap<(u32, u32), (Span, Vec<&str>)> = BTreeMap::new();
-    for finding in wanted {
+    for finding in wanted.iter().filter(|finding| is_sound(finding.span)) {
         let Reach { first, last } = source.reach(finding.span);
         let rows = (first, last);
         let (_, codes) = by_reach.entry(rows).or_insert_with(|| (finding.span, Vec::new()));
@@ -51,9 +54,9 @@ pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted<
         edits.push(edit);
     }
     edits.sort();
-    let edited = apply_edits(text, &edits).ok().map(|edited| python::parse(&edited, kind));
+    let edited = apply_edits(text, &edits).ok().map(|edited| python::parse_cells(&edited, &cells.edited(&edits), kind));
     let is_harmless = edited.is_some_and(|edited| {
-        edited.problems.is_empty()
+        python::is_as_sound(&parsed, &edited)
             && edited.comments.len() == parsed.comments.len() + new_comments
             && edited.module.body.len() == parsed.module.body.len()
     });

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** cells are in order, and each reaches to where the next one starts. A text without cells is no notebook's.
 
-use super::{LineColumn, LineIndex, Span};
+use super::{Edit, LineColumn, LineIndex, Span};
 
 /// A code cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,23 @@ impl Cells {
     /// Whether the text is no notebook's, or one's without code.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The cells after sorted edits, each of which lies in one cell.
+    pub fn edited(&self, edits: &[Edit]) -> Self {
+        let growth = |before: &dyn Fn(&Edit) -> bool| -> i64 {
+            let edits = edits.iter().filter(|edit| before(edit));
+            edits.map(|edit| i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len())).sum()
+        };
+        let moved = |at: u32, by: i64| u32::try_from(i64::from(at) + by).unwrap_or(at);
+        let cells = self.0.iter().map(|cell| {
+            let Span { start, end } = cell.span;
+            // What is inserted between two cells belongs to the second.
+            let start = moved(start, growth(&|edit| edit.span.start < start));
+            let end = moved(end, growth(&|edit| edit.span.start < end));
+            Cell { number: cell.number, span: Span::new(start, end) }
+        });
+        Self(cells.collect())
     }
 
     /// The cell that an offset lies in.
@@ -85,5 +102,8 @@ mod tests {
         assert_eq!(Cells::NONE.around(0), None);
         assert_eq!(Cells::NONE.line_column(&lines, text, 0, 5), LineColumn { row: 4, column: 1 });
         assert_eq!(cells.numbered(4), Some(cell(4, 5, 7)));
+        let edit = |start, end, content: &str| Edit { span: Span::new(start, end), content: content.to_owned() };
+        let edited = cells.edited(&[edit(0, 0, "xy"), edit(2, 3, ""), edit(5, 5, "z"), edit(6, 6, "z")]);
+        assert_eq!(edited, Cells::new(vec![cell(2, 0, 6), cell(4, 6, 10)]));
     }
 }

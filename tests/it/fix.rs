@@ -262,6 +262,27 @@ fn removed_types_are_safe_to_replace() {
     let (status, out, err) = keylint(&["--fix", "-"], nowhere(), text.as_bytes());
     let expected = "from jax.random import normal\nimport jax\n\ndef f(key: jax.Array) -> jax.Array:\n    return key\n";
     assert_eq!((status, String::from_utf8(out).unwrap().as_str()), (Status::Clean, expected), "{err}");
+    // Several findings need one import.
+    let text = "import os\nimport jax.random as jr\n\ndef f(key: jr.KeyArray | None):\n    return key\n\ndef g(key: jr.KeyArray):\n    return key\n";
+    let (status, out, err) = keylint(&["--fix", "-"], nowhere(), text.as_bytes());
+    let expected = text.replace("import jax", "import jax\nimport jax").replace("jr.KeyArray", "jax.Array");
+    assert_eq!((status, String::from_utf8(out).unwrap()), (Status::Clean, expected), "{err}");
+}
+
+#[test]
+fn spare_children_are_called_so_safely() {
+    let spare = |body: &str| {
+        let text = program(body);
+        let (_, out, _) = keylint(&["--fix", "--min-level", "note", "-"], nowhere(), text.as_bytes());
+        String::from_utf8(out).unwrap().strip_prefix("import jax\n\n").unwrap().to_owned()
+    };
+    let of_two = "def f(key):\n    a, b = jax.random.split(key)\n    return jax.random.normal(a)\n";
+    assert_eq!(spare(of_two), of_two.replace("b =", "_ ="));
+    // A module's names may be read elsewhere, and `_` may be a function.
+    let of_module = "key = jax.random.key(0)\na, b = jax.random.split(key)\nprint(jax.random.normal(a))\n";
+    assert_eq!(spare(of_module), of_module);
+    let translated = of_two.replace("normal(a)", "normal(a), _(0)");
+    assert_eq!(spare(&translated), translated);
 }
 
 /// `fixtures/fixes/NAME.py` becomes `NAME.fixed.py`, or stays as it is where there is none. `BLESS=1` writes them.

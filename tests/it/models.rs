@@ -206,12 +206,15 @@ fn roots_and_aliases_are_one_library() {
 fn a_namespace_speaks_for_what_has_no_row() {
     let models = Models::builtin();
     let effect = |name: &str| models.callable(name).map(|row| (row.exact, row.effect.clone()));
-    assert_eq!(effect("jax.numpy.sum"), Some((false, Effect::Pure { numeric: true, many: false })));
-    assert_eq!(effect("jax.numpy.linalg.norm"), Some((false, Effect::Pure { numeric: true, many: false })));
+    assert_eq!(effect("jax.numpy.sum"), Some((false, Effect::Pure { numeric: true, many: false, counts: false })));
+    assert_eq!(
+        effect("jax.numpy.linalg.norm"),
+        Some((false, Effect::Pure { numeric: true, many: false, counts: false }))
+    );
     assert_eq!(effect("jax.random.not_yet_written"), Some((false, Effect::Observe)));
     assert_eq!(effect("numpy.random.uniform"), Some((false, Effect::Observe)));
     assert_eq!(effect("my_project.normal"), None);
-    assert_eq!(effect("jax.numpy.equal"), Some((true, Effect::Pure { numeric: false, many: false })));
+    assert_eq!(effect("jax.numpy.equal"), Some((true, Effect::Pure { numeric: false, many: false, counts: false })));
 }
 
 #[test]

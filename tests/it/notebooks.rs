@@ -174,6 +174,37 @@ fn repairs_are_written_into_the_document() {
 }
 
 #[test]
+fn a_broken_cell_keeps_no_other_from_being_repaired() {
+    let reuse = "a = jax.random.normal(key)\nb = jax.random.normal(key)";
+    let text =
+        notebook(&["import jax\nkey = jax.random.key(0)", "if key:\n    c = jax.random.normal(", reuse, "def g(:"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ipynb");
+    let edited = |options: &[&str]| {
+        fs::write(&path, &text).unwrap();
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let arguments = ["keylint", "check"].iter().chain(options).map(std::ffi::OsString::from);
+        let mut world = World {
+            cwd: folder.path().to_owned(),
+            env: &|_| None,
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+            stdin: &mut "".as_bytes(),
+            stdout: &mut out,
+            stderr: &mut err,
+        };
+        cli::run(arguments.chain([path.clone().into()]), &House, &mut world);
+        read(&fs::read_to_string(&path).unwrap()).text
+    };
+    let before = read(&text).text;
+    let repaired = edited(&["--fix", "--unsafe-fixes"]);
+    let split = "key_1, key_2 = jax.random.split(key)\na = jax.random.normal(key_1)\nb = jax.random.normal(key_2)";
+    assert_eq!(repaired, before.replace(reuse, split));
+    let silenced = edited(&["--add-ignores", "meant"]);
+    assert_eq!(silenced, before.replace(reuse, &format!("{reuse}  # keylint: ignore[KEY101] meant")));
+}
+
+#[test]
 fn comments_and_baselines_hold_in_notebooks() {
     let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
     assert_eq!(findings(&[start, "b = jax.random.normal(key)  # keylint: ignore[KEY101] meant"]), [""; 0]);

@@ -401,8 +401,8 @@ impl<'p> Interp<'p> {
             Val::Term(term) if this.terms.is_constant(*term) => Value::term(*term),
             Val::Term(term) => {
                 if let Term::Apply(name, parts) = this.terms.get(*term).clone()
-                    && &*name == "jax.numpy.arange"
                     && parts.len() == 1
+                    && this.program.models.is_counting(&name)
                 {
                     return Value::term(index);
                 }
@@ -440,7 +440,7 @@ impl<'p> Interp<'p> {
             }
             Val::Tuple(parts) => self.common_length(&parts.clone()).map(i128::from),
             Val::Term(term) => match self.terms.get(*term) {
-                Term::Apply(name, parts) if &**name == "jax.numpy.arange" && parts.len() == 1 => {
+                Term::Apply(name, parts) if parts.len() == 1 && self.program.models.is_counting(name) => {
                     self.terms.as_int(parts[0])
                 }
                 _ => None,

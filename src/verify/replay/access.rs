@@ -357,8 +357,8 @@ impl<'p> Machine<'p> {
         }
         let (base, at) = (self.symbol_of(object), self.symbol_of(index));
         if let (Some(Node::Apply(name, parts)), Value::Int(0..)) = (self.symbols.node(base), index)
-            && &**name == super::library::COUNTING
             && parts.len() == 1
+            && self.project.models.is_counting(name)
         {
             return Ok(index.clone());
         }

@@ -4,61 +4,144 @@
 //! function draws. Derivations (`split`, `fold_in`) and calls that nothing resolves are not compared: a repair adds
 //! and moves them.
 
+use super::carry::{Answers, Carry};
 use super::claim::{frame_of, keys_of};
 use super::hints::Hints;
 use super::machine::Draw;
-use super::search::{Path, Start, explore, run, start_of};
+use super::search::{Path, Start, explore, explore_with, start_of};
 use super::{Budget, Comparison, DrawKind, Entry, Project};
 use crate::finding::Place;
-use crate::ir::FunctionId;
-use crate::text::{Edit, FileId, Span};
+use crate::ir::{FunctionId, Name};
+use crate::text::Edit;
+
+/// Most operations of the replays of one of many functions.
+const A_SHARE: u32 = 50_000;
+
+/// Most paths of the repaired program that stand for one of the original.
+const STANDING: usize = 16;
 
 /// Replays a function before and after a repair.
 pub(super) fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], entry: &Entry) -> Comparison {
-    let Some(start) = start_of(original, entry.place) else {
-        return Comparison::Inconclusive("the function is not part of the program".to_owned());
-    };
-    let carry = Carry { file: entry.place.file, edits };
-    let Some(after) = again(original, patched, start) else {
-        return Comparison::Inconclusive("the function cannot be found again in the repaired program".to_owned());
-    };
     let targets: Vec<Place> =
         entry.claim.iter().flat_map(|claim| claim.first.iter().chain(&claim.second)).copied().collect();
-    let hints = Hints::new(original, &targets, &targets);
-    let moved: Vec<Place> = targets.iter().filter_map(|place| carry.place(*place)).collect();
-    let hints_after = Hints::new(patched, &moved, &moved);
-    let mut verdict: Option<Comparison> = None;
     let mut drawn = 0;
     let mut claimed = false;
-    explore(original, &hints, start, &mut Budget::ONE.clone(), &mut |before| {
-        let choices: Vec<u8> = before.choices.iter().map(|choice| choice.value).collect();
-        let path = run(patched, &hints_after, after, &choices);
-        if path.choices != before.choices {
-            verdict = Some(Comparison::Inconclusive("the repaired program asks other questions".to_owned()));
-            return true;
-        }
-        if path.is_bounded && before.is_bounded && path.draws.is_empty() {
-            return false;
-        }
-        match held_together(&before, &path, carry, entry) {
-            Ok(seen) => {
-                drawn += path.draws.iter().filter(|draw| draws(draw)).count();
-                claimed |= seen;
-                false
-            }
-            Err(comparison) => {
-                verdict = Some(comparison);
-                true
-            }
-        }
+    let pair = Pair { original, patched, carry: Carry { file: entry.place.file, edits } };
+    let verdict = pair.explore(entry.place, &targets, &mut Budget::ONE.clone(), &mut |before, after| {
+        claimed |= held_together(before, after, pair.carry, entry)?;
+        drawn += after.draws.iter().filter(|draw| draws(draw)).count();
+        Ok(())
     });
     match verdict {
-        Some(verdict) => verdict,
-        None if drawn == 0 => Comparison::Inconclusive("no path draws".to_owned()),
-        None if entry.claim.is_some() && !claimed => {
+        Err(verdict) => verdict,
+        Ok(()) if drawn == 0 => Comparison::Inconclusive("no path draws".to_owned()),
+        Ok(()) if entry.claim.is_some() && !claimed => {
             Comparison::Inconclusive("no path reaches both consumptions".to_owned())
         }
-        None => Comparison::Verified,
+        Ok(()) => Comparison::Verified,
+    }
+}
+
+/// Replays functions before and after a repair that leaves all keys as they are.
+pub(super) fn compare_keys(
+    original: &Project<'_>,
+    patched: &Project<'_>,
+    edits: &[Edit],
+    places: &[Place],
+) -> Comparison {
+    let mut budget = Budget::FILE;
+    let mut starts: Vec<Option<Start>> = Vec::new();
+    for place in places {
+        let start = start_of(original, *place);
+        if starts.contains(&start) {
+            continue;
+        }
+        starts.push(start);
+        if budget.left == 0 {
+            return Comparison::Inconclusive("there are too many functions to replay".to_owned());
+        }
+        let mut is_shown = false;
+        let pair = Pair { original, patched, carry: Carry { file: place.file, edits } };
+        let mut share = Budget { left: budget.left.min(A_SHARE) };
+        budget.left -= share.left;
+        let verdict = pair.explore(*place, &[*place], &mut share, &mut |before, after| {
+            is_shown |= !after.is_bounded || !after.draws.is_empty();
+            let (olds, news) = (given(before), given(after));
+            // What is cut off is cut off elsewhere where a repair adds operations.
+            let length = if after.is_bounded { olds.len().min(news.len()) } else { olds.len() };
+            match olds.get(..length) == news.get(..length) && (after.is_bounded || olds.len() == news.len()) {
+                true => Ok(()),
+                false => Err(Comparison::Refuted("the repaired program draws from other keys".to_owned())),
+            }
+        });
+        budget.left += share.left;
+        if let Err(comparison) = verdict {
+            return comparison;
+        }
+        if !is_shown {
+            return Comparison::Inconclusive("no path draws".to_owned());
+        }
+    }
+    Comparison::Verified
+}
+
+/// The keys that were handed to what is known to take them.
+fn given(path: &Path) -> Vec<(DrawKind, Name, Vec<Vec<u32>>)> {
+    let known = path.draws.iter().filter(|draw| draw.kind != DrawKind::Unresolved);
+    known.map(|draw| (draw.kind, draw.callee.clone(), keys_of(draw, &path.symbols))).collect()
+}
+
+/// A program and its repaired version.
+#[derive(Clone, Copy)]
+struct Pair<'a, 'p> {
+    original: &'a Project<'p>,
+    patched: &'a Project<'p>,
+    carry: Carry<'a>,
+}
+
+impl Pair<'_, '_> {
+    /// Runs the function around a place on paths of the original that lead to the targets, and holds each against those of
+    /// the repaired program that are given the same answers. What the repaired program asks beyond them may be answered
+    /// either way.
+    fn explore(
+        self,
+        place: Place,
+        targets: &[Place],
+        budget: &mut Budget,
+        hold: &mut dyn FnMut(&Path, &Path) -> Result<(), Comparison>,
+    ) -> Result<(), Comparison> {
+        let Self { original, patched, carry } = self;
+        let unknown = |why: &str| Comparison::Inconclusive(why.to_owned());
+        let start = start_of(original, place).ok_or_else(|| unknown("the function is not part of the program"))?;
+        let again = again(original, patched, start)
+            .ok_or_else(|| unknown("the function cannot be found again in the repaired program"))?;
+        let hints = Hints::new(original, targets, targets);
+        let moved: Vec<Place> = targets.iter().filter_map(|place| carry.place(*place)).collect();
+        let hints_after = Hints::new(patched, &moved, &moved);
+        let mut verdict = Ok(());
+        explore(original, &hints, start, budget, &mut |before| {
+            let answers = Answers::new(&before.choices, carry);
+            let mut standing = 0;
+            explore_with(patched, &hints_after, again, Some(&answers), &mut Budget::ONE.clone(), &mut |after| {
+                standing += 1;
+                if after.is_bounded && before.is_bounded && after.draws.is_empty() {
+                    return false;
+                }
+                verdict = hold(&before, &after).map_err(|comparison| match comparison {
+                    // Another path is not the same path.
+                    Comparison::Refuted(_) if !after.choices.is_empty() || after.answered < answers.len() => {
+                        unknown("the repaired program asks other questions")
+                    }
+                    comparison => comparison,
+                });
+                if verdict.is_ok() && standing > STANDING {
+                    verdict = Err(unknown("the repaired program asks many other questions"));
+                }
+                verdict.is_err()
+            });
+            verdict.is_err()
+        });
+        verdict
     }
 }
 
@@ -90,8 +173,17 @@ fn draws(draw: &Draw) -> bool {
 
 /// Compares one path; whether it shows the claim.
 fn held_together(before: &Path, after: &Path, carry: Carry<'_>, entry: &Entry) -> Result<bool, Comparison> {
-    let olds: Vec<&Draw> = before.draws.iter().filter(|draw| draws(draw)).collect();
-    let news: Vec<&Draw> = after.draws.iter().filter(|draw| draws(draw)).collect();
+    let mut olds: Vec<&Draw> = before.draws.iter().filter(|draw| draws(draw)).collect();
+    let mut news: Vec<&Draw> = after.draws.iter().filter(|draw| draws(draw)).collect();
+    let mut reached = before.draws.len();
+    if before.is_bounded && after.is_bounded {
+        // What a repair adds makes a bound be met earlier: the path is explored as far as both go.
+        let length = olds.len().min(news.len());
+        let cut = olds.get(length).and_then(|cut| before.draws.iter().position(|draw| std::ptr::eq(draw, *cut)));
+        reached = cut.unwrap_or(reached);
+        olds.truncate(length);
+        news.truncate(length);
+    }
     if olds.len() != news.len() {
         let (old, new) = (olds.len(), news.len());
         return Err(Comparison::Refuted(format!("the repaired program draws {new} times instead of {old}")));
@@ -134,48 +226,11 @@ fn held_together(before: &Path, after: &Path, carry: Carry<'_>, entry: &Entry) -
         }
     }
     Ok(entry.claim.as_ref().is_none_or(|claim| {
-        let at = |way: &[Place]| before.draws.iter().any(|draw| frame_of(draw, way).is_some());
+        let at = |way: &[Place]| before.draws.iter().take(reached).any(|draw| frame_of(draw, way).is_some());
         at(&claim.first) && at(&claim.second)
     }))
 }
 
 fn all_keys(draws: &[&Draw], path: &Path) -> Vec<Vec<Vec<u32>>> {
     draws.iter().map(|draw| keys_of(draw, &path.symbols)).collect()
-}
-
-/// Carries places over from before the edits to after them.
-#[derive(Clone, Copy)]
-struct Carry<'a> {
-    file: FileId,
-    edits: &'a [Edit],
-}
-
-impl Carry<'_> {
-    /// The place after the edits; `None` where an edit replaces its start or end.
-    fn place(self, place: Place) -> Option<Place> {
-        if place.file != self.file {
-            return Some(place);
-        }
-        let inside = |at: u32| self.edits.iter().any(|edit| edit.span.start < at && at < edit.span.end);
-        // What an edit replaces from the very start of the place on is not what it was.
-        let replaced =
-            self.edits.iter().any(|edit| edit.span.start == place.span.start && edit.span.end > place.span.start);
-        if inside(place.span.start) || inside(place.span.end) || replaced {
-            return None;
-        }
-        let start = self.shifted(place.span.start, |edit| edit.span.end <= place.span.start)?;
-        // An insertion at the very end of the place stands behind it.
-        let end = self.shifted(place.span.end, |edit| {
-            edit.span.end < place.span.end || edit.span.end == place.span.end && edit.span.start < edit.span.end
-        })?;
-        Some(Place { file: place.file, span: Span::new(start, end) })
-    }
-
-    fn shifted(self, at: u32, counts: impl Fn(&Edit) -> bool) -> Option<u32> {
-        let mut shifted = i64::from(at);
-        for edit in self.edits.iter().filter(|edit| counts(edit)) {
-            shifted += i64::try_from(edit.content.len()).ok()? - i64::from(edit.span.end - edit.span.start);
-        }
-        u32::try_from(shifted).ok()
-    }
 }

@@ -17,9 +17,6 @@ use crate::models::{
 };
 use crate::prng::keys::Keys;
 
-/// The function whose element `i` is `i`.
-pub(super) const COUNTING: &str = "jax.numpy.arange";
-
 /// The argument that is bound to a parameter.
 pub(super) fn argument<'a, 'p>(args: &'a Args<'p>, callable: &Callable, name: &str) -> Option<&'a Value<'p>> {
     match callable.position(name) {
@@ -183,7 +180,7 @@ impl<'p> Machine<'p> {
 
     /// A pure function of its arguments.
     fn pure(&mut self, path: &Name, args: &Args<'p>) -> Value<'p> {
-        if matches!(&**path, COUNTING) && args.keywords.is_empty() {
+        if args.keywords.is_empty() && self.project.models.is_counting(path) {
             match &args.positional[..] {
                 [Value::Int(to)] => return Value::Range(0, *to, 1),
                 [Value::Int(from), Value::Int(to)] => return Value::Range(*from, *to, 1),

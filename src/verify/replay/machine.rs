@@ -8,6 +8,7 @@ use std::rc::{Rc, Weak};
 
 use rustc_hash::FxHashMap;
 
+use super::carry::{Answers, Asked};
 use super::hints::Hints;
 use super::symbol::{Node, Question, Symbol, Symbols};
 use super::value::{Class, Closure, Environment, Instance, Value};
@@ -108,6 +109,17 @@ pub(super) enum Next<'p> {
 pub(super) struct Choice {
     pub(super) value: u8,
     pub(super) options: u8,
+    /// The operation that was running when it was asked for.
+    pub(super) place: Place,
+}
+
+/// What a run is told to choose.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Script<'p> {
+    /// The first choices that it makes itself, in order.
+    pub(super) prefix: &'p [u8],
+    /// Answers of another run, by where they were given; what they answer is no choice of this run's own.
+    pub(super) answers: Option<&'p Answers>,
 }
 
 /// A key handed to something that consumes or derives.
@@ -146,7 +158,11 @@ pub(super) struct Machine<'p> {
     pub(super) lanes: Vec<u32>,
     /// Where the running operation stands, and in which execution.
     pub(super) here: (Place, u32),
-    prefix: &'p [u8],
+    script: Script<'p>,
+    /// How many of the script's answers were taken, place by place.
+    answered: FxHashMap<Asked, usize>,
+    /// How many of them were taken altogether.
+    pub(super) taken: usize,
     pub(super) choices: Vec<Choice>,
     steps: u32,
     module_steps: u32,
@@ -196,7 +212,7 @@ impl<'p> Made<'p> {
 }
 
 impl<'p> Machine<'p> {
-    pub(super) fn new(project: &'p Project<'p>, hints: &'p Hints, prefix: &'p [u8]) -> Self {
+    pub(super) fn new(project: &'p Project<'p>, hints: &'p Hints, script: Script<'p>) -> Self {
         Self {
             project,
             hints,
@@ -209,7 +225,9 @@ impl<'p> Machine<'p> {
             stack: Vec::new(),
             lanes: Vec::new(),
             here: (Place { file: crate::text::FileId(0), span: Span::default() }, 0),
-            prefix,
+            script,
+            answered: FxHashMap::default(),
+            taken: 0,
             choices: Vec::new(),
             steps: STEPS,
             module_steps: MODULE_STEPS,
@@ -268,12 +286,23 @@ impl<'p> Machine<'p> {
 
     /// Answers a question that the program does not answer.
     pub(super) fn choose(&mut self, options: u8, preferred: u8) -> u8 {
-        if self.choices.len() >= CHOICES {
+        if self.choices.len() + self.taken >= CHOICES {
             self.is_bounded = true;
             return preferred;
         }
-        let value = self.prefix.get(self.choices.len()).copied().unwrap_or(preferred).min(options.saturating_sub(1));
-        self.choices.push(Choice { value, options });
+        let place = self.here.0;
+        if let Some(answers) = self.script.answers {
+            let asked = answers.asked(place);
+            let taken = self.answered.entry(asked).or_insert(0);
+            if let Some(answer) = answers.get(asked, *taken) {
+                *taken += 1;
+                self.taken += 1;
+                return answer.min(options.saturating_sub(1));
+            }
+        }
+        let given = self.script.prefix.get(self.choices.len()).copied();
+        let value = given.unwrap_or(preferred).min(options.saturating_sub(1));
+        self.choices.push(Choice { value, options, place });
         value
     }
 

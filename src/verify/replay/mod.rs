@@ -17,6 +17,7 @@
 mod access;
 mod builtin;
 mod call;
+mod carry;
 mod claim;
 mod compare;
 mod hints;
@@ -189,4 +190,10 @@ pub fn trace(project: &Project<'_>, place: Place) -> Traces {
 /// into that of `patched`, and places are carried over with them. All files keep their identities.
 pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], entry: &Entry) -> Comparison {
     compare::compare(original, patched, edits, entry)
+}
+
+/// Replays the functions that hold `places` before and after a repair that leaves all keys as they are: on every explored path
+/// the same keys are handed to the same functions, in the same order.
+pub fn compare_keys(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], places: &[Place]) -> Comparison {
+    compare::compare_keys(original, patched, edits, places)
 }

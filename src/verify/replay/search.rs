@@ -6,8 +6,9 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use super::carry::Answers;
 use super::hints::Hints;
-use super::machine::{Choice, Draw, Machine};
+use super::machine::{Choice, Draw, Machine, Script};
 use super::symbol::Symbols;
 use super::value::Closure;
 use super::{Budget, Project};
@@ -33,6 +34,8 @@ pub(super) struct Path {
     pub(super) draws: Vec<Draw>,
     pub(super) symbols: Symbols,
     pub(super) is_bounded: bool,
+    /// How many answers of another run it took.
+    pub(super) answered: usize,
     pub(super) spent: u32,
 }
 
@@ -68,8 +71,8 @@ fn is_entry(module: &Module, id: FunctionId) -> bool {
 }
 
 /// Runs one path.
-pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, prefix: &[u8]) -> Path {
-    let mut machine = Machine::new(project, hints, prefix);
+fn run(project: &Project<'_>, hints: &Hints, start: Start, script: Script<'_>) -> Path {
+    let mut machine = Machine::new(project, hints, script);
     let is_module = start.function == Module::BODY;
     machine.quiet += u32::from(!is_module);
     // What stops a run has been noted by the run itself.
@@ -97,6 +100,7 @@ pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, prefix: &[
     }
     machine.release();
     Path {
+        answered: machine.taken,
         choices: machine.choices,
         draws: machine.draws,
         symbols: machine.symbols,
@@ -127,13 +131,25 @@ pub(super) fn explore(
     budget: &mut Budget,
     visit: &mut dyn FnMut(Path) -> bool,
 ) -> bool {
+    explore_with(project, hints, start, None, budget, visit)
+}
+
+/// The same, where answers that another run gave are taken for granted.
+pub(super) fn explore_with(
+    project: &Project<'_>,
+    hints: &Hints,
+    start: Start,
+    answers: Option<&Answers>,
+    budget: &mut Budget,
+    visit: &mut dyn FnMut(Path) -> bool,
+) -> bool {
     let mut waiting: VecDeque<Vec<u8>> = VecDeque::from([Vec::new()]);
     let mut is_complete = true;
     let overhead = overhead(project, start);
     let mut replay = Budget::ONE.left;
     for _ in 0..PATHS {
         let Some(prefix) = waiting.pop_front() else { return is_complete };
-        let path = run(project, hints, start, &prefix);
+        let path = run(project, hints, start, Script { prefix: &prefix, answers });
         is_complete &= !path.is_bounded;
         for at in prefix.len()..path.choices.len() {
             let Some(choice) = path.choices.get(at) else { break };

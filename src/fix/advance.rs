@@ -1,0 +1,147 @@
+//! Keys that stay behind after a draw: a stored key that is never replaced (KEY107), a consumed one that is handed on (KEY109),
+//! and a constant one drawn from in place of the caller's (KEY111).
+//!
+//! **Invariant:** a key is split in the statement before the one that draws from it, and only what draws there is renamed.
+
+use super::bench::{Bench, Proof, Proposal, is_plain};
+use super::layout;
+use super::names::{Does, ScopeId, ScopeKind};
+use super::reuse::{can_rebind, only_key, statement};
+use super::tree;
+use crate::finding::{Applicability, Finding};
+use crate::python::ast::{self, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// `self.key, subkey = split(self.key)` before the draw, which gets the child.
+pub(super) fn stored(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let own = |bench: &Bench<'_>, scope: ScopeId, key: &Expr| match key {
+        // An attribute of a parameter is there for the next call as well.
+        Expr::Attribute(attribute) => match &*attribute.value {
+            Expr::Name(object) => bench
+                .names
+                .occurrences(object.id.as_str())
+                .iter()
+                .any(|one| one.scope == scope && one.does == Does::Parameter),
+            _ => false,
+        },
+        _ => false,
+    };
+    split_before(bench, findings, index, &own).into_iter().collect()
+}
+
+/// `key, subkey = split(key)` before the draw, so that the key handed on is a fresh one.
+pub(super) fn handed_on(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let rebinds = |bench: &Bench<'_>, scope: ScopeId, key: &Expr| match key {
+        Expr::Name(name) => can_rebind(bench, scope, name.id.as_str()),
+        _ => false,
+    };
+    split_before(bench, findings, index, &rebinds).into_iter().collect()
+}
+
+fn split_before(
+    bench: &Bench<'_>,
+    findings: &[Finding],
+    index: usize,
+    can_store: &dyn Fn(&Bench<'_>, ScopeId, &Expr) -> bool,
+) -> Option<Proposal> {
+    let finding = &findings[index];
+    let repair = finding.repair.as_ref()?;
+    let call = tree::call_at(bench.module, bench.here(repair.used_at?)?)?;
+    let key = only_key(bench, call, repair.written[0].as_deref()).filter(|key| is_plain(key))?;
+    let scope = bench.names.frame_at(span_of(key).start)?;
+    if bench.names.scopes[scope].kind == ScopeKind::Class || !can_store(bench, scope, key) {
+        return None;
+    }
+    let code = bench.code(key);
+    let step = bench.steps(span_of(call)).pop()?;
+    let start = span_of(step.statement()).start;
+    let split = bench.spelled(start, "jax.random.split", Some(call))?;
+    let message = format!("split `{code}`, keep one child and draw from the other; the numbers change");
+    let proposal = |edits: Vec<Edit>, names: &[String]| Proposal {
+        message,
+        applicability: Applicability::Unsafe,
+        proof: Proof::Own,
+        edits,
+        mends: vec![index],
+        names: bench.promise(scope, names),
+    };
+    // `_, subkey = split(self.key)`: the child that was thrown away is kept, and `a, b = split(key)` makes one more.
+    if bench.path_of(&call.func).is_some_and(|path| path == "jax.random.split") {
+        let edits = one_more(bench, step.statement(), call, code)?;
+        return Some(proposal(edits, &[]));
+    }
+    // A suite that is repeated would hand on what its statements before had.
+    let names = bench.fresh(scope, code, 1);
+    let edits = vec![
+        layout::before(bench.text, start, &statement(code, &split, &names, true)),
+        Edit { span: span_of(key), content: names.first()?.clone() },
+    ];
+    Some(proposal(edits, &names))
+}
+
+/// The edits that make `a, b = split(key)` into `key, a, b = split(key, 3)`, and `_, a = split(key)` into `key, a = split(key)`.
+fn one_more(bench: &Bench<'_>, statement: &Stmt, call: &ast::ExprCall, key: &str) -> Option<Vec<Edit>> {
+    let Stmt::Assign(assign) = statement else { return None };
+    let ([Expr::Tuple(targets)], true) = (&assign.targets[..], span_of(&*assign.value) == span_of(call)) else {
+        return None;
+    };
+    if let Some(dropped) = targets.elts.iter().find(|target| bench.code(target) == "_") {
+        return Some(vec![Edit { span: span_of(dropped), content: key.to_owned() }]);
+    }
+    let first = span_of(targets.elts.first()?).start;
+    let count = targets.elts.len() + 1;
+    let is_plain_split = !targets.elts.iter().any(|target| matches!(target, Expr::Starred(_)));
+    let number = match (&call.arguments.args[..], &call.arguments.keywords[..]) {
+        ([_], []) => {
+            let end = span_of(call).end - 1;
+            Edit { span: Span::new(end, end), content: format!(", {count}") }
+        }
+        ([_, number], []) => Edit { span: span_of(number), content: count.to_string() },
+        ([_], [number]) => Edit { span: span_of(&number.value), content: count.to_string() },
+        _ => return None,
+    };
+    is_plain_split.then(|| vec![Edit { span: Span::new(first, first), content: format!("{key}, ") }, number])
+}
+
+/// `key(0)` in a function with a parameter `key` becomes `key`; with a parameter `seed` it becomes `key(seed)`.
+pub(super) fn ignored(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    callers(bench, findings, index).into_iter().collect()
+}
+
+fn callers(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    let finding = &findings[index];
+    let parameter = finding.repair.as_ref()?.unused.as_deref()?;
+    let call = tree::call_at(bench.module, bench.here(finding.primary)?)?;
+    let seed = bench.seed_of(call)?;
+    let scope = bench.names.scope_at(span_of(call).start);
+    let binder = bench.names.binder(scope, parameter)?;
+    let occurrences = bench.names.occurrences(parameter);
+    let is_parameter = |one: &super::names::Occurrence| one.scope == binder && one.does == Does::Parameter;
+    let declared = occurrences.iter().find(|one| is_parameter(one))?;
+    // A parameter that may be `None` is no key, and one that is bound anew is no longer the caller's.
+    let is_bound = occurrences.iter().any(|one| one.scope == binder && one.does == Does::Bind);
+    let default = default_of(bench, declared.span);
+    if is_bound || default.is_some_and(Expr::is_none_literal_expr) {
+        return None;
+    }
+    let is_seed = parameter.to_ascii_lowercase().contains("seed")
+        || default.is_some_and(|default| matches!(default, Expr::NumberLiteral(_)));
+    let span = if is_seed { span_of(seed) } else { span_of(call) };
+    Some(Proposal {
+        message: format!("use the caller's `{parameter}`; the numbers change"),
+        applicability: Applicability::Unsafe,
+        proof: Proof::Own,
+        edits: vec![Edit { span, content: parameter.to_owned() }],
+        mends: vec![index],
+        names: Vec::new(),
+    })
+}
+
+/// The default of the parameter whose name stands at a span.
+fn default_of<'a>(bench: &Bench<'a>, name: Span) -> Option<&'a Expr> {
+    tree::ancestors(bench.module, name).into_iter().find_map(|node| match node {
+        ast::AnyNodeRef::ParameterWithDefault(parameter) => parameter.default.as_deref(),
+        _ => None,
+    })
+}

@@ -1,0 +1,194 @@
+//! Typed keys for raw ones (KEY301), with the conversions that the words of a key need where they are wanted.
+//!
+//! **Invariant:** all calls of a file are rewritten or none. Where a repair of its own is at hand for what touches a key's
+//! words, that comes first: a conversion would make the mistake last.
+
+use super::bench::{Bench, Proof, Proposal, is_keyish};
+use super::names::Does;
+use super::tree;
+use crate::finding::{Applicability, Finding};
+use crate::models::Effect;
+use crate::python::ast::{self, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// Codes of findings about the words, shape or dtype of keys.
+const BUFFERS: &str = "KEY2";
+
+/// `PRNGKey` becomes `key`, in the whole file.
+pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let finding = &findings[index];
+    let touches = bench.matching(findings, |other| other.code.starts_with(BUFFERS));
+    if touches.iter().any(|touch| bench.is_mended(*touch)) {
+        return Vec::new();
+    }
+    let mut places = vec![finding.primary];
+    places.extend(finding.related.iter().map(|label| label.place));
+    vec![Proposal {
+        message: "make typed keys; numbers stay the same, shapes and checkpoints of keys change".to_owned(),
+        applicability: Applicability::Unsafe,
+        proof: Proof::Keys(places),
+        edits: renamed(bench, finding).unwrap_or_default(),
+        mends: vec![index],
+        names: Vec::new(),
+    }]
+}
+
+fn renamed(bench: &Bench<'_>, finding: &Finding) -> Option<Vec<Edit>> {
+    let places = std::iter::once(finding.primary).chain(finding.related.iter().map(|label| label.place));
+    let mut edits = Vec::new();
+    let mut by_name = 0;
+    for place in places {
+        match tree::expression_at(bench.module, bench.here(place)?)? {
+            Expr::Attribute(attribute) => {
+                edits.push(Edit { span: span_of(&attribute.attr), content: "key".to_owned() });
+            }
+            Expr::Name(name) => {
+                by_name += 1;
+                edits.push(Edit { span: span_of(name), content: imported_name(bench, name.id.as_str())? });
+            }
+            _ => return None,
+        }
+    }
+    if by_name > 0 {
+        edits.push(import(bench, by_name)?);
+    }
+    edits.sort_by_key(|edit| edit.span);
+    Some(edits)
+}
+
+/// What `key` is imported as, where `PRNGKey` was imported by name.
+fn imported_name(bench: &Bench<'_>, old: &str) -> Option<String> {
+    let is_free = |name: &&str| bench.names.occurrences(name).is_empty();
+    // Under a name of its own nothing but the import changes.
+    (old == "PRNGKey")
+        .then(|| ["make_key", "new_key", "random_key"].into_iter().find(is_free).map(str::to_owned))
+        .flatten()
+}
+
+/// The edit of the one import of `PRNGKey`, provided that all that reads the name is rewritten as well.
+fn import(bench: &Bench<'_>, rewritten: usize) -> Option<Edit> {
+    let occurrences = bench.names.occurrences("PRNGKey");
+    let reads = occurrences.iter().filter(|one| one.does == Does::Read).count();
+    let mut bound = occurrences.iter().filter(|one| one.does != Does::Read);
+    let only = bound.next().filter(|one| one.does == Does::Import)?;
+    if bound.next().is_some() || reads != rewritten {
+        return None;
+    }
+    Some(Edit { span: only.span, content: format!("key as {}", imported_name(bench, "PRNGKey")?) })
+}
+
+/// The proposal with a conversion wherever the analysis found that the repaired program touches the words of its keys; the
+/// proposal as it is where it found nothing, and `None` where a place does not tell which expression is the key.
+pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> Option<Proposal> {
+    let Proof::Keys(_) = proposal.proof else { return Some(proposal.clone()) };
+    let mut edits = proposal.edits.clone();
+    for finding in after.iter().filter(|finding| finding.code.starts_with(BUFFERS)) {
+        let (start, end) = (finding.primary.span.start, finding.primary.span.end);
+        let span = Span::new(before(start, &proposal.edits)?, before(end, &proposal.edits)?);
+        let keys = keys_at(bench, span);
+        if keys.is_empty() {
+            return None;
+        }
+        for key in keys {
+            let at = span_of(key);
+            let convert = bench.spelled(at.start, "jax.random.key_data", maker(bench, key))?;
+            for edit in [
+                Edit { span: Span::new(at.start, at.start), content: format!("{convert}(") },
+                Edit { span: Span::new(at.end, at.end), content: ")".to_owned() },
+            ] {
+                if !edits.contains(&edit) {
+                    edits.push(edit);
+                }
+            }
+        }
+    }
+    edits.sort_by_key(|edit| edit.span);
+    let is_new = edits.len() > proposal.edits.len();
+    let message = "make typed keys, and take their words where those are wanted; numbers stay the same".to_owned();
+    Some(if is_new { Proposal { message, edits, ..proposal.clone() } } else { proposal.clone() })
+}
+
+/// The keys whose words are touched by the operation at a span.
+fn keys_at<'a>(bench: &Bench<'a>, span: Span) -> Vec<&'a Expr> {
+    if let Some(expr) = tree::expression_at(bench.module, span) {
+        let mut keys: Vec<&Expr> = key_of(bench, expr).into_iter().collect();
+        if keys.is_empty() {
+            // A question about a key is part of a comparison: whatever looks like a key in it is one.
+            for within in tree::expressions_within(expr) {
+                let is_inner = keys.iter().any(|outer| span_of(*outer).covers(span_of(within)));
+                if !is_inner && is_key(bench, within) {
+                    keys.push(within);
+                }
+            }
+        }
+        return keys;
+    }
+    // A whole statement unpacks.
+    match bench.steps(span).pop().map(tree::Step::statement) {
+        Some(Stmt::Assign(assign)) if is_key(bench, &assign.value) => vec![&assign.value],
+        _ => Vec::new(),
+    }
+}
+
+fn key_of<'a>(bench: &Bench<'a>, expr: &'a Expr) -> Option<&'a Expr> {
+    match expr {
+        Expr::Subscript(subscript) => Some(&subscript.value),
+        Expr::Attribute(attribute) => Some(&attribute.value),
+        Expr::Call(call) => {
+            let receiver = match &*call.func {
+                Expr::Attribute(method) if bench.path_of(&method.value).is_none() => Some(&*method.value),
+                _ => None,
+            };
+            only(receiver.into_iter().chain(tree::arguments(call)).filter(|one| is_key(bench, one)))
+        }
+        Expr::BinOp(sum) => only([&*sum.left, &*sum.right].into_iter().filter(|one| is_key(bench, one))),
+        Expr::UnaryOp(of) if is_key(bench, &of.operand) => Some(&of.operand),
+        _ => None,
+    }
+}
+
+fn only<'a>(mut keys: impl Iterator<Item = &'a Expr>) -> Option<&'a Expr> {
+    let first = keys.next()?;
+    keys.next().is_none().then_some(first)
+}
+
+/// Whether an expression looks like a key: by its name, or since a function that makes keys is called.
+fn is_key(bench: &Bench<'_>, expr: &Expr) -> bool {
+    match expr {
+        Expr::Name(_) | Expr::Attribute(_) => is_called_key(bench.code(expr)),
+        Expr::Subscript(subscript) => is_called_key(bench.code(&subscript.value)),
+        Expr::Call(_) => maker(bench, expr).is_some(),
+        _ => false,
+    }
+}
+
+/// Seeds are called like keys elsewhere; here they are numbers.
+fn is_called_key(code: &str) -> bool {
+    is_keyish(code) && !code.to_ascii_lowercase().contains("seed")
+}
+
+/// The call that an expression is, if it makes keys.
+fn maker<'a>(bench: &Bench<'_>, expr: &'a Expr) -> Option<&'a ast::ExprCall> {
+    let Expr::Call(call) = expr else { return None };
+    let effect = &bench.models.callable(&bench.path_of(&call.func)?)?.effect;
+    matches!(effect, Effect::Seed { .. } | Effect::Split { .. } | Effect::Fold { .. } | Effect::Clone { .. })
+        .then_some(call)
+}
+
+/// Where an offset was before edits; `None` within what they wrote.
+fn before(offset: u32, edits: &[Edit]) -> Option<u32> {
+    let mut moved = 0_i64;
+    for edit in edits {
+        let length = i64::try_from(edit.content.len()).ok()?;
+        let start = i64::from(edit.span.start) + moved;
+        if i64::from(offset) <= start {
+            break;
+        }
+        if i64::from(offset) < start + length {
+            return None;
+        }
+        moved += length - i64::from(edit.span.len());
+    }
+    u32::try_from(i64::from(offset) - moved).ok()
+}
