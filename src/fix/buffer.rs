@@ -8,6 +8,7 @@ use super::layout;
 use super::loops::common_statement;
 use super::tree;
 use crate::finding::{Applicability, Finding};
+use crate::models::{Effect, ShapeOp};
 use crate::python::ast::{Expr, Number, Operator, Stmt, UnaryOp};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -193,7 +194,7 @@ fn derived(bench: &Bench<'_>, key: &Expr, number: &Expr) -> Option<String> {
     Some(format!("{fold}({code}, {})", bench.code(number)))
 }
 
-/// `in_axes=1` becomes `in_axes=0`.
+/// `in_axes=1` becomes `in_axes=0`, `keys.T` becomes `keys`.
 pub(super) fn swapped(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let span = findings[index].primary.span;
     let Some(expr) = tree::expression_at(bench.module, span) else { return Vec::new() };
@@ -207,9 +208,31 @@ pub(super) fn swapped(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
         };
         axes.extend(parts.into_iter().filter(|part| is_last_axis(part)));
     }
-    let [axis] = axes[..] else { return Vec::new() };
+    let [axis] = axes[..] else { return transposed(bench, expr, index).into_iter().collect() };
     let edits = vec![Edit { span: span_of(axis), content: "0".to_owned() }];
     vec![unsafe_proposal("map over the keys; the numbers change".to_owned(), edits, vec![index], Vec::new())]
+}
+
+/// A transpose that turns words into lanes is left out.
+fn transposed(bench: &Bench<'_>, expr: &Expr, index: usize) -> Option<Proposal> {
+    let keys = match expr {
+        Expr::Attribute(turned) if turned.attr.as_str() == "T" => &*turned.value,
+        Expr::Call(call) => match (&*call.func, &call.arguments.args[..]) {
+            (Expr::Attribute(method), []) if method.attr.as_str() == "transpose" => &*method.value,
+            (function, [keys]) => {
+                let callable = bench.models.callable(&bench.path_of(function)?)?;
+                let turns = matches!(callable.effect, Effect::Shape { op: ShapeOp::Transpose, .. });
+                Some(keys).filter(|_| turns)?
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let is_only = !matches!(expr, Expr::Call(call) if !call.arguments.keywords.is_empty());
+    let code = bench.code(keys);
+    let edits = vec![Edit { span: span_of(expr), content: code.to_owned() }];
+    let message = format!("leave the axes of `{code}` as they are; the numbers change");
+    (is_only && is_plain(keys)).then(|| unsafe_proposal(message, edits, vec![index], Vec::new()))
 }
 
 /// Whether an axis is written `1` or `-1`.

@@ -3,7 +3,7 @@
 //! **Invariant:** an annotation is the only thing that is rewritten safely; whatever makes or tests keys changes what a program
 //! does.
 
-use super::bench::{Bench, Proof, Proposal};
+use super::bench::{Bench, Proof, Proposal, is_plain};
 use super::names::Does;
 use super::tree;
 use crate::finding::{Applicability, Finding};
@@ -73,14 +73,13 @@ fn annotations(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Pro
     };
     edits.sort_by_key(|edit| edit.span);
     edits.dedup();
-    Some(Proposal {
-        message: format!("annotate with `{array}`"),
-        applicability: Applicability::Safe,
-        proof: Proof::Nothing,
-        edits,
-        mends: vec![index],
-        names: Vec::new(),
-    })
+    let tests = edits.iter().any(|edit| edit.content.contains(" and "));
+    let (message, applicability) = if tests {
+        ("test for the dtype of typed keys".to_owned(), Applicability::Unsafe)
+    } else {
+        (format!("annotate with `{array}`"), Applicability::Safe)
+    };
+    Some(Proposal { message, applicability, proof: Proof::Nothing, edits, mends: vec![index], names: Vec::new() })
 }
 
 /// `jax.Array`, and an import of the package before the first of one of its modules, where the file uses the package's name for
@@ -97,7 +96,7 @@ fn rooted(bench: &Bench<'_>) -> Option<(String, Option<Edit>)> {
     bench.names.occurrences(root).is_empty().then(|| (format!("{root}.Array"), Some(import)))
 }
 
-/// The edit of a type that stands in an annotation; `None` for one that is tested for or called.
+/// The edit of a type that stands in an annotation or is tested for; `None` for one that is called.
 fn annotation(bench: &Bench<'_>, span: Span, array: &str) -> Option<Edit> {
     let expr = tree::expression_at(bench.module, span)?;
     let last = match expr {
@@ -105,10 +104,35 @@ fn annotation(bench: &Bench<'_>, span: Span, array: &str) -> Option<Edit> {
         Expr::Attribute(attribute) => Some(attribute.attr.as_str()),
         _ => return None,
     };
-    if last.is_some_and(|last| !TYPES.contains(&last)) || !is_annotation(bench, span) {
+    if last.is_some_and(|last| !TYPES.contains(&last)) {
         return None;
     }
-    Some(Edit { span, content: array.to_owned() })
+    if is_annotation(bench, span) {
+        return Some(Edit { span, content: array.to_owned() });
+    }
+    tested(bench, span, array)
+}
+
+/// `isinstance(x, KeyArray)` becomes a test for an array whose dtype is that of typed keys.
+fn tested(bench: &Bench<'_>, span: Span, array: &str) -> Option<Edit> {
+    let around = tree::ancestors(bench.module, span);
+    let (position, call) = around.iter().enumerate().rev().find_map(|(position, node)| match node {
+        ast::AnyNodeRef::ExprCall(call) => Some((position, *call)),
+        _ => None,
+    })?;
+    let ([value, tested], []) = (&call.arguments.args[..], &call.arguments.keywords[..]) else { return None };
+    let scope = bench.names.scope_at(span.start);
+    let is_test = matches!(&*call.func, Expr::Name(name) if name.id.as_str() == "isinstance")
+        && bench.names.binder(scope, "isinstance").is_none()
+        && span_of(tested) == span
+        && is_plain(value);
+    let subtype = bench.spelled(span.start, "jax.dtypes.issubdtype", None)?;
+    let keys = bench.spelled(span.start, "jax.dtypes.prng_key", None)?;
+    let value = bench.code(value);
+    let both = format!("isinstance({value}, {array}) and {subtype}({value}.dtype, {keys})");
+    let is_whole = position.checked_sub(1).and_then(|outer| around.get(outer)).is_some_and(|node| node.is_statement());
+    let content = if is_whole { both } else { format!("({both})") };
+    is_test.then(|| Edit { span: span_of(call), content })
 }
 
 /// Whether a place lies in an annotation of a parameter, a result or a variable.

@@ -262,6 +262,11 @@ fn removed_types_are_safe_to_replace() {
     let (status, out, err) = keylint(&["--fix", "-"], nowhere(), text.as_bytes());
     let expected = "from jax.random import normal\nimport jax\n\ndef f(key: jax.Array) -> jax.Array:\n    return key\n";
     assert_eq!((status, String::from_utf8(out).unwrap().as_str()), (Status::Clean, expected), "{err}");
+    // What is tested for is the dtype of typed keys.
+    let text = "import jax\n\ndef f(key):\n    if isinstance(key, jax.random.KeyArray):\n        return 1\n    return not isinstance(key, jax.random.KeyArray)\n";
+    let test = "isinstance(key, jax.Array) and jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)";
+    let expected = format!("import jax\n\ndef f(key):\n    if {test}:\n        return 1\n    return not ({test})\n");
+    assert_eq!(fixed(text), expected);
     // Several findings need one import.
     let text = "import os\nimport jax.random as jr\n\ndef f(key: jr.KeyArray | None):\n    return key\n\ndef g(key: jr.KeyArray):\n    return key\n";
     let (status, out, err) = keylint(&["--fix", "-"], nowhere(), text.as_bytes());
