@@ -59,6 +59,11 @@ fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) ->
     let target = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
     let mut named = target.filter(|name| name.id.as_str() == unused);
     let (only, None) = (named.next()?, named.next()) else { return None };
+    // Where nothing else is used, nothing should be derived.
+    let bound = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
+    if bound.filter(|name| name.id.as_str() != "_").count() < 2 {
+        return None;
+    }
     let after = span_of(step.statement()).end;
     // In a loop, what stands before may read it in the next iteration; `_` may be a function for translations.
     let is_repeated = bench.steps(span).iter().any(|step| matches!(step.statement(), Stmt::For(_) | Stmt::While(_)));

@@ -47,29 +47,26 @@ const TYPES: [&str; 2] = ["KeyArray", "PRNGKeyArray"];
 fn annotations(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Proposal> {
     let primary = bench.here(finding.primary)?;
     let array = bench.imports.spelling(&bench.names, 0, "jax.Array");
-    let (array, mut edits) = match alias_at(bench, primary) {
+    let (array, mut edits) = if let Some((statement, alias)) = alias_at(bench, primary) {
         // An import that fails: what it brings in is written where it is used.
-        Some((statement, alias)) => {
-            let bound = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
-            let (array, edit) = instead_of(bench, statement, alias, array)?;
-            let mut edits = vec![edit];
-            for occurrence in bench.names.occurrences(bound) {
-                match occurrence.does {
-                    Does::Import if span_of(alias) == occurrence.span => {}
-                    Does::Read => edits.push(annotation(bench, occurrence.span, &array)?),
-                    _ => return None,
-                }
+        let bound = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
+        let (array, edit) = instead_of(bench, statement, alias, array)?;
+        let mut edits = vec![edit];
+        for occurrence in bench.names.occurrences(bound) {
+            match occurrence.does {
+                Does::Import if span_of(alias) == occurrence.span => {}
+                Does::Read => edits.push(annotation(bench, occurrence.span, &array)?),
+                _ => return None,
             }
-            (array, edits)
         }
-        None => {
-            let (array, import) = match array {
-                Some(array) => (array, None),
-                None => rooted(bench)?,
-            };
-            let edits = [Some(annotation(bench, primary, &array)?), import].into_iter().flatten().collect();
-            (array, edits)
-        }
+        (array, edits)
+    } else {
+        let (array, import) = match array {
+            Some(array) => (array, None),
+            None => rooted(bench)?,
+        };
+        let edits = [Some(annotation(bench, primary, &array)?), import].into_iter().flatten().collect();
+        (array, edits)
     };
     edits.sort_by_key(|edit| edit.span);
     edits.dedup();

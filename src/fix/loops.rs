@@ -234,9 +234,17 @@ fn is_builtin(bench: &Bench<'_>, scope: ScopeId, callee: &Expr, builtin: &str) -
 /// `key, subkey = split(key)` at the start of the body, and each call gets a `subkey` of its own. In the body of a loop-like
 /// transform the split goes before the first call, since the key comes in with the carry.
 fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Option<Proposal> {
-    let (first, key) = *found.calls.first()?;
-    let Expr::Name(name) = key else { return None };
+    let (_, Expr::Name(name)) = *found.calls.first()? else { return None };
     let name = name.id.as_str();
+    // What makes the next key itself, as `key, subkey = split(key)` does, is left as it is where others use that key.
+    let goes_on = |call: &ast::ExprCall| {
+        let step = bench.steps(span_of(call)).pop();
+        let bound = step.into_iter().flat_map(|step| tree::targets(step.statement())).flat_map(tree::names_bound);
+        bound.into_iter().any(|target| target.id.as_str() == name)
+    };
+    let others: Vec<_> = found.calls.iter().copied().filter(|(call, _)| !goes_on(call)).collect();
+    let calls = if others.is_empty() { &found.calls } else { &others };
+    let (first, _) = *calls.first()?;
     if bench.names.frame_at(span_of(first).start) != Some(found.scope) || !can_rebind(bench, found.scope, name) {
         return None;
     }
@@ -248,12 +256,12 @@ fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Opt
         .any(|one| one.scope == found.scope && one.does == Does::Bind && span.covers(one.span));
     let start = match body.and_then(<[Stmt]>::first) {
         Some(head) if !is_bound_inside => span_of(head).start,
-        _ => common_statement(bench, &found.calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?,
+        _ => common_statement(bench, &calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?,
     };
     let split = bench.spelled(start, "jax.random.split", Some(first))?;
-    let names = bench.fresh(found.scope, name, found.calls.len());
+    let names = bench.fresh(found.scope, name, calls.len());
     let mut edits = vec![layout::before(bench.text, start, &statement(name, &split, &names, true))];
-    edits.extend(found.calls.iter().zip(&names).map(|((_, key), new)| replace(key, new.clone())));
+    edits.extend(calls.iter().zip(&names).map(|((_, key), new)| replace(key, new.clone())));
     Some(Proposal {
         message: format!("split `{name}` in each iteration; the numbers change"),
         applicability: Applicability::Unsafe,

@@ -43,6 +43,7 @@ impl Cells {
     }
 
     /// The cells after sorted edits, each of which lies in one cell.
+    #[must_use]
     pub fn edited(&self, edits: &[Edit]) -> Self {
         let growth = |before: &dyn Fn(&Edit) -> bool| -> i64 {
             let edits = edits.iter().filter(|edit| before(edit));

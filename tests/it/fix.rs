@@ -288,6 +288,9 @@ fn spare_children_are_called_so_safely() {
     assert_eq!(spare(of_module), of_module);
     let translated = of_two.replace("normal(a)", "normal(a), _(0)");
     assert_eq!(spare(&translated), translated);
+    // Where nothing is used, nothing should be split.
+    let of_none = "def f(key):\n    _, b = jax.random.split(key)\n    return 1\n";
+    assert_eq!(spare(of_none), of_none);
 }
 
 /// `fixtures/fixes/NAME.py` becomes `NAME.fixed.py`, or stays as it is where there is none. `BLESS=1` writes them.

@@ -69,10 +69,9 @@ pub(super) fn compare_keys(
             let (olds, news) = (given(before), given(after));
             // What is cut off is cut off elsewhere where a repair adds operations.
             let length = if after.is_bounded { olds.len().min(news.len()) } else { olds.len() };
-            match olds.get(..length) == news.get(..length) && (after.is_bounded || olds.len() == news.len()) {
-                true => Ok(()),
-                false => Err(Comparison::Refuted("the repaired program draws from other keys".to_owned())),
-            }
+            let is_same = olds.get(..length) == news.get(..length) && (after.is_bounded || olds.len() == news.len());
+            let refuted = || Comparison::Refuted("the repaired program draws from other keys".to_owned());
+            is_same.then_some(()).ok_or_else(refuted)
         });
         budget.left += share.left;
         if let Err(comparison) = verdict {
