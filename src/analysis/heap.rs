@@ -247,6 +247,9 @@ pub struct Object {
     pub class: Option<ClassHandle>,
     /// The term that stands for it in terms of what it holds.
     pub symbol: TermId,
+    /// What stands for it as a whole, where `symbol` is that of what it was copied from: attributes that were not replaced are
+    /// equal, an item or the length may be another.
+    pub copied: Option<TermId>,
     /// Number of times that its contents may have changed out of sight.
     pub epoch: u32,
     /// Whether attributes that were not written in sight may exist.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::term::{Symbol, TermId};
 use crate::analysis::domain::value::{ClassHandle, Val, Value};
 use crate::analysis::heap::{ClassInfo, Kind};
 use crate::finding::Place;
@@ -244,7 +244,10 @@ impl<'p> Interp<'p> {
                 attributes.insert(name.clone(), arg.value.clone());
             }
             let copy = this.allocate_with(Kind::Instance, symbol, class, open);
-            this.objects[copy.0 as usize].attributes = attributes;
+            let whole = this.terms.fresh(Symbol::Opaque, "<replaced>", Some(place));
+            let object = &mut this.objects[copy.0 as usize];
+            object.attributes = attributes;
+            object.copied = (!args.keywords.is_empty()).then_some(whole);
             Value::of(Val::Object(copy))
         })
     }

@@ -193,6 +193,11 @@ impl<'p> Interp<'p> {
             operands = unpacked;
         }
         match transform.runs {
+            Runs::Reduce if transform.carry.is_some() => {
+                let carry = get(transform.carry.as_deref());
+                let over = transform.over.first().and_then(|name| get(Some(name))).unwrap_or_default();
+                self.run_reduce(frame, &function, carry, &over, place)
+            }
             Runs::Once | Runs::Associative | Runs::Reduce | Runs::Abstract | Runs::Lanes | Runs::Blocks => {
                 let body_args = if matches!(transform.runs, Runs::Associative | Runs::Reduce) {
                     let place = Some(place);
@@ -357,6 +362,34 @@ impl<'p> Interp<'p> {
         });
         let stacked = self.joined(&outputs, place);
         Value::of(Val::Tuple([carry, stacked].into()))
+    }
+
+    /// `reduce(function, over, carry)`: without a carry the first element is it.
+    fn run_reduce(
+        &mut self,
+        frame: &mut Frame<'p>,
+        function: &Value,
+        carry: Option<Value>,
+        over: &Value,
+        place: Place,
+    ) -> Value {
+        let mut elements = self.items_of(frame, over).map(|items| items.into_iter().map(|item| item.value));
+        let known = elements.as_ref().and_then(|elements| u32::try_from(elements.len()).ok());
+        let is_first_taken = carry.is_none();
+        let mut next = |this: &mut Self, position: u32| match &mut elements {
+            Some(elements) => elements.next().unwrap_or_default(),
+            None => {
+                let index = this.terms.int(i128::from(position));
+                this.slice_tree(over, index)
+            }
+        };
+        let mut carry = carry.unwrap_or_else(|| next(self, 0));
+        let first = u32::from(is_first_taken);
+        self.repeat(frame, known.map(|known| known.saturating_sub(first)), place, |this, frame, copy| {
+            let element = next(this, copy + first);
+            carry = this.call_value(frame, function, Args::positional(vec![carry.clone(), element]), Some(place));
+        });
+        carry
     }
 
     fn run_map(&mut self, frame: &mut Frame<'p>, function: &Value, over: &[Value], place: Place) -> Value {
