@@ -49,6 +49,8 @@ pub enum Construct {
     Record {
         /// Whether its fields cannot be assigned after construction.
         frozen: bool,
+        /// Whether an instance is the tuple of its fields as well.
+        sequence: bool,
     },
     /// An object that consumes the keys given, if any.
     Plain {

@@ -139,6 +139,7 @@ pub(super) struct RawClass {
     pub seeds: Option<OneOrMany>,
     pub consumes: Option<OneOrMany>,
     pub frozen: Option<bool>,
+    pub sequence: Option<bool>,
     pub call: Option<Yield>,
     pub next: Option<Yield>,
     pub methods: Option<std::collections::BTreeMap<String, Yield>>,

@@ -33,7 +33,16 @@ impl<'p> Interp<'p> {
         open: bool,
     ) -> ObjectId {
         let id = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
-        self.objects.push(Object { kind, attributes: BTreeMap::new(), class, symbol, copied: None, epoch: 0, open });
+        self.objects.push(Object {
+            kind,
+            attributes: BTreeMap::new(),
+            class,
+            symbol,
+            copied: None,
+            items: None,
+            epoch: 0,
+            open,
+        });
         id
     }
 

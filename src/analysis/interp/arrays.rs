@@ -270,7 +270,8 @@ impl Interp<'_> {
     /// `array[::-1]`
     fn reversed(&mut self, array: &Rc<Array>) -> Value {
         let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
-        let Some(length) = length.and_then(|length| self.terms.as_int(length)).filter(|length| *length <= LISTED) else {
+        let Some(length) = length.and_then(|length| self.terms.as_int(length)).filter(|length| *length <= LISTED)
+        else {
             return Self::reordered(array);
         };
         let parts = (0..length).rev().map(|index| {

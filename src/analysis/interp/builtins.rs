@@ -243,6 +243,11 @@ impl<'p> Interp<'p> {
             BuiltinOp::Suppress => {
                 Value::term(self.terms.intern(Term::Apply(super::exec::SUPPRESSES.into(), Box::new([]))))
             }
+            BuiltinOp::Namedtuple => {
+                let fields =
+                    args.positional.get(1).or_else(|| args.keyword("field_names")).map(|arg| arg.value.clone());
+                self.record_factory(fields, path, place)
+            }
             BuiltinOp::Nullcontext => first.unwrap_or_else(|| self.none()),
             BuiltinOp::Namespace | BuiltinOp::Object => {
                 let object = self.allocate(Kind::Instance, "<namespace>", Some(place));

@@ -373,6 +373,9 @@ impl<'p> Interp<'p> {
                     let args = super::bind::Args::positional(vec![index.clone()]);
                     return self.call_value(frame, &method, args, Some(place));
                 }
+                if let Some(items) = self.items_of_record(frame, object) {
+                    return self.sequence_item(&items.into(), index, place);
+                }
                 let symbol = self.term_of_val(&Val::Object(object));
                 let index = self.term_of(index);
                 Value::term(self.terms.intern(Term::Item(symbol, index, 0)))

@@ -220,7 +220,10 @@ impl<'p> Interp<'p> {
             Term::Item(of, ..) => self.is_selection(*of),
             Term::Choice(parts) => parts.iter().all(|(_, part)| self.is_selection(*part)),
             Term::Apply(path, parts) => {
-                self.program.models.callable(path).is_some_and(|callable| matches!(callable.effect, Effect::Shape { .. }))
+                self.program
+                    .models
+                    .callable(path)
+                    .is_some_and(|callable| matches!(callable.effect, Effect::Shape { .. }))
                     && parts.first().is_some_and(|first| self.is_selection(*first))
             }
             _ => false,
@@ -320,7 +323,7 @@ impl<'p> Interp<'p> {
                 }
                 self.opaque(self.call_text(path), Some(place))
             }
-            Construct::Record { frozen } => self.record_decorator(path, *frozen, args, place),
+            Construct::Record { frozen, .. } => self.record_decorator(path, *frozen, args, place),
         }
     }
 

@@ -160,10 +160,10 @@ impl<'p> Interp<'p> {
         let models = self.program.models;
         let (mut matched, mut has_run) = (None, false);
         let relevance = &self.program.relevance;
-        let is_imported = |protocol: &&'p Protocol| {
-            protocol.libraries.iter().any(|library| relevance.imports(frame.module, library))
-        };
-        let (imported, elsewhere): (Vec<&Protocol>, Vec<&Protocol>) = models.protocols(name).iter().partition(is_imported);
+        let is_imported =
+            |protocol: &&'p Protocol| protocol.libraries.iter().any(|library| relevance.imports(frame.module, library));
+        let (imported, elsewhere): (Vec<&Protocol>, Vec<&Protocol>) =
+            models.protocols(name).iter().partition(is_imported);
         // Where a library in use has a method of this name, it says which position is the key's.
         let is_strange = imported.is_empty();
         for protocol in imported {
@@ -180,7 +180,9 @@ impl<'p> Interp<'p> {
                 (ProtocolEffect::Raises, _) => {
                     return Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([]))));
                 }
-                (_, Some(key)) if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) => {
+                (_, Some(key))
+                    if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) =>
+                {
                     if named {
                         self.take_for_keys(&key.value.clone(), 3);
                     }
@@ -192,11 +194,13 @@ impl<'p> Interp<'p> {
         }
         // The library may be that of whoever made the receiver; then the key itself has to be the evidence.
         if matched.is_none() && !has_run {
-            matched = elsewhere.into_iter().filter(|protocol| protocol.effect == ProtocolEffect::Consume).find_map(|protocol| {
-                let key = Self::key_of_protocol(protocol, &args)??;
-                let is_named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
-                ((is_named || is_strange) && self.holds_key(&key.value)).then(|| (protocol, key.clone()))
-            });
+            matched = elsewhere.into_iter().filter(|protocol| protocol.effect == ProtocolEffect::Consume).find_map(
+                |protocol| {
+                    let key = Self::key_of_protocol(protocol, &args)??;
+                    let is_named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
+                    ((is_named || is_strange) && self.holds_key(&key.value)).then(|| (protocol, key.clone()))
+                },
+            );
         }
         match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
             Some((ProtocolEffect::Consume, protocol, key)) => {

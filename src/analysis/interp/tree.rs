@@ -154,6 +154,18 @@ impl<'p> Interp<'p> {
                     .collect();
                 Kind::List { items, unknown }
             }
+            Kind::Instance if self.is_record(id) => {
+                let object = self.objects[id.0 as usize].clone();
+                let copy = self.allocate_with(Kind::Instance, object.symbol, object.class, object.open);
+                let whole =
+                    self.terms.intern(crate::analysis::domain::term::Term::Item(object.symbol, index, object.epoch));
+                let attributes =
+                    object.attributes.into_iter().map(|(name, value)| (name, self.slice_tree(&value, index)));
+                let attributes = attributes.collect();
+                let target = &mut self.objects[copy.0 as usize];
+                (target.attributes, target.items, target.symbol) = (attributes, object.items, whole);
+                return Value::of(Val::Object(copy));
+            }
             _ => {
                 let term = self.term_of_val(&Val::Object(id));
                 let item = self.terms.intern(crate::analysis::domain::term::Term::Item(term, index, 0));
