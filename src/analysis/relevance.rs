@@ -563,19 +563,33 @@ impl Reader<'_, '_, '_> {
                 Some(parts.collect())
             }
             OpKind::Call(callee, arguments) => {
-                let path = self.table.chain(function, *callee, self.vocabulary)?;
-                let wraps = match &self.project.models.callable(self.vocabulary.text(path))?.effect {
+                let path = self.table.chain(function, *callee, self.vocabulary);
+                let model = path.and_then(|path| self.project.models.callable(self.vocabulary.text(path)));
+                let wraps = model.is_some_and(|model| match &model.effect {
                     Effect::Transform(transform) => transform.returns == Returns::Function,
                     Effect::Builtin(op) => matches!(op, BuiltinOp::Partial),
                     _ => false,
-                };
+                });
                 let parts = arguments.iter().map(|argument| match argument {
                     Argument::Positional(part) | Argument::Spread(part) => *part,
                     Argument::Keyword(_, part) | Argument::SpreadMapping(part) => *part,
                 });
-                wraps.then(|| parts.collect())
+                let parts: Vec<Temp> = parts.chain([*callee]).collect();
+                let decorates = parts.iter().any(|part| Self::is_decorated(function, *part));
+                (wraps || decorates).then_some(parts)
             }
             _ => None,
+        }
+    }
+
+    /// Whether a temp is a function, or calls within each other around one, as decorators are.
+    fn is_decorated(function: &Function, temp: Temp) -> bool {
+        match function.ops.get(temp as usize).map(|op| &op.kind) {
+            Some(OpKind::Function(..)) => true,
+            Some(OpKind::Call(_, arguments)) => {
+                matches!(&arguments[..], [Argument::Positional(inner)] if *inner < temp && Self::is_decorated(function, *inner))
+            }
+            _ => false,
         }
     }
 
