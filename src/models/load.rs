@@ -329,6 +329,7 @@ impl<'t> Reader<'t> {
                 min_positional: raw.min_positional,
                 max_positional: raw.max_positional,
                 runs: raw.runs.clone(),
+                blank: raw.blank.clone(),
                 idle_when: raw.idle_when.clone(),
             };
             self.models.protocols.entry(method).or_default().push(protocol);

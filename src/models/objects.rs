@@ -146,6 +146,8 @@ pub struct Protocol {
     pub max_positional: Option<usize>,
     /// The method of the receiver that the call runs, on what follows the first argument, unless `method=` names another.
     pub runs: Option<String>,
+    /// The parts of the result, by name, into which nothing is drawn.
+    pub blank: Vec<String>,
     /// Flags by keyword, each with the value that says that the call perhaps draws nothing from the keys it is given.
     pub idle_when: BTreeMap<String, bool>,
 }

@@ -185,5 +185,7 @@ pub(super) struct RawProtocol {
     pub max_positional: Option<usize>,
     pub runs: Option<String>,
     #[serde(default)]
+    pub blank: Vec<String>,
+    #[serde(default)]
     pub idle_when: BTreeMap<String, bool>,
 }

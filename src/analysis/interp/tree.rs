@@ -28,6 +28,11 @@ impl<'p> Interp<'p> {
         leading: usize,
         place: Place,
     ) -> Value {
+        if let Some(Val::Function(closure)) = function.single()
+            && self.only_measures(closure.module, closure.function)
+        {
+            self.log.measures.insert(place);
+        }
         let (instance, outer) = self.begin_loop();
         let mut copy = 0;
         let result = self.map_leaves(frame, trees, DEPTH, &mut |this, frame, leaves, more| {
