@@ -323,18 +323,60 @@ impl<'p> Interp<'p> {
         frame: &mut Frame<'p>,
         known: Option<u32>,
         place: Place,
+        body: impl FnMut(&mut Self, &mut Frame<'p>, u32),
+    ) {
+        self.repeat_if(frame, known, None, place, body);
+    }
+
+    /// Runs `body` for a few iterations; a second one only on the paths on which `goes_on` holds.
+    fn repeat_if(
+        &mut self,
+        frame: &mut Frame<'p>,
+        known: Option<u32>,
+        goes_on: Option<TermId>,
+        place: Place,
         mut body: impl FnMut(&mut Self, &mut Frame<'p>, u32),
     ) {
         let copies = self.copies(known);
         let (instance, outer) = self.begin_loop();
+        let mut over = Guard::FALSE;
         for copy in 0..copies {
+            if let (1, Some(goes_on)) = (copy, goes_on) {
+                let holds = self.truth_of_term(goes_on);
+                over = self.guards.without(self.pc, holds);
+                self.pc = self.guards.and(self.pc, holds);
+                if !self.feasible(self.pc) {
+                    self.pc = Guard::FALSE;
+                }
+            }
             if self.pc.is_false() {
                 break;
             }
             self.begin_copy(instance, copy, place, outer.clone());
             body(self, frame, copy);
         }
+        self.pc = self.guards.or(self.pc, over);
         self.end_loop(outer);
+    }
+
+    /// That there are two iterations at least, for a number of them that is told by a term.
+    fn has_two(&mut self, length: Option<TermId>) -> Option<TermId> {
+        let length = length.filter(|length| self.terms.as_int(*length).is_none())?;
+        let one = self.terms.int(1);
+        Some(self.terms.operate(Operator::Lt, &[one, length]))
+    }
+
+    /// The number of elements of the first of some trees that tells it.
+    fn symbolic_length(&self, trees: &[Value]) -> Option<TermId> {
+        trees.iter().find_map(|tree| match tree.single()? {
+            Val::Array(array) => array.dims.as_ref()?.first().copied().flatten(),
+            Val::Tuple(parts) => self.symbolic_length(parts),
+            Val::Term(term) => match self.terms.get(*term) {
+                Term::Apply(name, parts) if &**name == "jax.numpy.arange" && parts.len() == 1 => parts.first().copied(),
+                _ => None,
+            },
+            _ => None,
+        })
     }
 
     fn run_scan(
@@ -351,7 +393,9 @@ impl<'p> Interp<'p> {
             u32::try_from(self.terms.as_int(term)?).ok()
         });
         let mut outputs: Vec<Value> = Vec::new();
-        self.repeat(frame, known, place, |this, frame, copy| {
+        let steps = self.symbolic_length(over).or_else(|| length.map(|length| self.term_of(length)));
+        let goes_on = self.has_two(steps);
+        self.repeat_if(frame, known, goes_on, place, |this, frame, copy| {
             let index = this.terms.int(i128::from(copy));
             let mut args = vec![carry.clone()];
             args.extend(over.iter().map(|tree| this.slice_tree(tree, index)));
@@ -395,7 +439,9 @@ impl<'p> Interp<'p> {
     fn run_map(&mut self, frame: &mut Frame<'p>, function: &Value, over: &[Value], place: Place) -> Value {
         let known = self.common_length(over);
         let mut outputs: Vec<Value> = Vec::new();
-        self.repeat(frame, known, place, |this, frame, copy| {
+        let steps = self.symbolic_length(over);
+        let goes_on = self.has_two(steps);
+        self.repeat_if(frame, known, goes_on, place, |this, frame, copy| {
             let index = this.terms.int(i128::from(copy));
             let args = over.iter().map(|tree| this.slice_tree(tree, index)).collect();
             outputs.push(this.call_value(frame, function, Args::positional(args), Some(place)));
@@ -414,7 +460,9 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let (lower, upper) = (self.term_of(lower), self.term_of(upper));
         let known = self.terms.difference(upper, lower).and_then(|trips| u32::try_from(trips.max(0)).ok());
-        self.repeat(frame, known, place, |this, frame, copy| {
+        let steps = self.terms.operate(Operator::Sub, &[upper, lower]);
+        let goes_on = self.has_two(Some(steps));
+        self.repeat_if(frame, known, goes_on, place, |this, frame, copy| {
             let index = this.terms.offset(lower, i128::from(copy));
             let args = vec![Value::term(index), carry.clone()];
             carry = this.call_value(frame, function, Args::positional(args), Some(place));
