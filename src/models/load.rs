@@ -329,6 +329,7 @@ impl<'t> Reader<'t> {
                 min_positional: raw.min_positional,
                 max_positional: raw.max_positional,
                 runs: raw.runs.clone(),
+                changes: raw.changes.clone(),
                 blank: raw.blank.clone(),
                 idle_when: raw.idle_when.clone(),
             };

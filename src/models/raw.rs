@@ -185,6 +185,8 @@ pub(super) struct RawProtocol {
     pub max_positional: Option<usize>,
     pub runs: Option<String>,
     #[serde(default)]
+    pub changes: Vec<String>,
+    #[serde(default)]
     pub blank: Vec<String>,
     #[serde(default)]
     pub idle_when: BTreeMap<String, bool>,

@@ -177,6 +177,7 @@ impl<'p> Interp<'p> {
                 || self.is_of_library(val, &protocol.libraries);
             match (protocol.effect, key) {
                 (ProtocolEffect::Supply, _) => return self.supplied_key(place),
+                (ProtocolEffect::Replace, _) => return self.replaced_by(protocol, &receiver, args, place),
                 (ProtocolEffect::Raises, _) => {
                     return Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([]))));
                 }
@@ -225,6 +226,17 @@ impl<'p> Interp<'p> {
                 self.unresolved(frame, &args, place, Some(&receiver), written, Some(val))
             }
         }
+    }
+
+    /// A copy of a state with the fields that a method of its library replaces.
+    fn replaced_by(&mut self, protocol: &Protocol, receiver: &Value, mut args: Args, place: Place) -> Value {
+        for field in &protocol.changes {
+            if args.keyword(field).is_none() {
+                let value = self.opaque(Name::from(field.as_str()), Some(place));
+                args.keywords.push((field.as_str().into(), Arg { value, written: None }));
+            }
+        }
+        self.replaced(receiver, &args, place)
     }
 
     /// The argument that is the key if a call is one of a protocol's, where it has one; nothing for a call of another form.
