@@ -25,12 +25,12 @@ impl Interp<'_> {
         let draw = self.uses_of(module, id).call_at(event.place.span);
         draw.is_some_and(|draw| {
             self.is_measured(module, id, draw, true)
-                || event.role == Role::Protocol && self.gives_blank_parts(module, id, draw, &event.callee)
+                || event.role == Role::Protocol && self.gives_blank_parts(module, id, draw, &event.callee, true)
         })
     }
 
     /// Whether all who read a temp take a part of it into which the method that made it draws nothing.
-    fn gives_blank_parts(&self, module: usize, id: FunctionId, temp: Temp, callee: &str) -> bool {
+    fn gives_blank_parts(&self, module: usize, id: FunctionId, temp: Temp, callee: &str, may_store: bool) -> bool {
         let method = callee.rsplit('.').next().unwrap_or(callee);
         let protocols = self.program.models.protocols(method);
         let is_blank = |part: &str| protocols.iter().any(|protocol| protocol.blank.iter().any(|name| name == part));
@@ -41,6 +41,13 @@ impl Interp<'_> {
             && readers.iter().all(|reader| match &code.ops[*reader as usize].kind {
                 OpKind::Item(of, index) if *of == temp => {
                     matches!(&code.ops[*index as usize].kind, OpKind::Constant(Constant::Str(part)) if is_blank(part))
+                }
+                OpKind::Store(Variable::Local(slot), _) if may_store && code.kind != FunctionKind::ClassBody => {
+                    let loads = uses.loads_of(*slot);
+                    uses.stores_of(*slot) == 1
+                        && !uses.is_captured(*slot)
+                        && !loads.is_empty()
+                        && loads.iter().all(|load| self.gives_blank_parts(module, id, *load, callee, false))
                 }
                 _ => false,
             })

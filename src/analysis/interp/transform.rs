@@ -371,12 +371,23 @@ impl<'p> Interp<'p> {
         trees.iter().find_map(|tree| match tree.single()? {
             Val::Array(array) => array.dims.as_ref()?.first().copied().flatten(),
             Val::Tuple(parts) => self.symbolic_length(parts),
-            Val::Term(term) => match self.terms.get(*term) {
-                Term::Apply(name, parts) if &**name == "jax.numpy.arange" && parts.len() == 1 => parts.first().copied(),
+            Val::Term(term) => self.counted(*term),
+            _ => None,
+        })
+    }
+
+    /// The `n` of `arange(n)`, whatever its type.
+    fn counted(&self, term: TermId) -> Option<TermId> {
+        match self.terms.get(term) {
+            Term::Apply(name, parts) if &**name == "jax.numpy.arange" => match &**parts {
+                [number] => Some(*number),
+                [number, keyword, _] => {
+                    matches!(self.terms.get(*keyword), Term::Text(keyword) if &**keyword == "dtype").then_some(*number)
+                }
                 _ => None,
             },
             _ => None,
-        })
+        }
     }
 
     fn run_scan(
@@ -481,10 +492,7 @@ impl<'p> Interp<'p> {
             }
             Val::Term(term) if this.terms.is_constant(*term) => Value::term(*term),
             Val::Term(term) => {
-                if let Term::Apply(name, parts) = this.terms.get(*term).clone()
-                    && &*name == "jax.numpy.arange"
-                    && parts.len() == 1
-                {
+                if this.counted(*term).is_some() {
                     return Value::term(index);
                 }
                 Value::term(this.terms.intern(Term::Item(*term, index, 0)))
@@ -520,12 +528,7 @@ impl<'p> Interp<'p> {
                 first.and_then(|length| self.terms.as_int(length))
             }
             Val::Tuple(parts) => self.common_length(&parts.clone()).map(i128::from),
-            Val::Term(term) => match self.terms.get(*term) {
-                Term::Apply(name, parts) if &**name == "jax.numpy.arange" && parts.len() == 1 => {
-                    self.terms.as_int(parts[0])
-                }
-                _ => None,
-            },
+            Val::Term(term) => self.counted(*term).and_then(|number| self.terms.as_int(number)),
             _ => None,
         }
     }
