@@ -557,8 +557,10 @@ impl Reader<'_, '_, '_> {
             OpKind::Function(..) => Some(Vec::new()),
             OpKind::Build(Collection::Tuple | Collection::List | Collection::Set | Collection::Dict, elements) => {
                 let parts = elements.iter().map(|element| match element {
-                    Element::Value(part) | Element::Spread(part) => *part,
-                    Element::Pair(_, part) | Element::SpreadMapping(part) => *part,
+                    Element::Value(part)
+                    | Element::Spread(part)
+                    | Element::Pair(_, part)
+                    | Element::SpreadMapping(part) => *part,
                 });
                 Some(parts.collect())
             }
@@ -571,8 +573,10 @@ impl Reader<'_, '_, '_> {
                     _ => false,
                 });
                 let parts = arguments.iter().map(|argument| match argument {
-                    Argument::Positional(part) | Argument::Spread(part) => *part,
-                    Argument::Keyword(_, part) | Argument::SpreadMapping(part) => *part,
+                    Argument::Positional(part)
+                    | Argument::Spread(part)
+                    | Argument::Keyword(_, part)
+                    | Argument::SpreadMapping(part) => *part,
                 });
                 let parts: Vec<Temp> = parts.chain([*callee]).collect();
                 let decorates = parts.iter().any(|part| Self::is_decorated(function, *part));

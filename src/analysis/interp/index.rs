@@ -589,12 +589,12 @@ impl<'p> Interp<'p> {
         written: Option<&str>,
     ) -> Vec<Value> {
         let count = count as usize;
-        if let Val::Key(key) = val {
-            if !self.may_be_many(*key) {
-                let text = format!("unpacking {}", written.unwrap_or("it"));
-                self.buffer_use(frame, BufferOp::Unpack, *key, place, text, key.kind == KeyKind::Typed);
-                return (0..count).map(|_| self.opaque("<word>", Some(place))).collect();
-            }
+        if let Val::Key(key) = val
+            && !self.may_be_many(*key)
+        {
+            let text = format!("unpacking {}", written.unwrap_or("it"));
+            self.buffer_use(frame, BufferOp::Unpack, *key, place, text, key.kind == KeyKind::Typed);
+            return (0..count).map(|_| self.opaque("<word>", Some(place))).collect();
         }
         if let Some(star) = star {
             return self.unpack_starred(frame, val, count, star as usize, place);

@@ -431,12 +431,12 @@ impl<'p> Interp<'p> {
         let mut elements = self.items_of(frame, over).map(|items| items.into_iter().map(|item| item.value));
         let known = elements.as_ref().and_then(|elements| u32::try_from(elements.len()).ok());
         let is_first_taken = carry.is_none();
-        let mut next = |this: &mut Self, position: u32| match &mut elements {
-            Some(elements) => elements.next().unwrap_or_default(),
-            None => {
-                let index = this.terms.int(i128::from(position));
-                this.slice_tree(over, index)
+        let mut next = |this: &mut Self, position: u32| {
+            if let Some(elements) = &mut elements {
+                return elements.next().unwrap_or_default();
             }
+            let index = this.terms.int(i128::from(position));
+            this.slice_tree(over, index)
         };
         let mut carry = carry.unwrap_or_else(|| next(self, 0));
         let first = u32::from(is_first_taken);
