@@ -133,6 +133,11 @@ impl<'p> Interp<'p> {
                 _ => self.opaque("<islice>", Some(place)),
             },
             BuiltinOp::Dict | BuiltinOp::OrderedDict | BuiltinOp::Defaultdict => self.dict_of(frame, op, &args, place),
+            BuiltinOp::DictFromkeys => {
+                let value = args.positional.get(1).map(|arg| arg.value.clone());
+                let value = value.unwrap_or_else(|| self.none());
+                self.dict_from_keys(frame, &first.unwrap_or_default(), &value, place)
+            }
             BuiltinOp::Partial | BuiltinOp::PartialMethod => {
                 let Some(function) = first else { return self.opaque("<partial>", Some(place)) };
                 let positional = args.positional.iter().skip(1).map(|arg| arg.value.clone()).collect();
@@ -237,6 +242,11 @@ impl<'p> Interp<'p> {
             BuiltinOp::Raises => Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([])))),
             BuiltinOp::Suppress => {
                 Value::term(self.terms.intern(Term::Apply(super::exec::SUPPRESSES.into(), Box::new([]))))
+            }
+            BuiltinOp::Namedtuple => {
+                let fields =
+                    args.positional.get(1).or_else(|| args.keyword("field_names")).map(|arg| arg.value.clone());
+                self.record_factory(fields, path, place)
             }
             BuiltinOp::Nullcontext => first.unwrap_or_else(|| self.none()),
             BuiltinOp::Namespace | BuiltinOp::Object => {
@@ -495,6 +505,17 @@ impl<'p> Interp<'p> {
             entries.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
         }
         Value::of(Val::Object(self.allocate(Kind::Dict { entries, unknown }, "<dict>", Some(place))))
+    }
+
+    /// `dict.fromkeys(names, value)`: one value under every name.
+    fn dict_from_keys(&mut self, frame: &mut Frame<'p>, names: &Value, value: &Value, place: Place) -> Value {
+        let Some(items) = self.items_of(frame, names) else { return self.opaque("<dict>", Some(place)) };
+        let entries = items.into_iter().map(|item| {
+            let key = self.term_of(&item.value);
+            Entry { key, key_value: item.value, guard: item.guard, value: value.clone() }
+        });
+        let kind = Kind::Dict { entries: entries.collect(), unknown: false };
+        Value::of(Val::Object(self.allocate(kind, "<dict>", Some(place))))
     }
 
     /// A copy: another object with the same contents (and so the same keys).
