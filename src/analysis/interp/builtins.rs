@@ -86,7 +86,9 @@ impl<'p> Interp<'p> {
             BuiltinOp::Iter => self.iterator_of(frame, &first.unwrap_or_default(), Some(place)),
             BuiltinOp::Next => self.next_builtin(frame, first, place),
             BuiltinOp::List | BuiltinOp::Deque | BuiltinOp::Set | BuiltinOp::Frozenset | BuiltinOp::Sorted => {
-                self.list_of(frame, op, first, place)
+                let listed = self.list_of(frame, op, first, place);
+                self.run_key_function(frame, &args, &listed, place);
+                listed
             }
             BuiltinOp::Tuple => match first {
                 None => Value::of(Val::Tuple([].into())),
@@ -198,12 +200,18 @@ impl<'p> Interp<'p> {
                 }
             }
             BuiltinOp::Sum | BuiltinOp::Min | BuiltinOp::Max | BuiltinOp::Any | BuiltinOp::All => {
-                if let Some(value) = &first {
+                if let Some(Val::Key(key)) = first.as_ref().and_then(Value::single).cloned() {
+                    let text = format!("{}(…)", super::library::short_name(path));
+                    self.buffer_use(frame, BufferOp::Numeric, key, place, text, true);
+                }
+                if args.positional.len() > 1 {
+                    let compared = args.positional.iter().map(|arg| arg.value.clone()).collect();
+                    self.run_key_function(frame, &args, &Value::of(Val::Tuple(compared)), place);
+                } else if args.keyword("key").is_some() {
+                    let listed = self.list_of(frame, BuiltinOp::List, first, place);
+                    self.run_key_function(frame, &args, &listed, place);
+                } else if let Some(value) = &first {
                     // The iterable runs to its end.
-                    if let Some(Val::Key(key)) = value.single().cloned() {
-                        let text = format!("{}(…)", super::library::short_name(path));
-                        self.buffer_use(frame, BufferOp::Numeric, key, place, text, true);
-                    }
                     self.drain(frame, value);
                 }
                 self.opaque(self.call_text(path), Some(place))
@@ -576,36 +584,6 @@ impl<'p> Interp<'p> {
         }
         self.objects[proxy.0 as usize].attributes = bound;
         Value::of(Val::Object(proxy))
-    }
-
-    /// `filter` and `starmap`.
-    fn selected(
-        &mut self,
-        frame: &mut Frame<'p>,
-        op: BuiltinOp,
-        function: &Value,
-        iterable: &Value,
-        place: Place,
-    ) -> Value {
-        let Some(items) = self.items_of(frame, iterable) else {
-            return self.opaque("<selected>", Some(place));
-        };
-        let mut result = Vec::new();
-        for item in items {
-            let arguments = match (op, item.value.single()) {
-                (BuiltinOp::Starmap, Some(Val::Tuple(parts))) => parts.to_vec(),
-                _ => vec![item.value.clone()],
-            };
-            let value = self.call_value(frame, function, Args::positional(arguments), Some(place));
-            if op == BuiltinOp::Starmap {
-                result.push(Item { guard: item.guard, value });
-            } else {
-                let holds = self.truth(&value);
-                let guard = self.guards.and(item.guard, holds);
-                result.push(Item { guard, value: item.value });
-            }
-        }
-        self.new_iterator(Source::Items(result), Some(place))
     }
 }
 

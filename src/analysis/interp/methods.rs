@@ -74,6 +74,10 @@ impl<'p> Interp<'p> {
                     _ => self.opaque(name.clone(), Some(place)),
                 }
             }
+            Val::Term(_) if &**name == "sort" && args.keyword("key").is_some() => {
+                self.run_key_function(frame, &args, &receiver, place);
+                self.protocol_or_unknown(frame, val, name, args, place, written)
+            }
             Val::Tuple(_) if &**name == "_replace" => self.opaque("<replaced>", Some(place)),
             Val::Wrapped(_) => match &**name {
                 // The rules of a custom derivative replay what its function draws.
@@ -449,6 +453,7 @@ impl<'p> Interp<'p> {
                 self.none()
             }
             ("reverse" | "sort" | "rotate" | "remove", _) => {
+                self.run_key_function(frame, args, &Value::of(Val::Object(id)), place);
                 self.mutations += 1;
                 let object = &mut self.objects[id.0 as usize];
                 if let Kind::List { items, unknown } = &mut object.kind {

@@ -19,6 +19,7 @@ mod arrays;
 mod bind;
 mod builtins;
 mod call;
+mod callbacks;
 mod captured;
 mod collide;
 mod conclude;
