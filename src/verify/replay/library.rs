@@ -527,7 +527,7 @@ impl<'p> Machine<'p> {
                     self.consume(DrawKind::Split, &key, name, place);
                     return Ok(self.split(&key, None));
                 }
-                ProtocolEffect::Supply | ProtocolEffect::Observe | ProtocolEffect::Raises => {
+                ProtocolEffect::Supply | ProtocolEffect::Observe | ProtocolEffect::Raises | ProtocolEffect::Replace => {
                     return Ok(self.unknown(name));
                 }
             }
