@@ -18,7 +18,7 @@ use super::outcome::Refuted;
 use super::project::Project;
 use super::settle::Settled;
 use crate::config::Shown;
-use crate::finding::{Confidence, Evidence, Finding, Place, Witness, WitnessStatus};
+use crate::finding::{Confidence, Evidence, Finding, Gap, Place, Witness, WitnessStatus};
 use crate::ir;
 use crate::text::FileId;
 use crate::verify::{buffer, replay};
@@ -75,7 +75,7 @@ fn prove_one(
     }
     let around: Vec<Place> = finding.related.iter().map(|label| label.place).collect();
     let witness =
-        if job.verify { replayed(program, &evidence, &around, budget) } else { silent(WitnessStatus::NotRun) };
+        if job.verify { replayed(program, &evidence, &around, budget) } else { Witness::silent(WitnessStatus::NotRun) };
     let is_refuted = witness.status == WitnessStatus::Refuted;
     finding.witness = Some(witness);
     if is_refuted {
@@ -91,9 +91,5 @@ fn replayed(
     budget: &mut replay::Budget,
 ) -> Witness {
     contained(|| replay::witness(program, evidence, around, budget))
-        .unwrap_or_else(|_| silent(WitnessStatus::Inconclusive))
-}
-
-fn silent(status: WitnessStatus) -> Witness {
-    Witness { status, draws: Vec::new(), sentence: String::new() }
+        .unwrap_or_else(|_| Witness::open(Gap::Failed))
 }

@@ -9,7 +9,7 @@ use super::machine::Draw;
 use super::search::{Path, Start, explore, start_of};
 use super::symbol::{Node, Symbols};
 use super::{Budget, DrawKind, Project};
-use crate::finding::{self, Evidence, Place, Sharing, Witness, WitnessStatus};
+use crate::finding::{self, Evidence, Gap, Place, Sharing, Witness, WitnessStatus};
 use crate::verify::eval;
 
 /// How many numbers are shown.
@@ -28,7 +28,7 @@ struct Pair {
 /// Replays what a finding claims.
 pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
     if budget.left == 0 {
-        return Witness { status: WitnessStatus::Inconclusive, draws: Vec::new(), sentence: String::new() };
+        return Witness::open(Gap::NoBudget);
     }
     let targets: Vec<Place> = evidence.first.iter().chain(&evidence.second).copied().collect();
     // The frame that a claim is made in may be the body of a loop or transform that stands elsewhere.
@@ -40,16 +40,16 @@ pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Plac
     }
     let all: Vec<Place> = targets.iter().chain(callers).copied().collect();
     let hints = Hints::new(project, &targets, &all);
-    let mut status = WitnessStatus::Inconclusive;
+    let mut furthest = Gap::NeitherReached;
     for (index, start) in starts.into_iter().take(STARTS).enumerate() {
         let witness = witness_from(project, evidence, &hints, start, budget);
-        match witness.status {
-            WitnessStatus::Confirmed => return witness,
-            other if index == 0 => status = other,
-            _ => {}
+        match (witness.status, witness.gap) {
+            (WitnessStatus::Confirmed, _) => return witness,
+            (WitnessStatus::Refuted, _) if index == 0 => return witness,
+            (_, gap) => furthest = furthest.max(gap.unwrap_or(Gap::KeysDiffer)),
         }
     }
-    Witness { status, draws: Vec::new(), sentence: String::new() }
+    Witness::open(furthest)
 }
 
 fn witness_from(
@@ -59,31 +59,72 @@ fn witness_from(
     start: Start,
     budget: &mut Budget,
 ) -> Witness {
-    let silent = |status| Witness { status, draws: Vec::new(), sentence: String::new() };
     let mut found = None;
-    let (mut both_seen, mut all_known) = (false, true);
+    let mut seen = Seen::default();
     let is_complete = explore(project, hints, start, budget, &mut |path| {
         if let Some(pair) = equal_pair(&path, evidence) {
             found = Some(tell(&path, evidence, &pair));
             return true;
         }
-        let (mut first, mut second) = (0_u32, 0_u32);
-        for draw in &path.draws {
-            let at_first = frame_of(draw, &evidence.first).is_some();
-            let at_second = frame_of(draw, &evidence.second).is_some();
-            if at_first || at_second {
-                all_known &= draw.is_known && draw.maybe.is_empty() && !draw.keys.is_empty();
-            }
-            first += u32::from(at_first);
-            second += u32::from(at_second);
-        }
-        both_seen |= if evidence.first == evidence.second { first > 1 } else { first > 0 && second > 0 };
+        seen.add(&path, evidence);
         false
     });
-    if let Some(found) = found {
-        return found;
+    match found {
+        Some(found) => found,
+        None if is_complete && seen.refutes() => Witness::silent(WitnessStatus::Refuted),
+        None => Witness::open(seen.gap()),
     }
-    silent(if is_complete && both_seen && all_known { WitnessStatus::Refuted } else { WitnessStatus::Inconclusive })
+}
+
+/// What runs that do not show a claim came to.
+#[derive(Default)]
+struct Seen {
+    first: bool,
+    second: bool,
+    /// Whether one run came to both.
+    both: bool,
+    /// Whether one came to both where the claim says that they meet.
+    together: bool,
+    /// Whether both were given keys there.
+    keyed: bool,
+    /// Whether something at one of them was unknown.
+    unknown: bool,
+}
+
+impl Seen {
+    fn add(&mut self, path: &Path, evidence: &Evidence) {
+        let (firsts, seconds) = (draws_at(path, &evidence.first), draws_at(path, &evidence.second));
+        self.first |= !firsts.is_empty();
+        self.second |= !seconds.is_empty();
+        let at_either = firsts.iter().chain(&seconds).filter_map(|(index, _)| path.draws.get(*index));
+        self.unknown |= at_either.into_iter().any(|draw| !draw.is_known || !draw.maybe.is_empty() || draw.keys.is_empty());
+        let has_keys = |index: usize| !keys_of(&path.draws[index], &path.symbols).is_empty();
+        for (second, second_frame) in &seconds {
+            for (first, first_frame) in firsts.iter().filter(|(first, _)| first < second) {
+                self.both = true;
+                let fits = meets(evidence.sharing, (&path.draws[*first], *first_frame), (&path.draws[*second], *second_frame));
+                self.together |= fits;
+                self.keyed |= fits && has_keys(*first) && has_keys(*second);
+            }
+        }
+    }
+
+    /// Whether runs of all paths that saw this refute the claim.
+    fn refutes(&self) -> bool {
+        self.both && !self.unknown
+    }
+
+    fn gap(&self) -> Gap {
+        match self {
+            Self { keyed: true, .. } => Gap::KeysDiffer,
+            Self { together: true, .. } => Gap::NoKeys,
+            Self { both: true, .. } => Gap::OtherExecutions,
+            Self { first: true, second: true, .. } => Gap::NeverBoth,
+            Self { first: true, .. } => Gap::SecondNotReached,
+            Self { second: true, .. } => Gap::FirstNotReached,
+            _ => Gap::NeitherReached,
+        }
+    }
 }
 
 /// Which part of a draw's way stands in the frame that a claim is made in; `None` where the draw is not at this place.
@@ -104,12 +145,23 @@ pub(super) fn keys_of(draw: &Draw, symbols: &Symbols) -> Vec<Vec<u32>> {
     keys
 }
 
+/// The draws of a path at a place, the first of many, each with the part of its way that stands in the claim's frame.
+fn draws_at(path: &Path, way: &[Place]) -> Vec<(usize, usize)> {
+    let draws = path.draws.iter().enumerate();
+    draws.filter_map(|(index, draw)| Some((index, frame_of(draw, way)?))).take(512).collect()
+}
+
+/// Whether two draws stand to each other as a claim says.
+fn meets(sharing: Sharing, (earlier, first): (&Draw, usize), (later, second): (&Draw, usize)) -> bool {
+    match sharing {
+        Sharing::Twice => earlier.way[first].1 == later.way[second].1,
+        Sharing::Iteration => true,
+        Sharing::Lanes => earlier.lanes != later.lanes,
+    }
+}
+
 fn equal_pair(path: &Path, evidence: &Evidence) -> Option<Pair> {
-    let at = |way: &[Place]| -> Vec<(usize, usize)> {
-        let draws = path.draws.iter().enumerate();
-        draws.filter_map(|(index, draw)| Some((index, frame_of(draw, way)?))).take(512).collect()
-    };
-    let (firsts, seconds) = (at(&evidence.first), at(&evidence.second));
+    let (firsts, seconds) = (draws_at(path, &evidence.first), draws_at(path, &evidence.second));
     for (second, second_frame) in &seconds {
         let later = &path.draws[*second];
         let keys = keys_of(later, &path.symbols);
@@ -123,11 +175,7 @@ fn equal_pair(path: &Path, evidence: &Evidence) -> Option<Pair> {
         }
         for (first, first_frame) in firsts.iter().filter(|(first, _)| first < second) {
             let earlier = &path.draws[*first];
-            let fits = match evidence.sharing {
-                Sharing::Twice => earlier.way[*first_frame].1 == later.way[*second_frame].1,
-                Sharing::Iteration => true,
-                Sharing::Lanes => earlier.lanes != later.lanes,
-            };
+            let fits = meets(evidence.sharing, (earlier, *first_frame), (later, *second_frame));
             if !fits {
                 continue;
             }
@@ -151,7 +199,7 @@ fn tell(path: &Path, evidence: &Evidence, pair: &Pair) -> Witness {
         .flatten()
         .map(|place| finding::Draw { place, key_data: pair.key.clone() })
         .collect();
-    Witness { status: WitnessStatus::Confirmed, draws, sentence: sentence(path, evidence, pair) }
+    Witness { draws, sentence: sentence(path, evidence, pair), ..Witness::silent(WitnessStatus::Confirmed) }
 }
 
 fn sentence(path: &Path, evidence: &Evidence, pair: &Pair) -> String {
