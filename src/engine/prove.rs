@@ -90,6 +90,5 @@ fn replayed(
     around: &[Place],
     budget: &mut replay::Budget,
 ) -> Witness {
-    contained(|| replay::witness(program, evidence, around, budget))
-        .unwrap_or_else(|_| Witness::open(Gap::Failed))
+    contained(|| replay::witness(program, evidence, around, budget)).unwrap_or_else(|_| Witness::open(Gap::Failed))
 }

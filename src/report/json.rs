@@ -9,7 +9,9 @@ use serde::Serialize;
 
 use super::Report;
 use super::neutral::escape_json;
-use crate::finding::{Applicability, Confidence, Finding, Fix, Gap, Label, Level, Place, Verdict, Witness, WitnessStatus};
+use crate::finding::{
+    Applicability, Confidence, Finding, Fix, Gap, Label, Level, Place, Verdict, Witness, WitnessStatus,
+};
 use crate::text::{FileId, LineColumn};
 
 #[derive(Serialize)]

@@ -97,12 +97,14 @@ impl Seen {
         self.first |= !firsts.is_empty();
         self.second |= !seconds.is_empty();
         let at_either = firsts.iter().chain(&seconds).filter_map(|(index, _)| path.draws.get(*index));
-        self.unknown |= at_either.into_iter().any(|draw| !draw.is_known || !draw.maybe.is_empty() || draw.keys.is_empty());
+        self.unknown |=
+            at_either.into_iter().any(|draw| !draw.is_known || !draw.maybe.is_empty() || draw.keys.is_empty());
         let has_keys = |index: usize| !keys_of(&path.draws[index], &path.symbols).is_empty();
         for (second, second_frame) in &seconds {
             for (first, first_frame) in firsts.iter().filter(|(first, _)| first < second) {
                 self.both = true;
-                let fits = meets(evidence.sharing, (&path.draws[*first], *first_frame), (&path.draws[*second], *second_frame));
+                let fits =
+                    meets(evidence.sharing, (&path.draws[*first], *first_frame), (&path.draws[*second], *second_frame));
                 self.together |= fits;
                 self.keyed |= fits && has_keys(*first) && has_keys(*second);
             }

@@ -9,6 +9,7 @@ use std::rc::{Rc, Weak};
 use rustc_hash::FxHashMap;
 
 use super::hints::Hints;
+use super::ration::Ration;
 use super::symbol::{Node, Question, Symbol, Symbols};
 use super::value::{Class, Closure, Environment, Instance, Value};
 use super::{DrawKind, Project};
@@ -16,17 +17,8 @@ use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Name, Op, OpKind, Temp, Variable};
 use crate::text::Span;
 
-/// Most operations of one path.
-const STEPS: u32 = 20_000;
-
-/// Most operations of the bodies of imported modules, on one path.
-const MODULE_STEPS: u32 = 40_000;
-
 /// Most choices of one path.
 const CHOICES: usize = 256;
-
-/// Most symbols of one path.
-const SYMBOLS: usize = 100_000;
 
 /// Most iterations of a loop whose end is unknown.
 pub(super) const ITERATIONS: u32 = 4;
@@ -148,8 +140,10 @@ pub(super) struct Machine<'p> {
     pub(super) here: (Place, u32),
     prefix: &'p [u8],
     pub(super) choices: Vec<Choice>,
-    steps: u32,
-    module_steps: u32,
+    /// Of each choice, whether a function with a place in question, or a module's body, asked.
+    pub(super) near: Vec<bool>,
+    /// What the run may still cost.
+    pub(super) ration: Ration,
     /// How many calls that are running stand in a `try`.
     tries: u32,
     /// Whether a bound was met.
@@ -211,8 +205,8 @@ impl<'p> Machine<'p> {
             here: (Place { file: crate::text::FileId(0), span: Span::default() }, 0),
             prefix,
             choices: Vec::new(),
-            steps: STEPS,
-            module_steps: MODULE_STEPS,
+            near: Vec::new(),
+            ration: Ration::default(),
             tries: 0,
             is_bounded: false,
             activations: 0,
@@ -227,34 +221,6 @@ impl<'p> Machine<'p> {
     /// Frees what the run made; its draws and choices stay.
     pub(super) fn release(&mut self) {
         self.made_here.release();
-    }
-
-    /// Pays for an operation.
-    pub(super) fn pay(&mut self) -> Ran<'p, ()> {
-        if self.steps == 0 || self.symbols.len() > SYMBOLS {
-            self.is_bounded = true;
-            return Err(Signal::Stop);
-        }
-        self.steps -= 1;
-        Ok(())
-    }
-
-    /// How many steps have been taken since the count started.
-    pub(super) fn spent(&self) -> u32 {
-        (STEPS - self.steps) + (MODULE_STEPS - self.module_steps)
-    }
-
-    /// Starts the count of steps anew.
-    pub(super) fn refill(&mut self) {
-        self.steps = STEPS;
-    }
-
-    /// Runs the body of an imported module on a count of its own.
-    pub(super) fn aside<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        let steps = std::mem::replace(&mut self.steps, self.module_steps);
-        let result = work(self);
-        self.module_steps = std::mem::replace(&mut self.steps, steps);
-        result
     }
 
     /// Whether an exception would be caught by the program.
@@ -274,6 +240,7 @@ impl<'p> Machine<'p> {
         }
         let value = self.prefix.get(self.choices.len()).copied().unwrap_or(preferred).min(options.saturating_sub(1));
         self.choices.push(Choice { value, options });
+        self.near.push(self.running.last().is_none_or(|(module, id)| self.hints.holds(*module, *id)));
         value
     }
 
@@ -574,7 +541,7 @@ impl<'p> Machine<'p> {
                 self.may_fail(frame)?;
                 let in_try = u32::from(frame.tasks.iter().any(|task| matches!(task, Task::Guarded(_))));
                 self.tries += in_try;
-                let value = self.simple(frame, op, temp);
+                let value = self.rationed(frame, op, temp);
                 self.tries -= in_try;
                 value?
             }

@@ -24,16 +24,19 @@ mod iterate;
 mod keys;
 mod library;
 mod machine;
+mod ration;
 mod search;
 mod step;
 mod symbol;
 mod transform;
 mod value;
 
+use std::sync::OnceLock;
+
 use rustc_hash::FxHashMap;
 
 use crate::finding::{Evidence, Place, Witness};
-use crate::ir::Module;
+use crate::ir::{FunctionId, Module, Variable};
 use crate::models::Models;
 use crate::text::{Edit, FileId};
 
@@ -57,13 +60,24 @@ pub struct Project<'a> {
     /// Names of the library's root packages beyond `jax` and `olympus`.
     roots: &'a [String],
     by_file: FxHashMap<FileId, usize>,
+    /// The variables that functions write from within, of modules that were asked for them.
+    written_within: Vec<OnceLock<Vec<(FunctionId, Variable)>>>,
 }
 
 impl<'a> Project<'a> {
     /// The program made of these modules.
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
-        Self { modules, resolver, models, roots, by_file }
+        let written_within = modules.iter().map(|_| OnceLock::new()).collect();
+        Self { modules, resolver, models, roots, by_file, written_within }
+    }
+
+    /// The variables that functions of a module write though they are not their own.
+    fn written_within(&self, module: usize) -> &[(FunctionId, Variable)] {
+        match (self.written_within.get(module), self.modules.get(module)) {
+            (Some(written), Some(module)) => written.get_or_init(|| ration::written_within(module)),
+            _ => &[],
+        }
     }
 
     fn of_file(&self, file: FileId) -> Option<usize> {

@@ -17,7 +17,10 @@ use crate::ir::{FunctionId, FunctionKind, Module};
 /// Most paths of one replay.
 pub(super) const PATHS: usize = 64;
 
-/// Most paths that wait.
+/// One path of so many differs in what is asked elsewhere than where a place in question stands.
+const FAR: usize = 4;
+
+/// Most paths that wait, of each kind.
 const WAITING: usize = 2_048;
 
 /// What is run: a function, or a module's body.
@@ -30,6 +33,8 @@ pub(super) struct Start {
 /// A path that was run.
 pub(super) struct Path {
     pub(super) choices: Vec<Choice>,
+    /// Of each choice, whether a function with a place in question, or a module's body, asked.
+    pub(super) near: Vec<bool>,
     pub(super) draws: Vec<Draw>,
     pub(super) symbols: Symbols,
     pub(super) is_bounded: bool,
@@ -98,6 +103,7 @@ pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, prefix: &[
     machine.release();
     Path {
         choices: machine.choices,
+        near: machine.near,
         draws: machine.draws,
         symbols: machine.symbols,
         is_bounded: machine.is_bounded,
@@ -127,16 +133,20 @@ pub(super) fn explore(
     budget: &mut Budget,
     visit: &mut dyn FnMut(Path) -> bool,
 ) -> bool {
-    let mut waiting: VecDeque<Vec<u8>> = VecDeque::from([Vec::new()]);
+    // What is asked where a place in question stands decides more often whether it is reached.
+    let mut near: VecDeque<Vec<u8>> = VecDeque::from([Vec::new()]);
+    let mut far: VecDeque<Vec<u8>> = VecDeque::new();
     let mut is_complete = true;
     let overhead = overhead(project, start);
     let mut replay = Budget::ONE.left;
-    for _ in 0..PATHS {
-        let Some(prefix) = waiting.pop_front() else { return is_complete };
+    for turn in 0..PATHS {
+        let next = if turn % FAR == FAR - 1 { far.pop_front() } else { None };
+        let Some(prefix) = next.or_else(|| near.pop_front()).or_else(|| far.pop_front()) else { return is_complete };
         let path = run(project, hints, start, &prefix);
         is_complete &= !path.is_bounded;
         for at in prefix.len()..path.choices.len() {
             let Some(choice) = path.choices.get(at) else { break };
+            let waiting = if path.near.get(at) == Some(&true) { &mut near } else { &mut far };
             for value in (0..choice.options).filter(|value| *value != choice.value) {
                 if waiting.len() >= WAITING {
                     is_complete = false;
@@ -154,5 +164,5 @@ pub(super) fn explore(
             return false;
         }
     }
-    is_complete && waiting.is_empty()
+    is_complete && near.is_empty() && far.is_empty()
 }
