@@ -46,11 +46,6 @@ impl Hints {
         hints
     }
 
-    /// Whether there are no places in question.
-    pub(super) fn is_empty(&self) -> bool {
-        self.functions.is_empty()
-    }
-
     /// Whether a place is one in question.
     pub(super) fn is_target(&self, place: Place) -> bool {
         self.targets.contains(&place)

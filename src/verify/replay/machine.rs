@@ -24,7 +24,7 @@ const CHOICES: usize = 256;
 pub(super) const ITERATIONS: u32 = 4;
 
 /// Most iterations of a `while` loop.
-const ROUNDS: u32 = 64;
+pub(super) const ROUNDS: u32 = 64;
 
 /// Why an operation did not end in a value.
 pub(super) enum Signal<'p> {
@@ -50,6 +50,8 @@ pub(super) struct Frame<'p> {
     pub(super) activation: u32,
     /// How often the loops that are running went round.
     rounds: FxHashMap<Temp, u32>,
+    /// What was left when the loops that are running began.
+    pub(super) began: FxHashMap<Temp, u32>,
 }
 
 /// What is left to do, innermost last. Markers say what a way out passes.
@@ -190,7 +192,7 @@ impl<'p> Made<'p> {
 }
 
 impl<'p> Machine<'p> {
-    pub(super) fn new(project: &'p Project<'p>, hints: &'p Hints, prefix: &'p [u8]) -> Self {
+    pub(super) fn new(project: &'p Project<'p>, hints: &'p Hints, prefix: &'p [u8], is_rationed: bool) -> Self {
         Self {
             project,
             hints,
@@ -206,7 +208,7 @@ impl<'p> Machine<'p> {
             prefix,
             choices: Vec::new(),
             near: Vec::new(),
-            ration: Ration::default(),
+            ration: Ration::new(is_rationed),
             tries: 0,
             is_bounded: false,
             activations: 0,
@@ -297,6 +299,7 @@ impl<'p> Machine<'p> {
             handling: Vec::new(),
             activation: self.activations,
             rounds: FxHashMap::default(),
+            began: FxHashMap::default(),
         })
     }
 
@@ -347,6 +350,10 @@ impl<'p> Machine<'p> {
             Task::Test(temp) => {
                 let OpKind::Loop { test, body, orelse, .. } = kind(frame, temp) else { return Ok(None) };
                 let goes_on = match test {
+                    _ if self.is_overrun(frame, temp) => {
+                        self.leave_loop(frame, temp);
+                        false
+                    }
                     None => true,
                     Some(test) => self.goes_round(frame, temp, *test),
                 };
@@ -399,7 +406,7 @@ impl<'p> Machine<'p> {
         let rounds = *rounds;
         let is_unknown = value.truth().is_none();
         if rounds > ROUNDS || is_unknown && rounds > ITERATIONS {
-            self.is_bounded = true;
+            self.leave_loop(frame, temp);
             return false;
         }
         let wanted = if self.hints.leads(frame.module, frame.id, temp) { 2 } else { 1 };
@@ -493,6 +500,7 @@ impl<'p> Machine<'p> {
                 return Ok(None);
             }
             OpKind::Loop { .. } => {
+                frame.began.insert(temp, self.left());
                 enter_loop(frame, temp);
                 return Ok(None);
             }
@@ -636,7 +644,7 @@ pub(super) fn at<'p>(frame: &Frame<'p>, temp: Temp) -> Value<'p> {
     frame.temps.get(temp as usize).cloned().unwrap_or(Value::None)
 }
 
-fn put<'p>(frame: &mut Frame<'p>, temp: Temp, value: Value<'p>) {
+pub(super) fn put<'p>(frame: &mut Frame<'p>, temp: Temp, value: Value<'p>) {
     if let Some(place) = frame.temps.get_mut(temp as usize) {
         *place = value;
     }

@@ -23,6 +23,7 @@ mod hints;
 mod iterate;
 mod keys;
 mod library;
+mod loops;
 mod machine;
 mod ration;
 mod search;

@@ -34,11 +34,13 @@ pub(super) struct Ration {
     module_steps: u32,
     /// What is set aside for callers.
     kept: u32,
+    /// Whether calls get a part of what is left, or all of it.
+    is_rationed: bool,
 }
 
-impl Default for Ration {
-    fn default() -> Self {
-        Self { steps: STEPS, module_steps: MODULE_STEPS, kept: 0 }
+impl Ration {
+    pub(super) fn new(is_rationed: bool) -> Self {
+        Self { steps: STEPS, module_steps: MODULE_STEPS, kept: 0, is_rationed }
     }
 }
 
@@ -57,6 +59,11 @@ impl<'p> Machine<'p> {
     pub(super) fn spent(&self) -> u32 {
         let left = self.ration.steps + self.ration.kept;
         STEPS.saturating_sub(left) + MODULE_STEPS.saturating_sub(self.ration.module_steps)
+    }
+
+    /// What may be spent here.
+    pub(super) fn left(&self) -> u32 {
+        self.ration.steps
     }
 
     /// Starts the count of steps anew.
@@ -88,17 +95,22 @@ impl<'p> Machine<'p> {
         result
     }
 
+    /// The part of what is left that an operation, or a loop, of this function may take; `None` for all of it.
+    pub(super) fn part_of(&self, frame: &Frame<'p>, left: u32) -> Option<u32> {
+        if !self.ration.is_rationed {
+            return None;
+        }
+        if self.hints.holds(frame.module, frame.id) {
+            // A power of two: a repair that adds a few operations must not move the place where a call is left.
+            return Some((left / PART).checked_ilog2().map_or(0, |bits| 1 << bits).min(ASIDE));
+        }
+        Some(left / 2)
+    }
+
     /// Runs an operation that may call on a part of what is left.
     pub(super) fn rationed(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
         let left = self.ration.steps;
-        let part = if self.hints.is_empty() {
-            left
-        } else if self.hints.holds(frame.module, frame.id) {
-            // A power of two: a repair that adds a few operations must not move the place where a call is left.
-            (left / PART).checked_ilog2().map_or(0, |bits| 1 << bits).min(ASIDE)
-        } else {
-            left / 2
-        };
+        let Some(part) = self.part_of(frame, left) else { return self.simple(frame, op, temp) };
         let kept = left - part;
         self.ration.steps = part;
         self.ration.kept += kept;

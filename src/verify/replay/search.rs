@@ -39,6 +39,10 @@ pub(super) struct Path {
     pub(super) symbols: Symbols,
     pub(super) is_bounded: bool,
     pub(super) spent: u32,
+    /// Whether it ended because nothing was left to spend.
+    pub(super) is_spent: bool,
+    /// Whether calls got a part of what was left.
+    pub(super) is_rationed: bool,
 }
 
 /// The outermost function around a place that can be run by itself, or the module's body.
@@ -73,8 +77,8 @@ fn is_entry(module: &Module, id: FunctionId) -> bool {
 }
 
 /// Runs one path.
-pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, prefix: &[u8]) -> Path {
-    let mut machine = Machine::new(project, hints, prefix);
+pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, prefix: &[u8], is_rationed: bool) -> Path {
+    let mut machine = Machine::new(project, hints, prefix, is_rationed);
     let is_module = start.function == Module::BODY;
     machine.quiet += u32::from(!is_module);
     // What stops a run has been noted by the run itself.
@@ -108,6 +112,8 @@ pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, prefix: &[
         symbols: machine.symbols,
         is_bounded: machine.is_bounded,
         spent,
+        is_spent: !went_on,
+        is_rationed,
     }
 }
 
@@ -139,12 +145,20 @@ pub(super) fn explore(
     let mut is_complete = true;
     let overhead = overhead(project, start);
     let mut replay = Budget::ONE.left;
+    let mut is_rationed = false;
     for turn in 0..PATHS {
         let next = if turn % FAR == FAR - 1 { far.pop_front() } else { None };
         let Some(prefix) = next.or_else(|| near.pop_front()).or_else(|| far.pop_front()) else { return is_complete };
-        let path = run(project, hints, start, &prefix);
+        let path = run(project, hints, start, &prefix, is_rationed);
         is_complete &= !path.is_bounded;
-        for at in prefix.len()..path.choices.len() {
+        let again = turn == 0 && path.is_spent;
+        if again {
+            // Where what is called costs all there is, calls get a part of it, from the first path on.
+            is_rationed = true;
+            near.push_back(Vec::new());
+        }
+        let asked = if again { 0..0 } else { prefix.len()..path.choices.len() };
+        for at in asked {
             let Some(choice) = path.choices.get(at) else { break };
             let waiting = if path.near.get(at) == Some(&true) { &mut near } else { &mut far };
             for value in (0..choice.options).filter(|value| *value != choice.value) {
