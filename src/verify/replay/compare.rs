@@ -32,7 +32,7 @@ pub(super) fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Ed
     let mut claimed = false;
     explore(original, &hints, start, &mut Budget::ONE.clone(), &mut |before| {
         let choices: Vec<u8> = before.choices.iter().map(|choice| choice.value).collect();
-        let path = run(patched, &hints_after, after, &choices, before.is_rationed);
+        let path = run(patched, &hints_after, after, &choices, before.level);
         if path.choices != before.choices {
             verdict = Some(Comparison::Inconclusive("the repaired program asks other questions".to_owned()));
             return true;

@@ -26,6 +26,9 @@ pub(super) const ITERATIONS: u32 = 4;
 /// Most iterations of a `while` loop.
 pub(super) const ROUNDS: u32 = 64;
 
+/// What tells context managers that swallow the exception that they expect.
+const EXPECTS: &str = "<expects>";
+
 /// Why an operation did not end in a value.
 pub(super) enum Signal<'p> {
     Raise(Value<'p>),
@@ -192,7 +195,7 @@ impl<'p> Made<'p> {
 }
 
 impl<'p> Machine<'p> {
-    pub(super) fn new(project: &'p Project<'p>, hints: &'p Hints, prefix: &'p [u8], is_rationed: bool) -> Self {
+    pub(super) fn new(project: &'p Project<'p>, hints: &'p Hints, prefix: &'p [u8], level: usize) -> Self {
         Self {
             project,
             hints,
@@ -208,7 +211,7 @@ impl<'p> Machine<'p> {
             prefix,
             choices: Vec::new(),
             near: Vec::new(),
-            ration: Ration::new(is_rationed),
+            ration: Ration::new(level),
             tries: 0,
             is_bounded: false,
             activations: 0,
@@ -585,7 +588,7 @@ impl<'p> Machine<'p> {
         });
         let swallows = self.manage(&manager, false)?;
         // What an unknown manager does with an exception is unknown; that it swallows one is rare.
-        if raised == Some(true) && swallows.truth() == Some(true) {
+        if raised == Some(true) && (swallows.truth() == Some(true) || self.is_expecting(&manager)) {
             let way_out = frame.tasks.iter_mut().rev().find_map(|task| match task {
                 Task::Finally(exit) => Some(exit),
                 _ => None,
@@ -595,6 +598,16 @@ impl<'p> Machine<'p> {
             }
         }
         Ok(())
+    }
+
+    /// A context manager that expects an exception and swallows it.
+    pub(super) fn expects(&mut self) -> Value<'p> {
+        Value::Unknown(self.symbols.apply(EXPECTS, &[]))
+    }
+
+    fn is_expecting(&self, manager: &Value<'p>) -> bool {
+        let Value::Unknown(symbol) = manager else { return false };
+        matches!(self.symbols.node(*symbol), Some(Node::Apply(name, _)) if &**name == EXPECTS)
     }
 
     pub(super) fn load(&mut self, frame: &Frame<'p>, variable: &Variable) -> Value<'p> {

@@ -22,11 +22,12 @@ const MODULE_STEPS: u32 = 40_000;
 /// Most symbols of one path.
 const SYMBOLS: usize = 100_000;
 
-/// Most operations of what one operation of a function with a place in question calls, beside functions with one.
-const ASIDE: u32 = 2_048;
+/// How much of what is left one operation of a function with a place in question may take, but for functions with one:
+/// that part of it, and no more than so many operations.
+const LEVELS: [(u32, u32); 2] = [(8, 2_048), (64, 256)];
 
-/// The part of what is left that such a call may take, if that is less.
-const PART: u32 = 8;
+/// How sparing runs can be, from none on.
+pub(super) const MOST_SPARING: usize = LEVELS.len();
 
 /// What a run has left.
 pub(super) struct Ration {
@@ -34,13 +35,13 @@ pub(super) struct Ration {
     module_steps: u32,
     /// What is set aside for callers.
     kept: u32,
-    /// Whether calls get a part of what is left, or all of it.
-    is_rationed: bool,
+    /// Zero where calls get all that is left.
+    level: usize,
 }
 
 impl Ration {
-    pub(super) fn new(is_rationed: bool) -> Self {
-        Self { steps: STEPS, module_steps: MODULE_STEPS, kept: 0, is_rationed }
+    pub(super) fn new(level: usize) -> Self {
+        Self { steps: STEPS, module_steps: MODULE_STEPS, kept: 0, level }
     }
 }
 
@@ -97,12 +98,10 @@ impl<'p> Machine<'p> {
 
     /// The part of what is left that an operation, or a loop, of this function may take; `None` for all of it.
     pub(super) fn part_of(&self, frame: &Frame<'p>, left: u32) -> Option<u32> {
-        if !self.ration.is_rationed {
-            return None;
-        }
+        let (part, most) = *LEVELS.get(self.ration.level.checked_sub(1)?)?;
         if self.hints.holds(frame.module, frame.id) {
             // A power of two: a repair that adds a few operations must not move the place where a call is left.
-            return Some((left / PART).checked_ilog2().map_or(0, |bits| 1 << bits).min(ASIDE));
+            return Some((left / part).checked_ilog2().map_or(0, |bits| 1 << bits).min(most));
         }
         Some(left / 2)
     }

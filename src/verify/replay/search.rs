@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::hints::Hints;
 use super::machine::{Choice, Draw, Machine};
+use super::ration::MOST_SPARING;
 use super::symbol::Symbols;
 use super::value::Closure;
 use super::{Budget, Project};
@@ -19,6 +20,9 @@ pub(super) const PATHS: usize = 64;
 
 /// One path of so many differs in what is asked elsewhere than where a place in question stands.
 const FAR: usize = 4;
+
+/// How many paths may end for want of operations before runs get still more sparing.
+const SPENT: usize = 3;
 
 /// Most paths that wait, of each kind.
 const WAITING: usize = 2_048;
@@ -41,8 +45,8 @@ pub(super) struct Path {
     pub(super) spent: u32,
     /// Whether it ended because nothing was left to spend.
     pub(super) is_spent: bool,
-    /// Whether calls got a part of what was left.
-    pub(super) is_rationed: bool,
+    /// How sparing it was.
+    pub(super) level: usize,
 }
 
 /// The outermost function around a place that can be run by itself, or the module's body.
@@ -77,8 +81,8 @@ fn is_entry(module: &Module, id: FunctionId) -> bool {
 }
 
 /// Runs one path.
-pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, prefix: &[u8], is_rationed: bool) -> Path {
-    let mut machine = Machine::new(project, hints, prefix, is_rationed);
+pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, prefix: &[u8], level: usize) -> Path {
+    let mut machine = Machine::new(project, hints, prefix, level);
     let is_module = start.function == Module::BODY;
     machine.quiet += u32::from(!is_module);
     // What stops a run has been noted by the run itself.
@@ -113,7 +117,7 @@ pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, prefix: &[
         is_bounded: machine.is_bounded,
         spent,
         is_spent: !went_on,
-        is_rationed,
+        level,
     }
 }
 
@@ -145,17 +149,19 @@ pub(super) fn explore(
     let mut is_complete = true;
     let overhead = overhead(project, start);
     let mut replay = Budget::ONE.left;
-    let mut is_rationed = false;
+    let (mut level, mut spent_here) = (0, 0);
     for turn in 0..PATHS {
         let next = if turn % FAR == FAR - 1 { far.pop_front() } else { None };
         let Some(prefix) = next.or_else(|| near.pop_front()).or_else(|| far.pop_front()) else { return is_complete };
-        let path = run(project, hints, start, &prefix, is_rationed);
+        let path = run(project, hints, start, &prefix, level);
         is_complete &= !path.is_bounded;
-        let again = turn == 0 && path.is_spent;
+        spent_here += usize::from(path.is_spent);
+        let again = level < MOST_SPARING && path.is_spent && spent_here > level * SPENT;
         if again {
-            // Where what is called costs all there is, calls get a part of it, from the first path on.
-            is_rationed = true;
-            near.push_back(Vec::new());
+            // Where what is called costs all there is, calls get a part of it, from this path on.
+            level += 1;
+            spent_here = 0;
+            near.push_front(prefix.clone());
         }
         let asked = if again { 0..0 } else { prefix.len()..path.choices.len() };
         for at in asked {
