@@ -3,6 +3,7 @@
 //! **Invariant:** *confirmed* rests on two draws of one path with equal key data; *refuted* on all paths, without anything
 //! unknown on the way of the keys.
 
+use super::callers;
 use super::hints::Hints;
 use super::keys::STAND_IN;
 use super::machine::Draw;
@@ -18,6 +19,9 @@ const SHOWN: usize = 3;
 /// Most functions that are run for one claim.
 const STARTS: usize = 4;
 
+/// Most callers of the frame that are run for one claim, while half of what a file's replays may cost is left.
+const CALLERS: usize = 3;
+
 /// Two draws that are given one key.
 struct Pair {
     first: usize,
@@ -32,13 +36,13 @@ pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Plac
     }
     let targets: Vec<Place> = evidence.first.iter().chain(&evidence.second).copied().collect();
     // The frame that a claim is made in may be the body of a loop or transform that stands elsewhere.
-    let callers = if evidence.sharing == Sharing::Twice { &[] } else { around };
+    let around = if evidence.sharing == Sharing::Twice { &[] } else { around };
     let mut starts = Vec::new();
-    for place in evidence.first.iter().take(1).chain(callers) {
+    for place in evidence.first.iter().take(1).chain(around) {
         let start = start_of(project, *place);
         starts.extend(start.filter(|start| !starts.contains(start)));
     }
-    let all: Vec<Place> = targets.iter().chain(callers).copied().collect();
+    let all: Vec<Place> = targets.iter().chain(around).copied().collect();
     let hints = Hints::new(project, &targets, &all);
     let mut furthest = Gap::NeitherReached;
     for (index, start) in starts.into_iter().take(STARTS).enumerate() {
@@ -47,6 +51,22 @@ pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Plac
             (WitnessStatus::Confirmed, _) => return witness,
             (WitnessStatus::Refuted, _) if index == 0 => return witness,
             (_, gap) => furthest = furthest.max(gap.unwrap_or(Gap::KeysDiffer)),
+        }
+    }
+    // What the frame is given may be known to those who call it.
+    let frame = evidence.first.first().and_then(|place| start_of(project, *place));
+    for (caller, place) in
+        frame.map(|frame| callers::callers(project, frame)).unwrap_or_default().into_iter().take(CALLERS)
+    {
+        if budget.left < Budget::FILE.left / 2 {
+            break;
+        }
+        let all: Vec<Place> = all.iter().copied().chain([place]).collect();
+        let hints = Hints::new(project, &targets, &all);
+        let witness = witness_from(project, evidence, &hints, caller, budget);
+        match witness.status {
+            WitnessStatus::Confirmed => return witness,
+            _ => furthest = furthest.max(witness.gap.unwrap_or(Gap::KeysDiffer)),
         }
     }
     Witness::open(furthest)

@@ -17,6 +17,7 @@
 mod access;
 mod builtin;
 mod call;
+mod callers;
 mod claim;
 mod compare;
 mod hints;
@@ -63,6 +64,8 @@ pub struct Project<'a> {
     by_file: FxHashMap<FileId, usize>,
     /// The variables that functions write from within, of modules that were asked for them.
     written_within: Vec<OnceLock<Vec<(FunctionId, Variable)>>>,
+    /// Where functions are mentioned, once that was asked.
+    mentions: OnceLock<callers::Mentions>,
 }
 
 impl<'a> Project<'a> {
@@ -70,7 +73,11 @@ impl<'a> Project<'a> {
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
         let written_within = modules.iter().map(|_| OnceLock::new()).collect();
-        Self { modules, resolver, models, roots, by_file, written_within }
+        Self { modules, resolver, models, roots, by_file, written_within, mentions: OnceLock::new() }
+    }
+
+    fn mentions(&self) -> &callers::Mentions {
+        self.mentions.get_or_init(|| callers::mentions(&self.modules))
     }
 
     /// The variables that functions of a module write though they are not their own.
@@ -156,6 +163,9 @@ pub enum Comparison {
 /// Most operations of one replay.
 const REPLAY: u32 = 200_000;
 
+/// Most operations of the first look at a finding, before others of its file have been looked at.
+const FIRST_LOOK: u32 = 50_000;
+
 /// Most operations of the replays of one file.
 const ALL_OF_A_FILE: u32 = 1_000_000;
 
@@ -171,6 +181,23 @@ impl Budget {
 
     /// A budget for one replay.
     pub const ONE: Self = Self { left: REPLAY };
+
+    /// A budget for a first look at one finding of many.
+    pub fn first_look(&mut self) -> Self {
+        self.part(FIRST_LOOK)
+    }
+
+    /// Takes a part out.
+    pub fn part(&mut self, most: u32) -> Self {
+        let left = self.left.min(most);
+        self.left -= left;
+        Self { left }
+    }
+
+    /// Puts back what is left of a part.
+    pub fn give_back(&mut self, part: Self) {
+        self.left += part.left;
+    }
 }
 
 /// Replays what a finding claims. `around` are further places of the finding's story: a loop or transform that runs the
