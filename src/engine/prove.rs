@@ -55,7 +55,7 @@ pub(super) fn prove(
                     prove_one(job, project, &program, finding, &mut budget);
                 }
             }
-            open.into_iter().filter_map(|finding| refuted(finding)).collect()
+            open.into_iter().filter_map(refuted).collect()
         })
         .collect();
     told.into_iter().flatten().collect()

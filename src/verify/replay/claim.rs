@@ -101,12 +101,8 @@ fn witness_from(
 struct Seen {
     first: bool,
     second: bool,
-    /// Whether one run came to both.
-    both: bool,
-    /// Whether one came to both where the claim says that they meet.
-    together: bool,
-    /// Whether both were given keys there.
-    keyed: bool,
+    /// How far runs that came to both got.
+    both: Option<Gap>,
     /// Whether something at one of them was unknown.
     unknown: bool,
 }
@@ -116,31 +112,32 @@ impl Seen {
         let (firsts, seconds) = (draws_at(path, &evidence.first), draws_at(path, &evidence.second));
         self.first |= !firsts.is_empty();
         self.second |= !seconds.is_empty();
-        let at_either = firsts.iter().chain(&seconds).filter_map(|(index, _)| path.draws.get(*index));
-        self.unknown |=
-            at_either.into_iter().any(|draw| !draw.is_known || !draw.maybe.is_empty() || draw.keys.is_empty());
-        let has_keys = |index: usize| !keys_of(&path.draws[index], &path.symbols).is_empty();
+        let mut at_either = firsts.iter().chain(&seconds).filter_map(|(index, _)| path.draws.get(*index));
+        self.unknown |= at_either.any(|draw| !draw.is_known || !draw.maybe.is_empty() || draw.keys.is_empty());
+        let has_keys = |draw: &Draw| !keys_of(draw, &path.symbols).is_empty();
         for (second, second_frame) in &seconds {
             for (first, first_frame) in firsts.iter().filter(|(first, _)| first < second) {
-                self.both = true;
-                let fits =
-                    meets(evidence.sharing, (&path.draws[*first], *first_frame), (&path.draws[*second], *second_frame));
-                self.together |= fits;
-                self.keyed |= fits && has_keys(*first) && has_keys(*second);
+                let (earlier, later) = (&path.draws[*first], &path.draws[*second]);
+                let gap = if !meets(evidence.sharing, (earlier, *first_frame), (later, *second_frame)) {
+                    Gap::OtherExecutions
+                } else if has_keys(earlier) && has_keys(later) {
+                    Gap::KeysDiffer
+                } else {
+                    Gap::NoKeys
+                };
+                self.both = self.both.max(Some(gap));
             }
         }
     }
 
     /// Whether runs of all paths that saw this refute the claim.
     fn refutes(&self) -> bool {
-        self.both && !self.unknown
+        self.both.is_some() && !self.unknown
     }
 
     fn gap(&self) -> Gap {
         match self {
-            Self { keyed: true, .. } => Gap::KeysDiffer,
-            Self { together: true, .. } => Gap::NoKeys,
-            Self { both: true, .. } => Gap::OtherExecutions,
+            Self { both: Some(gap), .. } => *gap,
             Self { first: true, second: true, .. } => Gap::NeverBoth,
             Self { first: true, .. } => Gap::SecondNotReached,
             Self { second: true, .. } => Gap::FirstNotReached,

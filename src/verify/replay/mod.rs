@@ -183,11 +183,13 @@ impl Budget {
     pub const ONE: Self = Self { left: REPLAY };
 
     /// A budget for a first look at one finding of many.
+    #[must_use]
     pub fn first_look(&mut self) -> Self {
         self.part(FIRST_LOOK)
     }
 
     /// Takes a part out.
+    #[must_use]
     pub fn part(&mut self, most: u32) -> Self {
         let left = self.left.min(most);
         self.left -= left;
