@@ -20,7 +20,7 @@ import pathlib
 import random
 import re
 
-Finding = collections.namedtuple("Finding", "package version rule path line column level confidence message")
+Finding = collections.namedtuple("Finding", "package version rule path cell line column level confidence message")
 
 
 def read(folder):
@@ -35,8 +35,8 @@ def read(folder):
             where = entry["location"]
             path = entry["filename"].removeprefix("./")
             found.append(
-                Finding(package, version, entry["code"], path, where["row"], where["column"], entry["level"],
-                        entry["confidence"], entry["message"])
+                Finding(package, version, entry["code"], path, entry.get("cell") or 0, where["row"], where["column"],
+                        entry["level"], entry["confidence"], entry["message"])
             )
     return sorted(set(found))
 
@@ -76,7 +76,8 @@ def main():
         if arguments.format == "tsv":
             print("\t".join(str(field) for field in finding))
         else:
-            print(f"{finding.package} {finding.rule} {finding.path}:{finding.line} {finding.level} {finding.confidence}: "
+            cell = f"cell {finding.cell}:" if finding.cell else ""
+            print(f"{finding.package} {finding.rule} {finding.path}:{cell}{finding.line} {finding.level} {finding.confidence}: "
                   f"{finding.message}")
 
 

@@ -247,6 +247,11 @@ pub struct Object {
     pub class: Option<ClassHandle>,
     /// The term that stands for it in terms of what it holds.
     pub symbol: TermId,
+    /// What stands for it as a whole, where `symbol` is that of what it was copied from: attributes that were not replaced are
+    /// equal, an item or the length may be another.
+    pub copied: Option<TermId>,
+    /// The attributes that are its items as well, in order, where its class does not say so.
+    pub items: Option<Rc<[Name]>>,
     /// Number of times that its contents may have changed out of sight.
     pub epoch: u32,
     /// Whether attributes that were not written in sight may exist.
@@ -277,6 +282,8 @@ pub struct ClassInfo {
     pub record: bool,
     /// Whether instances cannot be changed after construction.
     pub frozen: bool,
+    /// Whether an instance is the tuple of its fields as well.
+    pub sequence: bool,
     /// Slot names of the body, to find what it bound.
     pub identity: Temp,
 }

@@ -3,7 +3,7 @@
 //! Most functions of a program never touch a key. Reading the names that each mentions (what it loads, the attributes it asks for, the
 //! keywords it passes) against the names of the models, and following calls backwards from the functions so found, leaves the few
 //! that are worth interpreting. A global name leads to its definition or through its import; an attribute leads to the methods
-//! of that name in the module and in those that it imports from. Imports of what the models claim lead nowhere, as they do for
+//! of that name in the module and in those that it imports from; either leads to the functions in what is stored by that name. Imports of what the models claim lead nowhere, as they do for
 //! the interpreter.
 //!
 //! **Invariant:** names over-approximate: a function that is left out reaches no modelled source or sink, by itself or
@@ -11,8 +11,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ir::{Annotation, Argument, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable};
-use crate::models::Models;
+use crate::ir::{
+    Annotation, Argument, Collection, Element, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable,
+};
+use crate::models::{BuiltinOp, Effect, Models, Returns};
 use crate::text::FileId;
 
 use super::domain::value::ModuleIndex;
@@ -21,6 +23,9 @@ use super::vocabulary::{PathId, Speech, Vocabulary};
 
 /// Most imports of imported names that are followed to find where a class is defined.
 const HOPS: u32 = 4;
+
+/// Most displays and wrappers within each other that are searched for functions.
+const HELD: u32 = 4;
 
 /// Private parts of a key's dtype, which may come by way of a variable or a caller.
 const DTYPE_PARTS: &[&str] = &["_impl", "_rules"];
@@ -495,6 +500,7 @@ impl Reader<'_, '_, '_> {
             asked.clear();
             let speech = self.read(number, function, &mut asked);
             self.graph.speech[start + number] = speech;
+            self.read_holders(function);
             if speech != Speech::Keys {
                 for node in &asked {
                     self.graph.edge(start + number, *node);
@@ -518,6 +524,100 @@ impl Reader<'_, '_, '_> {
                 let node = self.graph.attribute(self.index, &field.name);
                 self.graph.spoken.push(node);
             }
+        }
+    }
+
+    /// Whoever asks for a name or an attribute that holds functions may call them: `SAMPLERS = {"normal": random.normal}`.
+    fn read_holders(&mut self, function: &Function) {
+        for op in &function.ops {
+            let (variable, attribute, value) = match &op.kind {
+                OpKind::Store(variable, value) => (Some(variable), None, *value),
+                OpKind::StoreAttribute(_, name, value) => (None, Some(name), *value),
+                _ => continue,
+            };
+            if self.held(function, value).is_none() {
+                continue;
+            }
+            let node = match (variable, attribute) {
+                (Some(Variable::Global(name)), _) => self.graph.name(self.index, name),
+                (Some(Variable::Local(slot)), _) if function.kind == FunctionKind::ClassBody => {
+                    let Some(name) = function.slots.get(*slot as usize) else { continue };
+                    self.graph.attribute(self.index, name)
+                }
+                (_, Some(name)) => self.graph.attribute(self.index, name),
+                _ => continue,
+            };
+            self.read_held(function, node, value);
+        }
+    }
+
+    /// What a display, or a call that wraps a function, is made of; nothing for other operations.
+    fn held(&mut self, function: &Function, value: Temp) -> Option<Vec<Temp>> {
+        match &function.ops.get(value as usize)?.kind {
+            OpKind::Function(..) => Some(Vec::new()),
+            OpKind::Build(Collection::Tuple | Collection::List | Collection::Set | Collection::Dict, elements) => {
+                let parts = elements.iter().map(|element| match element {
+                    Element::Value(part)
+                    | Element::Spread(part)
+                    | Element::Pair(_, part)
+                    | Element::SpreadMapping(part) => *part,
+                });
+                Some(parts.collect())
+            }
+            OpKind::Call(callee, arguments) => {
+                let path = self.table.chain(function, *callee, self.vocabulary);
+                let model = path.and_then(|path| self.project.models.callable(self.vocabulary.text(path)));
+                let wraps = model.is_some_and(|model| match &model.effect {
+                    Effect::Transform(transform) => transform.returns == Returns::Function,
+                    Effect::Builtin(op) => matches!(op, BuiltinOp::Partial),
+                    _ => false,
+                });
+                let parts = arguments.iter().map(|argument| match argument {
+                    Argument::Positional(part)
+                    | Argument::Spread(part)
+                    | Argument::Keyword(_, part)
+                    | Argument::SpreadMapping(part) => *part,
+                });
+                let parts: Vec<Temp> = parts.chain([*callee]).collect();
+                let decorates = parts.iter().any(|part| Self::is_decorated(function, *part));
+                (wraps || decorates).then_some(parts)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a temp is a function, or calls within each other around one, as decorators are.
+    fn is_decorated(function: &Function, temp: Temp) -> bool {
+        match function.ops.get(temp as usize).map(|op| &op.kind) {
+            Some(OpKind::Function(..)) => true,
+            Some(OpKind::Call(_, arguments)) => {
+                matches!(&arguments[..], [Argument::Positional(inner)] if *inner < temp && Self::is_decorated(function, *inner))
+            }
+            _ => false,
+        }
+    }
+
+    /// Leads from a holder to the functions in what it holds.
+    fn read_held(&mut self, function: &Function, node: usize, value: Temp) {
+        let mut work = vec![(value, HELD)];
+        while let Some((temp, depth)) = work.pop() {
+            let Some(depth) = depth.checked_sub(1) else { continue };
+            let Some(op) = function.ops.get(temp as usize) else { continue };
+            if let Some(path) = self.table.chain(function, temp, self.vocabulary)
+                && self.vocabulary.speech(path) == Speech::Keys
+            {
+                self.graph.spoken.push(node);
+            }
+            let target = match &op.kind {
+                OpKind::Load(Variable::Global(name)) => Some(self.graph.name(self.index, name)),
+                OpKind::Attribute(_, name) => Some(self.graph.attribute(self.index, name)),
+                OpKind::Function(id, _) => Some(self.graph.starts[self.index] + id.0 as usize),
+                _ => None,
+            };
+            if let Some(target) = target {
+                self.graph.edge(node, target);
+            }
+            work.extend(self.held(function, temp).unwrap_or_default().into_iter().map(|part| (part, depth)));
         }
     }
 

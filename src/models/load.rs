@@ -257,7 +257,7 @@ impl<'t> Reader<'t> {
         let params = self.params(row, &raw.params);
         let allowed: &[&str] = match raw.construct {
             ConstructName::Stream => &["seeds", "call", "next", "methods", "otherwise"],
-            ConstructName::Record => &["frozen"],
+            ConstructName::Record => &["frozen", "sequence"],
             ConstructName::Plain => &["consumes"],
         };
         for (field, span) in &row.fields {
@@ -278,7 +278,9 @@ impl<'t> Reader<'t> {
                 methods: raw.methods.unwrap_or_default().into_iter().collect(),
                 otherwise: raw.otherwise.unwrap_or(Yield::Unknown),
             },
-            ConstructName::Record => Construct::Record { frozen: raw.frozen.unwrap_or(false) },
+            ConstructName::Record => {
+                Construct::Record { frozen: raw.frozen.unwrap_or(false), sequence: raw.sequence.unwrap_or(false) }
+            }
             ConstructName::Plain => Construct::Plain { consumes: names(raw.consumes) },
         };
         if let Construct::Stream { seeds: named, .. } | Construct::Plain { consumes: named } = &construct {
@@ -327,6 +329,8 @@ impl<'t> Reader<'t> {
                 min_positional: raw.min_positional,
                 max_positional: raw.max_positional,
                 runs: raw.runs.clone(),
+                changes: raw.changes.clone(),
+                blank: raw.blank.clone(),
                 idle_when: raw.idle_when.clone(),
             };
             self.models.protocols.entry(method).or_default().push(protocol);

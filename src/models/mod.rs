@@ -3,8 +3,9 @@
 //! A model file has these tables: `[library]` (or `[[library]]`) with name and versions checked; `[[alias]]`, one public
 //! path for another; `[[callable]]`, what a function does; `[[namespace]]`, what functions below a path do that have no
 //! row; `[[class]]`, what constructing one does; `[[annotation]]`, names that mark keys; `[[protocol]]`, what methods of
-//! a name do on objects of unknown class in files that use a library. Methods and attributes of arrays are callables
-//! below `jax.Array`, with the array as `self`; functions of Python itself are callables below `builtins`.
+//! a name do on objects of unknown class, in files that use a library or where they are given a key. Methods and attributes
+//! of arrays are callables below `jax.Array`, with the array as `self`; functions of Python itself are callables below
+//! `builtins`.
 //!
 //! The rows live in `rules/models/*.toml`; [`Models::builtin`] holds them parsed. Users add their own with
 //! [`Models::parse`] and [`Models::merge`].

@@ -49,6 +49,8 @@ pub enum Construct {
     Record {
         /// Whether its fields cannot be assigned after construction.
         frozen: bool,
+        /// Whether an instance is the tuple of its fields as well.
+        sequence: bool,
     },
     /// An object that consumes the keys given, if any.
     Plain {
@@ -125,6 +127,8 @@ pub enum ProtocolEffect {
     Raises,
     /// Consumes the key and returns an array of children.
     Split,
+    /// Returns a copy of the receiver with the fields of the keywords replaced.
+    Replace,
 }
 
 /// What methods of a name do on objects whose class is not known.
@@ -132,7 +136,8 @@ pub enum ProtocolEffect {
 pub struct Protocol {
     /// The method's name.
     pub method: String,
-    /// The roots of which the file, or a module of the project that it imports, must import one.
+    /// The roots of which the file, or a module of the project that it imports, must import one; where it imports none of those
+    /// that have a method of this name, a key in the key's place is evidence enough.
     pub libraries: Vec<String>,
     /// Where the key stands.
     pub key: KeyPlace,
@@ -144,6 +149,10 @@ pub struct Protocol {
     pub max_positional: Option<usize>,
     /// The method of the receiver that the call runs, on what follows the first argument, unless `method=` names another.
     pub runs: Option<String>,
+    /// The fields of the copy that are others in any case.
+    pub changes: Vec<String>,
+    /// The parts of the result, by name, into which nothing is drawn.
+    pub blank: Vec<String>,
     /// Flags by keyword, each with the value that says that the call perhaps draws nothing from the keys it is given.
     pub idle_when: BTreeMap<String, bool>,
 }

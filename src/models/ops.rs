@@ -158,6 +158,8 @@ pub enum BuiltinOp {
     Delattr,
     Deque,
     Dict,
+    /// `dict.fromkeys(names, value)`.
+    DictFromkeys,
     Dropwhile,
     Enumerate,
     Eval,

@@ -139,6 +139,7 @@ pub(super) struct RawClass {
     pub seeds: Option<OneOrMany>,
     pub consumes: Option<OneOrMany>,
     pub frozen: Option<bool>,
+    pub sequence: Option<bool>,
     pub call: Option<Yield>,
     pub next: Option<Yield>,
     pub methods: Option<std::collections::BTreeMap<String, Yield>>,
@@ -183,6 +184,10 @@ pub(super) struct RawProtocol {
     pub min_positional: usize,
     pub max_positional: Option<usize>,
     pub runs: Option<String>,
+    #[serde(default)]
+    pub changes: Vec<String>,
+    #[serde(default)]
+    pub blank: Vec<String>,
     #[serde(default)]
     pub idle_when: BTreeMap<String, bool>,
 }

@@ -227,7 +227,7 @@ fn a_class_is_no_function() {
     assert_eq!(rngs.method("normal"), Some(Yield::Number));
     assert_eq!(rngs.argument("default", 1, &[]), Some(Argument::Positional(0)));
     assert_eq!(rngs.argument("rngs", 0, &["params"]), Some(Argument::KeywordRest));
-    assert!(matches!(models.class("equinox.Module").unwrap().construct, Construct::Record { frozen: true }));
+    assert!(matches!(models.class("equinox.Module").unwrap().construct, Construct::Record { frozen: true, .. }));
 }
 
 #[test]

@@ -39,7 +39,11 @@ impl Guard {
 const NODE_BUDGET: usize = 6_000;
 
 /// Fewest nodes that a part of an analysis may make, while there are as many.
-const NODE_PORTION: usize = 1_000;
+const NODE_PORTION: usize = 500;
+
+/// The part of what is left that a call gets: one of this many. What a function does itself is told in its own frame, and its
+/// callees are analysed on their own as well, so that most is left to it.
+const SHARE: usize = 4;
 
 /// Number of answers of `choose` that are kept.
 const MEMO: usize = 1 << 13;
@@ -382,11 +386,11 @@ impl Guards {
         self.limit = budget.limit + self.nodes.len().saturating_sub(budget.made);
     }
 
-    /// Half of what is left, for a part of the analysis; what was left before, for [`Guards::rejoin`].
+    /// A share of what is left, for a part of the analysis; what was left before, for [`Guards::rejoin`].
     pub fn portion(&mut self) -> Budget {
         let budget = self.budget();
         let left = self.limit.saturating_sub(budget.made);
-        self.limit = budget.made + (left / 2).max(left.min(NODE_PORTION));
+        self.limit = budget.made + (left / SHARE).max(left.min(NODE_PORTION));
         budget
     }
 

@@ -231,7 +231,7 @@ fn a_portion_ends_what_is_in_it_and_not_what_is_around_it() {
         number += 1;
         guards.literal(TermId(number));
     }
-    assert!(number - spent > spent / 2, "half was left: {spent} of {number}");
+    assert!(number - spent > 2 * spent, "most was left: {spent} of {number}");
     let around = guards.renew();
     assert!(!guards.exhausted());
     guards.resume(around);

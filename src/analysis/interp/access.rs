@@ -33,7 +33,16 @@ impl<'p> Interp<'p> {
         open: bool,
     ) -> ObjectId {
         let id = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
-        self.objects.push(Object { kind, attributes: BTreeMap::new(), class, symbol, epoch: 0, open });
+        self.objects.push(Object {
+            kind,
+            attributes: BTreeMap::new(),
+            class,
+            symbol,
+            copied: None,
+            items: None,
+            epoch: 0,
+            open,
+        });
         id
     }
 
@@ -199,6 +208,10 @@ impl<'p> Interp<'p> {
             let id = match &alternative.val {
                 Val::Object(id) => Some(*id),
                 Val::Term(term) => Some(self.shadow_of(*term)),
+                Val::Class(class) => {
+                    self.store_class_attribute(*class, name, value);
+                    None
+                }
                 _ => None,
             };
             if let Some(id) = id {
@@ -221,6 +234,13 @@ impl<'p> Interp<'p> {
             }
             self.pc = before;
         }
+    }
+
+    /// `Class.name = value`
+    fn store_class_attribute(&mut self, class: ClassHandle, name: &Name, value: &Value) {
+        let old = self.class_attribute(class, name).unwrap_or_default();
+        let new = self.written(value, &old);
+        self.classes[class.0 as usize].attributes.insert(name.clone(), new);
     }
 
     /// The setter of a property of this name.

@@ -13,6 +13,9 @@ use crate::ir::Operator;
 
 use super::Interp;
 
+/// Most parts that an array is taken apart into to be put together in another order.
+const LISTED: i128 = 16;
+
 impl Interp<'_> {
     /// The member of a family with this flat index.
     pub(super) fn member(&mut self, family: TermId, index: TermId, of: &Array) -> Value {
@@ -169,7 +172,7 @@ impl Interp<'_> {
                 return Value::of(Val::Array(array.clone()));
             }
             if stride == -1 {
-                return Self::reordered(array);
+                return self.reversed(array);
             }
         }
         if order != Order::Known || stride < 0 {
@@ -262,6 +265,36 @@ impl Interp<'_> {
             elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
             ..(**array).clone()
         })))
+    }
+
+    /// `array[::-1]`
+    fn reversed(&mut self, array: &Rc<Array>) -> Value {
+        let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
+        let Some(length) = length.and_then(|length| self.terms.as_int(length)).filter(|length| *length <= LISTED)
+        else {
+            return Self::reordered(array);
+        };
+        let parts = (0..length).rev().map(|index| {
+            let index = self.terms.int(index);
+            self.array_element(array, index)
+        });
+        let parts = parts.collect();
+        self.listed(parts, array.kind)
+    }
+
+    /// `array.T` of two axes.
+    pub(super) fn transposed(&mut self, array: &Rc<Array>) -> Value {
+        let columns = match array.dims.as_deref() {
+            Some([_, Some(columns)]) => self.terms.as_int(*columns),
+            _ => None,
+        };
+        let Some(columns) = columns.filter(|columns| *columns <= LISTED) else { return Self::reordered(array) };
+        let parts = (0..columns).map(|index| {
+            let index = self.terms.int(index);
+            self.column_of(array, 1, index)
+        });
+        let parts = parts.collect();
+        self.listed(parts, array.kind)
     }
 
     /// The same keys in an order that is not known.

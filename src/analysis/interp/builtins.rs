@@ -86,7 +86,9 @@ impl<'p> Interp<'p> {
             BuiltinOp::Iter => self.iterator_of(frame, &first.unwrap_or_default(), Some(place)),
             BuiltinOp::Next => self.next_builtin(frame, first, place),
             BuiltinOp::List | BuiltinOp::Deque | BuiltinOp::Set | BuiltinOp::Frozenset | BuiltinOp::Sorted => {
-                self.list_of(frame, op, first, place)
+                let listed = self.list_of(frame, op, first, place);
+                self.run_key_function(frame, &args, &listed, place);
+                listed
             }
             BuiltinOp::Tuple => match first {
                 None => Value::of(Val::Tuple([].into())),
@@ -133,6 +135,11 @@ impl<'p> Interp<'p> {
                 _ => self.opaque("<islice>", Some(place)),
             },
             BuiltinOp::Dict | BuiltinOp::OrderedDict | BuiltinOp::Defaultdict => self.dict_of(frame, op, &args, place),
+            BuiltinOp::DictFromkeys => {
+                let value = args.positional.get(1).map(|arg| arg.value.clone());
+                let value = value.unwrap_or_else(|| self.none());
+                self.dict_from_keys(frame, &first.unwrap_or_default(), &value, place)
+            }
             BuiltinOp::Partial | BuiltinOp::PartialMethod => {
                 let Some(function) = first else { return self.opaque("<partial>", Some(place)) };
                 let positional = args.positional.iter().skip(1).map(|arg| arg.value.clone()).collect();
@@ -193,12 +200,18 @@ impl<'p> Interp<'p> {
                 }
             }
             BuiltinOp::Sum | BuiltinOp::Min | BuiltinOp::Max | BuiltinOp::Any | BuiltinOp::All => {
-                if let Some(value) = &first {
+                if let Some(Val::Key(key)) = first.as_ref().and_then(Value::single).cloned() {
+                    let text = format!("{}(…)", super::library::short_name(path));
+                    self.buffer_use(frame, BufferOp::Numeric, key, place, text, true);
+                }
+                if args.positional.len() > 1 {
+                    let compared = args.positional.iter().map(|arg| arg.value.clone()).collect();
+                    self.run_key_function(frame, &args, &Value::of(Val::Tuple(compared)), place);
+                } else if args.keyword("key").is_some() {
+                    let listed = self.list_of(frame, BuiltinOp::List, first, place);
+                    self.run_key_function(frame, &args, &listed, place);
+                } else if let Some(value) = &first {
                     // The iterable runs to its end.
-                    if let Some(Val::Key(key)) = value.single().cloned() {
-                        let text = format!("{}(…)", super::library::short_name(path));
-                        self.buffer_use(frame, BufferOp::Numeric, key, place, text, true);
-                    }
                     self.drain(frame, value);
                 }
                 self.opaque(self.call_text(path), Some(place))
@@ -237,6 +250,11 @@ impl<'p> Interp<'p> {
             BuiltinOp::Raises => Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([])))),
             BuiltinOp::Suppress => {
                 Value::term(self.terms.intern(Term::Apply(super::exec::SUPPRESSES.into(), Box::new([]))))
+            }
+            BuiltinOp::Namedtuple => {
+                let fields =
+                    args.positional.get(1).or_else(|| args.keyword("field_names")).map(|arg| arg.value.clone());
+                self.record_factory(fields, path, place)
             }
             BuiltinOp::Nullcontext => first.unwrap_or_else(|| self.none()),
             BuiltinOp::Namespace | BuiltinOp::Object => {
@@ -497,6 +515,17 @@ impl<'p> Interp<'p> {
         Value::of(Val::Object(self.allocate(Kind::Dict { entries, unknown }, "<dict>", Some(place))))
     }
 
+    /// `dict.fromkeys(names, value)`: one value under every name.
+    fn dict_from_keys(&mut self, frame: &mut Frame<'p>, names: &Value, value: &Value, place: Place) -> Value {
+        let Some(items) = self.items_of(frame, names) else { return self.opaque("<dict>", Some(place)) };
+        let entries = items.into_iter().map(|item| {
+            let key = self.term_of(&item.value);
+            Entry { key, key_value: item.value, guard: item.guard, value: value.clone() }
+        });
+        let kind = Kind::Dict { entries: entries.collect(), unknown: false };
+        Value::of(Val::Object(self.allocate(kind, "<dict>", Some(place))))
+    }
+
     /// A copy: another object with the same contents (and so the same keys).
     fn copied(&mut self, value: &Value) -> Value {
         let value = value.clone();
@@ -555,36 +584,6 @@ impl<'p> Interp<'p> {
         }
         self.objects[proxy.0 as usize].attributes = bound;
         Value::of(Val::Object(proxy))
-    }
-
-    /// `filter` and `starmap`.
-    fn selected(
-        &mut self,
-        frame: &mut Frame<'p>,
-        op: BuiltinOp,
-        function: &Value,
-        iterable: &Value,
-        place: Place,
-    ) -> Value {
-        let Some(items) = self.items_of(frame, iterable) else {
-            return self.opaque("<selected>", Some(place));
-        };
-        let mut result = Vec::new();
-        for item in items {
-            let arguments = match (op, item.value.single()) {
-                (BuiltinOp::Starmap, Some(Val::Tuple(parts))) => parts.to_vec(),
-                _ => vec![item.value.clone()],
-            };
-            let value = self.call_value(frame, function, Args::positional(arguments), Some(place));
-            if op == BuiltinOp::Starmap {
-                result.push(Item { guard: item.guard, value });
-            } else {
-                let holds = self.truth(&value);
-                let guard = self.guards.and(item.guard, holds);
-                result.push(Item { guard, value: item.value });
-            }
-        }
-        self.new_iterator(Source::Items(result), Some(place))
     }
 }
 

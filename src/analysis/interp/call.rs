@@ -139,6 +139,11 @@ impl<'p> Interp<'p> {
                 self.memoised.insert(key, (self.pc, result.clone()));
                 result
             }
+            Val::Partial(partial) if matches!(partial.function.single(), Some(Val::Library(path)) if path.ends_with("()")) =>
+            {
+                let names: Vec<Name> = partial.keywords.iter().map(|(name, _)| name.clone()).collect();
+                self.make_record(frame, &names, &args, place)
+            }
             Val::Partial(partial) => {
                 let mut merged = Args { spread: args.spread, mappings: args.mappings, ..Args::default() };
                 let bound = partial.positional.iter().map(|value| Arg { value: value.clone(), written: None });

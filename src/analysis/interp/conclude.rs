@@ -24,6 +24,9 @@ use super::{Escape, Interp};
 /// The activations that an event happened in, outermost first, each with the place in it.
 type Chain = Vec<(Rc<Activation>, Place)>;
 
+/// What base classes of tests are called.
+const TEST_CASE: &str = "TestCase";
+
 /// How the two consumptions of a meeting are placed.
 struct Placed {
     first: Use,
@@ -38,7 +41,7 @@ struct Placed {
 impl Interp<'_> {
     /// Everything that the log says of the home module.
     pub(super) fn conclude(&mut self) -> Facts {
-        let mut facts = Facts { references: self.references(), ..Facts::default() };
+        let mut facts = Facts { references: self.references(), is_test: self.defines_tests(), ..Facts::default() };
         let file = self.module(self.home).file;
         for meeting in self.log.meetings.clone() {
             if let Some((collision, direct)) = self.collision(&meeting)
@@ -62,6 +65,18 @@ impl Interp<'_> {
             facts.exhausted.push(Exhausted { place, budget, function: String::new() });
         }
         facts
+    }
+
+    /// Whether the home module defines a class that is based on a `TestCase`, of whatever library.
+    fn defines_tests(&self) -> bool {
+        let is_test_case = |base: &Value| match base.single() {
+            Some(Val::Library(path)) => path.rsplit('.').next() == Some(TEST_CASE),
+            Some(Val::Term(term)) => {
+                matches!(self.terms.get(*term), Term::Attribute(_, name, _) if &**name == TEST_CASE)
+            }
+            _ => false,
+        };
+        self.classes.iter().any(|class| class.module == self.home && class.bases.iter().any(is_test_case))
     }
 
     pub(super) fn chain(event: &Event) -> Chain {

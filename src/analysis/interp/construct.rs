@@ -4,9 +4,10 @@
 //! is unknown.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use crate::analysis::domain::term::TermId;
-use crate::analysis::domain::value::{ClassHandle, Val, Value};
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::{ClassHandle, ObjectId, Partial, Val, Value};
 use crate::analysis::heap::{ClassInfo, Kind};
 use crate::finding::Place;
 use crate::ir::{Argument, ClassId, Name, Op, ParameterKind, Temp};
@@ -35,19 +36,21 @@ impl<'p> Interp<'p> {
             }
         }
         let info = self.module(frame.module).class(class);
-        let (mut record, mut frozen) = (false, false);
+        let (mut record, mut frozen, mut sequence) = (false, false, false);
         for base in &bases {
             match base.single() {
                 Some(Val::Class(base)) => {
                     record |= self.classes[base.0 as usize].record;
                     frozen |= self.classes[base.0 as usize].frozen;
+                    sequence |= self.classes[base.0 as usize].sequence;
                 }
                 Some(Val::Library(path)) => {
-                    if let Some(Construct::Record { frozen: is_frozen }) =
+                    if let Some(Construct::Record { frozen: is_frozen, sequence: is_sequence }) =
                         self.program.models.class(path).map(|class| &class.construct)
                     {
                         record = true;
                         frozen |= *is_frozen;
+                        sequence |= *is_sequence;
                     }
                 }
                 _ => {}
@@ -61,6 +64,7 @@ impl<'p> Interp<'p> {
             attributes: BTreeMap::new(),
             record,
             frozen,
+            sequence,
             identity: temp,
         });
         let code = self.module(frame.module).function(info.body);
@@ -207,6 +211,84 @@ impl<'p> Interp<'p> {
         fields
     }
 
+    /// The attributes of an instance that are its items as well, in order.
+    fn item_names(&self, id: ObjectId) -> Option<Rc<[Name]>> {
+        let object = &self.objects[id.0 as usize];
+        if !matches!(object.kind, Kind::Instance) || object.items.is_some() {
+            return object.items.clone();
+        }
+        let class = object.class.filter(|class| self.classes[class.0 as usize].sequence)?;
+        Some(self.fields_of(class).into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// Whether an instance holds what its fields are given.
+    pub(super) fn is_record(&self, id: ObjectId) -> bool {
+        let object = &self.objects[id.0 as usize];
+        object.items.is_some() || object.class.is_some_and(|class| self.classes[class.0 as usize].record)
+    }
+
+    /// The items of an instance that is a tuple of its fields.
+    pub(super) fn items_of_record(&mut self, frame: &mut Frame<'p>, id: ObjectId) -> Option<Vec<Value>> {
+        let names = self.item_names(id)?;
+        let place = self.here;
+        Some(names.iter().map(|name| self.attribute_of_val(frame, &Val::Object(id), name, place)).collect())
+    }
+
+    /// `namedtuple(name, fields)`: a function that makes records.
+    pub(super) fn record_factory(&mut self, fields: Option<Value>, path: &Name, place: Place) -> Value {
+        let fields = fields.unwrap_or_default();
+        let names: Option<Vec<Name>> = match fields.single() {
+            Some(Val::Term(term)) => match self.terms.get(*term) {
+                Term::Text(text) => Some(text.replace(',', " ").split_whitespace().map(Name::from).collect()),
+                _ => None,
+            },
+            Some(Val::Tuple(parts)) => parts.clone().iter().map(|part| self.text_of(part)).collect(),
+            Some(Val::Object(id)) => match self.objects[id.0 as usize].kind.clone() {
+                Kind::List { items, unknown: false } => items.iter().map(|item| self.text_of(&item.value)).collect(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(names) = names else { return self.opaque("<class>", Some(place)) };
+        let unbound = Value::unbound();
+        let keywords = names.into_iter().map(|name| (name, unbound.clone())).collect();
+        let function = Value::of(Val::Library(format!("{path}()").into()));
+        Value::of(Val::Partial(Rc::new(Partial { function, positional: Vec::new(), keywords })))
+    }
+
+    fn text_of(&self, value: &Value) -> Option<Name> {
+        match value.single() {
+            Some(Val::Term(term)) => match self.terms.get(*term) {
+                Term::Text(text) => Some(text.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A call of what `namedtuple` made.
+    pub(super) fn make_record(&mut self, frame: &mut Frame<'p>, names: &[Name], args: &Args, place: Place) -> Value {
+        let mut given: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();
+        for spread in &args.spread {
+            match self.items_of(frame, spread) {
+                Some(items) => given.extend(items.into_iter().map(|item| item.value)),
+                None => return self.opaque("<record>", Some(place)),
+            }
+        }
+        if !args.mappings.is_empty() {
+            return self.opaque("<record>", Some(place));
+        }
+        let id = self.allocate(Kind::Instance, "<record>", Some(place));
+        let mut given = given.into_iter();
+        for name in names {
+            if let Some(value) = args.keyword(name).map(|arg| arg.value.clone()).or_else(|| given.next()) {
+                self.objects[id.0 as usize].attributes.insert(name.clone(), value);
+            }
+        }
+        self.objects[id.0 as usize].items = Some(names.into());
+        Value::of(Val::Object(id))
+    }
+
     /// What a class's field annotations say of an attribute.
     pub(super) fn field_evidence(&mut self, class: ClassHandle, name: &Name, term: TermId) -> Option<Value> {
         let (module, annotation) = self.lineage(class).into_iter().find_map(|class| {
@@ -222,10 +304,10 @@ impl<'p> Interp<'p> {
     pub(super) fn replaced(&mut self, value: &Value, args: &Args, place: Place) -> Value {
         let value = value.clone();
         self.on_alternatives(&value, |this, val| {
-            let (symbol, class, mut attributes, open) = match val {
+            let (symbol, class, mut attributes, items, open) = match val {
                 Val::Object(id) if matches!(this.objects[id.0 as usize].kind, Kind::Instance) => {
                     let object = &this.objects[id.0 as usize];
-                    (object.symbol, object.class, object.attributes.clone(), object.open)
+                    (object.symbol, object.class, object.attributes.clone(), object.items.clone(), object.open)
                 }
                 Val::Term(term) => {
                     let attributes = this
@@ -233,7 +315,7 @@ impl<'p> Interp<'p> {
                         .get(term)
                         .map(|id| this.objects[id.0 as usize].attributes.clone())
                         .unwrap_or_default();
-                    (*term, None, attributes, true)
+                    (*term, None, attributes, None, true)
                 }
                 _ => return this.opaque("<replaced>", Some(place)),
             };
@@ -244,7 +326,11 @@ impl<'p> Interp<'p> {
                 attributes.insert(name.clone(), arg.value.clone());
             }
             let copy = this.allocate_with(Kind::Instance, symbol, class, open);
-            this.objects[copy.0 as usize].attributes = attributes;
+            let whole = this.terms.fresh(Symbol::Opaque, "<replaced>", Some(place));
+            let object = &mut this.objects[copy.0 as usize];
+            object.attributes = attributes;
+            object.items = items;
+            object.copied = (!args.keywords.is_empty()).then_some(whole);
             Value::of(Val::Object(copy))
         })
     }

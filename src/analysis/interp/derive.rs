@@ -182,8 +182,8 @@ impl<'p> Interp<'p> {
         place: Place,
     ) -> Value {
         let number = match data {
-            Some(data) => self.term_of(&data.value.clone()),
-            None => self.terms.fresh(Symbol::Opaque, "<data>", Some(place)),
+            Some(data) => self.possible(&data.value),
+            None => Value::term(self.terms.fresh(Symbol::Opaque, "<data>", Some(place))),
         };
         self.consume(frame, key, Role::Fold, callee, place);
         let value = key.value.clone();
@@ -194,13 +194,16 @@ impl<'p> Interp<'p> {
             if let Val::Term(term) = val {
                 this.log.scalar_keys.insert(*term);
             }
-            let term = if this.terms.too_deep(parent.term) {
-                this.terms.fresh(Symbol::Opaque, "<folded>", Some(place))
-            } else {
-                this.terms.intern(Term::Fold(parent.term, number))
-            };
-            let derivation = this.derived(frame, place, callee, term, None, false);
-            Value::of(Val::Key(Key { term, kind: parent.kind, derivation }))
+            this.on_alternatives(&number, |this, data| {
+                let term = if this.terms.too_deep(parent.term) {
+                    this.terms.fresh(Symbol::Opaque, "<folded>", Some(place))
+                } else {
+                    let data = this.term_of_val(data);
+                    this.terms.intern(Term::Fold(parent.term, data))
+                };
+                let derivation = this.derived(frame, place, callee, term, None, false);
+                Value::of(Val::Key(Key { term, kind: parent.kind, derivation }))
+            })
         })
     }
 

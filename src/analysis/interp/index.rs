@@ -58,6 +58,12 @@ impl<'p> Interp<'p> {
             Val::Tuple(parts) => self.sequence_item(&parts.clone(), index, place),
             Val::Array(array) => self.array_item(frame, &array.clone(), index, op, written),
             Val::Key(key) => self.key_item(frame, *key, index, op, written),
+            // The buffers of what may be an array of keys: an index selects one of them.
+            Val::Words(key, None) if self.may_be_many(*key) => {
+                let words = self.terms.intern(Term::Words(key.term, None));
+                let index = self.term_of(index);
+                Value::term(self.terms.intern(Term::Item(words, index, 0)))
+            }
             Val::Words(key, None) => {
                 let number = self.term_of(index);
                 let word = self.terms.as_int(number).and_then(|number| u8::try_from(number.rem_euclid(2)).ok());
@@ -265,6 +271,15 @@ impl<'p> Interp<'p> {
         value
     }
 
+    /// Whether what only looks like a key may be an array of them.
+    pub(super) fn may_be_many(&self, key: Key) -> bool {
+        let is_symbolic = matches!(
+            self.terms.get(key.term),
+            Term::Symbol(_) | Term::Attribute(..) | Term::Item(..) | Term::Choice(_) | Term::Apply(..)
+        );
+        is_symbolic && key.kind == KeyKind::Unknown && !self.log.declared.contains(&key.term)
+    }
+
     /// `key[…]` on one key.
     fn key_item(&mut self, frame: &mut Frame<'p>, key: Key, index: &Value, op: &'p Op, written: Option<&str>) -> Value {
         let place = self.place(frame, op.span);
@@ -285,11 +300,7 @@ impl<'p> Interp<'p> {
             let listed = self.listed(vec![Value::of(Val::Key(key))], key.kind);
             return listed;
         }
-        let symbolic = matches!(
-            self.terms.get(key.term),
-            Term::Symbol(_) | Term::Attribute(..) | Term::Item(..) | Term::Choice(_) | Term::Apply(..)
-        );
-        if symbolic && key.kind == KeyKind::Unknown && !self.log.declared.contains(&key.term) {
+        if self.may_be_many(key) {
             // What only looks like a key may be an array of them.
             let number = self.term_of(index);
             return Value::term(self.terms.intern(Term::Item(key.term, number, 0)));
@@ -361,6 +372,9 @@ impl<'p> Interp<'p> {
                 if let Some(method) = self.instance_method(&Val::Object(object), &dunder) {
                     let args = super::bind::Args::positional(vec![index.clone()]);
                     return self.call_value(frame, &method, args, Some(place));
+                }
+                if let Some(items) = self.items_of_record(frame, object) {
+                    return self.sequence_item(&items.into(), index, place);
                 }
                 let symbol = self.term_of_val(&Val::Object(object));
                 let index = self.term_of(index);
@@ -575,16 +589,12 @@ impl<'p> Interp<'p> {
         written: Option<&str>,
     ) -> Vec<Value> {
         let count = count as usize;
-        if let Val::Key(key) = val {
-            let symbolic = matches!(
-                self.terms.get(key.term),
-                Term::Symbol(_) | Term::Attribute(..) | Term::Item(..) | Term::Choice(_) | Term::Apply(..)
-            );
-            if !(symbolic && key.kind == KeyKind::Unknown && !self.log.declared.contains(&key.term)) {
-                let text = format!("unpacking {}", written.unwrap_or("it"));
-                self.buffer_use(frame, BufferOp::Unpack, *key, place, text, key.kind == KeyKind::Typed);
-                return (0..count).map(|_| self.opaque("<word>", Some(place))).collect();
-            }
+        if let Val::Key(key) = val
+            && !self.may_be_many(*key)
+        {
+            let text = format!("unpacking {}", written.unwrap_or("it"));
+            self.buffer_use(frame, BufferOp::Unpack, *key, place, text, key.kind == KeyKind::Typed);
+            return (0..count).map(|_| self.opaque("<word>", Some(place))).collect();
         }
         if let Some(star) = star {
             return self.unpack_starred(frame, val, count, star as usize, place);

@@ -51,7 +51,10 @@ impl<'p> Interp<'p> {
                             self.new_iterator(Source::Opaque(term), place)
                         };
                     }
-                    Source::Opaque(self.term_of_val(&val))
+                    match self.items_of(frame, &value) {
+                        Some(items) => Source::Items(items),
+                        None => Source::Opaque(self.term_of_val(&val)),
+                    }
                 }
                 Kind::List { .. } | Kind::Dict { .. } => Source::Opaque(self.term_of_val(&val)),
             },
@@ -315,6 +318,10 @@ impl<'p> Interp<'p> {
                     Kind::Dict { entries, unknown: false } => Some(
                         entries.into_iter().map(|entry| Item { guard: entry.guard, value: entry.key_value }).collect(),
                     ),
+                    Kind::Instance => {
+                        let items = self.items_of_record(frame, object)?;
+                        Some(items.into_iter().map(|value| Item { guard: Guard::TRUE, value }).collect())
+                    }
                     Kind::Iterator(..) => {
                         let length = self.known_length(&value)?;
                         if length > DRAINED {

@@ -197,7 +197,9 @@ impl<'p> Interp<'p> {
             Val::Term(term) => {
                 // Numbers computed from a key's words.
                 let edited = this.words_within(*term);
-                if let Some(key) = edited {
+                if let Some(key) = edited
+                    && !(this.may_be_many(key) && this.is_selection(*term))
+                {
                     this.buffer_use(frame, BufferOp::Rewrap, key, place, short_name(path), false);
                 }
                 let wrapped = this.terms.intern(Term::Apply(path.into(), Box::new([*term])));
@@ -209,6 +211,23 @@ impl<'p> Interp<'p> {
             }
             _ => this.supplied_key(place),
         })
+    }
+
+    /// Whether a term selects among the buffers of keys, or arranges them, and computes nothing.
+    fn is_selection(&self, term: TermId) -> bool {
+        match self.terms.get(term) {
+            Term::Words(..) => true,
+            Term::Item(of, ..) => self.is_selection(*of),
+            Term::Choice(parts) => parts.iter().all(|(_, part)| self.is_selection(*part)),
+            Term::Apply(path, parts) => {
+                self.program
+                    .models
+                    .callable(path)
+                    .is_some_and(|callable| matches!(callable.effect, Effect::Shape { .. }))
+                    && parts.first().is_some_and(|first| self.is_selection(*first))
+            }
+            _ => false,
+        }
     }
 
     /// The key whose words a term computes with.
@@ -304,7 +323,7 @@ impl<'p> Interp<'p> {
                 }
                 self.opaque(self.call_text(path), Some(place))
             }
-            Construct::Record { frozen } => self.record_decorator(path, *frozen, args, place),
+            Construct::Record { frozen, .. } => self.record_decorator(path, *frozen, args, place),
         }
     }
 

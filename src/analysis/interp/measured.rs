@@ -5,7 +5,7 @@
 use crate::analysis::facts::Role;
 use crate::analysis::log::Event;
 use crate::finding::Place;
-use crate::ir::{FunctionId, FunctionKind, OpKind, Temp, Variable};
+use crate::ir::{Constant, FunctionId, FunctionKind, OpKind, Temp, Variable};
 
 use super::Interp;
 
@@ -13,14 +13,58 @@ use super::Interp;
 const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
 
 impl Interp<'_> {
-    /// Whether nothing of a draw is used but its shape or dtype: `normal(key, n).shape`, `zeros_like(normal(key, n))`.
+    /// Whether nothing of a draw is used but its shape or dtype: `normal(key, n).shape`, `zeros_like(normal(key, n))`; or nothing
+    /// of an initialisation but what is empty at first: `model.init(key, x)["cache"]`.
     pub(super) fn serves_shape_only(&self, event: &Event) -> bool {
         let (module, id) = (event.activation.module, event.activation.function);
-        if event.role != Role::Sample || self.module(module).file != event.place.file {
+        if !matches!(event.role, Role::Sample | Role::Library | Role::Protocol)
+            || self.module(module).file != event.place.file
+        {
             return false;
         }
         let draw = self.uses_of(module, id).call_at(event.place.span);
-        draw.is_some_and(|draw| self.is_measured(module, id, draw, true))
+        draw.is_some_and(|draw| {
+            self.is_measured(module, id, draw, true)
+                || event.role == Role::Protocol && self.gives_blank_parts(module, id, draw, &event.callee, true)
+        })
+    }
+
+    /// Whether all who read a temp take a part of it into which the method that made it draws nothing.
+    fn gives_blank_parts(&self, module: usize, id: FunctionId, temp: Temp, callee: &str, may_store: bool) -> bool {
+        let method = callee.rsplit('.').next().unwrap_or(callee);
+        let protocols = self.program.models.protocols(method);
+        let is_blank = |part: &str| protocols.iter().any(|protocol| protocol.blank.iter().any(|name| name == part));
+        let code = self.module(module).function(id);
+        let uses = self.uses_of(module, id);
+        let readers = uses.readers(temp);
+        !readers.is_empty()
+            && readers.iter().all(|reader| match &code.ops[*reader as usize].kind {
+                OpKind::Item(of, index) if *of == temp => {
+                    matches!(&code.ops[*index as usize].kind, OpKind::Constant(Constant::Str(part)) if is_blank(part))
+                }
+                OpKind::Store(Variable::Local(slot), _) if may_store && code.kind != FunctionKind::ClassBody => {
+                    let loads = uses.loads_of(*slot);
+                    uses.stores_of(*slot) == 1
+                        && !uses.is_captured(*slot)
+                        && !loads.is_empty()
+                        && loads.iter().all(|load| self.gives_blank_parts(module, id, *load, callee, false))
+                }
+                _ => false,
+            })
+    }
+
+    /// Whether a function asks its parameters for nothing but shape or dtype.
+    pub(super) fn only_measures(&self, module: usize, id: FunctionId) -> bool {
+        let code = self.module(module).function(id);
+        let uses = self.uses_of(module, id);
+        !code.parameters.is_empty()
+            && (0u32..).zip(&code.parameters).all(|(slot, _)| {
+                let loads = uses.loads_of(slot);
+                uses.stores_of(slot) == 0
+                    && !uses.is_captured(slot)
+                    && !loads.is_empty()
+                    && loads.iter().all(|load| self.is_measured(module, id, *load, false))
+            })
     }
 
     /// Whether a temp, or the variable that nothing else is stored in, is read, and all who read it ask for shape or dtype.

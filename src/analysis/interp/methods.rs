@@ -1,6 +1,7 @@
 //! Methods of what is known by its kind only: lists, dicts, arrays of keys, streams, transformed functions, and protocols.
 //!
-//! **Invariant:** a method of something from outside consumes a key only if a protocol says so and the file uses the library.
+//! **Invariant:** a method of something from outside consumes a key only if a protocol says so, and either the file uses the library
+//! or what is handed over is known to be a key.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
@@ -11,7 +12,7 @@ use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{Protocol, ProtocolEffect, Yield};
 
-use super::bind::Args;
+use super::bind::{Arg, Args};
 use super::{Frame, Interp};
 
 /// Operations that a method which a library runs may take.
@@ -72,6 +73,10 @@ impl<'p> Interp<'p> {
                     }
                     _ => self.opaque(name.clone(), Some(place)),
                 }
+            }
+            Val::Term(_) if &**name == "sort" && args.keyword("key").is_some() => {
+                self.run_key_function(frame, &args, &receiver, place);
+                self.protocol_or_unknown(frame, val, name, args, place, written)
             }
             Val::Tuple(_) if &**name == "_replace" => self.opaque("<replaced>", Some(place)),
             Val::Wrapped(_) => match &**name {
@@ -158,47 +163,49 @@ impl<'p> Interp<'p> {
         let text = written.clone().unwrap_or_else(|| name.clone());
         let models = self.program.models;
         let (mut matched, mut has_run) = (None, false);
-        let protocols = models.protocols(name);
-        if !protocols.is_empty() {
-            for protocol in protocols {
-                let count = args.positional.len();
-                if count < protocol.min_positional || protocol.max_positional.is_some_and(|most| count > most) {
-                    continue;
-                }
-                let relevance = &self.program.relevance;
-                if !protocol.libraries.iter().any(|library| relevance.imports(frame.module, library)) {
-                    continue;
-                }
-                if let Some(method) = &protocol.runs
-                    && self.is_of_library(val, &protocol.libraries)
-                {
-                    has_run |= self.run_named(frame, val, method, &args, place);
-                }
-                let key = protocol
-                    .key
-                    .names
-                    .iter()
-                    .find_map(|name| args.keyword(name))
-                    .or_else(|| protocol.key.position.and_then(|position| args.positional.get(position)));
-                let named = protocol.key.names.iter().any(|name| args.keyword(name).is_some())
-                    || self.is_of_library(val, &protocol.libraries);
-                match (protocol.effect, key) {
-                    (ProtocolEffect::Supply, _) => return self.supplied_key(place),
-                    (ProtocolEffect::Raises, _) => {
-                        return Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([]))));
-                    }
-                    (_, Some(key))
-                        if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) =>
-                    {
-                        if named {
-                            self.take_for_keys(&key.value.clone(), 3);
-                        }
-                        matched = Some((protocol, key.clone()));
-                        break;
-                    }
-                    _ => {}
-                }
+        let relevance = &self.program.relevance;
+        let is_imported =
+            |protocol: &&'p Protocol| protocol.libraries.iter().any(|library| relevance.imports(frame.module, library));
+        let (imported, elsewhere): (Vec<&Protocol>, Vec<&Protocol>) =
+            models.protocols(name).iter().partition(is_imported);
+        // Where a library in use has a method of this name, it says which position is the key's.
+        let is_strange = imported.is_empty();
+        for protocol in imported {
+            let Some(key) = Self::key_of_protocol(protocol, &args) else { continue };
+            if let Some(method) = &protocol.runs
+                && self.is_of_library(val, &protocol.libraries)
+            {
+                has_run |= self.run_named(frame, val, method, &args, place);
             }
+            let named = protocol.key.names.iter().any(|name| args.keyword(name).is_some())
+                || self.is_of_library(val, &protocol.libraries);
+            match (protocol.effect, key) {
+                (ProtocolEffect::Supply, _) => return self.supplied_key(place),
+                (ProtocolEffect::Replace, _) => return self.replaced_by(protocol, &receiver, args, place),
+                (ProtocolEffect::Raises, _) => {
+                    return Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([]))));
+                }
+                (_, Some(key))
+                    if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) =>
+                {
+                    if named {
+                        self.take_for_keys(&key.value.clone(), 3);
+                    }
+                    matched = Some((protocol, key.clone()));
+                    break;
+                }
+                _ => {}
+            }
+        }
+        // The library may be that of whoever made the receiver; then the key itself has to be the evidence.
+        if matched.is_none() && !has_run {
+            matched = elsewhere.into_iter().filter(|protocol| protocol.effect == ProtocolEffect::Consume).find_map(
+                |protocol| {
+                    let key = Self::key_of_protocol(protocol, &args)??;
+                    let is_named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
+                    ((is_named || is_strange) && self.holds_key(&key.value)).then(|| (protocol, key.clone()))
+                },
+            );
         }
         match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
             Some((ProtocolEffect::Consume, protocol, key)) => {
@@ -223,6 +230,28 @@ impl<'p> Interp<'p> {
                 self.unresolved(frame, &args, place, Some(&receiver), written, Some(val))
             }
         }
+    }
+
+    /// A copy of a state with the fields that a method of its library replaces.
+    fn replaced_by(&mut self, protocol: &Protocol, receiver: &Value, mut args: Args, place: Place) -> Value {
+        for field in &protocol.changes {
+            if args.keyword(field).is_none() {
+                let value = self.opaque(Name::from(field.as_str()), Some(place));
+                args.keywords.push((field.as_str().into(), Arg { value, written: None }));
+            }
+        }
+        self.replaced(receiver, &args, place)
+    }
+
+    /// The argument that is the key if a call is one of a protocol's, where it has one; nothing for a call of another form.
+    #[expect(clippy::option_option, reason = "some protocols take no key")]
+    fn key_of_protocol<'a>(protocol: &Protocol, args: &'a Args) -> Option<Option<&'a Arg>> {
+        let count = args.positional.len();
+        if count < protocol.min_positional || protocol.max_positional.is_some_and(|most| count > most) {
+            return None;
+        }
+        let named = protocol.key.names.iter().find_map(|name| args.keyword(name));
+        Some(named.or_else(|| protocol.key.position.and_then(|position| args.positional.get(position))))
     }
 
     /// Whether a flag among the arguments says that nothing is to be drawn: `deterministic=True`, `train=False`.
@@ -424,6 +453,7 @@ impl<'p> Interp<'p> {
                 self.none()
             }
             ("reverse" | "sort" | "rotate" | "remove", _) => {
+                self.run_key_function(frame, args, &Value::of(Val::Object(id)), place);
                 self.mutations += 1;
                 let object = &mut self.objects[id.0 as usize];
                 if let Kind::List { items, unknown } = &mut object.kind {

@@ -19,6 +19,7 @@ mod arrays;
 mod bind;
 mod builtins;
 mod call;
+mod callbacks;
 mod captured;
 mod collide;
 mod conclude;
@@ -403,7 +404,7 @@ impl<'p> Interp<'p> {
             }
             Val::Object(object) => {
                 let object = &self.objects[object.0 as usize];
-                let (symbol, epoch) = (object.symbol, object.epoch);
+                let (symbol, epoch) = (object.copied.unwrap_or(object.symbol), object.epoch);
                 if epoch == 0 { symbol } else { self.terms.intern(Term::Attribute(symbol, "<contents>".into(), epoch)) }
             }
             Val::Library(path) => self.terms.intern(Term::Apply(path.into(), Box::new([]))),

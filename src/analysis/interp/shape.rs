@@ -72,7 +72,12 @@ impl<'p> Interp<'p> {
                 | ShapeOp::Moveaxis
                 | ShapeOp::Rollaxis
                 | ShapeOp::Rot90
-                | ShapeOp::Fliplr => this.transpose(frame, val, key, place, &text),
+                | ShapeOp::Fliplr => {
+                    let is_plain = matches!(op, ShapeOp::Transpose | ShapeOp::MatrixTranspose)
+                        && args.positional.len() == 1
+                        && args.keywords.is_empty();
+                    this.transpose(frame, val, key, is_plain, place, &text)
+                }
                 ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => {
                     if let Val::Array(array) = val {
                         // Along the first axis a flip reorders keys; over all axes of a raw array it mixes words.
@@ -299,12 +304,22 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn transpose(&mut self, frame: &mut Frame<'p>, val: &Val, key: Key, place: Place, text: &str) -> Value {
+    /// An exchange of axes; a plain one is of all of them.
+    fn transpose(
+        &mut self,
+        frame: &mut Frame<'p>,
+        val: &Val,
+        key: Key,
+        is_plain: bool,
+        place: Place,
+        text: &str,
+    ) -> Value {
         if key.kind == KeyKind::Raw && matches!(val, Val::Array(_)) {
             self.buffer_use(frame, BufferOp::Transpose, key, place, text.to_owned(), false);
             return self.opaque("<mixed words>", Some(place));
         }
         match val {
+            Val::Array(array) if is_plain => self.transposed(&array.clone()),
             Val::Array(array) => Self::reordered(&array.clone()),
             _ => Value::of(val.clone()),
         }

@@ -193,6 +193,11 @@ impl<'p> Interp<'p> {
             operands = unpacked;
         }
         match transform.runs {
+            Runs::Reduce if transform.carry.is_some() => {
+                let carry = get(transform.carry.as_deref());
+                let over = transform.over.first().and_then(|name| get(Some(name))).unwrap_or_default();
+                self.run_reduce(frame, &function, carry, &over, place)
+            }
             Runs::Once | Runs::Associative | Runs::Reduce | Runs::Abstract | Runs::Lanes | Runs::Blocks => {
                 let body_args = if matches!(transform.runs, Runs::Associative | Runs::Reduce) {
                     let place = Some(place);
@@ -318,18 +323,71 @@ impl<'p> Interp<'p> {
         frame: &mut Frame<'p>,
         known: Option<u32>,
         place: Place,
+        body: impl FnMut(&mut Self, &mut Frame<'p>, u32),
+    ) {
+        self.repeat_if(frame, known, None, place, body);
+    }
+
+    /// Runs `body` for a few iterations; a second one only on the paths on which `goes_on` holds.
+    fn repeat_if(
+        &mut self,
+        frame: &mut Frame<'p>,
+        known: Option<u32>,
+        goes_on: Option<TermId>,
+        place: Place,
         mut body: impl FnMut(&mut Self, &mut Frame<'p>, u32),
     ) {
         let copies = self.copies(known);
         let (instance, outer) = self.begin_loop();
+        let mut over = Guard::FALSE;
         for copy in 0..copies {
+            if let (1, Some(goes_on)) = (copy, goes_on) {
+                let holds = self.truth_of_term(goes_on);
+                over = self.guards.without(self.pc, holds);
+                self.pc = self.guards.and(self.pc, holds);
+                if !self.feasible(self.pc) {
+                    self.pc = Guard::FALSE;
+                }
+            }
             if self.pc.is_false() {
                 break;
             }
             self.begin_copy(instance, copy, place, outer.clone());
             body(self, frame, copy);
         }
+        self.pc = self.guards.or(self.pc, over);
         self.end_loop(outer);
+    }
+
+    /// That there are two iterations at least, for a number of them that is told by a term.
+    fn has_two(&mut self, length: Option<TermId>) -> Option<TermId> {
+        let length = length.filter(|length| self.terms.as_int(*length).is_none())?;
+        let one = self.terms.int(1);
+        Some(self.terms.operate(Operator::Lt, &[one, length]))
+    }
+
+    /// The number of elements of the first of some trees that tells it.
+    fn symbolic_length(&self, trees: &[Value]) -> Option<TermId> {
+        trees.iter().find_map(|tree| match tree.single()? {
+            Val::Array(array) => array.dims.as_ref()?.first().copied().flatten(),
+            Val::Tuple(parts) => self.symbolic_length(parts),
+            Val::Term(term) => self.counted(*term),
+            _ => None,
+        })
+    }
+
+    /// The `n` of `arange(n)`, whatever its type.
+    fn counted(&self, term: TermId) -> Option<TermId> {
+        match self.terms.get(term) {
+            Term::Apply(name, parts) if &**name == "jax.numpy.arange" => match &**parts {
+                [number] => Some(*number),
+                [number, keyword, _] => {
+                    matches!(self.terms.get(*keyword), Term::Text(keyword) if &**keyword == "dtype").then_some(*number)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     fn run_scan(
@@ -346,7 +404,9 @@ impl<'p> Interp<'p> {
             u32::try_from(self.terms.as_int(term)?).ok()
         });
         let mut outputs: Vec<Value> = Vec::new();
-        self.repeat(frame, known, place, |this, frame, copy| {
+        let steps = self.symbolic_length(over).or_else(|| length.map(|length| self.term_of(length)));
+        let goes_on = self.has_two(steps);
+        self.repeat_if(frame, known, goes_on, place, |this, frame, copy| {
             let index = this.terms.int(i128::from(copy));
             let mut args = vec![carry.clone()];
             args.extend(over.iter().map(|tree| this.slice_tree(tree, index)));
@@ -359,10 +419,40 @@ impl<'p> Interp<'p> {
         Value::of(Val::Tuple([carry, stacked].into()))
     }
 
+    /// `reduce(function, over, carry)`: without a carry the first element is it.
+    fn run_reduce(
+        &mut self,
+        frame: &mut Frame<'p>,
+        function: &Value,
+        carry: Option<Value>,
+        over: &Value,
+        place: Place,
+    ) -> Value {
+        let mut elements = self.items_of(frame, over).map(|items| items.into_iter().map(|item| item.value));
+        let known = elements.as_ref().and_then(|elements| u32::try_from(elements.len()).ok());
+        let is_first_taken = carry.is_none();
+        let mut next = |this: &mut Self, position: u32| {
+            if let Some(elements) = &mut elements {
+                return elements.next().unwrap_or_default();
+            }
+            let index = this.terms.int(i128::from(position));
+            this.slice_tree(over, index)
+        };
+        let mut carry = carry.unwrap_or_else(|| next(self, 0));
+        let first = u32::from(is_first_taken);
+        self.repeat(frame, known.map(|known| known.saturating_sub(first)), place, |this, frame, copy| {
+            let element = next(this, copy + first);
+            carry = this.call_value(frame, function, Args::positional(vec![carry.clone(), element]), Some(place));
+        });
+        carry
+    }
+
     fn run_map(&mut self, frame: &mut Frame<'p>, function: &Value, over: &[Value], place: Place) -> Value {
         let known = self.common_length(over);
         let mut outputs: Vec<Value> = Vec::new();
-        self.repeat(frame, known, place, |this, frame, copy| {
+        let steps = self.symbolic_length(over);
+        let goes_on = self.has_two(steps);
+        self.repeat_if(frame, known, goes_on, place, |this, frame, copy| {
             let index = this.terms.int(i128::from(copy));
             let args = over.iter().map(|tree| this.slice_tree(tree, index)).collect();
             outputs.push(this.call_value(frame, function, Args::positional(args), Some(place)));
@@ -381,7 +471,9 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let (lower, upper) = (self.term_of(lower), self.term_of(upper));
         let known = self.terms.difference(upper, lower).and_then(|trips| u32::try_from(trips.max(0)).ok());
-        self.repeat(frame, known, place, |this, frame, copy| {
+        let steps = self.terms.operate(Operator::Sub, &[upper, lower]);
+        let goes_on = self.has_two(Some(steps));
+        self.repeat_if(frame, known, goes_on, place, |this, frame, copy| {
             let index = this.terms.offset(lower, i128::from(copy));
             let args = vec![Value::term(index), carry.clone()];
             carry = this.call_value(frame, function, Args::positional(args), Some(place));
@@ -400,10 +492,7 @@ impl<'p> Interp<'p> {
             }
             Val::Term(term) if this.terms.is_constant(*term) => Value::term(*term),
             Val::Term(term) => {
-                if let Term::Apply(name, parts) = this.terms.get(*term).clone()
-                    && &*name == "jax.numpy.arange"
-                    && parts.len() == 1
-                {
+                if this.counted(*term).is_some() {
                     return Value::term(index);
                 }
                 Value::term(this.terms.intern(Term::Item(*term, index, 0)))
@@ -439,12 +528,7 @@ impl<'p> Interp<'p> {
                 first.and_then(|length| self.terms.as_int(length))
             }
             Val::Tuple(parts) => self.common_length(&parts.clone()).map(i128::from),
-            Val::Term(term) => match self.terms.get(*term) {
-                Term::Apply(name, parts) if &**name == "jax.numpy.arange" && parts.len() == 1 => {
-                    self.terms.as_int(parts[0])
-                }
-                _ => None,
-            },
+            Val::Term(term) => self.counted(*term).and_then(|number| self.terms.as_int(number)),
             _ => None,
         }
     }

@@ -28,6 +28,11 @@ impl<'p> Interp<'p> {
         leading: usize,
         place: Place,
     ) -> Value {
+        if let Some(Val::Function(closure)) = function.single()
+            && self.only_measures(closure.module, closure.function)
+        {
+            self.log.measures.insert(place);
+        }
         let (instance, outer) = self.begin_loop();
         let mut copy = 0;
         let result = self.map_leaves(frame, trees, DEPTH, &mut |this, frame, leaves, more| {
@@ -153,6 +158,18 @@ impl<'p> Interp<'p> {
                     .map(|item| Item { guard: item.guard, value: self.slice_tree(&item.value, index) })
                     .collect();
                 Kind::List { items, unknown }
+            }
+            Kind::Instance if self.is_record(id) => {
+                let object = self.objects[id.0 as usize].clone();
+                let copy = self.allocate_with(Kind::Instance, object.symbol, object.class, object.open);
+                let whole =
+                    self.terms.intern(crate::analysis::domain::term::Term::Item(object.symbol, index, object.epoch));
+                let attributes =
+                    object.attributes.into_iter().map(|(name, value)| (name, self.slice_tree(&value, index)));
+                let attributes = attributes.collect();
+                let target = &mut self.objects[copy.0 as usize];
+                (target.attributes, target.items, target.symbol) = (attributes, object.items, whole);
+                return Value::of(Val::Object(copy));
             }
             _ => {
                 let term = self.term_of_val(&Val::Object(id));

@@ -157,15 +157,31 @@ impl Interp<'_> {
                     }
                     Some(Fate::Children(used, unread))
                 }
-                OpKind::Item(_, index) => match &code.ops[*index as usize].kind {
-                    OpKind::Constant(crate::ir::Constant::Int(number)) => {
-                        Some(Fate::Children(BTreeSet::from([u32::try_from(*number).ok()?]), Vec::new()))
-                    }
-                    _ => Some(Fate::Used),
-                },
+                OpKind::Item(_, index) => {
+                    let number = match &code.ops[*index as usize].kind {
+                        OpKind::Constant(crate::ir::Constant::Int(number)) => Some(*number),
+                        OpKind::Load(Variable::Local(slot)) if uses.stores_of(*slot) == 0 => {
+                            self.number_given(activation, *slot)
+                        }
+                        _ => None,
+                    };
+                    Some(match number {
+                        Some(number) => Fate::Children(BTreeSet::from([u32::try_from(number).ok()?]), Vec::new()),
+                        None => Fate::Used,
+                    })
+                }
                 _ => Some(Fate::Used),
             },
             _ => Some(Fate::Used),
+        }
+    }
+
+    /// The number that an activation was given for a parameter.
+    fn number_given(&self, activation: &Activation, slot: u32) -> Option<i128> {
+        let environment = &self.environments[activation.environment.0 as usize];
+        match environment.slots.get(slot as usize)?.single()? {
+            Val::Term(term) => self.terms.as_int(*term),
+            _ => None,
         }
     }
 

@@ -133,9 +133,10 @@ impl<'p> Machine<'p> {
             },
             (BuiltinOp::Sorted | BuiltinOp::Reversed, Some(value)) => match self.items_of(&value)? {
                 Some(mut items) => {
+                    let by = if op == BuiltinOp::Sorted { self.key_values(&items, &args)? } else { None };
                     if op == BuiltinOp::Reversed {
                         items.reverse();
-                    } else if !sort(&mut items) {
+                    } else if !sort(&mut items, by.as_deref()) {
                         return Ok(self.named(path, &args));
                     }
                     Value::list(items)
@@ -374,6 +375,7 @@ impl<'p> Machine<'p> {
 
     fn extreme(&mut self, op: BuiltinOp, value: &Value<'p>, args: &Args<'p>) -> Ran<'p, Value<'p>> {
         let items = if args.positional.len() > 1 { Some(args.positional.clone()) } else { self.items_of(value)? };
+        self.key_values(items.as_deref().unwrap_or_default(), args)?;
         let numbers: Option<Vec<i128>> = items.and_then(|items| items.iter().map(Value::int).collect());
         let found =
             numbers.and_then(
@@ -385,6 +387,14 @@ impl<'p> Machine<'p> {
             Some(found) if args.keywords.is_empty() => Value::Int(found),
             _ => self.named(if op == BuiltinOp::Min { "min" } else { "max" }, args),
         })
+    }
+
+    /// What the function says of each element by which `sorted`, `min` and `max` are told to compare.
+    fn key_values(&mut self, items: &[Value<'p>], args: &Args<'p>) -> Ran<'p, Option<Vec<Value<'p>>>> {
+        let Some(function) = args.keyword("key").cloned() else { return Ok(None) };
+        let place = self.here.0;
+        let values = items.iter().map(|item| self.call_value(&function, Args::of(vec![item.clone()]), place));
+        values.collect::<Ran<'p, Vec<_>>>().map(Some)
     }
 
     fn product(&mut self, args: &Args<'p>) -> Ran<'p, Value<'p>> {
@@ -408,15 +418,25 @@ fn is_closed(instance: &Instance<'_>) -> bool {
 }
 
 /// Sorts numbers or texts; whether they could be sorted.
-fn sort(items: &mut [Value<'_>]) -> bool {
-    if items.iter().all(|item| item.int().is_some()) {
-        items.sort_by_key(|item| item.int().unwrap_or(0));
-        return true;
-    }
+/// Sorts elements by themselves or by what stands for each in `by`; false where their order is not known.
+fn sort<'p>(items: &mut [Value<'p>], by: Option<&[Value<'p>]>) -> bool {
+    let by = by.unwrap_or(items);
     let text = |item: &Value<'_>| if let Value::Text(text) = item { Some(text.clone()) } else { None };
-    if items.iter().all(|item| text(item).is_some()) {
-        items.sort_by_key(text);
-        return true;
-    }
-    false
+    let numbers: Option<Vec<i128>> = by.iter().map(Value::int).collect();
+    let texts: Option<Vec<_>> = by.iter().map(text).collect();
+    let order = match (numbers, texts) {
+        (Some(numbers), _) => ranks(&numbers),
+        (None, Some(texts)) => ranks(&texts),
+        (None, None) => return false,
+    };
+    let sorted: Vec<_> = order.into_iter().map(|index| items[index].clone()).collect();
+    items.clone_from_slice(&sorted);
+    true
+}
+
+/// The indices of elements in the order of these; equal ones stay in theirs.
+fn ranks<T: Ord>(by: &[T]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..by.len()).collect();
+    order.sort_by_key(|index| &by[*index]);
+    order
 }

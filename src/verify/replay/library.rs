@@ -546,7 +546,9 @@ impl<'p> Machine<'p> {
                     self.escape(args, place)?;
                     return Ok(self.expects());
                 }
-                ProtocolEffect::Supply | ProtocolEffect::Observe => return Ok(self.unknown(name)),
+                ProtocolEffect::Supply | ProtocolEffect::Observe | ProtocolEffect::Replace => {
+                    return Ok(self.unknown(name));
+                }
             }
         }
         let is_copied = matches!(&**name, "replace" | "_replace") && args.positional.is_empty();
