@@ -18,7 +18,7 @@ use super::outcome::Refuted;
 use super::project::Project;
 use super::settle::Settled;
 use crate::config::Shown;
-use crate::finding::{Confidence, Evidence, Finding, Place, Witness, WitnessStatus};
+use crate::finding::{Confidence, Evidence, Finding, Gap, Place, Witness, WitnessStatus};
 use crate::ir;
 use crate::text::FileId;
 use crate::verify::{buffer, replay};
@@ -38,15 +38,27 @@ pub(super) fn prove(
         by_file.entry(finding.primary.file).or_default().push(finding);
     }
     let by_file: Vec<Vec<&mut Finding>> = by_file.into_values().collect();
-    let refuted: Vec<Vec<Refuted>> = by_file
+    let told: Vec<Vec<Refuted>> = by_file
         .into_par_iter()
         .map(|findings| {
             let mut budget = replay::Budget::FILE;
-            let findings = findings.into_iter();
-            findings.filter_map(|finding| prove_one(job, project, &program, finding, &mut budget)).collect()
+            let mut open = Vec::new();
+            // What is easily shown must not want for what a hard one before it would cost.
+            for finding in findings {
+                let mut part = budget.first_look();
+                prove_one(job, project, &program, finding, &mut part);
+                budget.give_back(part);
+                open.push(finding);
+            }
+            for finding in &mut open {
+                if finding.witness.as_ref().is_some_and(|witness| witness.gap.is_some()) {
+                    prove_one(job, project, &program, finding, &mut budget);
+                }
+            }
+            open.into_iter().filter_map(refuted).collect()
         })
         .collect();
-    refuted.into_iter().flatten().collect()
+    told.into_iter().flatten().collect()
 }
 
 /// Shows what comes of touched buffers in one file.
@@ -67,21 +79,25 @@ fn prove_one(
     program: &replay::Project<'_>,
     finding: &mut Finding,
     budget: &mut replay::Budget,
-) -> Option<Refuted> {
-    let evidence = finding.evidence.clone()?;
-    let settings = project.path_of(finding.primary.file).map(|path| project.settings.for_file(path))?;
-    if settings.judge(finding).shown != Shown::Yes {
-        return None;
+) {
+    let Some(evidence) = finding.evidence.clone() else { return };
+    let settings = project.path_of(finding.primary.file).map(|path| project.settings.for_file(path));
+    if settings.is_none_or(|settings| settings.judge(finding).shown != Shown::Yes) {
+        return;
     }
     let around: Vec<Place> = finding.related.iter().map(|label| label.place).collect();
     let witness =
-        if job.verify { replayed(program, &evidence, &around, budget) } else { silent(WitnessStatus::NotRun) };
-    let is_refuted = witness.status == WitnessStatus::Refuted;
+        if job.verify { replayed(program, &evidence, &around, budget) } else { Witness::silent(WitnessStatus::NotRun) };
     finding.witness = Some(witness);
-    if is_refuted {
-        finding.confidence = Confidence::Low;
+}
+
+/// A finding that its replay refutes falls to low confidence.
+fn refuted(finding: &mut Finding) -> Option<Refuted> {
+    if finding.witness.as_ref()?.status != WitnessStatus::Refuted {
+        return None;
     }
-    is_refuted.then_some(Refuted { place: finding.primary, code: finding.code })
+    finding.confidence = Confidence::Low;
+    Some(Refuted { place: finding.primary, code: finding.code })
 }
 
 fn replayed(
@@ -90,10 +106,5 @@ fn replayed(
     around: &[Place],
     budget: &mut replay::Budget,
 ) -> Witness {
-    contained(|| replay::witness(program, evidence, around, budget))
-        .unwrap_or_else(|_| silent(WitnessStatus::Inconclusive))
-}
-
-fn silent(status: WitnessStatus) -> Witness {
-    Witness { status, draws: Vec::new(), sentence: String::new() }
+    contained(|| replay::witness(program, evidence, around, budget)).unwrap_or_else(|_| Witness::open(Gap::Failed))
 }

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 mod proof;
 
-pub use proof::{Applicability, Draw, Evidence, Fix, Repair, Sharing, Touch, Touched, Verdict, Witness, WitnessStatus};
+pub use proof::{
+    Applicability, Draw, Evidence, Fix, Gap, Repair, Sharing, Touch, Touched, Verdict, Witness, WitnessStatus,
+};
 
 use crate::text::{FileId, Span};
 

@@ -88,6 +88,30 @@ pub enum WitnessStatus {
     NotRun,
 }
 
+/// Why a replay left a claim open. Ordered: the later, the further a run came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gap {
+    /// It ended in a mistake of ours.
+    Failed,
+    /// The claims before it had used up what the replays of one file may cost.
+    NoBudget,
+    /// No run came to either consumption.
+    NeitherReached,
+    /// Runs came to the later consumption alone.
+    FirstNotReached,
+    /// Runs came to the earlier consumption alone.
+    SecondNotReached,
+    /// Each was reached, and no run came to both in the order that is claimed.
+    NeverBoth,
+    /// A run came to both, in two executions of the frame that the claim is made in.
+    OtherExecutions,
+    /// In a run that came to both, what one of them was given is no key.
+    NoKeys,
+    /// In all runs that came to both they were given keys of their own.
+    KeysDiffer,
+}
+
 /// One consumption of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draw {
@@ -106,6 +130,20 @@ pub struct Witness {
     pub draws: Vec<Draw>,
     /// What it shows, in a sentence for people; empty unless confirmed.
     pub sentence: String,
+    /// Why it shows nothing; `None` unless inconclusive.
+    pub gap: Option<Gap>,
+}
+
+impl Witness {
+    /// A replay that left the claim open.
+    pub fn open(gap: Gap) -> Self {
+        Self { gap: Some(gap), ..Self::silent(WitnessStatus::Inconclusive) }
+    }
+
+    /// A replay with nothing to show.
+    pub fn silent(status: WitnessStatus) -> Self {
+        Self { status, draws: Vec::new(), sentence: String::new(), gap: None }
+    }
 }
 
 /// Who may apply a fix. Ordered: `Display < Unsafe < Safe`.

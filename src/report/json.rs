@@ -9,7 +9,9 @@ use serde::Serialize;
 
 use super::Report;
 use super::neutral::escape_json;
-use crate::finding::{Applicability, Confidence, Finding, Fix, Label, Level, Place, Verdict, Witness, WitnessStatus};
+use crate::finding::{
+    Applicability, Confidence, Finding, Fix, Gap, Label, Level, Place, Verdict, Witness, WitnessStatus,
+};
 use crate::text::{FileId, LineColumn};
 
 #[derive(Serialize)]
@@ -36,6 +38,9 @@ struct Entry<'a> {
 struct Shown<'a> {
     status: WitnessStatus,
     draws: Vec<Drawn<'a>>,
+    /// Why it shows nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Gap>,
 }
 
 #[derive(Serialize)]
@@ -144,7 +149,7 @@ fn shown<'a>(report: &Report<'_>, witness: &'a Witness) -> Shown<'a> {
         let (filename, cell) = (report.filename(draw.place.file), report.cell_number(draw.place));
         Drawn { filename, cell, row, column, key_data: &draw.key_data }
     });
-    Shown { status: witness.status, draws: draws.collect() }
+    Shown { status: witness.status, draws: draws.collect(), reason: witness.gap }
 }
 
 fn repair<'a>(report: &Report<'_>, file: FileId, fix: &'a Fix) -> Repair<'a> {

@@ -43,7 +43,7 @@ pub fn witness(text: &str, place: Place, touch: &Touch) -> Option<Witness> {
         Some(name) => format!("with PRNGKey(42) standing for `{name}`, {sentence}"),
         None => sentence,
     };
-    Some(Witness { status: WitnessStatus::Confirmed, draws, sentence })
+    Some(Witness { draws, sentence, ..Witness::silent(WitnessStatus::Confirmed) })
 }
 
 /// A key as an expression.

@@ -39,6 +39,7 @@ fn finding(file: FileId) -> Finding {
             status: WitnessStatus::Confirmed,
             draws: vec![Draw { place: place(TEXT, file, "f(key)", 0), key_data: vec![0, 0] }],
             sentence: "both draws are given the key [0, 0]".to_owned(),
+            gap: None,
         }),
         fix: Some(Fix {
             message: "split the key".to_owned(),

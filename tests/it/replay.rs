@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use keylint::engine::check_text;
-use keylint::finding::{Evidence, Place, Sharing, WitnessStatus};
+use keylint::finding::{Evidence, Gap, Place, Sharing, Witness, WitnessStatus};
 use keylint::ir::{self, OpKind};
 use keylint::models::Models;
 use keylint::python::{SourceKind, parse};
@@ -54,10 +54,14 @@ fn traces(text: &str, part: &str) -> Traces {
 
 /// What the replay says of two draws being given one key.
 fn status(text: &str, sharing: Sharing, first: &str, second: &str) -> WitnessStatus {
+    witness(text, sharing, first, second).status
+}
+
+fn witness(text: &str, sharing: Sharing, first: &str, second: &str) -> Witness {
     let module = lowered(text);
     let (first, second) = (vec![place(text, first)], vec![place(text, second)]);
     let evidence = Evidence { sharing, first, second, draws_numbers: true };
-    replay::witness(&project(&module), &evidence, &[], &mut Budget::ONE.clone()).status
+    replay::witness(&project(&module), &evidence, &[], &mut Budget::FILE.clone())
 }
 
 /// Code, status and sentence of every witness among the findings of a text.
@@ -274,6 +278,148 @@ def f(key, flag):
     assert_eq!(draws[0].kind, DrawKind::Split);
     assert_ne!(draws[1].keys, draws[2].keys);
     assert_eq!(traces.paths[1].draws[1].keys, draws[2].keys);
+}
+
+/// The draws that the following texts have.
+const FIRST: &str = "jax.random.normal(key)";
+const SECOND: &str = "jax.random.uniform(key)";
+
+#[test]
+fn what_is_open_says_why() {
+    let text = "\
+import jax
+def f(key, other, flag):
+    if flag: jax.random.normal(key)
+    if flag: jax.random.uniform(key)
+";
+    let gap = |from: &str, to: &str| witness(&text.replace(from, to), Sharing::Twice, FIRST, SECOND).gap;
+    assert_eq!(gap("", ""), None);
+    assert_eq!(gap("if flag: jax.random.u", "if False: jax.random.u"), Some(Gap::SecondNotReached));
+    assert_eq!(gap("if flag: jax.random.n", "if False: jax.random.n"), Some(Gap::FirstNotReached));
+    assert_eq!(gap("    if flag: jax.random.n", "    return\n    if flag: jax.random.n"), Some(Gap::NeitherReached));
+    assert_eq!(gap("if flag: jax.random.u", "if not flag: jax.random.u"), Some(Gap::NeverBoth));
+    assert_eq!(gap("if flag: jax.random.u", "key = other\n    jax.random.u"), Some(Gap::KeysDiffer));
+    let module = lowered(text);
+    let (first, second) = (vec![place(text, FIRST)], vec![place(text, SECOND)]);
+    let evidence = Evidence { sharing: Sharing::Twice, first, second, draws_numbers: true };
+    let mut nothing = Budget::FILE.clone().part(0);
+    let spent = replay::witness(&project(&module), &evidence, &[], &mut nothing);
+    assert_eq!((spent.status, spent.gap), (WitnessStatus::Inconclusive, Some(Gap::NoBudget)));
+}
+
+/// A function that costs more than a run may, with what it does before it ends.
+fn costly(last: &str) -> String {
+    format!(
+        "\
+import jax
+key = jax.random.key(0)
+class Box: pass
+box = Box()
+box.key = key
+def once(n): return n + 1
+def twice(n): return once(once(n))
+def costly(box):
+    global key
+    n = 0
+    for i in range(1000):
+        for j in range(1000):
+            n = twice(n)
+    {last}
+def f(key):
+    costly(box)
+    a = jax.random.normal(key)
+    costly(box)
+    b = jax.random.uniform(key)
+"
+    )
+}
+
+#[test]
+fn what_costs_too_much_is_left_and_what_it_may_change_is_unknown() {
+    let text = costly("return n");
+    assert_eq!(status(&text, Sharing::Twice, FIRST, SECOND), WitnessStatus::Confirmed);
+    // A global that the function would bind anew at its end, and an attribute of what it was handed.
+    let last = "key = box.key = jax.random.split(key)[0]";
+    for draws in ["key", "box.key"] {
+        let (first, second) = (FIRST.replace("key", draws), SECOND.replace("key", draws));
+        let still = costly("return n").replace("def f(key)", "def f()").replace("(key)\n", &format!("({draws})\n"));
+        assert_eq!(status(&still, Sharing::Twice, &first, &second), WitnessStatus::Confirmed, "{still}");
+        let renewed = costly(last).replace("def f(key)", "def f()").replace("(key)\n", &format!("({draws})\n"));
+        assert_eq!(status(&renewed, Sharing::Twice, &first, &second), WitnessStatus::Inconclusive, "{renewed}");
+    }
+}
+
+#[test]
+fn loops_that_are_left_early_forget_what_they_write() {
+    let text = "\
+import jax
+def f(key, keys):
+    a = jax.random.normal(key)
+    for i in range(100000):
+        print(i, key)
+    b = jax.random.uniform(key)
+";
+    assert_eq!(status(text, Sharing::Twice, FIRST, SECOND), WitnessStatus::Confirmed);
+    for body in ["key = jax.random.split(key)[0]", "print(i); key = jax.random.fold_in(key, i)"] {
+        let text = text.replace("print(i, key)", body);
+        assert_eq!(status(&text, Sharing::Twice, FIRST, SECOND), WitnessStatus::Inconclusive, "{body}");
+    }
+    // Two numbers of iterations that both are more than are run.
+    let turned = "\
+import jax
+def turn(i, key):
+    return jax.random.split(key)[0]
+def f(key, n):
+    x = jax.random.normal(jax.lax.fori_loop(0, 100, turn, key))
+    y = jax.random.uniform(jax.lax.fori_loop(0, 200, turn, key))
+";
+    let first = "jax.random.normal(jax.lax.fori_loop(0, 100, turn, key))";
+    let second = "jax.random.uniform(jax.lax.fori_loop(0, 200, turn, key))";
+    assert_eq!(status(turned, Sharing::Twice, first, second), WitnessStatus::Inconclusive);
+}
+
+#[test]
+fn expected_exceptions_are_swallowed() {
+    let text = "\
+import jax, pytest
+def f(key):
+    with pytest.raises(ValueError):
+        raise ValueError
+    a = jax.random.normal(key)
+    b = jax.random.uniform(key)
+";
+    assert_eq!(status(text, Sharing::Twice, FIRST, SECOND), WitnessStatus::Confirmed);
+}
+
+#[test]
+fn callers_know_what_a_frame_is_given() {
+    let text = "\
+import jax
+def draw(key):
+    return jax.random.normal(key)
+def inner(sample, key, n):
+    for _ in range(n):
+        sample(key)
+def outer(key):
+    inner(draw, key, 3)
+";
+    let way = vec![place(text, "sample(key)"), place(text, FIRST)];
+    let module = lowered(text);
+    let evidence = Evidence { sharing: Sharing::Iteration, first: way.clone(), second: way, draws_numbers: true };
+    let witness = replay::witness(&project(&module), &evidence, &[], &mut Budget::FILE.clone());
+    assert_eq!(witness.status, WitnessStatus::Confirmed);
+}
+
+#[test]
+fn what_a_star_leaves_open_is_unknown() {
+    let text = "\
+import jax
+def f(key, table):
+    names, counts = zip(*table.items())
+    a = jax.random.normal(key)
+    b = jax.random.uniform(key)
+";
+    assert_eq!(status(text, Sharing::Twice, FIRST, SECOND), WitnessStatus::Confirmed);
 }
 
 /// Compares a text with what replacing parts of it makes of it.

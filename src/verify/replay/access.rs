@@ -521,7 +521,7 @@ fn family_item<'p>(family: &Rc<Family>, index: &Value<'p>) -> Option<Value<'p>> 
             [from, Value::None | Value::Int(0..) | Value::Unknown(_), Value::None] => {
                 let from = if matches!(from, Value::None) { 0 } else { u32::try_from(from.int()?).ok()? };
                 let from = family.from.checked_add(from)?;
-                Some(Value::Family(Rc::new(Family { from, ..(**family).clone() })))
+                Some(Value::Family(Rc::new(Family { from, count: None, ..(**family).clone() })))
             }
             _ => None,
         },

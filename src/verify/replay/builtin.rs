@@ -16,6 +16,11 @@ use crate::models::BuiltinOp;
 impl<'p> Machine<'p> {
     #[expect(clippy::too_many_lines, reason = "one arm for each function")]
     pub(super) fn builtin(&mut self, op: BuiltinOp, path: &Name, args: Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
+        if args.is_open && args.positional.is_empty() && args.keywords.is_empty() {
+            // `zip(*pairs)` of what is unknown.
+            self.escape(&args, place)?;
+            return Ok(self.unknown(path));
+        }
         let first = args.positional.first().cloned();
         let second = args.positional.get(1).cloned();
         Ok(match (op, first) {
@@ -277,6 +282,10 @@ impl<'p> Machine<'p> {
                     None => Value::Slice(Rc::new([Value::None, first, Value::None])),
                     Some(second) => Value::Slice(Rc::new([first, second, part(args.positional.get(2))])),
                 }
+            }
+            (BuiltinOp::Raises, _) => {
+                self.escape(&args, place)?;
+                self.expects()
             }
             (BuiltinOp::Accumulate, Some(_)) => self.unknown("accumulate"),
             (BuiltinOp::Product, _) => self.product(&args)?,

@@ -141,7 +141,7 @@ impl<'p> Machine<'p> {
         self.pay()?;
         self.nesting += 1;
         let result = if self.nesting > 120 {
-            self.is_bounded = true;
+            self.lose(function, &args.values().cloned().collect::<Vec<_>>());
             Ok(self.unknown("<deep>"))
         } else {
             self.dispatch(function, args, place)
@@ -194,8 +194,9 @@ impl<'p> Machine<'p> {
             return Ok(self.unknown(&code.name));
         }
         let recursion = self.running.iter().filter(|running| **running == (closure.module, closure.id)).count();
+        let given: Vec<Value<'p>> = args.values().cloned().collect();
         if self.stack.len() >= DEPTH || recursion >= RECURSION {
-            self.is_bounded = true;
+            self.lose(&Value::None, &given);
             return Ok(self.unknown(&code.name));
         }
         let slots = self.bind_arguments(closure, args);
@@ -208,7 +209,7 @@ impl<'p> Machine<'p> {
         let here = self.here;
         self.stack.push((place, here.1));
         self.running.push((closure.module, closure.id));
-        let halt = self.run(&mut frame);
+        let halt = self.lifted(closure, |this| this.run(&mut frame));
         self.running.pop();
         self.stack.pop();
         self.here = here;
@@ -218,7 +219,7 @@ impl<'p> Machine<'p> {
             // The program is taken to be one that runs: what fails far from the places in question fails for want of
             // knowledge.
             Err(Signal::Raise(_)) if !self.is_caught() && !self.hints.holds(closure.module, closure.id) => {
-                self.is_bounded = true;
+                self.lose(&Value::None, &given);
                 Ok(self.unknown(&code.name))
             }
             Err(signal) => Err(signal),

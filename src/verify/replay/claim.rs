@@ -3,13 +3,14 @@
 //! **Invariant:** *confirmed* rests on two draws of one path with equal key data; *refuted* on all paths, without anything
 //! unknown on the way of the keys.
 
+use super::callers;
 use super::hints::Hints;
 use super::keys::STAND_IN;
 use super::machine::Draw;
 use super::search::{Path, Start, explore, start_of};
 use super::symbol::{Node, Symbols};
 use super::{Budget, DrawKind, Project};
-use crate::finding::{self, Evidence, Place, Sharing, Witness, WitnessStatus};
+use crate::finding::{self, Evidence, Gap, Place, Sharing, Witness, WitnessStatus};
 use crate::verify::eval;
 
 /// How many numbers are shown.
@@ -17,6 +18,9 @@ const SHOWN: usize = 3;
 
 /// Most functions that are run for one claim.
 const STARTS: usize = 4;
+
+/// Most callers of the frame that are run for one claim, while half of what a file's replays may cost is left.
+const CALLERS: usize = 3;
 
 /// Two draws that are given one key.
 struct Pair {
@@ -28,28 +32,44 @@ struct Pair {
 /// Replays what a finding claims.
 pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
     if budget.left == 0 {
-        return Witness { status: WitnessStatus::Inconclusive, draws: Vec::new(), sentence: String::new() };
+        return Witness::open(Gap::NoBudget);
     }
     let targets: Vec<Place> = evidence.first.iter().chain(&evidence.second).copied().collect();
     // The frame that a claim is made in may be the body of a loop or transform that stands elsewhere.
-    let callers = if evidence.sharing == Sharing::Twice { &[] } else { around };
+    let around = if evidence.sharing == Sharing::Twice { &[] } else { around };
     let mut starts = Vec::new();
-    for place in evidence.first.iter().take(1).chain(callers) {
+    for place in evidence.first.iter().take(1).chain(around) {
         let start = start_of(project, *place);
         starts.extend(start.filter(|start| !starts.contains(start)));
     }
-    let all: Vec<Place> = targets.iter().chain(callers).copied().collect();
+    let all: Vec<Place> = targets.iter().chain(around).copied().collect();
     let hints = Hints::new(project, &targets, &all);
-    let mut status = WitnessStatus::Inconclusive;
+    let mut furthest = Gap::NeitherReached;
     for (index, start) in starts.into_iter().take(STARTS).enumerate() {
         let witness = witness_from(project, evidence, &hints, start, budget);
-        match witness.status {
-            WitnessStatus::Confirmed => return witness,
-            other if index == 0 => status = other,
-            _ => {}
+        match (witness.status, witness.gap) {
+            (WitnessStatus::Confirmed, _) => return witness,
+            (WitnessStatus::Refuted, _) if index == 0 => return witness,
+            (_, gap) => furthest = furthest.max(gap.unwrap_or(Gap::KeysDiffer)),
         }
     }
-    Witness { status, draws: Vec::new(), sentence: String::new() }
+    // What the frame is given may be known to those who call it.
+    let frame = evidence.first.first().and_then(|place| start_of(project, *place));
+    for (caller, place) in
+        frame.map(|frame| callers::callers(project, frame)).unwrap_or_default().into_iter().take(CALLERS)
+    {
+        if budget.left < Budget::FILE.left / 2 {
+            break;
+        }
+        let all: Vec<Place> = all.iter().copied().chain([place]).collect();
+        let hints = Hints::new(project, &targets, &all);
+        let witness = witness_from(project, evidence, &hints, caller, budget);
+        match witness.status {
+            WitnessStatus::Confirmed => return witness,
+            _ => furthest = furthest.max(witness.gap.unwrap_or(Gap::KeysDiffer)),
+        }
+    }
+    Witness::open(furthest)
 }
 
 fn witness_from(
@@ -59,31 +79,71 @@ fn witness_from(
     start: Start,
     budget: &mut Budget,
 ) -> Witness {
-    let silent = |status| Witness { status, draws: Vec::new(), sentence: String::new() };
     let mut found = None;
-    let (mut both_seen, mut all_known) = (false, true);
+    let mut seen = Seen::default();
     let is_complete = explore(project, hints, start, budget, &mut |path| {
         if let Some(pair) = equal_pair(&path, evidence) {
             found = Some(tell(&path, evidence, &pair));
             return true;
         }
-        let (mut first, mut second) = (0_u32, 0_u32);
-        for draw in &path.draws {
-            let at_first = frame_of(draw, &evidence.first).is_some();
-            let at_second = frame_of(draw, &evidence.second).is_some();
-            if at_first || at_second {
-                all_known &= draw.is_known && draw.maybe.is_empty() && !draw.keys.is_empty();
-            }
-            first += u32::from(at_first);
-            second += u32::from(at_second);
-        }
-        both_seen |= if evidence.first == evidence.second { first > 1 } else { first > 0 && second > 0 };
+        seen.add(&path, evidence);
         false
     });
-    if let Some(found) = found {
-        return found;
+    match found {
+        Some(found) => found,
+        None if is_complete && seen.refutes() => Witness::silent(WitnessStatus::Refuted),
+        None => Witness::open(seen.gap()),
     }
-    silent(if is_complete && both_seen && all_known { WitnessStatus::Refuted } else { WitnessStatus::Inconclusive })
+}
+
+/// What runs that do not show a claim came to.
+#[derive(Default)]
+struct Seen {
+    first: bool,
+    second: bool,
+    /// How far runs that came to both got.
+    both: Option<Gap>,
+    /// Whether something at one of them was unknown.
+    unknown: bool,
+}
+
+impl Seen {
+    fn add(&mut self, path: &Path, evidence: &Evidence) {
+        let (firsts, seconds) = (draws_at(path, &evidence.first), draws_at(path, &evidence.second));
+        self.first |= !firsts.is_empty();
+        self.second |= !seconds.is_empty();
+        let mut at_either = firsts.iter().chain(&seconds).filter_map(|(index, _)| path.draws.get(*index));
+        self.unknown |= at_either.any(|draw| !draw.is_known || !draw.maybe.is_empty() || draw.keys.is_empty());
+        let has_keys = |draw: &Draw| !keys_of(draw, &path.symbols).is_empty();
+        for (second, second_frame) in &seconds {
+            for (first, first_frame) in firsts.iter().filter(|(first, _)| first < second) {
+                let (earlier, later) = (&path.draws[*first], &path.draws[*second]);
+                let gap = if !meets(evidence.sharing, (earlier, *first_frame), (later, *second_frame)) {
+                    Gap::OtherExecutions
+                } else if has_keys(earlier) && has_keys(later) {
+                    Gap::KeysDiffer
+                } else {
+                    Gap::NoKeys
+                };
+                self.both = self.both.max(Some(gap));
+            }
+        }
+    }
+
+    /// Whether runs of all paths that saw this refute the claim.
+    fn refutes(&self) -> bool {
+        self.both.is_some() && !self.unknown
+    }
+
+    fn gap(&self) -> Gap {
+        match self {
+            Self { both: Some(gap), .. } => *gap,
+            Self { first: true, second: true, .. } => Gap::NeverBoth,
+            Self { first: true, .. } => Gap::SecondNotReached,
+            Self { second: true, .. } => Gap::FirstNotReached,
+            _ => Gap::NeitherReached,
+        }
+    }
 }
 
 /// Which part of a draw's way stands in the frame that a claim is made in; `None` where the draw is not at this place.
@@ -104,12 +164,23 @@ pub(super) fn keys_of(draw: &Draw, symbols: &Symbols) -> Vec<Vec<u32>> {
     keys
 }
 
+/// The draws of a path at a place, the first of many, each with the part of its way that stands in the claim's frame.
+fn draws_at(path: &Path, way: &[Place]) -> Vec<(usize, usize)> {
+    let draws = path.draws.iter().enumerate();
+    draws.filter_map(|(index, draw)| Some((index, frame_of(draw, way)?))).take(512).collect()
+}
+
+/// Whether two draws stand to each other as a claim says.
+fn meets(sharing: Sharing, (earlier, first): (&Draw, usize), (later, second): (&Draw, usize)) -> bool {
+    match sharing {
+        Sharing::Twice => earlier.way[first].1 == later.way[second].1,
+        Sharing::Iteration => true,
+        Sharing::Lanes => earlier.lanes != later.lanes,
+    }
+}
+
 fn equal_pair(path: &Path, evidence: &Evidence) -> Option<Pair> {
-    let at = |way: &[Place]| -> Vec<(usize, usize)> {
-        let draws = path.draws.iter().enumerate();
-        draws.filter_map(|(index, draw)| Some((index, frame_of(draw, way)?))).take(512).collect()
-    };
-    let (firsts, seconds) = (at(&evidence.first), at(&evidence.second));
+    let (firsts, seconds) = (draws_at(path, &evidence.first), draws_at(path, &evidence.second));
     for (second, second_frame) in &seconds {
         let later = &path.draws[*second];
         let keys = keys_of(later, &path.symbols);
@@ -123,11 +194,7 @@ fn equal_pair(path: &Path, evidence: &Evidence) -> Option<Pair> {
         }
         for (first, first_frame) in firsts.iter().filter(|(first, _)| first < second) {
             let earlier = &path.draws[*first];
-            let fits = match evidence.sharing {
-                Sharing::Twice => earlier.way[*first_frame].1 == later.way[*second_frame].1,
-                Sharing::Iteration => true,
-                Sharing::Lanes => earlier.lanes != later.lanes,
-            };
+            let fits = meets(evidence.sharing, (earlier, *first_frame), (later, *second_frame));
             if !fits {
                 continue;
             }
@@ -151,7 +218,7 @@ fn tell(path: &Path, evidence: &Evidence, pair: &Pair) -> Witness {
         .flatten()
         .map(|place| finding::Draw { place, key_data: pair.key.clone() })
         .collect();
-    Witness { status: WitnessStatus::Confirmed, draws, sentence: sentence(path, evidence, pair) }
+    Witness { draws, sentence: sentence(path, evidence, pair), ..Witness::silent(WitnessStatus::Confirmed) }
 }
 
 fn sentence(path: &Path, evidence: &Evidence, pair: &Pair) -> String {

@@ -121,7 +121,8 @@ impl Pair<'_, '_> {
         explore(original, &hints, start, budget, &mut |before| {
             let answers = Answers::new(&before.choices, carry);
             let mut standing = 0;
-            explore_with(patched, &hints_after, again, Some(&answers), &mut Budget::ONE.clone(), &mut |after| {
+            let other = Some((&answers, before.level));
+            explore_with(patched, &hints_after, again, other, &mut Budget::ONE.clone(), &mut |after| {
                 standing += 1;
                 if after.is_bounded && before.is_bounded && after.draws.is_empty() {
                     return false;

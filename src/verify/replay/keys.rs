@@ -49,7 +49,9 @@ pub(super) fn child<'p>(family: &Family, index: u32) -> Value<'p> {
     // With partitionable threefry, `split(key, n)[i]` is `fold_in(key, i)` whatever `n` is.
     match derive::fold_in(&family.parent, family.from.saturating_add(index)) {
         Ok(keys) if family.rank <= 1 => Value::keys(keys, false, family.kind),
-        Ok(keys) => Value::Family(Rc::new(Family { parent: keys, from: 0, rank: family.rank - 1, kind: family.kind })),
+        Ok(parent) => {
+            Value::Family(Rc::new(Family { parent, from: 0, rank: family.rank - 1, count: None, kind: family.kind }))
+        }
         Err(_) => Value::None,
     }
 }
@@ -213,7 +215,8 @@ impl<'p> Machine<'p> {
             Some(Value::Tuple(values)) => u8::try_from(values.len()).unwrap_or(u8::MAX),
             _ => 1,
         };
-        Value::Family(Rc::new(Family { parent: keys.clone(), from: 0, rank, kind: array.kind }))
+        let count = num.filter(|num| !matches!(num, Value::Tuple(_))).map(|num| self.symbol_of(num));
+        Value::Family(Rc::new(Family { parent: keys.clone(), from: 0, rank, count, kind: array.kind }))
     }
 
     /// `fold_in(key, data)`

@@ -57,20 +57,23 @@ fn fits_axes(op: ShapeOp, array: Option<&KeyArray>, args: &Args<'_>) -> bool {
     }
 }
 
-/// `keys.reshape(shape)`
-fn reshaped<'p>(array: &KeyArray, args: &Args<'p>, callable: &Callable) -> Option<Value<'p>> {
+/// The lengths that `reshape` is given, as one or one by one.
+fn axes_of<'p>(args: &Args<'p>, callable: &Callable) -> Vec<Value<'p>> {
     let mut parts = arguments(args, callable, "shape");
     if parts.is_empty() {
         parts = arguments(args, callable, "args");
     }
-    let shape: Option<Vec<i128>> = match parts.first() {
-        _ if parts.len() > 1 => parts.iter().map(Value::int).collect(),
-        Some(Value::Tuple(values)) => values.iter().map(Value::int).collect(),
-        Some(Value::List(values)) => values.borrow().iter().map(Value::int).collect(),
-        Some(value) => value.int().map(|length| vec![length]),
-        None => None,
-    };
-    let mut shape = shape?;
+    match &parts[..] {
+        [Value::Tuple(values)] => values.to_vec(),
+        [Value::List(values)] => values.borrow().clone(),
+        _ => parts,
+    }
+}
+
+/// `keys.reshape(shape)`
+fn reshaped<'p>(array: &KeyArray, args: &Args<'p>, callable: &Callable) -> Option<Value<'p>> {
+    let shape: Option<Vec<i128>> = axes_of(args, callable).iter().map(Value::int).collect();
+    let mut shape = shape.filter(|shape| !shape.is_empty())?;
     if array.kind == KeyKind::Raw {
         // The last axis holds the words, and stays whole or there are no keys any more.
         let width = i128::try_from(array.keys.implementation().width()).ok()?;
@@ -376,6 +379,7 @@ impl<'p> Machine<'p> {
                 let length = array.keys.len();
                 Some(array.with(array.keys.clone().reshape(&[length]).ok()?))
             }),
+            ShapeOp::Reshape if matches!(first, Value::Family(_)) => self.kept_shape(first, args, callable),
             ShapeOp::Reshape => array.and_then(|array| reshaped(&array, args, callable)),
             ShapeOp::Repeat | ShapeOp::BroadcastTo | ShapeOp::Tile => {
                 let fits = fits_axes(op, array.as_deref(), args);
@@ -412,6 +416,14 @@ impl<'p> Machine<'p> {
             }),
             _ => None,
         })
+    }
+
+    /// `split(key, n).reshape((n, -1))`, which leaves raw keys as they are.
+    fn kept_shape(&mut self, keys: &Value<'p>, args: &Args<'p>, callable: &Callable) -> Option<Value<'p>> {
+        let Value::Family(family) = keys else { return None };
+        let (axes, count) = (axes_of(args, callable), family.count?);
+        let [length, Value::Int(-1)] = &axes[..] else { return None };
+        (family.kind != KeyKind::Typed && self.symbol_of(length) == count).then(|| keys.clone())
     }
 
     pub(super) fn whole_stack(&mut self, items: Vec<Value<'p>>) -> Value<'p> {
@@ -527,7 +539,11 @@ impl<'p> Machine<'p> {
                     self.consume(DrawKind::Split, &key, name, place);
                     return Ok(self.split(&key, None));
                 }
-                ProtocolEffect::Supply | ProtocolEffect::Observe | ProtocolEffect::Raises | ProtocolEffect::Replace => {
+                ProtocolEffect::Raises => {
+                    self.escape(args, place)?;
+                    return Ok(self.expects());
+                }
+                ProtocolEffect::Supply | ProtocolEffect::Observe | ProtocolEffect::Replace => {
                     return Ok(self.unknown(name));
                 }
             }

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::carry::{Answers, Asked};
 use super::hints::Hints;
+use super::ration::Ration;
 use super::symbol::{Node, Question, Symbol, Symbols};
 use super::value::{Class, Closure, Environment, Instance, Value};
 use super::{DrawKind, Project};
@@ -17,23 +18,17 @@ use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Name, Op, OpKind, Temp, Variable};
 use crate::text::Span;
 
-/// Most operations of one path.
-const STEPS: u32 = 20_000;
-
-/// Most operations of the bodies of imported modules, on one path.
-const MODULE_STEPS: u32 = 40_000;
-
 /// Most choices of one path.
 const CHOICES: usize = 256;
-
-/// Most symbols of one path.
-const SYMBOLS: usize = 100_000;
 
 /// Most iterations of a loop whose end is unknown.
 pub(super) const ITERATIONS: u32 = 4;
 
 /// Most iterations of a `while` loop.
-const ROUNDS: u32 = 64;
+pub(super) const ROUNDS: u32 = 64;
+
+/// What tells context managers that swallow the exception that they expect.
+const EXPECTS: &str = "<expects>";
 
 /// Why an operation did not end in a value.
 pub(super) enum Signal<'p> {
@@ -59,6 +54,8 @@ pub(super) struct Frame<'p> {
     pub(super) activation: u32,
     /// How often the loops that are running went round.
     rounds: FxHashMap<Temp, u32>,
+    /// What was left when the loops that are running began.
+    pub(super) began: FxHashMap<Temp, u32>,
 }
 
 /// What is left to do, innermost last. Markers say what a way out passes.
@@ -164,8 +161,10 @@ pub(super) struct Machine<'p> {
     /// How many of them were taken altogether.
     pub(super) taken: usize,
     pub(super) choices: Vec<Choice>,
-    steps: u32,
-    module_steps: u32,
+    /// Of each choice, whether a function with a place in question, or a module's body, asked.
+    pub(super) near: Vec<bool>,
+    /// What the run may still cost.
+    pub(super) ration: Ration,
     /// How many calls that are running stand in a `try`.
     tries: u32,
     /// Whether a bound was met.
@@ -212,7 +211,7 @@ impl<'p> Made<'p> {
 }
 
 impl<'p> Machine<'p> {
-    pub(super) fn new(project: &'p Project<'p>, hints: &'p Hints, script: Script<'p>) -> Self {
+    pub(super) fn new(project: &'p Project<'p>, hints: &'p Hints, script: Script<'p>, level: usize) -> Self {
         Self {
             project,
             hints,
@@ -229,8 +228,8 @@ impl<'p> Machine<'p> {
             answered: FxHashMap::default(),
             taken: 0,
             choices: Vec::new(),
-            steps: STEPS,
-            module_steps: MODULE_STEPS,
+            near: Vec::new(),
+            ration: Ration::new(level),
             tries: 0,
             is_bounded: false,
             activations: 0,
@@ -245,34 +244,6 @@ impl<'p> Machine<'p> {
     /// Frees what the run made; its draws and choices stay.
     pub(super) fn release(&mut self) {
         self.made_here.release();
-    }
-
-    /// Pays for an operation.
-    pub(super) fn pay(&mut self) -> Ran<'p, ()> {
-        if self.steps == 0 || self.symbols.len() > SYMBOLS {
-            self.is_bounded = true;
-            return Err(Signal::Stop);
-        }
-        self.steps -= 1;
-        Ok(())
-    }
-
-    /// How many steps have been taken since the count started.
-    pub(super) fn spent(&self) -> u32 {
-        (STEPS - self.steps) + (MODULE_STEPS - self.module_steps)
-    }
-
-    /// Starts the count of steps anew.
-    pub(super) fn refill(&mut self) {
-        self.steps = STEPS;
-    }
-
-    /// Runs the body of an imported module on a count of its own.
-    pub(super) fn aside<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        let steps = std::mem::replace(&mut self.steps, self.module_steps);
-        let result = work(self);
-        self.module_steps = std::mem::replace(&mut self.steps, steps);
-        result
     }
 
     /// Whether an exception would be caught by the program.
@@ -303,6 +274,7 @@ impl<'p> Machine<'p> {
         let given = self.script.prefix.get(self.choices.len()).copied();
         let value = given.unwrap_or(preferred).min(options.saturating_sub(1));
         self.choices.push(Choice { value, options, place });
+        self.near.push(self.running.last().is_none_or(|(module, id)| self.hints.holds(*module, *id)));
         value
     }
 
@@ -359,6 +331,7 @@ impl<'p> Machine<'p> {
             handling: Vec::new(),
             activation: self.activations,
             rounds: FxHashMap::default(),
+            began: FxHashMap::default(),
         })
     }
 
@@ -409,6 +382,10 @@ impl<'p> Machine<'p> {
             Task::Test(temp) => {
                 let OpKind::Loop { test, body, orelse, .. } = kind(frame, temp) else { return Ok(None) };
                 let goes_on = match test {
+                    _ if self.is_overrun(frame, temp) => {
+                        self.leave_loop(frame, temp);
+                        false
+                    }
                     None => true,
                     Some(test) => self.goes_round(frame, temp, *test),
                 };
@@ -461,7 +438,7 @@ impl<'p> Machine<'p> {
         let rounds = *rounds;
         let is_unknown = value.truth().is_none();
         if rounds > ROUNDS || is_unknown && rounds > ITERATIONS {
-            self.is_bounded = true;
+            self.leave_loop(frame, temp);
             return false;
         }
         let wanted = if self.hints.leads(frame.module, frame.id, temp) { 2 } else { 1 };
@@ -555,6 +532,7 @@ impl<'p> Machine<'p> {
                 return Ok(None);
             }
             OpKind::Loop { .. } => {
+                frame.began.insert(temp, self.left());
                 enter_loop(frame, temp);
                 return Ok(None);
             }
@@ -603,7 +581,7 @@ impl<'p> Machine<'p> {
                 self.may_fail(frame)?;
                 let in_try = u32::from(frame.tasks.iter().any(|task| matches!(task, Task::Guarded(_))));
                 self.tries += in_try;
-                let value = self.simple(frame, op, temp);
+                let value = self.rationed(frame, op, temp);
                 self.tries -= in_try;
                 value?
             }
@@ -639,7 +617,7 @@ impl<'p> Machine<'p> {
         });
         let swallows = self.manage(&manager, false)?;
         // What an unknown manager does with an exception is unknown; that it swallows one is rare.
-        if raised == Some(true) && swallows.truth() == Some(true) {
+        if raised == Some(true) && (swallows.truth() == Some(true) || self.is_expecting(&manager)) {
             let way_out = frame.tasks.iter_mut().rev().find_map(|task| match task {
                 Task::Finally(exit) => Some(exit),
                 _ => None,
@@ -649,6 +627,16 @@ impl<'p> Machine<'p> {
             }
         }
         Ok(())
+    }
+
+    /// A context manager that expects an exception and swallows it.
+    pub(super) fn expects(&mut self) -> Value<'p> {
+        Value::Unknown(self.symbols.apply(EXPECTS, &[]))
+    }
+
+    fn is_expecting(&self, manager: &Value<'p>) -> bool {
+        let Value::Unknown(symbol) = manager else { return false };
+        matches!(self.symbols.node(*symbol), Some(Node::Apply(name, _)) if &**name == EXPECTS)
     }
 
     pub(super) fn load(&mut self, frame: &Frame<'p>, variable: &Variable) -> Value<'p> {
@@ -698,7 +686,7 @@ pub(super) fn at<'p>(frame: &Frame<'p>, temp: Temp) -> Value<'p> {
     frame.temps.get(temp as usize).cloned().unwrap_or(Value::None)
 }
 
-fn put<'p>(frame: &mut Frame<'p>, temp: Temp, value: Value<'p>) {
+pub(super) fn put<'p>(frame: &mut Frame<'p>, temp: Temp, value: Value<'p>) {
     if let Some(place) = frame.temps.get_mut(temp as usize) {
         *place = value;
     }

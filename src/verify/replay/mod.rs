@@ -17,6 +17,7 @@
 mod access;
 mod builtin;
 mod call;
+mod callers;
 mod carry;
 mod claim;
 mod compare;
@@ -24,17 +25,21 @@ mod hints;
 mod iterate;
 mod keys;
 mod library;
+mod loops;
 mod machine;
+mod ration;
 mod search;
 mod step;
 mod symbol;
 mod transform;
 mod value;
 
+use std::sync::OnceLock;
+
 use rustc_hash::FxHashMap;
 
 use crate::finding::{Evidence, Place, Witness};
-use crate::ir::Module;
+use crate::ir::{FunctionId, Module, Variable};
 use crate::models::Models;
 use crate::text::{Edit, FileId};
 
@@ -58,13 +63,30 @@ pub struct Project<'a> {
     /// Names of the library's root packages beyond `jax` and `olympus`.
     roots: &'a [String],
     by_file: FxHashMap<FileId, usize>,
+    /// The variables that functions write from within, of modules that were asked for them.
+    written_within: Vec<OnceLock<Vec<(FunctionId, Variable)>>>,
+    /// Where functions are mentioned, once that was asked.
+    mentions: OnceLock<callers::Mentions>,
 }
 
 impl<'a> Project<'a> {
     /// The program made of these modules.
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
-        Self { modules, resolver, models, roots, by_file }
+        let written_within = modules.iter().map(|_| OnceLock::new()).collect();
+        Self { modules, resolver, models, roots, by_file, written_within, mentions: OnceLock::new() }
+    }
+
+    fn mentions(&self) -> &callers::Mentions {
+        self.mentions.get_or_init(|| callers::mentions(&self.modules))
+    }
+
+    /// The variables that functions of a module write though they are not their own.
+    fn written_within(&self, module: usize) -> &[(FunctionId, Variable)] {
+        match (self.written_within.get(module), self.modules.get(module)) {
+            (Some(written), Some(module)) => written.get_or_init(|| ration::written_within(module)),
+            _ => &[],
+        }
     }
 
     fn of_file(&self, file: FileId) -> Option<usize> {
@@ -142,6 +164,9 @@ pub enum Comparison {
 /// Most operations of one replay.
 const REPLAY: u32 = 200_000;
 
+/// Most operations of the first look at a finding, before others of its file have been looked at.
+const FIRST_LOOK: u32 = 50_000;
+
 /// Most operations of the replays of one file.
 const ALL_OF_A_FILE: u32 = 1_000_000;
 
@@ -157,6 +182,25 @@ impl Budget {
 
     /// A budget for one replay.
     pub const ONE: Self = Self { left: REPLAY };
+
+    /// A budget for a first look at one finding of many.
+    #[must_use]
+    pub fn first_look(&mut self) -> Self {
+        self.part(FIRST_LOOK)
+    }
+
+    /// Takes a part out.
+    #[must_use]
+    pub fn part(&mut self, most: u32) -> Self {
+        let left = self.left.min(most);
+        self.left -= left;
+        Self { left }
+    }
+
+    /// Puts back what is left of a part.
+    pub fn give_back(&mut self, part: Self) {
+        self.left += part.left;
+    }
 }
 
 /// Replays what a finding claims. `around` are further places of the finding's story: a loop or transform that runs the

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::carry::Answers;
 use super::hints::Hints;
 use super::machine::{Choice, Draw, Machine, Script};
+use super::ration::MOST_SPARING;
 use super::symbol::Symbols;
 use super::value::Closure;
 use super::{Budget, Project};
@@ -18,7 +19,13 @@ use crate::ir::{FunctionId, FunctionKind, Module};
 /// Most paths of one replay.
 pub(super) const PATHS: usize = 64;
 
-/// Most paths that wait.
+/// One path of so many differs in what is asked elsewhere than where a place in question stands.
+const FAR: usize = 4;
+
+/// How many paths may end for want of operations before runs get still more sparing.
+const SPENT: usize = 3;
+
+/// Most paths that wait, of each kind.
 const WAITING: usize = 2_048;
 
 /// What is run: a function, or a module's body.
@@ -31,12 +38,18 @@ pub(super) struct Start {
 /// A path that was run.
 pub(super) struct Path {
     pub(super) choices: Vec<Choice>,
+    /// Of each choice, whether a function with a place in question, or a module's body, asked.
+    pub(super) near: Vec<bool>,
     pub(super) draws: Vec<Draw>,
     pub(super) symbols: Symbols,
     pub(super) is_bounded: bool,
     /// How many answers of another run it took.
     pub(super) answered: usize,
     pub(super) spent: u32,
+    /// Whether it ended because nothing was left to spend.
+    pub(super) is_spent: bool,
+    /// How sparing it was.
+    pub(super) level: usize,
 }
 
 /// The outermost function around a place that can be run by itself, or the module's body.
@@ -71,8 +84,8 @@ fn is_entry(module: &Module, id: FunctionId) -> bool {
 }
 
 /// Runs one path.
-fn run(project: &Project<'_>, hints: &Hints, start: Start, script: Script<'_>) -> Path {
-    let mut machine = Machine::new(project, hints, script);
+pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, script: Script<'_>, level: usize) -> Path {
+    let mut machine = Machine::new(project, hints, script, level);
     let is_module = start.function == Module::BODY;
     machine.quiet += u32::from(!is_module);
     // What stops a run has been noted by the run itself.
@@ -102,10 +115,13 @@ fn run(project: &Project<'_>, hints: &Hints, start: Start, script: Script<'_>) -
     Path {
         answered: machine.taken,
         choices: machine.choices,
+        near: machine.near,
         draws: machine.draws,
         symbols: machine.symbols,
         is_bounded: machine.is_bounded,
         spent,
+        is_spent: !went_on,
+        level,
     }
 }
 
@@ -134,25 +150,40 @@ pub(super) fn explore(
     explore_with(project, hints, start, None, budget, visit)
 }
 
-/// The same, where answers that another run gave are taken for granted.
+/// The same, where answers that another run gave are taken for granted; it is then as sparing as that run was.
 pub(super) fn explore_with(
     project: &Project<'_>,
     hints: &Hints,
     start: Start,
-    answers: Option<&Answers>,
+    other: Option<(&Answers, usize)>,
     budget: &mut Budget,
     visit: &mut dyn FnMut(Path) -> bool,
 ) -> bool {
-    let mut waiting: VecDeque<Vec<u8>> = VecDeque::from([Vec::new()]);
+    // What is asked where a place in question stands decides more often whether it is reached.
+    let mut near: VecDeque<Vec<u8>> = VecDeque::from([Vec::new()]);
+    let mut far: VecDeque<Vec<u8>> = VecDeque::new();
     let mut is_complete = true;
     let overhead = overhead(project, start);
     let mut replay = Budget::ONE.left;
-    for _ in 0..PATHS {
-        let Some(prefix) = waiting.pop_front() else { return is_complete };
-        let path = run(project, hints, start, Script { prefix: &prefix, answers });
+    let (mut level, mut spent_here) = (other.map_or(0, |(_, level)| level), 0);
+    let answers = other.map(|(answers, _)| answers);
+    for turn in 0..PATHS {
+        let next = if turn % FAR == FAR - 1 { far.pop_front() } else { None };
+        let Some(prefix) = next.or_else(|| near.pop_front()).or_else(|| far.pop_front()) else { return is_complete };
+        let path = run(project, hints, start, Script { prefix: &prefix, answers }, level);
         is_complete &= !path.is_bounded;
-        for at in prefix.len()..path.choices.len() {
+        spent_here += usize::from(path.is_spent);
+        let again = other.is_none() && level < MOST_SPARING && path.is_spent && spent_here > level * SPENT;
+        if again {
+            // Where what is called costs all there is, calls get a part of it, from this path on.
+            level += 1;
+            spent_here = 0;
+            near.push_front(prefix.clone());
+        }
+        let asked = if again { 0..0 } else { prefix.len()..path.choices.len() };
+        for at in asked {
             let Some(choice) = path.choices.get(at) else { break };
+            let waiting = if path.near.get(at) == Some(&true) { &mut near } else { &mut far };
             for value in (0..choice.options).filter(|value| *value != choice.value) {
                 if waiting.len() >= WAITING {
                     is_complete = false;
@@ -170,5 +201,5 @@ pub(super) fn explore_with(
             return false;
         }
     }
-    is_complete && waiting.is_empty()
+    is_complete && near.is_empty() && far.is_empty()
 }

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use super::library::{argument, arguments};
-use super::machine::{ITERATIONS, Machine, Ran};
+use super::machine::{ITERATIONS, Machine, ROUNDS, Ran};
 use super::step::ELEMENTS;
 use super::value::{Args, Stack, Value, Wrapped};
 use crate::finding::Place;
@@ -148,7 +148,7 @@ impl<'p> Machine<'p> {
                     carry = self.call_value(&function, Args::of(vec![at, carry]), place)?;
                     index += 1;
                 }
-                Ok(carry)
+                Ok(if known.is_some_and(|known| index < known) { self.unknown("<carry>") } else { carry })
             }
             Runs::While => {
                 let mut carry = get(transform.carry.as_deref()).unwrap_or(Value::None);
@@ -158,8 +158,12 @@ impl<'p> Machine<'p> {
                 loop {
                     let holds = self.call_value(&cond, Args::of(vec![carry.clone()]), place)?;
                     let goes_on = match holds.truth() {
-                        Some(truth) if index < 64 => truth,
-                        _ => self.goes_on(trips, index, None),
+                        Some(truth) if index < ROUNDS => truth,
+                        Some(_) => {
+                            self.is_bounded = true;
+                            return Ok(self.unknown("<carry>"));
+                        }
+                        None => self.goes_on(trips, index, None),
                     };
                     if !goes_on {
                         return Ok(carry);
@@ -232,6 +236,9 @@ impl<'p> Machine<'p> {
             index += 1;
         }
         let stacked = self.stacked(outputs, known);
+        if known.is_some_and(|known| index < known) {
+            carry = self.unknown("<carry>");
+        }
         Ok(Value::tuple(vec![carry, stacked]))
     }
 

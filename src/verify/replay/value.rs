@@ -108,6 +108,8 @@ pub(super) struct Family {
     pub(super) from: u32,
     /// The number of axes.
     pub(super) rank: u8,
+    /// What was asked for how many there are, along one axis.
+    pub(super) count: Option<Symbol>,
     pub(super) kind: KeyKind,
 }
 

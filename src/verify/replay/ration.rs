@@ -1,0 +1,230 @@
+//! What a run may cost, and what becomes of a call that would cost more.
+//!
+//! Every operation is paid for. A function without a place in question gets a part of what is left for each of its callers'
+//! operations: where that does not reach, the call gives something unknown, what it may have changed is unknown, and the
+//! caller goes on. A function with such a place may take all that is left, wherever it is called.
+//!
+//! **Invariant:** what is set aside for callers is given back when the call ends, however it ends. A call that is left early
+//! changes what any call may change: what it was handed, and variables that functions write from within.
+
+use std::rc::Rc;
+
+use super::machine::{Frame, Machine, Ran, Signal, at};
+use super::value::{Closure, Environment, Value};
+use crate::ir::{Argument, FunctionId, FunctionKind, Module, Op, OpKind, Temp, Variable};
+
+/// Most operations of one path.
+const STEPS: u32 = 20_000;
+
+/// Most operations of the bodies of imported modules, on one path.
+const MODULE_STEPS: u32 = 40_000;
+
+/// Most symbols of one path.
+const SYMBOLS: usize = 100_000;
+
+/// How much of what is left one operation of a function with a place in question may take, but for functions with one:
+/// that part of it, and no more than so many operations.
+const LEVELS: [(u32, u32); 2] = [(8, 2_048), (64, 256)];
+
+/// How sparing runs can be, from none on.
+pub(super) const MOST_SPARING: usize = LEVELS.len();
+
+/// What a run has left.
+pub(super) struct Ration {
+    steps: u32,
+    module_steps: u32,
+    /// What is set aside for callers.
+    kept: u32,
+    /// Zero where calls get all that is left.
+    level: usize,
+}
+
+impl Ration {
+    pub(super) fn new(level: usize) -> Self {
+        Self { steps: STEPS, module_steps: MODULE_STEPS, kept: 0, level }
+    }
+}
+
+impl<'p> Machine<'p> {
+    /// Pays for an operation.
+    pub(super) fn pay(&mut self) -> Ran<'p, ()> {
+        if self.ration.steps == 0 || self.symbols.len() > SYMBOLS {
+            self.is_bounded = true;
+            return Err(Signal::Stop);
+        }
+        self.ration.steps -= 1;
+        Ok(())
+    }
+
+    /// How many steps have been taken since the count started.
+    pub(super) fn spent(&self) -> u32 {
+        let left = self.ration.steps + self.ration.kept;
+        STEPS.saturating_sub(left) + MODULE_STEPS.saturating_sub(self.ration.module_steps)
+    }
+
+    /// What may be spent here.
+    pub(super) fn left(&self) -> u32 {
+        self.ration.steps
+    }
+
+    /// Starts the count of steps anew.
+    pub(super) fn refill(&mut self) {
+        self.ration.steps = STEPS;
+    }
+
+    /// Runs the body of an imported module on a count of its own.
+    pub(super) fn aside<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let kept = std::mem::take(&mut self.ration.kept);
+        let steps = std::mem::replace(&mut self.ration.steps, self.ration.module_steps);
+        let result = work(self);
+        self.ration.module_steps = std::mem::replace(&mut self.ration.steps, steps);
+        self.ration.kept = kept;
+        result
+    }
+
+    /// Runs the body of a function, which may take what was set aside if it holds a place in question.
+    pub(super) fn lifted<T>(&mut self, closure: &Closure<'p>, work: impl FnOnce(&mut Self) -> T) -> T {
+        if !self.hints.holds(closure.module, closure.id) {
+            return work(self);
+        }
+        let kept = std::mem::take(&mut self.ration.kept);
+        self.ration.steps += kept;
+        let result = work(self);
+        let again = kept.min(self.ration.steps);
+        self.ration.steps -= again;
+        self.ration.kept = again;
+        result
+    }
+
+    /// The part of what is left that an operation, or a loop, of this function may take; `None` for all of it.
+    pub(super) fn part_of(&self, frame: &Frame<'p>, left: u32) -> Option<u32> {
+        let (part, most) = *LEVELS.get(self.ration.level.checked_sub(1)?)?;
+        if self.hints.holds(frame.module, frame.id) {
+            // A power of two: a repair that adds a few operations must not move the place where a call is left.
+            return Some((left / part).checked_ilog2().map_or(0, |bits| 1 << bits).min(most));
+        }
+        Some(left / 2)
+    }
+
+    /// Runs an operation that may call on a part of what is left.
+    pub(super) fn rationed(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
+        let left = self.ration.steps;
+        let Some(part) = self.part_of(frame, left) else { return self.simple(frame, op, temp) };
+        let kept = left - part;
+        self.ration.steps = part;
+        self.ration.kept += kept;
+        let result = self.simple(frame, op, temp);
+        let back = kept.min(self.ration.kept);
+        self.ration.kept -= back;
+        self.ration.steps += back;
+        if matches!(result, Err(Signal::Stop)) && self.ration.steps > 0 && back > 0 && self.symbols.len() <= SYMBOLS {
+            let (function, given) = handed(frame, &op.kind);
+            self.lose(&function, &given);
+            return Ok(self.unknown("<left early>"));
+        }
+        result
+    }
+
+    /// A call did not come to its end: what it may have changed is unknown.
+    pub(super) fn lose(&mut self, function: &Value<'p>, given: &[Value<'p>]) {
+        self.is_bounded = true;
+        for value in given.iter().chain([function]) {
+            self.lose_held(value);
+        }
+        let project = self.project;
+        let mut loaded: Vec<usize> = self.globals.keys().copied().collect();
+        loaded.sort_unstable();
+        for module in loaded {
+            for (function, variable) in project.written_within(module) {
+                self.lose_variable(module, *function, variable);
+            }
+        }
+    }
+
+    fn lose_held(&mut self, value: &Value<'p>) {
+        match value {
+            Value::Bound(bound) => self.havoc(&bound.0),
+            Value::Partial(partial) => {
+                for value in partial.args.values().chain([&partial.function]) {
+                    if let Value::Bound(bound) = value {
+                        self.havoc(&bound.0);
+                    } else {
+                        self.havoc(value);
+                    }
+                }
+            }
+            other => self.havoc(other),
+        }
+    }
+
+    fn lose_variable(&mut self, module: usize, function: FunctionId, variable: &Variable) {
+        match variable {
+            Variable::Global(name) => {
+                if self.globals.get(&module).is_some_and(|globals| globals.contains_key(name)) {
+                    let value = self.unknown(name);
+                    self.globals.entry(module).or_default().insert(name.clone(), value);
+                }
+            }
+            Variable::Outer(depth, slot) => {
+                let parent = self.made.get(&(module, function)).and_then(|closure| closure.parent.clone());
+                let environment = (1..*depth).try_fold(parent, |at, _| Some(at?.parent.clone())).flatten();
+                if let Some(environment) = environment {
+                    self.lose_slot(&environment, *slot);
+                }
+            }
+            Variable::Local(_) => {}
+        }
+    }
+
+    fn lose_slot(&mut self, environment: &Rc<Environment<'p>>, slot: u32) {
+        let is_bound = environment.slots.borrow().get(slot as usize).is_some_and(Option::is_some);
+        if is_bound {
+            let value = self.unknown("<written>");
+            if let Some(place) = environment.slots.borrow_mut().get_mut(slot as usize) {
+                *place = Some(value);
+            }
+        }
+    }
+}
+
+/// What an operation calls and what it hands over.
+fn handed<'p>(frame: &Frame<'p>, kind: &OpKind) -> (Value<'p>, Vec<Value<'p>>) {
+    match kind {
+        OpKind::Call(function, arguments) => {
+            let given = arguments.iter().map(|argument| match argument {
+                Argument::Positional(temp)
+                | Argument::Keyword(_, temp)
+                | Argument::Spread(temp)
+                | Argument::SpreadMapping(temp) => at(frame, *temp),
+            });
+            (at(frame, *function), given.collect())
+        }
+        OpKind::Item(object, index) => (at(frame, *object), vec![at(frame, *index)]),
+        OpKind::Operate(_, operands, _) => {
+            (Value::None, operands.iter().flatten().map(|operand| at(frame, *operand)).collect())
+        }
+        _ => (Value::None, Vec::new()),
+    }
+}
+
+/// The variables that functions of a module write though they are not their own.
+pub(super) fn written_within(module: &Module) -> Vec<(FunctionId, Variable)> {
+    let mut written = Vec::new();
+    for (number, code) in (0_u32..).zip(&module.functions) {
+        if matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
+            continue;
+        }
+        for op in &code.ops {
+            if let OpKind::Store(variable @ (Variable::Global(_) | Variable::Outer(..)), _) | OpKind::Delete(variable) =
+                &op.kind
+                && !matches!(variable, Variable::Local(_))
+            {
+                let entry = (FunctionId(number), variable.clone());
+                if !written.contains(&entry) {
+                    written.push(entry);
+                }
+            }
+        }
+    }
+    written
+}
