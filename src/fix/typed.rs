@@ -24,14 +24,41 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     }
     let mut places = vec![finding.primary];
     places.extend(finding.related.iter().map(|label| label.place));
+    let applicability = if tree::calls(bench.module).into_iter().any(|call| relies_on_words(bench, call)) {
+        Applicability::Display
+    } else {
+        Applicability::Unsafe
+    };
     vec![Proposal {
         message: "make typed keys; numbers stay the same, shapes and checkpoints of keys change".to_owned(),
-        applicability: Applicability::Unsafe,
+        applicability,
         proof: Proof::Keys(places),
         edits: renamed(bench, finding).unwrap_or_default(),
         mends: vec![index],
         names: Vec::new(),
     }]
+}
+
+/// Whether a call writes down the shape or dtype of raw keys, `keys.reshape((n, 2))` or `jnp.asarray(key, jnp.uint32)`: what
+/// it ought to be for typed keys is for a person to say.
+fn relies_on_words(bench: &Bench<'_>, call: &ast::ExprCall) -> bool {
+    let Expr::Attribute(function) = &*call.func else { return false };
+    let is_library = bench.path_of(&call.func).is_some();
+    let operand = if is_library { call.arguments.args.first() } else { Some(&*function.value) };
+    let on_key = operand.is_some_and(|operand| is_key(bench, operand));
+    match function.attr.as_str() {
+        "reshape" | "broadcast_to" | "tile" | "astype" => on_key,
+        "array" | "asarray" => on_key && tree::arguments(call).count() > 1,
+        // `words.at[i].set(key)`
+        "set" if !is_library => {
+            let Expr::Subscript(at) = &*function.value else { return false };
+            let Expr::Attribute(base) = &*at.value else { return false };
+            base.attr.as_str() == "at"
+                && !is_key(bench, &base.value)
+                && tree::arguments(call).any(|argument| is_key(bench, argument))
+        }
+        _ => false,
+    }
 }
 
 fn renamed(bench: &Bench<'_>, finding: &Finding) -> Option<Vec<Edit>> {

@@ -275,6 +275,22 @@ fn removed_types_are_safe_to_replace() {
 }
 
 #[test]
+fn raw_keys_whose_shape_or_dtype_is_written_down_are_left_to_people() {
+    let made = "def f(n):\n    key = jax.random.PRNGKey(0)\n    keys = jax.random.split(key, n)\n";
+    for line in [
+        "keys = keys.reshape((2, n // 2, 2))",
+        "keys = jax.numpy.reshape(keys, (-1, 2))",
+        "keys = jax.numpy.asarray(keys, dtype=jax.numpy.uint32)",
+        "keys = jax.numpy.zeros((n, 2), jax.numpy.uint32).at[0].set(key)",
+    ] {
+        let text = program(&format!("{made}    {line}\n    return jax.vmap(jax.random.normal)(keys)\n"));
+        assert_eq!(fixed(&text), text);
+    }
+    let text = program(&format!("{made}    return jax.vmap(jax.random.normal)(jax.numpy.asarray(keys))\n"));
+    assert_eq!(fixed(&text), text.replace("PRNGKey", "key"));
+}
+
+#[test]
 fn spare_children_are_called_so_safely() {
     let spare = |body: &str| {
         let text = program(body);
