@@ -9,6 +9,7 @@ use super::names::{Does, ScopeId, ScopeKind};
 use super::reuse::{can_rebind, only_key, statement};
 use super::tree;
 use crate::finding::{Applicability, Finding};
+use crate::models::Effect;
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -27,7 +28,21 @@ pub(super) fn stored(bench: &Bench<'_>, findings: &[Finding], index: usize) -> V
         },
         _ => false,
     };
-    split_before(bench, findings, index, &own).into_iter().collect()
+    let mut proposals: Vec<Proposal> = split_before(bench, findings, index, &own).into_iter().collect();
+    // A traced method that stores a key leaks a tracer, and who traces it is not known here.
+    if tree::expressions(bench.module).into_iter().any(|expr| is_transform(bench, expr)) {
+        for proposal in &mut proposals {
+            proposal.applicability = Applicability::Display;
+        }
+    }
+    proposals
+}
+
+/// Whether an expression names a function that runs others under a trace.
+fn is_transform(bench: &Bench<'_>, expr: &Expr) -> bool {
+    let path = if matches!(expr, Expr::Attribute(_) | Expr::Name(_)) { bench.path_of(expr) } else { None };
+    path.and_then(|path| bench.models.callable(&path))
+        .is_some_and(|callable| matches!(callable.effect, Effect::Transform { .. }))
 }
 
 /// `key, subkey = split(key)` before the draw, so that the key handed on is a fresh one.
@@ -87,6 +102,10 @@ fn one_more(bench: &Bench<'_>, statement: &Stmt, call: &ast::ExprCall, key: &str
         return None;
     };
     if let Some(dropped) = targets.elts.iter().find(|target| bench.code(target) == "_") {
+        // What is called `_` may be read all the same.
+        if bench.names.occurrences("_").iter().any(|one| one.does == Does::Read) {
+            return None;
+        }
         return Some(vec![Edit { span: span_of(dropped), content: key.to_owned() }]);
     }
     let first = span_of(targets.elts.first()?).start;
@@ -127,6 +146,16 @@ fn callers(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Prop
     }
     let is_seed = parameter.to_ascii_lowercase().contains("seed")
         || default.is_some_and(|default| matches!(default, Expr::NumberLiteral(_)));
+    let annotation = annotation_of(bench, declared.span).map(|annotation| bench.code(annotation));
+    let is_meant = match annotation {
+        Some(annotation) if is_seed => annotation.trim_matches(['"', '\'']) == "int",
+        Some(annotation) => annotation.contains("Key") || annotation.contains("Array"),
+        // Several keys are not one.
+        None => is_seed || !parameter.ends_with('s'),
+    };
+    if !is_meant {
+        return None;
+    }
     let span = if is_seed { span_of(seed) } else { span_of(call) };
     Some(Proposal {
         message: format!("use the caller's `{parameter}`; the numbers change"),
@@ -142,6 +171,14 @@ fn callers(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Prop
 fn default_of<'a>(bench: &Bench<'a>, name: Span) -> Option<&'a Expr> {
     tree::ancestors(bench.module, name).into_iter().find_map(|node| match node {
         ast::AnyNodeRef::ParameterWithDefault(parameter) => parameter.default.as_deref(),
+        _ => None,
+    })
+}
+
+/// The annotation of the parameter whose name stands at a span.
+fn annotation_of<'a>(bench: &Bench<'a>, name: Span) -> Option<&'a Expr> {
+    tree::ancestors(bench.module, name).into_iter().find_map(|node| match node {
+        ast::AnyNodeRef::Parameter(parameter) => parameter.annotation.as_deref(),
         _ => None,
     })
 }

@@ -70,7 +70,14 @@ fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) ->
     let is_read =
         |one: &Occurrence, name: &str| one.does == Does::Read && bench.names.binder(one.scope, name) == Some(scope);
     let occurrences = bench.names.occurrences(unused);
-    let is_needed = bench.names.declares(scope, unused)
+    let is_declared = |one: &Occurrence| one.does == Does::Declare && bench.names.is_within(one.scope, scope);
+    // The repair of a mistake with keys may use the child.
+    let is_wanted = findings.iter().any(|other| {
+        other.code.starts_with("KEY10")
+            && bench.here(other.primary).is_some_and(|span| bench.names.frame_at(span.start) == Some(scope))
+    });
+    let is_needed = is_wanted
+        || occurrences.iter().any(is_declared)
         || occurrences
             .iter()
             .any(|one| is_read(one, unused) && (one.span.start >= after || one.scope != scope || is_repeated));

@@ -67,6 +67,25 @@ pub(super) fn calls(module: &ast::ModModule) -> Vec<&ast::ExprCall> {
     calls.0
 }
 
+/// Gathers expressions.
+struct Gather<'a>(Vec<&'a Expr>);
+
+impl<'a> SourceOrderVisitor<'a> for Gather<'a> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        self.0.push(expr);
+        source_order::walk_expr(self, expr);
+    }
+}
+
+/// All expressions of a file, each before those within it.
+pub(super) fn expressions(module: &ast::ModModule) -> Vec<&Expr> {
+    let mut gather = Gather(Vec::new());
+    for statement in &module.body {
+        gather.visit_stmt(statement);
+    }
+    gather.0
+}
+
 /// The nodes that cover a span, outermost first.
 pub(super) fn ancestors(module: &ast::ModModule, span: Span) -> Vec<AnyNodeRef<'_>> {
     struct Way<'a> {
@@ -125,13 +144,6 @@ pub(super) fn expression_at(module: &ast::ModModule, span: Span) -> Option<&Expr
 
 /// All expressions within one, itself first, in source order.
 pub(super) fn expressions_within(expr: &Expr) -> Vec<&Expr> {
-    struct Gather<'a>(Vec<&'a Expr>);
-    impl<'a> SourceOrderVisitor<'a> for Gather<'a> {
-        fn visit_expr(&mut self, expr: &'a Expr) {
-            self.0.push(expr);
-            source_order::walk_expr(self, expr);
-        }
-    }
     let mut gather = Gather(Vec::new());
     gather.visit_expr(expr);
     gather.0

@@ -24,7 +24,7 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     }
     let mut places = vec![finding.primary];
     places.extend(finding.related.iter().map(|label| label.place));
-    let applicability = if tree::calls(bench.module).into_iter().any(|call| relies_on_words(bench, call)) {
+    let applicability = if tree::expressions(bench.module).into_iter().any(|expr| relies_on_words(bench, expr)) {
         Applicability::Display
     } else {
         Applicability::Unsafe
@@ -39,23 +39,68 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     }]
 }
 
-/// Whether a call writes down the shape or dtype of raw keys, `keys.reshape((n, 2))` or `jnp.asarray(key, jnp.uint32)`: what
-/// it ought to be for typed keys is for a person to say.
-fn relies_on_words(bench: &Bench<'_>, call: &ast::ExprCall) -> bool {
-    let Expr::Attribute(function) = &*call.func else { return false };
-    let is_library = bench.path_of(&call.func).is_some();
-    let operand = if is_library { call.arguments.args.first() } else { Some(&*function.value) };
-    let on_key = operand.is_some_and(|operand| is_key(bench, operand));
-    match function.attr.as_str() {
-        "reshape" | "broadcast_to" | "tile" | "astype" => on_key,
-        "array" | "asarray" => on_key && tree::arguments(call).count() > 1,
+/// Functions for arrays that take typed keys as they take raw ones, or whose keys are converted.
+const AT_HOME: [&str; 12] = [
+    "jax.numpy.stack",
+    "jax.numpy.asarray",
+    "jax.numpy.array",
+    "jax.lax.scan",
+    "jax.lax.map",
+    "jax.lax.fori_loop",
+    "jax.lax.while_loop",
+    "numpy.asarray",
+    "numpy.array",
+    "numpy.save",
+    "numpy.savez",
+    "numpy.savetxt",
+];
+
+/// Whether an expression rests on a raw key's being an array of words, `keys.reshape((n, 2))` or `jnp.asarray(key, jnp.uint32)`:
+/// what it ought to be for typed keys is for a person to say.
+fn relies_on_words(bench: &Bench<'_>, expr: &Expr) -> bool {
+    let statement = || bench.steps(span_of(expr)).pop().map(tree::Step::statement);
+    match expr {
+        Expr::Call(call) => calls_for_words(bench, call),
+        // `rows[i] = key`; under a text it is the entry of a dict.
+        Expr::Subscript(row) if row.ctx.is_store() && !row.slice.is_string_literal_expr() => {
+            !is_key(bench, &row.value)
+                && matches!(statement(), Some(Stmt::Assign(assign)) if is_key(bench, &assign.value))
+        }
+        // `n, _ = keys.shape`
+        Expr::Attribute(shape) if shape.attr.as_str() == "shape" && is_key(bench, &shape.value) => {
+            matches!(statement(), Some(Stmt::Assign(assign))
+                if span_of(&*assign.value) == span_of(expr) && matches!(assign.targets[..], [Expr::Tuple(_)]))
+        }
+        _ => false,
+    }
+}
+
+fn calls_for_words(bench: &Bench<'_>, call: &ast::ExprCall) -> bool {
+    let given = || tree::arguments(call).any(|argument| is_key(bench, argument));
+    if let Some(path) = bench.path_of(&call.func) {
+        if path == "jax.random.wrap_key_data" {
+            return true;
+        }
+        let is_numpy = path.starts_with("numpy.");
+        if !is_numpy && !path.starts_with("jax.numpy.") && !path.starts_with("jax.lax.") {
+            return false;
+        }
+        let listed = tree::arguments(call).any(|argument| match argument {
+            Expr::List(list) => list.elts.iter().any(|one| is_key(bench, one)),
+            Expr::Tuple(tuple) => tuple.elts.iter().any(|one| is_key(bench, one)),
+            _ => false,
+        });
+        let casts = matches!(path.rsplit('.').next(), Some("array" | "asarray")) && tree::arguments(call).count() > 1;
+        return (given() || listed) && (casts || is_numpy && listed || !AT_HOME.contains(&&*path));
+    }
+    let Expr::Attribute(method) = &*call.func else { return false };
+    match method.attr.as_str() {
+        "reshape" | "broadcast_to" | "tile" | "astype" => is_key(bench, &method.value),
         // `words.at[i].set(key)`
-        "set" if !is_library => {
-            let Expr::Subscript(at) = &*function.value else { return false };
+        "set" => {
+            let Expr::Subscript(at) = &*method.value else { return false };
             let Expr::Attribute(base) = &*at.value else { return false };
-            base.attr.as_str() == "at"
-                && !is_key(bench, &base.value)
-                && tree::arguments(call).any(|argument| is_key(bench, argument))
+            base.attr.as_str() == "at" && !is_key(bench, &base.value) && given()
         }
         _ => false,
     }

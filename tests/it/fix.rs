@@ -282,12 +282,34 @@ fn raw_keys_whose_shape_or_dtype_is_written_down_are_left_to_people() {
         "keys = jax.numpy.reshape(keys, (-1, 2))",
         "keys = jax.numpy.asarray(keys, dtype=jax.numpy.uint32)",
         "keys = jax.numpy.zeros((n, 2), jax.numpy.uint32).at[0].set(key)",
+        "keys = jax.numpy.concatenate([keys, key[None, :]])",
+        "n, _ = keys.shape",
+        "rows = {}; rows[0] = key",
+        "key = jax.random.wrap_key_data(key)",
     ] {
         let text = program(&format!("{made}    {line}\n    return jax.vmap(jax.random.normal)(keys)\n"));
         assert_eq!(fixed(&text), text);
     }
     let text = program(&format!("{made}    return jax.vmap(jax.random.normal)(jax.numpy.asarray(keys))\n"));
     assert_eq!(fixed(&text), text.replace("PRNGKey", "key"));
+}
+
+#[test]
+fn keys_that_stay_behind_are_left_to_people_where_that_is_unsound() {
+    for body in [
+        // `_` is read.
+        "def f(key):\n    _, a = jax.random.split(key)\n    return jax.random.normal(a) + jax.random.normal(_), key\n",
+        // A tracer would be stored.
+        "class A:\n    def __init__(self, key):\n        self.key = key\n    def draw(self):\n        return jax.random.normal(self.key)\n    def run(self):\n        return jax.jit(self.draw)()\n",
+        // What is not called for a key by its annotation, or is several.
+        "def f(x, key: str):\n    return x + jax.random.normal(jax.random.key(0))\n",
+        "def f(x, keys):\n    return x + jax.random.normal(jax.random.key(0))\n",
+        "def f(x, seed: str):\n    return x + jax.random.normal(jax.random.key(0))\n",
+    ] {
+        assert_eq!(fixed(&program(body)), program(body));
+    }
+    let annotated = "def f(x, key: jax.Array):\n    return x + jax.random.normal(jax.random.key(0))\n";
+    assert_eq!(fixed(&program(annotated)), program(&annotated.replace("jax.random.key(0)", "key")));
 }
 
 #[test]
@@ -304,6 +326,11 @@ fn spare_children_are_called_so_safely() {
     assert_eq!(spare(of_module), of_module);
     let translated = of_two.replace("normal(a)", "normal(a), _(0)");
     assert_eq!(spare(&translated), translated);
+    let of_inner = "def f(key):\n    a, b = jax.random.split(key)\n    def g():\n        nonlocal b\n        b = 3\n    g()\n    return jax.random.normal(a)\n";
+    assert_eq!(spare(of_inner), of_inner);
+    // The repair of a mistake may want the child.
+    let of_mistaken = "def f(key):\n    a, b = jax.random.split(key)\n    x = jax.random.normal(key)\n    return x + jax.random.normal(a)\n";
+    assert_eq!(spare(of_mistaken), of_mistaken);
     // Where nothing is used, nothing should be split.
     let of_none = "def f(key):\n    _, b = jax.random.split(key)\n    return 1\n";
     assert_eq!(spare(of_none), of_none);

@@ -200,7 +200,10 @@ impl<'p> Interp<'p> {
                 }
             }
             BuiltinOp::Sum | BuiltinOp::Min | BuiltinOp::Max | BuiltinOp::Any | BuiltinOp::All => {
-                if let Some(Val::Key(key)) = first.as_ref().and_then(Value::single).cloned() {
+                let is_alone = args.positional.len() == 1 && args.keyword("key").is_none();
+                if let Some(Val::Key(key)) = first.as_ref().and_then(Value::single).cloned()
+                    && is_alone
+                {
                     let text = format!("{}(…)", super::library::short_name(path));
                     self.buffer_use(frame, BufferOp::Numeric, key, place, text, true);
                 }

@@ -29,7 +29,10 @@ impl<'p> Interp<'p> {
         };
         let mut result = Vec::new();
         for item in items {
-            let value = self.call_value(frame, function, handed_over(op, item.value.clone()), Some(place));
+            let mut value = Value::unbound();
+            self.under(item.guard, |this| {
+                value = this.call_value(frame, function, handed_over(op, item.value.clone()), Some(place));
+            });
             if op == BuiltinOp::Starmap {
                 result.push(Item { guard: item.guard, value });
             } else {

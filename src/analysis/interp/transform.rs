@@ -428,21 +428,24 @@ impl<'p> Interp<'p> {
         over: &Value,
         place: Place,
     ) -> Value {
-        let mut elements = self.items_of(frame, over).map(|items| items.into_iter().map(|item| item.value));
+        let mut elements = self.items_of(frame, over).map(Vec::into_iter);
         let known = elements.as_ref().and_then(|elements| u32::try_from(elements.len()).ok());
         let is_first_taken = carry.is_none();
         let mut next = |this: &mut Self, position: u32| {
             if let Some(elements) = &mut elements {
-                return elements.next().unwrap_or_default();
+                return elements.next().map_or((Guard::TRUE, Value::unbound()), |item| (item.guard, item.value));
             }
             let index = this.terms.int(i128::from(position));
-            this.slice_tree(over, index)
+            (Guard::TRUE, this.slice_tree(over, index))
         };
-        let mut carry = carry.unwrap_or_else(|| next(self, 0));
+        let mut carry = carry.unwrap_or_else(|| next(self, 0).1);
         let first = u32::from(is_first_taken);
         self.repeat(frame, known.map(|known| known.saturating_sub(first)), place, |this, frame, copy| {
-            let element = next(this, copy + first);
-            carry = this.call_value(frame, function, Args::positional(vec![carry.clone(), element]), Some(place));
+            let (guard, element) = next(this, copy + first);
+            let args = Args::positional(vec![carry.clone(), element]);
+            let mut added = carry.clone();
+            this.under(guard, |this| added = this.call_value(frame, function, args, Some(place)));
+            carry = added.join(&mut this.guards, guard, &carry);
         });
         carry
     }

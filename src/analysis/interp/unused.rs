@@ -10,7 +10,7 @@ use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{CaptureKind, CapturedUse, Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
 use crate::analysis::log::{Activation, Event};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
+use crate::ir::{Annotation, Argument, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
 use crate::models::Effect;
 use crate::text::FileId;
 
@@ -228,6 +228,7 @@ impl Interp<'_> {
             }
             let ignored = (0u32..).zip(&code.parameters).find(|(slot, parameter)| {
                 names_a_key(&parameter.name)
+                    && !parameter.annotation.as_ref().is_some_and(is_of_another_kind)
                     && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords)
                     && !self.is_heeded(activation.module, activation.function, *slot)
             });
@@ -437,4 +438,10 @@ fn names_a_key(name: &str) -> bool {
     ) || name.ends_with("_rng")
         || name.ends_with("_seed")
         || name.ends_with("_rng_key")
+}
+
+/// Whether an annotation names what is neither a key nor a seed: `key: str`, `rng: np.random.Generator`.
+fn is_of_another_kind(annotation: &Annotation) -> bool {
+    const OTHERS: [&str; 6] = ["str", "bytes", "bool", "Generator", "RandomState", "Random"];
+    matches!(annotation, Annotation::Path(path, _) if path.last().is_some_and(|name| OTHERS.contains(&&**name)))
 }
