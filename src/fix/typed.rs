@@ -71,6 +71,8 @@ fn relies_on_words(bench: &Bench<'_>, expr: &Expr) -> bool {
             matches!(statement(), Some(Stmt::Assign(assign))
                 if span_of(&*assign.value) == span_of(expr) && matches!(assign.targets[..], [Expr::Tuple(_)]))
         }
+        // The dtype of typed keys is no dtype of numbers: `jnp.arange(n, dtype=key.dtype)`.
+        Expr::Attribute(dtype) => dtype.attr.as_str() == "dtype" && is_key(bench, &dtype.value),
         _ => false,
     }
 }
