@@ -24,7 +24,10 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     }
     let mut places = vec![finding.primary];
     places.extend(finding.related.iter().map(|label| label.place));
-    let applicability = if tree::expressions(bench.module).into_iter().any(|expr| relies_on_words(bench, expr)) {
+    // Words that are calculated with are a mistake that a conversion would hide.
+    let hides = !bench.matching(findings, |other| other.code == "KEY202").is_empty();
+    let applicability = if hides || tree::expressions(bench.module).into_iter().any(|expr| relies_on_words(bench, expr))
+    {
         Applicability::Display
     } else {
         Applicability::Unsafe
