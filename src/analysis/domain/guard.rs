@@ -389,9 +389,14 @@ impl Guards {
     /// A share of what is left, for a part of the analysis; what was left before, for [`Guards::rejoin`].
     pub fn portion(&mut self) -> Budget {
         let budget = self.budget();
-        let left = self.limit.saturating_sub(budget.made);
-        self.limit = budget.made + (left / SHARE).max(left.min(NODE_PORTION));
+        self.limit = budget.made + self.share();
         budget
+    }
+
+    /// Nodes that a portion would have.
+    pub fn share(&self) -> usize {
+        let left = self.limit.saturating_sub(self.nodes.len());
+        (left / SHARE).max(left.min(NODE_PORTION))
     }
 
     /// Goes on with the budget before a portion of it was spent.

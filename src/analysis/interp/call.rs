@@ -258,23 +258,20 @@ impl<'p> Interp<'p> {
         if code.elided {
             return self.unresolved(frame, &args, place, None, Some(code.name.clone()), None);
         }
+        let given: Vec<Value> = args.values().cloned().collect();
         if !self.is_worth_running(closure, code, &args) {
-            for value in args.values().cloned().collect::<Vec<_>>() {
-                self.havoc(&value);
-            }
-            return self.opaque(self.call_text(&code.name), Some(place));
+            return self.unknown_result(&given, code, place);
         }
         let running = self.stack.iter().filter(|entry| **entry == (closure.module, closure.function)).count();
         if code.is_stub || running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
             if !code.is_stub && frame.activation.depth >= CALL_DEPTH {
                 self.exhausted.get_or_insert((place, "call depth"));
             }
-            for value in args.values().cloned().collect::<Vec<_>>() {
-                self.havoc(&value);
-            }
-            return self.opaque(self.call_text(&code.name), Some(place));
+            return self.unknown_result(&given, code, place);
         }
-        let given: Vec<Value> = args.values().cloned().collect();
+        if !code.is_generator && self.would_be_cut_off(closure, &args) {
+            return self.unknown_result(&given, code, place);
+        }
         let slots = self.bind(code, closure, args, Some(place));
         let environment = self.new_environment(slots, closure.environment);
         if code.is_generator {
@@ -283,24 +280,26 @@ impl<'p> Interp<'p> {
             return self.new_iterator(Source::Generator(Box::new(suspended)), Some(place));
         }
         let (pc, alive) = (self.pc, self.alive);
+        let share = self.share();
         let (paths, fuel) = (self.guards.portion(), self.fuel);
         self.fuel = (fuel / 2).max(fuel.min(FUEL_PORTION));
         let kept = fuel - self.fuel;
         let (value, _) =
             self.activate(frame, closure.module, closure.function, environment, closure.class, place, false);
-        let is_cut_off = std::mem::take(&mut self.is_cut_off) || self.guards.exhausted();
+        let has_too_many_paths = self.guards.exhausted();
+        let is_cut_off = std::mem::take(&mut self.is_cut_off) || has_too_many_paths;
         self.fuel += kept;
         self.guards.rejoin(paths);
         if !is_cut_off {
             return value;
         }
+        if has_too_many_paths {
+            self.note_cut_off(closure, &share);
+        }
         // The caller goes on, and knows nothing of what the callee did after it was cut off.
         self.pc = pc;
         self.alive = alive;
-        for value in &given {
-            self.havoc(value);
-        }
-        self.opaque(self.call_text(&code.name), Some(place))
+        self.unknown_result(&given, code, place)
     }
 
     /// Whether a function may do something to keys, or hand on what it is given: it is short, or is given a key or a function.

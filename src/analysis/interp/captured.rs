@@ -13,6 +13,7 @@ use crate::analysis::heap::{Kind, Source};
 use crate::ir::{Function, OpKind, Variable};
 
 use super::Interp;
+use super::bind::Args;
 
 /// How deep containers and closures are looked into; what lies deeper is taken for a key.
 const DEPTH: u32 = 5;
@@ -21,7 +22,16 @@ impl Interp<'_> {
     /// Whether a run of a closure on its own can teach something about keys.
     pub(super) fn may_reach_keys(&self, closure: &Closure) -> bool {
         let names = if closure.module == self.home { Names::OfAll } else { Names::OfHome };
-        Reach { interp: self, names }.closure_reaches(closure, DEPTH)
+        Reach { interp: self, names, deeper: true }.closure_reaches(closure, DEPTH)
+    }
+
+    /// Whether a call hands a key to a function: as an argument, within one, or by what the function captured.
+    pub(super) fn hands_keys(&self, closure: &Closure, args: &Args) -> bool {
+        let reach = Reach { interp: self, names: Names::OfHome, deeper: false };
+        let code = self.module(closure.module).function(closure.function);
+        args.values().any(|value| reach.reaches(value, DEPTH))
+            || closure.defaults.iter().any(|(_, value)| reach.reaches(value, DEPTH))
+            || reach.code_reaches(closure.module, code, closure.environment, 1, DEPTH)
     }
 }
 
@@ -36,6 +46,8 @@ enum Names {
 struct Reach<'i, 'p> {
     interp: &'i Interp<'p>,
     names: Names,
+    /// Whether what lies deeper than is looked into is taken for a key.
+    deeper: bool,
 }
 
 impl<'p> Reach<'_, 'p> {
@@ -45,7 +57,7 @@ impl<'p> Reach<'_, 'p> {
     }
 
     fn closure_reaches(&self, closure: &Closure, depth: u32) -> bool {
-        let Some(depth) = depth.checked_sub(1) else { return true };
+        let Some(depth) = depth.checked_sub(1) else { return self.deeper };
         let code = self.interp.module(closure.module).function(closure.function);
         self.speaks(closure)
             || closure.defaults.iter().any(|(_, value)| self.reaches(value, depth))
@@ -92,25 +104,24 @@ impl<'p> Reach<'_, 'p> {
 
     /// Whether a value is or holds a key, or leads to a function that has to do with keys.
     fn reaches(&self, value: &Value, depth: u32) -> bool {
-        let inner = depth.saturating_sub(1);
         value.alternatives().iter().any(|alternative| match &alternative.val {
             Val::Function(closure) => self.closure_reaches(closure, depth),
-            Val::Method(method) => depth == 0 || self.reaches(&method.0, inner) || self.reaches(&method.1, inner),
-            Val::Partial(partial) => {
-                depth == 0
-                    || self.reaches(&partial.function, inner)
-                    || partial.positional.iter().any(|value| self.reaches(value, inner))
-                    || partial.keywords.iter().any(|(_, value)| self.reaches(value, inner))
+            Val::Method(method) => {
+                self.below(depth, |inner| self.reaches(&method.0, inner) || self.reaches(&method.1, inner))
             }
-            Val::Wrapped(wrapped) => {
-                depth == 0
-                    || wrapped.function.as_ref().is_none_or(|function| self.reaches(function, inner))
+            Val::Partial(partial) => self.below(depth, |inner| {
+                let bound = partial.keywords.iter().map(|(_, value)| value);
+                self.reaches(&partial.function, inner)
+                    || partial.positional.iter().chain(bound).any(|value| self.reaches(value, inner))
+            }),
+            Val::Wrapped(wrapped) => self.below(depth, |inner| {
+                wrapped.function.as_ref().is_none_or(|function| self.reaches(function, inner))
                     || wrapped.options.iter().any(|(_, value)| self.reaches(value, inner))
-            }
-            Val::Class(class) => {
+            }),
+            Val::Class(class) => self.below(depth, |inner| {
                 let info = &self.interp.classes[class.0 as usize];
-                depth == 0 || info.bases.iter().chain(info.attributes.values()).any(|value| self.reaches(value, inner))
-            }
+                info.bases.iter().chain(info.attributes.values()).any(|value| self.reaches(value, inner))
+            }),
             Val::Library(path) => {
                 self.names == Names::OfAll && self.interp.program.models.mentions(path, self.interp.program.roots)
             }
@@ -125,13 +136,14 @@ impl<'p> Reach<'_, 'p> {
     }
 
     fn val_holds(&self, val: &Val, depth: u32) -> bool {
-        let inner = depth.saturating_sub(1);
         match val {
             Val::Key(_) | Val::Array(_) | Val::Words(..) => true,
             Val::Term(term) => self.is_taken_for_key(*term) || self.shadow_holds(*term, depth),
-            Val::Tuple(parts) | Val::Slice(parts) => depth == 0 || parts.iter().any(|part| self.reaches(part, inner)),
-            Val::Object(object) => depth == 0 || self.object_holds(*object, inner),
-            Val::UnknownMethod(method) => depth == 0 || self.reaches(&method.0, inner),
+            Val::Tuple(parts) | Val::Slice(parts) => {
+                self.below(depth, |inner| parts.iter().any(|part| self.reaches(part, inner)))
+            }
+            Val::Object(object) => self.below(depth, |inner| self.object_holds(*object, inner)),
+            Val::UnknownMethod(method) => self.below(depth, |inner| self.reaches(&method.0, inner)),
             Val::Function(_)
             | Val::Method(_)
             | Val::Class(_)
@@ -155,7 +167,15 @@ impl<'p> Reach<'_, 'p> {
     }
 
     fn shadow_holds(&self, term: TermId, depth: u32) -> bool {
-        self.interp.shadows.get(&term).is_some_and(|shadow| depth == 0 || self.object_holds(*shadow, depth - 1))
+        self.interp
+            .shadows
+            .get(&term)
+            .is_some_and(|shadow| self.below(depth, |inner| self.object_holds(*shadow, inner)))
+    }
+
+    /// Looks one level deeper, where that is not too deep.
+    fn below(&self, depth: u32, look: impl FnOnce(u32) -> bool) -> bool {
+        depth.checked_sub(1).map_or(self.deeper, look)
     }
 
     /// Whether something has taken a term for a key that knows what it takes.

@@ -25,6 +25,7 @@ mod collide;
 mod conclude;
 mod construct;
 mod consume;
+mod cutoff;
 mod derive;
 mod entry;
 mod exec;
@@ -168,6 +169,8 @@ struct Interp<'p> {
     exhausted: Option<(Place, &'static str)>,
     /// Whether a bound has ended all paths of the innermost call that runs.
     is_cut_off: bool,
+    /// Functions of which a call was cut off before it touched a key, with the most nodes that such a call could make.
+    cut_off: Rc<RefCell<FxHashMap<(ModuleIndex, FunctionId), usize>>>,
     activations: u32,
     loop_instances: u32,
     loop_depth: u32,

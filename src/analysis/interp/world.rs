@@ -166,6 +166,7 @@ impl<'p> Interp<'p> {
             here: Place { file, span: Span::default() },
             exhausted: None,
             is_cut_off: false,
+            cut_off: Rc::default(),
             activations: world.activations,
             loop_instances: world.loop_instances,
             loop_depth: 0,
