@@ -39,11 +39,11 @@ impl Guard {
 const NODE_BUDGET: usize = 6_000;
 
 /// Fewest nodes that a part of an analysis may make, while there are as many.
-const NODE_PORTION: usize = 500;
+const NODE_PORTION: usize = 250;
 
 /// The part of what is left that a call gets: one of this many. What a function does itself is told in its own frame, and its
 /// callees are analysed on their own as well, so that most is left to it.
-const SHARE: usize = 4;
+const SHARE: usize = 8;
 
 /// Number of answers of `choose` that are kept.
 const MEMO: usize = 1 << 13;
