@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** what the iterations that are not run would write is unknown afterwards.
 
+use super::lost::{DEPTH, Reach};
 use super::machine::{Frame, Machine, at, put};
 use super::value::Value;
 use crate::ir::{Function, OpKind, Temp, Variable};
@@ -14,6 +15,8 @@ struct Touched {
     /// Objects whose attributes or items are written, and collections that are filled.
     written: Vec<Temp>,
     filled: Vec<Temp>,
+    /// What they call.
+    called: Vec<Temp>,
 }
 
 impl<'p> Machine<'p> {
@@ -44,14 +47,20 @@ impl<'p> Machine<'p> {
         }
         for variable in touched.loaded {
             match self.load(frame, &variable) {
-                value @ Value::Instance(_) => self.havoc(&value),
-                Value::List(_) | Value::Set(_) | Value::Dict(_) | Value::Iterator(_) | Value::Generator(_) => {
-                    let value = self.unknown("<changed>");
-                    self.store(frame, &variable, Some(value));
-                }
+                value @ (Value::Instance(_)
+                | Value::List(_)
+                | Value::Set(_)
+                | Value::Dict(_)
+                | Value::Iterator(_)
+                | Value::Generator(_)) => self.havoc(&value),
                 _ => {}
             }
         }
+        let mut reach = Reach::default();
+        for called in touched.called {
+            reach.value(&at(frame, called), DEPTH);
+        }
+        self.lose_reached(reach);
         for variable in touched.stored {
             let value = self.unknown("<written>");
             self.store(frame, &variable, Some(value));
@@ -70,6 +79,7 @@ impl Touched {
                 | OpKind::StoreItem(object, ..)
                 | OpKind::DeleteItem(object, _) => add(&mut self.written, *object),
                 OpKind::Append(collection, _) => add(&mut self.filled, *collection),
+                OpKind::Call(function, _) => add(&mut self.called, *function),
                 OpKind::If { then, orelse, .. } if depth > 0 => {
                     self.block(code, then, depth - 1);
                     self.block(code, orelse, depth - 1);
