@@ -3,9 +3,10 @@
 //! **Invariant:** a key is carried on from iteration to iteration only in variables that the loop's own function binds.
 
 use super::bench::{Bench, Proof, Proposal};
+use super::carry::{self, Carried};
 use super::layout;
 use super::names::{Does, ScopeId};
-use super::reuse::{can_rebind, only_key, root_name, statement};
+use super::reuse::{can_rebind, may_be_number, only_key, root_name, statement};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Sharing};
 use crate::models::{Callable, Effect, Runs, Transform};
@@ -35,6 +36,9 @@ struct Loop<'a> {
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some(found) = of(bench, findings, index) else { return Vec::new() };
+    if may_be_number(bench, found.calls.iter().map(|(call, _)| *call)) {
+        return Vec::new();
+    }
     let mut proposals = Vec::new();
     match &found.repeats {
         Repeats::Statement(statement) => {
@@ -49,6 +53,13 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
             proposals.extend(split_each(bench, &found, None));
             proposals.extend(fold_parameter(bench, &found, findings, index, &def.parameters));
             proposals.extend(scan_children(bench, &found, findings, index, &def.parameters));
+            let place = findings[index].repair.as_ref().and_then(|repair| repair.repeated_by);
+            let looped = place.and_then(|place| tree::call_at(bench.module, bench.here(place)?));
+            let of = looped.map(|looped| {
+                let (scope, calls, mends) = (found.scope, &found.calls[..], &found.mends[..]);
+                Carried { looped, body: def, scope, calls, mends }
+            });
+            proposals.extend(of.and_then(|of| carry::carried(bench, &of)));
         }
         Repeats::Lambda(lambda) => {
             if let Some(parameters) = lambda.parameters.as_deref() {
