@@ -1,4 +1,4 @@
-//! A key that the body of a `scan` or `while_loop` captures (KEY102) becomes a part of what is carried: the body splits it, hands
+//! A key that the body of a `scan`, `fori_loop` or `while_loop` captures (KEY102) becomes a part of what is carried: the body splits it, hands
 //! one child on and draws from the others.
 //!
 //! **Invariant:** only where all that speaks of the carry is in sight and plain: a body and a condition that nothing else runs,
@@ -47,7 +47,8 @@ pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposa
     if !is_reached || !is_own || !is_plain {
         return None;
     }
-    let carry = plain_parameter(of.body)?;
+    // The body of a `fori_loop` is given the index first.
+    let carry = plain_parameter(of.body, usize::from(transform.runs == Runs::Fori))?;
     let head = span_of(of.body.body.iter().find(|statement| !is_text(statement))?).start;
     let split = bench.spelled(head, "jax.random.split", Some(first))?;
     let names = bench.fresh(of.scope, key, of.calls.len());
@@ -66,12 +67,13 @@ pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposa
                 edits.extend(around(next, &format!("({key}, "), ")"));
             }
         }
-        Runs::While => {
+        Runs::While | Runs::Fori => {
             for result in results {
                 edits.extend(around(result, &format!("({key}, "), ")"));
             }
-            let cond = given(callable, of.looped, transform.cond.as_deref()?)?;
-            edits.extend(condition(bench, cond, outer)?);
+            if let Some(cond) = transform.cond.as_deref() {
+                edits.extend(condition(bench, given(callable, of.looped, cond)?, outer)?);
+            }
         }
         _ => return None,
     }
@@ -103,9 +105,9 @@ fn is_used_once(bench: &Bench<'_>, def: &ast::StmtFunctionDef, scope: ScopeId) -
     is_defined && own.len() == 2 && def.decorator_list.is_empty() && !def.is_async
 }
 
-/// The name of the first parameter, which nothing but its name is known of.
-fn plain_parameter(def: &ast::StmtFunctionDef) -> Option<&str> {
-    let parameter = def.parameters.iter_non_variadic_params().next()?;
+/// The name of a parameter, which nothing but its name is known of.
+fn plain_parameter(def: &ast::StmtFunctionDef, position: usize) -> Option<&str> {
+    let parameter = def.parameters.iter_non_variadic_params().nth(position)?;
     let is_plain = parameter.default.is_none() && parameter.parameter.annotation.is_none();
     is_plain.then(|| parameter.parameter.name.as_str())
 }
@@ -175,7 +177,7 @@ fn condition(bench: &Bench<'_>, cond: &Expr, outer: ScopeId) -> Option<Vec<Edit>
         Expr::Name(name) => {
             let mut defs = bench.module.body.iter().flat_map(functions).filter(|def| def.name == *name.id);
             let def = defs.find(|def| is_used_once(bench, def, outer))?;
-            let carry = plain_parameter(def)?;
+            let carry = plain_parameter(def, 0)?;
             let head = span_of(def.body.iter().find(|statement| !is_text(statement))?).start;
             Some(vec![layout::before(bench.text, head, &format!("_, {carry} = {carry}"))])
         }
@@ -200,7 +202,7 @@ fn unpacked(bench: &Bench<'_>, looped: &ast::ExprCall, runs: Runs, key: &str) ->
     let ([target], true) = (&assign.targets[..], span_of(&*assign.value) == span_of(looped)) else { return None };
     let carry = match (runs, target) {
         (Runs::Scan, Expr::Tuple(pair)) if pair.elts.len() == 2 => pair.elts.first()?,
-        (Runs::While, target) => target,
+        (Runs::While | Runs::Fori, target) => target,
         _ => return None,
     };
     if matches!(carry, Expr::Starred(_)) {

@@ -559,6 +559,45 @@ def f(key, flag):
     assert!(!matches!(compared(text, &asks, claim), Comparison::Refuted(_)));
 }
 
+/// Compares the draws of a text with those of what replacing parts of it makes of it.
+fn drawn(text: &str, edits: &[(&str, &str)]) -> Comparison {
+    let edits: Vec<Edit> = edits
+        .iter()
+        .map(|(part, content)| Edit { span: place(text, part).span, content: (*content).to_owned() })
+        .collect();
+    let patched = apply_edits(text, &edits).unwrap();
+    let (before, after) = (lowered(text), lowered(&patched));
+    replay::compare_draws(&project(&before), &project(&after), &edits, place(text, "normal"), None)
+}
+
+#[test]
+fn draws_from_what_was_no_key_are_made_again() {
+    let text = "\
+import jax
+def f(key, flag, n):
+    a = jax.random.normal(key + 1, (3,))
+    if flag:
+        b = jax.random.uniform(key + 2, (n,))
+    return a
+";
+    let (one, two) = (("key + 1", "jax.random.fold_in(key, 1)"), ("key + 2", "jax.random.fold_in(key, 2)"));
+    assert_eq!(drawn(text, &[one, two]), Comparison::Verified);
+    let open = |edits: &[(&str, &str)]| matches!(drawn(text, edits), Comparison::Inconclusive(_));
+    let refuted = |edits: &[(&str, &str)]| matches!(drawn(text, edits), Comparison::Refuted(_));
+    // One key for both, another shape, another function, a draw less, one more, and one on another path.
+    assert!(open(&[one, ("key + 2", "jax.random.fold_in(key, 1)")]));
+    assert!(open(&[one, ("(3,)", "(4,)"), two]));
+    assert!(refuted(&[("normal", "gumbel"), one, two]));
+    assert!(refuted(&[one, ("        b = jax.random.uniform(key + 2, (n,))", "        pass")]));
+    assert!(refuted(&[one, two, ("    return a", "    return a + jax.random.normal(key)")]));
+    assert!(!matches!(drawn(text, &[one, ("if flag:", "if not flag:"), two]), Comparison::Verified));
+    // What nothing draws from shows nothing.
+    assert!(!matches!(
+        drawn("import jax\ndef f(key):\n    return jax.random.normal, key + 1\n", &[one]),
+        Comparison::Verified
+    ));
+}
+
 #[test]
 fn hostile_programs_end() {
     let programs = [
