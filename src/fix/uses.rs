@@ -136,7 +136,7 @@ impl<'a> Uses<'_, 'a> {
         let Expr::Subscript(at) = &*method.value else { return true };
         let Expr::Attribute(within) = &*at.value else { return true };
         let path = format!("{ARRAY}.{}.{}", within.attr, method.attr);
-        if !self.bench.models.typed(&path).is_some_and(|typed| typed.path == path) {
+        if self.bench.models.typed(&path).is_none_or(|typed| typed.path != path) {
             return true;
         }
         let mut given = tree::arguments(call);

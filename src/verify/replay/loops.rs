@@ -2,9 +2,8 @@
 //!
 //! **Invariant:** what the iterations that are not run would write is unknown afterwards.
 
-use super::lost::{DEPTH, Reach};
+use super::lost::{DEPTH, Reach, is_container};
 use super::machine::{Frame, Machine, at, put};
-use super::value::Value;
 use crate::ir::{Function, OpKind, Temp, Variable};
 
 /// What a loop's blocks touch.
@@ -46,14 +45,9 @@ impl<'p> Machine<'p> {
             put(frame, temp, value);
         }
         for variable in touched.loaded {
-            match self.load(frame, &variable) {
-                value @ (Value::Instance(_)
-                | Value::List(_)
-                | Value::Set(_)
-                | Value::Dict(_)
-                | Value::Iterator(_)
-                | Value::Generator(_)) => self.havoc(&value),
-                _ => {}
+            let value = self.load(frame, &variable);
+            if is_container(&value) {
+                self.havoc(&value);
             }
         }
         let mut reach = Reach::default();

@@ -75,7 +75,7 @@ impl<'p> Machine<'p> {
                 let attributes = std::mem::take(&mut *instance.attributes.borrow_mut());
                 attributes.into_iter().map(|(_, value)| value).collect()
             }
-            Value::Tuple(values) => values.iter().filter(|value| may_change(value)).cloned().collect(),
+            Value::Tuple(values) => values.to_vec(),
             Value::List(values) | Value::Set(values) => values.borrow().clone(),
             Value::Dict(pairs) => pairs.borrow().iter().map(|(_, value)| value.clone()).collect(),
             Value::Iterator(source) => {
@@ -248,17 +248,11 @@ impl<'p> Reach<'p> {
     }
 }
 
-fn may_change(value: &Value<'_>) -> bool {
+/// Whether a value holds others, and may hold others later.
+pub(super) fn is_container(value: &Value<'_>) -> bool {
     matches!(
         value,
-        Value::Unknown(_)
-            | Value::Instance(_)
-            | Value::Tuple(_)
-            | Value::List(_)
-            | Value::Set(_)
-            | Value::Dict(_)
-            | Value::Iterator(_)
-            | Value::Generator(_)
+        Value::Instance(_) | Value::List(_) | Value::Set(_) | Value::Dict(_) | Value::Iterator(_) | Value::Generator(_)
     )
 }
 
