@@ -222,10 +222,7 @@ impl Workshop<'_, '_, '_> {
     fn stays_legal(&self, text: &str, parsed: &python::Parsed, patched: &ir::Module, edits: &[Edit]) -> bool {
         let Project { models, settings, .. } = self.project;
         let program = self.program.replacing(self.original, patched).observing();
-        let facts = program
-            .of_file(patched.file)
-            .map(|index| (self.job.analyse)(&mut World::of(&program), &program, index))
-            .unwrap_or_default();
+        let facts = self.analysed(&program, patched);
         let held: Vec<Held> = facts
             .values
             .iter()
@@ -268,16 +265,21 @@ impl Workshop<'_, '_, '_> {
         Some(Fix { message: proposal.message.clone(), applicability, verdict, edits: proposal.edits.clone() })
     }
 
-    /// What the analysis of the program says of the file, were `module` its own.
-    fn seen(&self, module: &ir::Module) -> Seen {
-        let program = self.program.replacing(self.original, module);
-        let mut world = if self.program.is_akin(self.original, module) { self.world.take() } else { None };
-        let there = world.get_or_insert_with(|| World::of(&program));
-        let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, &program, index));
-        if self.program.is_akin(self.original, module) {
+    /// The facts of the file in a program that has `module` for it.
+    fn analysed(&self, program: &Program<'_>, module: &ir::Module) -> Facts {
+        let is_akin = self.program.is_akin(self.original, module);
+        let mut world = if is_akin { self.world.take() } else { None };
+        let there = world.get_or_insert_with(|| World::of(program));
+        let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, program, index));
+        if is_akin {
             self.world.set(world);
         }
-        let mut facts: Vec<Facts> = facts.into_iter().collect();
+        facts.unwrap_or_default()
+    }
+
+    /// What the analysis of the program says of the file, were `module` its own.
+    fn seen(&self, module: &ir::Module) -> Seen {
+        let mut facts = vec![self.analysed(&self.program.replacing(self.original, module), module)];
         reconcile(&mut facts);
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
         let mut counts = Counts::new();
