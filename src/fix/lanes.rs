@@ -9,7 +9,7 @@ use super::reuse::only_key;
 use super::tree;
 use crate::finding::{Applicability, Finding};
 use crate::models::{Effect, Runs, ShapeOp};
-use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
+use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
@@ -132,6 +132,7 @@ impl<'a> Mapping<'a> {
         };
         let (_, rows) = self.called.arguments.args.iter().enumerate().find(|(at, _)| is_mapped(*at))?;
         match bench.counted(rows) {
+            Some(Expr::NumberLiteral(count)) if !matches!(count.value, Number::Int(_)) => None,
             Some(count) => Some(bench.code(count).to_owned()),
             None if is_plain(rows) => Some(format!("{}.shape[0]", bench.code(rows))),
             None => None,

@@ -8,6 +8,7 @@ use super::names::Does;
 use super::tree;
 use super::uses::{is_key, maker};
 use crate::finding::{Applicability, Finding, Touched};
+use crate::models::Effect;
 use crate::python::ast::{Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -91,7 +92,7 @@ pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> O
         let (start, end) = (finding.primary.span.start, finding.primary.span.end);
         let span = Span::new(before(start, &proposal.edits)?, before(end, &proposal.edits)?);
         let keys = keys_at(bench, span);
-        if keys.is_empty() {
+        if keys.is_empty() || makes_keys(bench, span) {
             return None;
         }
         for key in keys {
@@ -111,6 +112,13 @@ pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> O
     let is_new = edits.len() > proposal.edits.len();
     let message = "make typed keys, and take their words where those are wanted; numbers stay the same".to_owned();
     Some(if is_new { Proposal { message, edits, ..proposal.clone() } } else { proposal.clone() })
+}
+
+/// Whether a call makes keys of words, or like other keys: what it makes of words is no typed key.
+fn makes_keys(bench: &Bench<'_>, span: Span) -> bool {
+    let callable =
+        tree::call_at(bench.module, span).and_then(|call| bench.models.callable(&bench.path_of(&call.func)?));
+    callable.is_some_and(|callable| matches!(callable.effect, Effect::Fabricate { .. } | Effect::Wrap { .. }))
 }
 
 /// The keys whose words are touched by the operation at a span.

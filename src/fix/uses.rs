@@ -245,7 +245,8 @@ fn is_from_the_front(axis: &Expr) -> bool {
 /// Whether an expression looks like a key: by its name, or since a function that makes keys is called.
 pub(super) fn is_key(bench: &Bench<'_>, expr: &Expr) -> bool {
     match expr {
-        Expr::Name(_) | Expr::Attribute(_) => is_called_key(bench.code(expr)),
+        // What is imported is a function or a module.
+        Expr::Name(_) | Expr::Attribute(_) => is_called_key(bench.code(expr)) && bench.path_of(expr).is_none(),
         Expr::Subscript(subscript) => is_called_key(bench.code(&subscript.value)),
         Expr::Call(_) => maker(bench, expr).is_some(),
         _ => false,
