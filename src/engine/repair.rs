@@ -11,16 +11,16 @@ use super::effects::Effects;
 use super::project::Project;
 use super::settle::Settled;
 use super::{Fixes, Job};
-use crate::analysis::facts::{Facts, KeyFact, reconcile};
+use crate::analysis::facts::{Facts, KeyFact, KeyKind, reconcile};
 use crate::analysis::{Program, World};
 use crate::config::Shown;
-use crate::finding::{Applicability, Confidence, Finding, Fix, Level, Place, Verdict};
-use crate::fix::{self, Bench, Proof, Proposal};
+use crate::finding::{Applicability, Confidence, Finding, Fix, Level, Verdict};
+use crate::fix::{self, Bench, Held, Proof, Proposal};
 use crate::ir;
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
 use crate::text::{Edit, Span, apply_edits};
-use crate::verify::replay::{self, Comparison, DrawKind, Entry};
+use crate::verify::replay::{self, Comparison, Entry, Instead};
 
 /// Trials for one file: analyses of a patched text.
 const TRIALS: usize = 64;
@@ -204,6 +204,11 @@ impl Workshop<'_, '_, '_> {
             let after = self.seen(&patched);
             let converted = fix::converted(bench, &proposal, &after.findings)?;
             if converted.edits == proposal.edits {
+                if matches!(proposal.proof, Proof::Keys(_))
+                    && !self.stays_legal(&text, &parsed, &patched, &proposal.edits)
+                {
+                    proposal.applicability = Applicability::Display;
+                }
                 let fix = self.held(before, &after, &patched, self.settled.findings.get(index)?, &proposal)?;
                 return Some((proposal, fix));
             }
@@ -211,6 +216,25 @@ impl Workshop<'_, '_, '_> {
             proposal = converted;
         }
         None
+    }
+
+    /// Whether nothing that the repaired file does with its keys, typed ones now, needs raw ones.
+    fn stays_legal(&self, text: &str, parsed: &python::Parsed, patched: &ir::Module, edits: &[Edit]) -> bool {
+        let Project { models, settings, .. } = self.project;
+        let program = self.program.replacing(self.original, patched).observing();
+        let facts = self.analysed(&program, patched);
+        let held: Vec<Held> = facts
+            .values
+            .iter()
+            .filter(|value| value.place.file == patched.file)
+            .map(|value| Held {
+                span: value.place.span,
+                is_raw: value.kind == KeyKind::Raw,
+                is_typed: value.kind == KeyKind::Typed,
+                is_array: value.is_array,
+            })
+            .collect();
+        fix::stays_legal(&Bench::new(patched.file, text, &parsed.module, models, &settings.roots), edits, &held)
     }
 
     /// The fix, if analysis and replay bear it out.
@@ -228,8 +252,11 @@ impl Workshop<'_, '_, '_> {
         let verdict = match proposal.proof {
             _ if !self.job.verify => Verdict::NotRun,
             Proof::Nothing => same_keys(before, after, &proposal.edits),
-            Proof::Claim | Proof::Keys(_) | Proof::Own => self.replayed(patched, finding, proposal)?,
+            Proof::Claim | Proof::Keys(_) | Proof::Own { .. } => self.replayed(patched, finding, proposal)?,
         };
+        // What a replay shows does not tell what was meant.
+        let is_for_people = proposal.applicability == Applicability::Display && verdict == Verdict::Verified;
+        let verdict = if is_for_people { Verdict::Inconclusive } else { verdict };
         let applicability = match verdict {
             Verdict::Verified => proposal.applicability,
             Verdict::NotRun => proposal.applicability.min(Applicability::Unsafe),
@@ -238,16 +265,21 @@ impl Workshop<'_, '_, '_> {
         Some(Fix { message: proposal.message.clone(), applicability, verdict, edits: proposal.edits.clone() })
     }
 
-    /// What the analysis of the program says of the file, were `module` its own.
-    fn seen(&self, module: &ir::Module) -> Seen {
-        let program = self.program.replacing(self.original, module);
-        let mut world = if self.program.is_akin(self.original, module) { self.world.take() } else { None };
-        let there = world.get_or_insert_with(|| World::of(&program));
-        let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, &program, index));
-        if self.program.is_akin(self.original, module) {
+    /// The facts of the file in a program that has `module` for it.
+    fn analysed(&self, program: &Program<'_>, module: &ir::Module) -> Facts {
+        let is_akin = self.program.is_akin(self.original, module);
+        let mut world = if is_akin { self.world.take() } else { None };
+        let there = world.get_or_insert_with(|| World::of(program));
+        let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, program, index));
+        if is_akin {
             self.world.set(world);
         }
-        let mut facts: Vec<Facts> = facts.into_iter().collect();
+        facts.unwrap_or_default()
+    }
+
+    /// What the analysis of the program says of the file, were `module` its own.
+    fn seen(&self, module: &ir::Module) -> Seen {
+        let mut facts = vec![self.analysed(&self.program.replacing(self.original, module), module)];
         reconcile(&mut facts);
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
         let mut counts = Counts::new();
@@ -271,7 +303,10 @@ impl Workshop<'_, '_, '_> {
         let after = replay(modules);
         let comparison = match &proposal.proof {
             Proof::Keys(places) => replay::compare_keys(&before, &after, &proposal.edits, places),
-            Proof::Own => return Some(drawn_apart(&after, finding.primary, &proposal.edits)),
+            Proof::Own { instead } => {
+                let instead = instead.map(|(gone, successor)| Instead { gone, successor });
+                replay::compare_draws(&before, &after, &proposal.edits, finding.primary, instead)
+            }
             Proof::Claim | Proof::Nothing => {
                 let entry = Entry { place: finding.primary, claim: finding.evidence.clone() };
                 replay::compare(&before, &after, &proposal.edits, &entry)
@@ -318,22 +353,4 @@ fn moved(offset: u32, edits: &[Edit]) -> u32 {
         at + i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len())
     });
     u32::try_from(end).unwrap_or(offset)
-}
-
-/// Where what was drawn from was no key there is nothing to compare with: all draws of the repaired function have keys of
-/// their own.
-fn drawn_apart(after: &replay::Project<'_>, place: Place, edits: &[Edit]) -> Verdict {
-    let start = moved(place.span.start, edits);
-    let traces = replay::trace(after, Place { file: place.file, span: Span::new(start, start) });
-    let samples = |path: &replay::Trace| -> Vec<Vec<u32>> {
-        let draws = path.draws.iter().filter(|draw| draw.kind == DrawKind::Sample);
-        draws.flat_map(|draw| draw.keys.iter().cloned()).collect()
-    };
-    let are_apart = traces.paths.iter().map(samples).all(|mut drawn| {
-        let count = drawn.len();
-        drawn.sort_unstable();
-        drawn.dedup();
-        drawn.len() == count
-    });
-    if traces.is_complete && are_apart { Verdict::Verified } else { Verdict::Inconclusive }
 }

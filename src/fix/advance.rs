@@ -76,7 +76,7 @@ fn split_before(
     let proposal = |edits: Vec<Edit>, names: &[String]| Proposal {
         message,
         applicability: Applicability::Unsafe,
-        proof: Proof::Own,
+        proof: Proof::Own { instead: None },
         edits,
         mends: vec![index],
         names: bench.promise(scope, names),
@@ -160,7 +160,7 @@ fn callers(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Prop
     Some(Proposal {
         message: format!("use the caller's `{parameter}`; the numbers change"),
         applicability: Applicability::Unsafe,
-        proof: Proof::Own,
+        proof: Proof::Own { instead: None },
         edits: vec![Edit { span, content: parameter.to_owned() }],
         mends: vec![index],
         names: Vec::new(),

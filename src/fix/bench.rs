@@ -20,8 +20,11 @@ pub enum Proof {
     Claim,
     /// The functions that hold these places draw from the very same keys as before.
     Keys(Vec<Place>),
-    /// All draws of the repaired function have keys of their own; what they were is not worth comparing with.
-    Own,
+    /// The same draws are made, each with a key of its own; what keys they had, if any, is not worth comparing with.
+    Own {
+        /// A function that is gone, and the one that draws in its place.
+        instead: Option<(&'static str, &'static str)>,
+    },
     /// Nothing: no operation changes, and the analysis sees the same keys at the same places.
     Nothing,
 }

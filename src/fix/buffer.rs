@@ -17,7 +17,7 @@ use crate::text::{Edit, Span};
 const MOST_CHILDREN: u64 = 16;
 
 fn unsafe_proposal(message: String, edits: Vec<Edit>, mends: Vec<usize>, names: Vec<(Span, String)>) -> Proposal {
-    Proposal { message, applicability: Applicability::Unsafe, proof: Proof::Own, edits, mends, names }
+    Proposal { message, applicability: Applicability::Unsafe, proof: Proof::Own { instead: None }, edits, mends, names }
 }
 
 /// `key[0]`, `a, b = key` and `PRNGKey(key[1])`.
@@ -208,9 +208,34 @@ pub(super) fn swapped(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
         };
         axes.extend(parts.into_iter().filter(|part| is_last_axis(part)));
     }
-    let [axis] = axes[..] else { return transposed(bench, expr, index).into_iter().collect() };
+    let [axis] = axes[..] else {
+        return transposed(bench, expr, index).or_else(|| flattened(bench, expr, index)).into_iter().collect();
+    };
     let edits = vec![Edit { span: span_of(axis), content: "0".to_owned() }];
     vec![unsafe_proposal("map over the keys; the numbers change".to_owned(), edits, vec![index], Vec::new())]
+}
+
+/// An array of raw keys that is flattened keeps the axis of their words: `keys.reshape(-1, keys.shape[-1])`.
+fn flattened(bench: &Bench<'_>, expr: &Expr, index: usize) -> Option<Proposal> {
+    let Expr::Call(call) = expr else { return None };
+    let path = bench.path_of(&call.func);
+    let (keys, shape, path) = match (&*call.func, &call.arguments.args[..], path) {
+        (_, [keys, shape @ ..], Some(path)) => (keys, shape, path),
+        (Expr::Attribute(method), shape, None) => (&*method.value, shape, format!("jax.Array.{}", method.attr)),
+        _ => return None,
+    };
+    let Effect::Shape { op, .. } = &bench.models.callable(&path)?.effect else { return None };
+    let is_flat = match (op, shape) {
+        (ShapeOp::Ravel, []) => true,
+        (ShapeOp::Reshape, [Expr::UnaryOp(minus)]) => minus.op == UnaryOp::USub && number(&minus.operand) == Some(1),
+        _ => false,
+    };
+    let code = bench.code(keys);
+    let content = format!("{code}.reshape(-1, {code}.shape[-1])");
+    let message = format!("flatten `{code}` but for the words of its keys; the numbers change");
+    let edits = vec![Edit { span: span_of(expr), content }];
+    (is_flat && call.arguments.keywords.is_empty() && is_plain(keys))
+        .then(|| unsafe_proposal(message, edits, vec![index], Vec::new()))
 }
 
 /// A transpose that turns words into lanes is left out.

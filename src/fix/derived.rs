@@ -51,6 +51,11 @@ pub(super) fn bind_discarded(bench: &Bench<'_>, findings: &[Finding], index: usi
     proposals
 }
 
+/// Whether a finding tells of a key that should have been another one.
+fn is_mistaken(finding: &Finding) -> bool {
+    finding.evidence.is_some() || finding.repair.as_ref().is_some_and(|repair| repair.used_at.is_some())
+}
+
 /// A child that nothing uses is called `_`, where its name means nothing else.
 fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) -> Option<Proposal> {
     let span = bench.here(findings[index].primary)?;
@@ -73,7 +78,7 @@ fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) ->
     let is_declared = |one: &Occurrence| one.does == Does::Declare && bench.names.is_within(one.scope, scope);
     // The repair of a mistake with keys may use the child.
     let is_wanted = findings.iter().any(|other| {
-        other.code.starts_with("KEY10")
+        is_mistaken(other)
             && bench.here(other.primary).is_some_and(|span| bench.names.frame_at(span.start) == Some(scope))
     });
     let is_needed = is_wanted

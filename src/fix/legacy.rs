@@ -31,7 +31,7 @@ fn shuffled(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Propos
     is_shuffle.then(|| Proposal {
         message: "permute independently along the axis, as `shuffle` did".to_owned(),
         applicability: Applicability::Unsafe,
-        proof: Proof::Own,
+        proof: Proof::Own { instead: Some(("jax.random.shuffle", "jax.random.permutation")) },
         edits: vec![
             Edit { span: span_of(&attribute.attr), content: "permutation".to_owned() },
             Edit { span: Span::new(end, end), content: ", independent=True".to_owned() },

@@ -3,9 +3,10 @@
 //! **Invariant:** a key is carried on from iteration to iteration only in variables that the loop's own function binds.
 
 use super::bench::{Bench, Proof, Proposal};
+use super::carry::{self, Carried};
 use super::layout;
 use super::names::{Does, ScopeId};
-use super::reuse::{can_rebind, only_key, root_name, statement};
+use super::reuse::{can_rebind, may_be_number, only_key, root_name, statement};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Sharing};
 use crate::models::{Callable, Effect, Runs, Transform};
@@ -35,13 +36,24 @@ struct Loop<'a> {
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some(found) = of(bench, findings, index) else { return Vec::new() };
+    if may_be_number(bench, found.calls.iter().map(|(call, _)| *call)) {
+        return Vec::new();
+    }
     let mut proposals = Vec::new();
     match &found.repeats {
         Repeats::Statement(statement) => {
             proposals.extend(own_element(bench, &found, statement));
             proposals.extend(kept_parent(bench, &found));
+            proposals.extend(dropped_child(bench, &found));
             proposals.extend(split_each(bench, &found, suites(statement).first().copied()));
             proposals.extend(fold_index(bench, &found, statement));
+            // One seed for several configurations is mostly meant.
+            let is_made = found.calls.iter().any(|(_, key)| is_constant(bench, key));
+            if is_made && goes_through_configurations(bench, statement) {
+                for proposal in &mut proposals {
+                    proposal.applicability = Applicability::Display;
+                }
+            }
         }
         Repeats::Comprehension(generators, _) => proposals.extend(each_element(bench, &found, generators)),
         Repeats::Body(def) => {
@@ -49,6 +61,13 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
             proposals.extend(split_each(bench, &found, None));
             proposals.extend(fold_parameter(bench, &found, findings, index, &def.parameters));
             proposals.extend(scan_children(bench, &found, findings, index, &def.parameters));
+            let place = findings[index].repair.as_ref().and_then(|repair| repair.repeated_by);
+            let looped = place.and_then(|place| tree::call_at(bench.module, bench.here(place)?));
+            let of = looped.map(|looped| {
+                let (scope, calls, mends) = (found.scope, &found.calls[..], &found.mends[..]);
+                Carried { looped, body: def, scope, calls, mends }
+            });
+            proposals.extend(of.and_then(|of| carry::carried(bench, &of)));
         }
         Repeats::Lambda(lambda) => {
             if let Some(parameters) = lambda.parameters.as_deref() {
@@ -200,6 +219,66 @@ fn kept_parent(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
         mends: found.mends.clone(),
         names: Vec::new(),
     })
+}
+
+/// `key, _ = split(key)` before the call that draws from `key`: the child that was thrown away was meant for it.
+fn dropped_child(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
+    let is_whole = |call: &ast::ExprCall| {
+        let step = bench.steps(span_of(call)).pop();
+        matches!(step.map(Step::statement), Some(Stmt::Assign(assign)) if span_of(&*assign.value) == span_of(call))
+    };
+    let splits = |call: &ast::ExprCall| bench.path_of(&call.func).is_some_and(|path| path == "jax.random.split");
+    let mut draws = found.calls.iter().filter(|(call, _)| !(splits(call) && is_whole(call)));
+    let ((call, key), None) = (*draws.next()?, draws.next()) else { return None };
+    let Expr::Name(name) = key else { return None };
+    let name = name.id.as_str();
+    let step = bench.steps(span_of(call)).pop()?;
+    let before = step.suite.get(..step.index)?.iter().rev();
+    let (targets, dropped) = before.into_iter().find_map(|statement| {
+        let Stmt::Assign(assign) = statement else { return None };
+        let ([Expr::Tuple(targets)], Expr::Call(split)) = (&assign.targets[..], &*assign.value) else { return None };
+        let of_key = split.arguments.args.first().is_some_and(|parent| bench.code(parent) == name);
+        let dropped = targets.elts.iter().find(|target| bench.code(target) == "_")?;
+        (of_key && splits(split) && targets.elts.iter().any(|target| bench.code(target) == name))
+            .then_some((targets, dropped))
+    })?;
+    let whole = Span::new(span_of(targets).end, span_of(key).start);
+    let occurrences = bench.names.occurrences(name).iter();
+    let is_rebound = occurrences.filter(|one| one.does == Does::Bind).any(|one| whole.covers(one.span));
+    let is_read = bench.names.occurrences("_").iter().any(|one| one.does == Does::Read);
+    let fresh = bench.fresh(found.scope, name, 1).pop()?;
+    (!is_rebound && !is_read).then(|| Proposal {
+        message: format!(
+            "draw from the child that was thrown away, and keep `{name}` for the next iteration; the numbers change"
+        ),
+        applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
+        edits: vec![Edit { span: span_of(dropped), content: fresh.clone() }, replace(key, fresh.clone())],
+        mends: found.mends.clone(),
+        names: bench.promise(found.scope, &[fresh]),
+    })
+}
+
+/// Whether a loop goes through values that are written out, or all combinations of some.
+fn goes_through_configurations(bench: &Bench<'_>, statement: &Stmt) -> bool {
+    let Stmt::For(each) = statement else { return false };
+    let is_listed = |expr: &Expr| match expr {
+        Expr::List(_) | Expr::Tuple(_) => true,
+        Expr::Call(call) => bench.path_of(&call.func).is_some_and(|path| path == "itertools.product"),
+        _ => false,
+    };
+    match &*each.iter {
+        Expr::Name(name) => {
+            let scope = bench.names.scope_at(span_of(&*each.iter).start);
+            let bound = bench.names.occurrences(name.id.as_str()).iter();
+            let mut bound = bound.filter(|one| one.scope == scope && one.does == Does::Bind);
+            bound.any(|one| {
+                let step = bench.steps(one.span).pop();
+                matches!(step.map(Step::statement), Some(Stmt::Assign(assign)) if is_listed(&assign.value))
+            })
+        }
+        iter => is_listed(iter),
+    }
 }
 
 /// `keys[0]` in a loop over `keys` whose variable nothing reads: that variable was meant.

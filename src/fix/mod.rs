@@ -12,10 +12,13 @@ mod advance;
 mod apply;
 mod bench;
 mod buffer;
+mod captured;
+mod carry;
 mod compared;
 mod derived;
 mod diff;
 mod imports;
+mod lanes;
 mod layout;
 mod legacy;
 mod loops;
@@ -24,12 +27,14 @@ mod reuse;
 mod seeds;
 mod tree;
 mod typed;
+mod uses;
 
 pub use apply::{Batch, select};
 pub use bench::{Bench, Proof, Proposal};
 pub use compared::is_compared;
 pub use diff::{hunks, unified};
 pub use typed::converted;
+pub use uses::{Held, stays_legal};
 
 use crate::finding::Finding;
 
@@ -42,6 +47,8 @@ pub fn proposals(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<P
         "KEY104" => derived::propose(bench, findings, index),
         "KEY105" => seeds::propose(bench, findings, index),
         "KEY107" => advance::stored(bench, findings, index),
+        "KEY106" => captured::propose(bench, findings, index),
+        "KEY108" => lanes::propose(bench, findings, index),
         "KEY109" => advance::handed_on(bench, findings, index),
         "KEY111" => advance::ignored(bench, findings, index),
         "KEY110" => derived::bind_discarded(bench, findings, index),

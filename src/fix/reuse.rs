@@ -7,7 +7,8 @@ use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
 use super::layout;
 use super::names::{Does, ScopeId, ScopeKind};
 use super::tree::{self, Step};
-use crate::finding::{Applicability, Finding, Sharing};
+use crate::finding::{Applicability, Finding, Place, Sharing};
+use crate::models::Effect;
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::{span_of, suites};
 use crate::text::{Edit, Span};
@@ -61,6 +62,60 @@ impl Use<'_> {
 const LANES: [&str; 3] = ["jax.vmap", "jax.pmap", "equinox.filter_vmap"];
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let pair = pair(bench, &findings[index]);
+    if pair.is_some_and(|pair| are_rows_alike(bench, pair)) || may_be_number(bench, pair.into_iter().flatten()) {
+        return Vec::new();
+    }
+    let mut proposals = proposed(bench, findings, index);
+    for proposal in &mut proposals {
+        if proposal.mends.iter().any(|at| is_perhaps_meant(bench, &findings[*at])) {
+            proposal.applicability = Applicability::Display;
+        }
+    }
+    proposals
+}
+
+/// The two calls of a finding in its own frame.
+fn pair<'a>(bench: &Bench<'a>, finding: &Finding) -> Option<[&'a ast::ExprCall; 2]> {
+    let evidence = finding.evidence.as_ref()?;
+    let call = |way: &[Place]| tree::call_at(bench.module, bench.here(*way.first()?)?);
+    Some([call(&evidence.first)?, call(&evidence.second)?])
+}
+
+/// Whether two arrays are put in one order, or the same of their rows are chosen: that is what one key is for.
+fn are_rows_alike(bench: &Bench<'_>, [first, second]: [&ast::ExprCall; 2]) -> bool {
+    let path = bench.path_of(&first.func);
+    let arranges = |path: &str| {
+        bench.models.callable(path).is_some_and(|one| matches!(one.effect, Effect::Sample { rows: Some(_), .. }))
+    };
+    path == bench.path_of(&second.func) && path.is_some_and(|path| arranges(&path))
+}
+
+/// Whether what is taken for a key may be a number: nothing but streams are made of it, and it is called a seed.
+pub(super) fn may_be_number<'e>(bench: &Bench<'_>, calls: impl IntoIterator<Item = &'e ast::ExprCall>) -> bool {
+    let mut calls = calls.into_iter().peekable();
+    let is_seed = |expr: &Expr| bench.code(expr).to_ascii_lowercase().contains("seed");
+    calls.peek().is_some()
+        && calls.all(|call| bench.stream_seed_of(call).is_some() && tree::arguments(call).any(is_seed))
+}
+
+/// Whether two calls are so alike that one key may be what was meant: of one function of the program, which does with some data
+/// what it did with others, or of one of a library, with the very same arguments.
+fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
+    let (Some(evidence), Some([first, second])) = (&finding.evidence, pair(bench, finding)) else { return false };
+    let code = |call: &ast::ExprCall| bench.slice(span_of(call));
+    let consumes = |call: &ast::ExprCall| {
+        let callable = bench.path_of(&call.func).and_then(|path| bench.models.callable(&path));
+        callable.is_some_and(|callable| matches!(callable.effect, Effect::Consume { .. }))
+    };
+    let of_program = evidence.first.len() > 1 && evidence.second.len() > 1 && !first.func.is_call_expr();
+    evidence.sharing == Sharing::Twice
+        && span_of(first) != span_of(second)
+        && bench.code(&first.func) == bench.code(&second.func)
+        && (of_program || code(first) == code(second) && consumes(first))
+}
+
+fn proposed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let mut proposals: Vec<Proposal> = sister(bench, findings, index).into_iter().collect();
     let family = family(bench, findings, index);
     if family.len() >= MOST_USES {

@@ -3,12 +3,13 @@
 //! **Invariant:** all calls of a file are rewritten or none. Where a repair of its own is at hand for what touches a key's
 //! words, that comes first: a conversion would make the mistake last.
 
-use super::bench::{Bench, Proof, Proposal, is_keyish};
+use super::bench::{Bench, Proof, Proposal};
 use super::names::Does;
 use super::tree;
-use crate::finding::{Applicability, Finding};
+use super::uses::{is_key, maker};
+use crate::finding::{Applicability, Finding, Touched};
 use crate::models::Effect;
-use crate::python::ast::{self, Expr, Stmt};
+use crate::python::ast::{Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
@@ -25,13 +26,9 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     let mut places = vec![finding.primary];
     places.extend(finding.related.iter().map(|label| label.place));
     // Words that are calculated with are a mistake that a conversion would hide.
-    let hides = !bench.matching(findings, |other| other.code == "KEY202").is_empty();
-    let applicability = if hides || tree::expressions(bench.module).into_iter().any(|expr| relies_on_words(bench, expr))
-    {
-        Applicability::Display
-    } else {
-        Applicability::Unsafe
-    };
+    let is_sum = |other: &Finding| other.touch.as_ref().is_some_and(|touch| touch.what == Touched::Sum);
+    let hides = !bench.matching(findings, is_sum).is_empty();
+    let applicability = if hides { Applicability::Display } else { Applicability::Unsafe };
     vec![Proposal {
         message: "make typed keys; numbers stay the same, shapes and checkpoints of keys change".to_owned(),
         applicability,
@@ -40,75 +37,6 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
         mends: vec![index],
         names: Vec::new(),
     }]
-}
-
-/// Functions for arrays that take typed keys as they take raw ones, or whose keys are converted.
-const AT_HOME: [&str; 12] = [
-    "jax.numpy.stack",
-    "jax.numpy.asarray",
-    "jax.numpy.array",
-    "jax.lax.scan",
-    "jax.lax.map",
-    "jax.lax.fori_loop",
-    "jax.lax.while_loop",
-    "numpy.asarray",
-    "numpy.array",
-    "numpy.save",
-    "numpy.savez",
-    "numpy.savetxt",
-];
-
-/// Whether an expression rests on a raw key's being an array of words, `keys.reshape((n, 2))` or `jnp.asarray(key, jnp.uint32)`:
-/// what it ought to be for typed keys is for a person to say.
-fn relies_on_words(bench: &Bench<'_>, expr: &Expr) -> bool {
-    let statement = || bench.steps(span_of(expr)).pop().map(tree::Step::statement);
-    match expr {
-        Expr::Call(call) => calls_for_words(bench, call),
-        // `rows[i] = key`; under a text it is the entry of a dict.
-        Expr::Subscript(row) if row.ctx.is_store() && !row.slice.is_string_literal_expr() => {
-            !is_key(bench, &row.value)
-                && matches!(statement(), Some(Stmt::Assign(assign)) if is_key(bench, &assign.value))
-        }
-        // `n, _ = keys.shape`
-        Expr::Attribute(shape) if shape.attr.as_str() == "shape" && is_key(bench, &shape.value) => {
-            matches!(statement(), Some(Stmt::Assign(assign))
-                if span_of(&*assign.value) == span_of(expr) && matches!(assign.targets[..], [Expr::Tuple(_)]))
-        }
-        // The dtype of typed keys is no dtype of numbers: `jnp.arange(n, dtype=key.dtype)`.
-        Expr::Attribute(dtype) => dtype.attr.as_str() == "dtype" && is_key(bench, &dtype.value),
-        _ => false,
-    }
-}
-
-fn calls_for_words(bench: &Bench<'_>, call: &ast::ExprCall) -> bool {
-    let given = || tree::arguments(call).any(|argument| is_key(bench, argument));
-    if let Some(path) = bench.path_of(&call.func) {
-        if path == "jax.random.wrap_key_data" {
-            return true;
-        }
-        let is_numpy = path.starts_with("numpy.");
-        if !is_numpy && !path.starts_with("jax.numpy.") && !path.starts_with("jax.lax.") {
-            return false;
-        }
-        let listed = tree::arguments(call).any(|argument| match argument {
-            Expr::List(list) => list.elts.iter().any(|one| is_key(bench, one)),
-            Expr::Tuple(tuple) => tuple.elts.iter().any(|one| is_key(bench, one)),
-            _ => false,
-        });
-        let casts = matches!(path.rsplit('.').next(), Some("array" | "asarray")) && tree::arguments(call).count() > 1;
-        return (given() || listed) && (casts || is_numpy && listed || !AT_HOME.contains(&&*path));
-    }
-    let Expr::Attribute(method) = &*call.func else { return false };
-    match method.attr.as_str() {
-        "reshape" | "broadcast_to" | "tile" | "astype" => is_key(bench, &method.value),
-        // `words.at[i].set(key)`
-        "set" => {
-            let Expr::Subscript(at) = &*method.value else { return false };
-            let Expr::Attribute(base) = &*at.value else { return false };
-            base.attr.as_str() == "at" && !is_key(bench, &base.value) && given()
-        }
-        _ => false,
-    }
 }
 
 fn renamed(bench: &Bench<'_>, finding: &Finding) -> Option<Vec<Edit>> {
@@ -164,7 +92,7 @@ pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> O
         let (start, end) = (finding.primary.span.start, finding.primary.span.end);
         let span = Span::new(before(start, &proposal.edits)?, before(end, &proposal.edits)?);
         let keys = keys_at(bench, span);
-        if keys.is_empty() {
+        if keys.is_empty() || makes_keys(bench, span) {
             return None;
         }
         for key in keys {
@@ -184,6 +112,13 @@ pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> O
     let is_new = edits.len() > proposal.edits.len();
     let message = "make typed keys, and take their words where those are wanted; numbers stay the same".to_owned();
     Some(if is_new { Proposal { message, edits, ..proposal.clone() } } else { proposal.clone() })
+}
+
+/// Whether a call makes keys of words, or like other keys: what it makes of words is no typed key.
+fn makes_keys(bench: &Bench<'_>, span: Span) -> bool {
+    let callable =
+        tree::call_at(bench.module, span).and_then(|call| bench.models.callable(&bench.path_of(&call.func)?));
+    callable.is_some_and(|callable| matches!(callable.effect, Effect::Fabricate { .. } | Effect::Wrap { .. }))
 }
 
 /// The keys whose words are touched by the operation at a span.
@@ -228,29 +163,6 @@ fn key_of<'a>(bench: &Bench<'a>, expr: &'a Expr) -> Option<&'a Expr> {
 fn only<'a>(mut keys: impl Iterator<Item = &'a Expr>) -> Option<&'a Expr> {
     let first = keys.next()?;
     keys.next().is_none().then_some(first)
-}
-
-/// Whether an expression looks like a key: by its name, or since a function that makes keys is called.
-fn is_key(bench: &Bench<'_>, expr: &Expr) -> bool {
-    match expr {
-        Expr::Name(_) | Expr::Attribute(_) => is_called_key(bench.code(expr)),
-        Expr::Subscript(subscript) => is_called_key(bench.code(&subscript.value)),
-        Expr::Call(_) => maker(bench, expr).is_some(),
-        _ => false,
-    }
-}
-
-/// Seeds are called like keys elsewhere; here they are numbers.
-fn is_called_key(code: &str) -> bool {
-    is_keyish(code) && !code.to_ascii_lowercase().contains("seed")
-}
-
-/// The call that an expression is, if it makes keys.
-fn maker<'a>(bench: &Bench<'_>, expr: &'a Expr) -> Option<&'a ast::ExprCall> {
-    let Expr::Call(call) = expr else { return None };
-    let effect = &bench.models.callable(&bench.path_of(&call.func)?)?.effect;
-    matches!(effect, Effect::Seed { .. } | Effect::Split { .. } | Effect::Fold { .. } | Effect::Clone { .. })
-        .then_some(call)
 }
 
 /// Where an offset was before edits; `None` within what they wrote.

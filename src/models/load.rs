@@ -15,6 +15,7 @@ use super::raw::{
     ConstructName, OneOrMany, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawProtocol, RawRank,
 };
 use super::schema::{Callable, Effect, Library, Param, ParamKind};
+use super::typed::RawTyped;
 use crate::text::Span;
 
 /// Something wrong in a model file.
@@ -95,10 +96,11 @@ impl<'t> Reader<'t> {
                 "class" => self.rows(value, span, Self::class),
                 "annotation" => self.rows(value, span, Self::annotation),
                 "protocol" => self.rows(value, span, Self::protocol),
+                "typed" => self.rows(value, span, Self::typed),
                 other => self.problem(
                     span,
                     format!(
-                        "unknown table `{other}`, expected one of `library`, `alias`, `callable`, `namespace`, `class`, `annotation`, `protocol`"
+                        "unknown table `{other}`, expected one of `library`, `alias`, `callable`, `namespace`, `class`, `annotation`, `protocol`, `typed`"
                     ),
                 ),
             }
@@ -311,6 +313,15 @@ impl<'t> Reader<'t> {
         for path in self.paths(row, raw.path, raw.paths) {
             let annotation = Annotation { path: path.clone(), kind: raw.kind, rank };
             if self.models.annotations.insert(path.clone(), annotation).is_some() {
+                self.problem(row.span.clone(), format!("`{path}` has two rows"));
+            }
+        }
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "rows are handed over whole")]
+    fn typed(&mut self, row: &Row, raw: RawTyped) {
+        for path in self.paths(row, raw.path.clone(), raw.paths.clone()) {
+            if self.models.typed.insert(path.clone(), raw.of(path.clone())).is_some() {
                 self.problem(row.span.clone(), format!("`{path}` has two rows"));
             }
         }

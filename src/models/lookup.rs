@@ -4,11 +4,13 @@
 //! same answer whatever the order in which rows were read. Nothing iterates over a hash map except to sort.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::objects::{Annotation, Class, Protocol};
 use super::schema::{Callable, Effect, Library};
+use super::typed::Typed;
 
 /// How many aliases one name may lead through.
 const HOPS: usize = 8;
@@ -29,6 +31,7 @@ pub struct Models {
     pub(super) annotations: FxHashMap<String, Annotation>,
     pub(super) aliases: FxHashMap<String, String>,
     pub(super) protocols: FxHashMap<String, Vec<Protocol>>,
+    pub(super) typed: BTreeMap<String, Typed>,
     /// First segments of all modelled names: most names of a program are none of them.
     pub(super) roots: FxHashSet<String>,
 }
@@ -128,6 +131,7 @@ impl Models {
         self.annotations.extend(other.annotations);
         self.aliases.extend(other.aliases);
         self.roots.extend(other.roots);
+        self.typed.extend(other.typed);
         let mut protocols: Vec<_> = other.protocols.into_iter().collect();
         protocols.sort_by(|left, right| left.0.cmp(&right.0));
         for (method, rows) in protocols {

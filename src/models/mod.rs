@@ -3,7 +3,8 @@
 //! A model file has these tables: `[library]` (or `[[library]]`) with name and versions checked; `[[alias]]`, one public
 //! path for another; `[[callable]]`, what a function does; `[[namespace]]`, what functions below a path do that have no
 //! row; `[[class]]`, what constructing one does; `[[annotation]]`, names that mark keys; `[[protocol]]`, what methods of
-//! a name do on objects of unknown class, in files that use a library or where they are given a key. Methods and attributes
+//! a name do on objects of unknown class, in files that use a library or where they are given a key; `[[typed]]`, which functions
+//! take typed keys as they take raw ones. Methods and attributes
 //! of arrays are callables below `jax.Array`, with the array as `self`; functions of Python itself are callables below
 //! `builtins`.
 //!
@@ -21,6 +22,7 @@ mod ops;
 mod raw;
 mod schema;
 mod transform;
+mod typed;
 
 use std::sync::OnceLock;
 
@@ -32,6 +34,7 @@ pub use objects::{
 pub use ops::{BuiltinOp, ShapeOp, ShapeQuery, TreeOp};
 pub use schema::{Argument, Callable, Effect, Library, Param, ParamKind, SeedKind};
 pub use transform::{Returns, Runs, Transform, TransformResult};
+pub use typed::Typed;
 
 /// The model files that keylint brings along, by name.
 const FILES: &[(&str, &str)] = &[

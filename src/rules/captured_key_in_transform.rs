@@ -3,7 +3,7 @@
 //! **Invariant:** reported only where no second call is in sight; a second call in sight is a reuse.
 
 use crate::analysis::facts::{CaptureKind, CapturedUse, Facts};
-use crate::finding::Finding;
+use crate::finding::{Finding, Repair};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -40,6 +40,11 @@ pub(super) fn describe(rule: &Rule, hit: &CapturedUse) -> Finding {
     let defined = wording::label(hit.defined_at, defined.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([defined.clone()]));
     wording::relate(&mut finding, wording::inner_steps(&hit.used));
+    finding.repair = Some(Repair {
+        used_at: Some(hit.used.place),
+        unused: (hit.kind == CaptureKind::Default).then(|| hit.name.clone()),
+        ..Repair::default()
+    });
     finding.flow = origin.into_iter().chain([defined]).chain(wording::steps(&hit.used, "consumed each time")).collect();
     finding
 }

@@ -3,7 +3,7 @@
 //! **Invariant:** lanes are not iterations; a loop's repetition is another rule's.
 
 use crate::analysis::facts::{Broadcast, BroadcastKind, Facts, Role};
-use crate::finding::{Evidence, Finding, Sharing};
+use crate::finding::{Evidence, Finding, Repair, Sharing};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -33,6 +33,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let way = wording::way(&hit.used);
     let draws_numbers = hit.used.role == Role::Sample;
     finding.evidence = Some(Evidence { sharing: Sharing::Lanes, first: way.clone(), second: way, draws_numbers });
+    finding.repair = Some(Repair { repeated_by: Some(hit.mapped_at), ..Repair::default() });
     finding.flow =
         origin.into_iter().chain([mapped]).chain(wording::steps(&hit.used, "consumed for every lane")).collect();
     finding

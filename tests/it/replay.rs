@@ -335,6 +335,90 @@ def f(key):
 }
 
 #[test]
+fn what_somebody_else_had_in_hand_is_unknown() {
+    let program = |made: &str, between: &str, drawn: &str| {
+        format!(
+            "\
+import jax
+def f(mutate):
+    key = jax.random.key(0)
+    held = {made}
+    a = jax.random.normal({drawn})
+    {between}
+    b = jax.random.uniform({drawn})
+"
+        )
+    };
+    let box_of = "[type('Box', (), {})(), {'key': [key]}]";
+    for (made, drawn) in [
+        ("[key]", "held[0]"),
+        ("{'key': key}", "held['key']"),
+        ("{'keys': [key, key]}", "held['keys'][1]"),
+        ("([key], 1)", "held[0][0]"),
+        ("iter([key, key, key])", "next(held)"),
+        ("(key for _ in range(3))", "next(held)"),
+        (box_of, "held[1]['key'][0]"),
+    ] {
+        let (first, second) = (format!("jax.random.normal({drawn})"), format!("jax.random.uniform({drawn})"));
+        let kept = program(made, "mutate(held is None)", drawn);
+        assert_eq!(status(&kept, Sharing::Twice, &first, &second), WitnessStatus::Confirmed, "{kept}");
+        for between in ["mutate(held)", "mutate([held])", "other = held; mutate(x=other)", "mutate.on(held)"] {
+            let handed = program(made, between, drawn);
+            assert_eq!(status(&handed, Sharing::Twice, &first, &second), WitnessStatus::Inconclusive, "{handed}");
+        }
+    }
+    // An iteration that is under way sees it as well.
+    let text = program("[key, key]", "for one in held: mutate(held); jax.random.bits(one)", "held[0]");
+    assert_eq!(
+        status(&text, Sharing::Iteration, "jax.random.bits(one)", "jax.random.bits(one)"),
+        WitnessStatus::Inconclusive
+    );
+}
+
+#[test]
+fn loops_that_are_left_change_what_their_calls_change() {
+    let program = |written: &str, read: &str| {
+        format!(
+            "\
+import jax
+key = jax.random.key(0)
+class Box: pass
+box = Box()
+box.key = key
+keys = [key]
+def once(n): return n + 1
+def twice(n): return once(once(n))
+def bump(i):
+    global key
+    if i == 999:
+        {written}
+def work():
+    n = 0
+    for i in range(1000):
+        for j in range(1000):
+            n = twice(n)
+        bump(i)
+def f():
+    a = jax.random.normal({read})
+    work()
+    b = jax.random.uniform({read})
+"
+        )
+    };
+    for (read, written) in [
+        ("key", "key = jax.random.split(key)[0]"),
+        ("box.key", "box.key = jax.random.split(key)[0]"),
+        ("keys[0]", "keys[0] = jax.random.split(key)[0]"),
+    ] {
+        let (first, second) = (format!("jax.random.normal({read})"), format!("jax.random.uniform({read})"));
+        let kept = program("pass", read);
+        assert_eq!(status(&kept, Sharing::Twice, &first, &second), WitnessStatus::Confirmed, "{kept}");
+        let written = program(written, read);
+        assert_eq!(status(&written, Sharing::Twice, &first, &second), WitnessStatus::Inconclusive, "{written}");
+    }
+}
+
+#[test]
 fn what_costs_too_much_is_left_and_what_it_may_change_is_unknown() {
     let text = costly("return n");
     assert_eq!(status(&text, Sharing::Twice, FIRST, SECOND), WitnessStatus::Confirmed);
@@ -346,6 +430,14 @@ fn what_costs_too_much_is_left_and_what_it_may_change_is_unknown() {
         assert_eq!(status(&still, Sharing::Twice, &first, &second), WitnessStatus::Confirmed, "{still}");
         let renewed = costly(last).replace("def f(key)", "def f()").replace("(key)\n", &format!("({draws})\n"));
         assert_eq!(status(&renewed, Sharing::Twice, &first, &second), WitnessStatus::Inconclusive, "{renewed}");
+    }
+    // What a list or a dict holds that it was handed, also within something else.
+    for (made, draws) in [("[key]", "box[0]"), ("{'a': key}", "box['a']"), ("[{'a': key}]", "box[0]['a']")] {
+        let last = format!("{draws} = jax.random.split({draws})[0]");
+        let text = costly(&last).replace("box = Box()\nbox.key = key", &format!("box = {made}"));
+        let text = text.replace("def f(key)", "def f()").replace("(key)\n", &format!("({draws})\n"));
+        let (first, second) = (FIRST.replace("key", draws), SECOND.replace("key", draws));
+        assert_eq!(status(&text, Sharing::Twice, &first, &second), WitnessStatus::Inconclusive, "{text}");
     }
 }
 
@@ -465,6 +557,45 @@ def f(key, flag):
     assert!(matches!(compared(text, &fewer, claim), Comparison::Refuted(_)));
     let asks = [split, (first, "normal(k1"), (second, "uniform(k2"), ("    return a", "    return a if k1 else a")];
     assert!(!matches!(compared(text, &asks, claim), Comparison::Refuted(_)));
+}
+
+/// Compares the draws of a text with those of what replacing parts of it makes of it.
+fn drawn(text: &str, edits: &[(&str, &str)]) -> Comparison {
+    let edits: Vec<Edit> = edits
+        .iter()
+        .map(|(part, content)| Edit { span: place(text, part).span, content: (*content).to_owned() })
+        .collect();
+    let patched = apply_edits(text, &edits).unwrap();
+    let (before, after) = (lowered(text), lowered(&patched));
+    replay::compare_draws(&project(&before), &project(&after), &edits, place(text, "normal"), None)
+}
+
+#[test]
+fn draws_from_what_was_no_key_are_made_again() {
+    let text = "\
+import jax
+def f(key, flag, n):
+    a = jax.random.normal(key + 1, (3,))
+    if flag:
+        b = jax.random.uniform(key + 2, (n,))
+    return a
+";
+    let (one, two) = (("key + 1", "jax.random.fold_in(key, 1)"), ("key + 2", "jax.random.fold_in(key, 2)"));
+    assert_eq!(drawn(text, &[one, two]), Comparison::Verified);
+    let open = |edits: &[(&str, &str)]| matches!(drawn(text, edits), Comparison::Inconclusive(_));
+    let refuted = |edits: &[(&str, &str)]| matches!(drawn(text, edits), Comparison::Refuted(_));
+    // One key for both, another shape, another function, a draw less, one more, and one on another path.
+    assert!(open(&[one, ("key + 2", "jax.random.fold_in(key, 1)")]));
+    assert!(open(&[one, ("(3,)", "(4,)"), two]));
+    assert!(refuted(&[("normal", "gumbel"), one, two]));
+    assert!(refuted(&[one, ("        b = jax.random.uniform(key + 2, (n,))", "        pass")]));
+    assert!(refuted(&[one, two, ("    return a", "    return a + jax.random.normal(key)")]));
+    assert!(!matches!(drawn(text, &[one, ("if flag:", "if not flag:"), two]), Comparison::Verified));
+    // What nothing draws from shows nothing.
+    assert!(!matches!(
+        drawn("import jax\ndef f(key):\n    return jax.random.normal, key + 1\n", &[one]),
+        Comparison::Verified
+    ));
 }
 
 #[test]

@@ -278,18 +278,6 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What mutable things hold may have changed.
-    pub(super) fn havoc(&mut self, value: &Value<'p>) {
-        match value {
-            Value::Unknown(symbol) if self.symbols.known_key(*symbol).is_none() => self.symbols.touch(*symbol),
-            Value::Instance(instance) => {
-                instance.attributes.borrow_mut().clear();
-                self.symbols.touch(instance.symbol);
-            }
-            _ => {}
-        }
-    }
-
     /// `object[index]`
     pub(super) fn item(&mut self, object: &Value<'p>, index: &Value<'p>) -> Ran<'p, Value<'p>> {
         let sequence = |values: &[Value<'p>]| -> Option<Value<'p>> {

@@ -9,8 +9,8 @@ use super::claim::{frame_of, keys_of};
 use super::hints::Hints;
 use super::machine::Draw;
 use super::search::{Path, Start, explore, explore_with, start_of};
-use super::{Budget, Comparison, DrawKind, Entry, Project};
-use crate::finding::Place;
+use super::{Budget, Comparison, DrawKind, Entry, Instead, Project};
+use crate::finding::{Place, Sharing};
 use crate::ir::{FunctionId, Name};
 use crate::text::Edit;
 
@@ -173,8 +173,11 @@ fn draws(draw: &Draw) -> bool {
 
 /// Compares one path; whether it shows the claim.
 fn held_together(before: &Path, after: &Path, carry: Carry<'_>, entry: &Entry) -> Result<bool, Comparison> {
-    let mut olds: Vec<&Draw> = before.draws.iter().filter(|draw| draws(draw)).collect();
-    let mut news: Vec<&Draw> = after.draws.iter().filter(|draw| draws(draw)).collect();
+    // How many lanes there are may be known of one program alone. Two tell whether they share a key.
+    let of_lanes = entry.claim.as_ref().is_some_and(|claim| claim.sharing == Sharing::Lanes);
+    let counts = |draw: &&Draw| draws(draw) && (!of_lanes || draw.lanes.iter().all(|lane| *lane < 2));
+    let mut olds: Vec<&Draw> = before.draws.iter().filter(counts).collect();
+    let mut news: Vec<&Draw> = after.draws.iter().filter(counts).collect();
     let mut reached = before.draws.len();
     if before.is_bounded && after.is_bounded {
         // What a repair adds makes a bound be met earlier: the path is explored as far as both go.
@@ -184,19 +187,8 @@ fn held_together(before: &Path, after: &Path, carry: Carry<'_>, entry: &Entry) -
         olds.truncate(length);
         news.truncate(length);
     }
-    if olds.len() != news.len() {
-        let (old, new) = (olds.len(), news.len());
-        return Err(Comparison::Refuted(format!("the repaired program draws {new} times instead of {old}")));
-    }
+    same_draws(&olds, &news, carry, None)?;
     for (old, new) in olds.iter().zip(&news) {
-        let place = old.way.last().and_then(|(place, _)| carry.place(*place));
-        let Some(place) = place else {
-            return Err(Comparison::Inconclusive("an edit replaces a call that draws".to_owned()));
-        };
-        let same_place = new.way.last().is_some_and(|(found, _)| *found == place);
-        if !same_place || old.callee != new.callee {
-            return Err(Comparison::Refuted("the repaired program draws in another order".to_owned()));
-        }
         if new.keys.is_empty() != old.keys.is_empty() {
             return Err(Comparison::Inconclusive("what a draw is given is no key any more".to_owned()));
         }
@@ -229,6 +221,68 @@ fn held_together(before: &Path, after: &Path, carry: Carry<'_>, entry: &Entry) -
         let at = |way: &[Place]| before.draws.iter().take(reached).any(|draw| frame_of(draw, way).is_some());
         at(&claim.first) && at(&claim.second)
     }))
+}
+
+/// Whether the draws of a path are made again, one for one: by the same functions, asked for the same, at the places where the
+/// edits put them.
+fn same_draws(olds: &[&Draw], news: &[&Draw], carry: Carry<'_>, instead: Option<Instead>) -> Result<(), Comparison> {
+    if olds.len() != news.len() {
+        let (old, new) = (olds.len(), news.len());
+        return Err(Comparison::Refuted(format!("the repaired program draws {new} times instead of {old}")));
+    }
+    for (old, new) in olds.iter().zip(news) {
+        let place = old.way.last().and_then(|(place, _)| carry.place(*place));
+        let Some(place) = place else {
+            return Err(Comparison::Inconclusive("an edit replaces a call that draws".to_owned()));
+        };
+        let same_place = new.way.last().is_some_and(|(found, _)| *found == place);
+        let exchanged = instead.is_some_and(|one| *old.callee == *one.gone && *new.callee == *one.successor);
+        if !same_place || old.kind != new.kind || old.callee != new.callee && !exchanged {
+            return Err(Comparison::Refuted("the repaired program draws in another order".to_owned()));
+        }
+        if old.numbers != new.numbers && !exchanged {
+            return Err(Comparison::Inconclusive("a draw is asked for something else".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Replays a function before and after a repair of what it drew from.
+pub(super) fn compare_draws(
+    original: &Project<'_>,
+    patched: &Project<'_>,
+    edits: &[Edit],
+    place: Place,
+    instead: Option<Instead>,
+) -> Comparison {
+    let mut drawn = 0;
+    let pair = Pair { original, patched, carry: Carry { file: place.file, edits } };
+    let verdict = pair.explore(place, &[place], &mut Budget::ONE.clone(), &mut |before, after| {
+        // How many lanes there are may be what the repair corrects; what each draws is one program.
+        let is_first = |draw: &&Draw| draws(draw) && draw.lanes.iter().all(|lane| *lane == 0);
+        let olds: Vec<&Draw> = before.draws.iter().filter(is_first).collect();
+        let news: Vec<&Draw> = after.draws.iter().filter(is_first).collect();
+        if before.is_bounded || after.is_bounded {
+            return Err(Comparison::Inconclusive("a path is not run to its end".to_owned()));
+        }
+        same_draws(&olds, &news, pair.carry, instead)?;
+        let all: Vec<&Draw> = after.draws.iter().filter(|draw| draws(draw)).collect();
+        if all.iter().any(|draw| draw.keys.is_empty()) {
+            return Err(Comparison::Inconclusive("what a draw is given is no key".to_owned()));
+        }
+        let mut keys: Vec<Vec<u32>> = all_keys(&all, after).into_iter().flatten().collect();
+        drawn += keys.len();
+        let count = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        let shared = || Comparison::Inconclusive("two draws of the repaired program get one key".to_owned());
+        (keys.len() == count).then_some(()).ok_or_else(shared)
+    });
+    match verdict {
+        Err(verdict) => verdict,
+        Ok(()) if drawn == 0 => Comparison::Inconclusive("no path draws".to_owned()),
+        Ok(()) => Comparison::Verified,
+    }
 }
 
 fn all_keys(draws: &[&Draw], path: &Path) -> Vec<Vec<Vec<u32>>> {

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** what the iterations that are not run would write is unknown afterwards.
 
+use super::lost::{DEPTH, Reach, is_container};
 use super::machine::{Frame, Machine, at, put};
-use super::value::Value;
 use crate::ir::{Function, OpKind, Temp, Variable};
 
 /// What a loop's blocks touch.
@@ -14,6 +14,8 @@ struct Touched {
     /// Objects whose attributes or items are written, and collections that are filled.
     written: Vec<Temp>,
     filled: Vec<Temp>,
+    /// What they call.
+    called: Vec<Temp>,
 }
 
 impl<'p> Machine<'p> {
@@ -43,15 +45,16 @@ impl<'p> Machine<'p> {
             put(frame, temp, value);
         }
         for variable in touched.loaded {
-            match self.load(frame, &variable) {
-                value @ Value::Instance(_) => self.havoc(&value),
-                Value::List(_) | Value::Set(_) | Value::Dict(_) | Value::Iterator(_) | Value::Generator(_) => {
-                    let value = self.unknown("<changed>");
-                    self.store(frame, &variable, Some(value));
-                }
-                _ => {}
+            let value = self.load(frame, &variable);
+            if is_container(&value) {
+                self.havoc(&value);
             }
         }
+        let mut reach = Reach::default();
+        for called in touched.called {
+            reach.value(&at(frame, called), DEPTH);
+        }
+        self.lose_reached(reach);
         for variable in touched.stored {
             let value = self.unknown("<written>");
             self.store(frame, &variable, Some(value));
@@ -70,6 +73,7 @@ impl Touched {
                 | OpKind::StoreItem(object, ..)
                 | OpKind::DeleteItem(object, _) => add(&mut self.written, *object),
                 OpKind::Append(collection, _) => add(&mut self.filled, *collection),
+                OpKind::Call(function, _) => add(&mut self.called, *function),
                 OpKind::If { then, orelse, .. } if depth > 0 => {
                     self.block(code, then, depth - 1);
                     self.block(code, orelse, depth - 1);

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::carry::{Answers, Asked};
 use super::hints::Hints;
+use super::lost::Lost;
 use super::ration::Ration;
 use super::symbol::{Node, Question, Symbol, Symbols};
 use super::value::{Class, Closure, Environment, Instance, Value};
@@ -149,6 +150,8 @@ pub(super) struct Machine<'p> {
     pub(super) closures: Vec<Rc<Closure<'p>>>,
     /// Attributes and items that were written to symbols.
     pub(super) written: FxHashMap<Symbol, Value<'p>>,
+    /// Mutable things whose contents are not known any more.
+    pub(super) lost: Lost<'p>,
     pub(super) draws: Vec<Draw>,
     /// The calls that are running, and the executions that they stand in.
     pub(super) stack: Vec<(Place, u32)>,
@@ -220,6 +223,7 @@ impl<'p> Machine<'p> {
             made: FxHashMap::default(),
             closures: Vec::new(),
             written: FxHashMap::default(),
+            lost: Lost::default(),
             draws: Vec::new(),
             stack: Vec::new(),
             lanes: Vec::new(),
@@ -587,6 +591,7 @@ impl<'p> Machine<'p> {
             }
             _ => self.simple(frame, op, temp)?,
         };
+        let value = self.lost.current(value);
         put(frame, temp, value);
         Ok(None)
     }

@@ -4,7 +4,8 @@
 //!   equal keys on some path.
 //! * [`trace`] replays a function and gives the sequence of its draws on every explored path.
 //! * [`compare()`] replays a function before and after a repair, on the same paths, and says whether the repaired program
-//!   makes the same draws at the same places in the same order, each with a key of its own.
+//!   makes the same draws at the same places in the same order, each with a key of its own; [`compare_keys`] and
+//!   [`compare_draws`] do so for repairs that leave all keys as they are, and for those of draws from what was no key.
 //!
 //! What is not known of the program is a *symbol*: it is told by where it came from, so that one flag read twice is one
 //! symbol. A question about a symbol is a *choice*; what a run chooses decides its path, and the paths are searched with
@@ -26,6 +27,7 @@ mod iterate;
 mod keys;
 mod library;
 mod loops;
+mod lost;
 mod machine;
 mod ration;
 mod search;
@@ -39,7 +41,7 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use crate::finding::{Evidence, Place, Witness};
-use crate::ir::{FunctionId, Module, Variable};
+use crate::ir::{FunctionId, Module};
 use crate::models::Models;
 use crate::text::{Edit, FileId};
 
@@ -63,8 +65,8 @@ pub struct Project<'a> {
     /// Names of the library's root packages beyond `jax` and `olympus`.
     roots: &'a [String],
     by_file: FxHashMap<FileId, usize>,
-    /// The variables that functions write from within, of modules that were asked for them.
-    written_within: Vec<OnceLock<Vec<(FunctionId, Variable)>>>,
+    /// What functions reach from within, of modules that were asked for it.
+    reached_within: Vec<OnceLock<Vec<lost::Within>>>,
     /// Where functions are mentioned, once that was asked.
     mentions: OnceLock<callers::Mentions>,
 }
@@ -73,20 +75,18 @@ impl<'a> Project<'a> {
     /// The program made of these modules.
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
-        let written_within = modules.iter().map(|_| OnceLock::new()).collect();
-        Self { modules, resolver, models, roots, by_file, written_within, mentions: OnceLock::new() }
+        let reached_within = modules.iter().map(|_| OnceLock::new()).collect();
+        Self { modules, resolver, models, roots, by_file, reached_within, mentions: OnceLock::new() }
     }
 
     fn mentions(&self) -> &callers::Mentions {
         self.mentions.get_or_init(|| callers::mentions(&self.modules))
     }
 
-    /// The variables that functions of a module write though they are not their own.
-    fn written_within(&self, module: usize) -> &[(FunctionId, Variable)] {
-        match (self.written_within.get(module), self.modules.get(module)) {
-            (Some(written), Some(module)) => written.get_or_init(|| ration::written_within(module)),
-            _ => &[],
-        }
+    /// What a function reaches though it is not its own.
+    fn reached_within(&self, module: usize, function: FunctionId) -> Option<&lost::Within> {
+        let code = self.modules.get(module)?;
+        self.reached_within.get(module)?.get_or_init(|| lost::reached_within(code)).get(function.0 as usize)
     }
 
     fn of_file(&self, file: FileId) -> Option<usize> {
@@ -159,6 +159,15 @@ pub enum Comparison {
     Refuted(String),
     /// The replays could not tell: why, as part of a sentence.
     Inconclusive(String),
+}
+
+/// A function that draws in place of one that is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instead {
+    /// The path of the one that is gone.
+    pub gone: &'static str,
+    /// The path of the one that replaces it.
+    pub successor: &'static str,
 }
 
 /// Most operations of one replay.
@@ -240,4 +249,16 @@ pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], en
 /// the same keys are handed to the same functions, in the same order.
 pub fn compare_keys(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], places: &[Place]) -> Comparison {
     compare::compare_keys(original, patched, edits, places)
+}
+
+/// Replays the function that holds `place` before and after a repair of what it draws from, which may have been no key: on every
+/// explored path the same functions draw the same at the same places in the same order, each with a key of its own.
+pub fn compare_draws(
+    original: &Project<'_>,
+    patched: &Project<'_>,
+    edits: &[Edit],
+    place: Place,
+    instead: Option<Instead>,
+) -> Comparison {
+    compare::compare_draws(original, patched, edits, place, instead)
 }

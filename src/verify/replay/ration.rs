@@ -7,11 +7,9 @@
 //! **Invariant:** what is set aside for callers is given back when the call ends, however it ends. A call that is left early
 //! changes what any call may change: what it was handed, and variables that functions write from within.
 
-use std::rc::Rc;
-
 use super::machine::{Frame, Machine, Ran, Signal, at};
-use super::value::{Closure, Environment, Value};
-use crate::ir::{Argument, FunctionId, FunctionKind, Module, Op, OpKind, Temp, Variable};
+use super::value::{Closure, Value};
+use crate::ir::{Argument, Op, OpKind, Temp};
 
 /// Most operations of one path.
 const STEPS: u32 = 20_000;
@@ -124,67 +122,6 @@ impl<'p> Machine<'p> {
         }
         result
     }
-
-    /// A call did not come to its end: what it may have changed is unknown.
-    pub(super) fn lose(&mut self, function: &Value<'p>, given: &[Value<'p>]) {
-        self.is_bounded = true;
-        for value in given.iter().chain([function]) {
-            self.lose_held(value);
-        }
-        let project = self.project;
-        let mut loaded: Vec<usize> = self.globals.keys().copied().collect();
-        loaded.sort_unstable();
-        for module in loaded {
-            for (function, variable) in project.written_within(module) {
-                self.lose_variable(module, *function, variable);
-            }
-        }
-    }
-
-    fn lose_held(&mut self, value: &Value<'p>) {
-        match value {
-            Value::Bound(bound) => self.havoc(&bound.0),
-            Value::Partial(partial) => {
-                for value in partial.args.values().chain([&partial.function]) {
-                    if let Value::Bound(bound) = value {
-                        self.havoc(&bound.0);
-                    } else {
-                        self.havoc(value);
-                    }
-                }
-            }
-            other => self.havoc(other),
-        }
-    }
-
-    fn lose_variable(&mut self, module: usize, function: FunctionId, variable: &Variable) {
-        match variable {
-            Variable::Global(name) => {
-                if self.globals.get(&module).is_some_and(|globals| globals.contains_key(name)) {
-                    let value = self.unknown(name);
-                    self.globals.entry(module).or_default().insert(name.clone(), value);
-                }
-            }
-            Variable::Outer(depth, slot) => {
-                let parent = self.made.get(&(module, function)).and_then(|closure| closure.parent.clone());
-                let environment = (1..*depth).try_fold(parent, |at, _| Some(at?.parent.clone())).flatten();
-                if let Some(environment) = environment {
-                    self.lose_slot(&environment, *slot);
-                }
-            }
-            Variable::Local(_) => {}
-        }
-    }
-
-    fn lose_slot(&mut self, environment: &Rc<Environment<'p>>, slot: u32) {
-        let is_bound = environment.slots.borrow().get(slot as usize).is_some_and(Option::is_some);
-        if is_bound {
-            let value = self.unknown("<written>");
-            if let Some(place) = environment.slots.borrow_mut().get_mut(slot as usize) {
-                *place = Some(value);
-            }
-        }
-    }
 }
 
 /// What an operation calls and what it hands over.
@@ -205,26 +142,4 @@ fn handed<'p>(frame: &Frame<'p>, kind: &OpKind) -> (Value<'p>, Vec<Value<'p>>) {
         }
         _ => (Value::None, Vec::new()),
     }
-}
-
-/// The variables that functions of a module write though they are not their own.
-pub(super) fn written_within(module: &Module) -> Vec<(FunctionId, Variable)> {
-    let mut written = Vec::new();
-    for (number, code) in (0_u32..).zip(&module.functions) {
-        if matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
-            continue;
-        }
-        for op in &code.ops {
-            if let OpKind::Store(variable @ (Variable::Global(_) | Variable::Outer(..)), _) | OpKind::Delete(variable) =
-                &op.kind
-                && !matches!(variable, Variable::Local(_))
-            {
-                let entry = (FunctionId(number), variable.clone());
-                if !written.contains(&entry) {
-                    written.push(entry);
-                }
-            }
-        }
-    }
-    written
 }

@@ -1,0 +1,192 @@
+//! One key for all lanes of a batch (KEY108): each lane gets a child.
+//!
+//! **Invariant:** how many lanes there are is read off what else is mapped over, or off the call that copies the key; the mapped
+//! function is called where it is made, so that nobody else calls it otherwise.
+
+use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
+use super::names::Does;
+use super::reuse::only_key;
+use super::tree;
+use crate::finding::{Applicability, Finding};
+use crate::models::{Effect, Runs, ShapeOp};
+use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let finding = &findings[index];
+    let mapped = finding.repair.as_ref().and_then(|repair| repair.repeated_by).and_then(|place| bench.here(place));
+    let Some(call) = mapped.and_then(|span| tree::call_at(bench.module, span)) else { return Vec::new() };
+    let found = copied(bench, call).or_else(|| {
+        let mapping = mapping(bench, call)?;
+        let mut copies =
+            mapping.called.arguments.args.iter().filter_map(|argument| copied(bench, made(bench, argument)?));
+        copies.next().or_else(|| unmapped(bench, &mapping)).or_else(|| captured(bench, &mapping, finding))
+    });
+    let Some((key, mut edits, names)) = found else { return Vec::new() };
+    edits.sort_by_key(|edit| edit.span);
+    vec![Proposal {
+        message: format!("split `{key}` and give each lane a key of its own; the numbers change"),
+        applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
+        edits,
+        mends: vec![index],
+        names,
+    }]
+}
+
+type Found<'a> = (&'a str, Vec<Edit>, Vec<(Span, String)>);
+
+/// `broadcast_to(key, (n,))`, `repeat(key, n)` and `tile(key, (n, 1))` become `split(key, n)`.
+fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
+    let callable = bench.models.callable(&bench.path_of(&call.func)?)?;
+    let Effect::Shape { op, .. } = &callable.effect else { return None };
+    let ([key, count], []) = (&call.arguments.args[..], &call.arguments.keywords[..]) else { return None };
+    let count = match (op, count) {
+        (ShapeOp::BroadcastTo, Expr::Tuple(shape)) => match &shape.elts[..] {
+            [count] => count,
+            _ => return None,
+        },
+        (ShapeOp::Tile, Expr::Tuple(copies)) => match &copies.elts[..] {
+            [count] => count,
+            [count, Expr::NumberLiteral(one)] if bench.slice(span_of(one)) == "1" => count,
+            _ => return None,
+        },
+        (ShapeOp::Repeat | ShapeOp::Tile, count) => count,
+        _ => return None,
+    };
+    let code = bench.code(key);
+    let split = bench.spelled(span_of(call).start, "jax.random.split", None)?;
+    let content = format!("{split}({code}, {})", bench.code(count));
+    is_plain(key).then(|| (code, vec![Edit { span: span_of(call), content }], Vec::new()))
+}
+
+/// The call that an argument is, or that its variable is bound to once.
+fn made<'a>(bench: &Bench<'a>, argument: &'a Expr) -> Option<&'a ast::ExprCall> {
+    match argument {
+        Expr::Call(call) => Some(call),
+        Expr::Name(name) => {
+            let scope = bench.names.frame_at(span_of(argument).start)?;
+            let own = bench.names.occurrences(name.id.as_str()).iter().filter(|one| one.scope == scope);
+            let mut bound = own.filter(|one| one.does != Does::Read);
+            let (only, None) = (bound.next()?, bound.next()) else { return None };
+            match bench.steps(only.span).pop()?.statement() {
+                Stmt::Assign(assign) => match (&assign.targets[..], &*assign.value) {
+                    ([Expr::Name(_)], Expr::Call(call)) => Some(call),
+                    _ => None,
+                },
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// A mapped function that is called where it is made.
+struct Mapping<'a> {
+    /// The call that maps.
+    maps: &'a ast::ExprCall,
+    /// The function.
+    function: &'a Expr,
+    /// The call of what it returns.
+    called: &'a ast::ExprCall,
+    /// The axes, where they are told apart.
+    axes: Option<&'a ast::ExprTuple>,
+}
+
+fn mapping<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Mapping<'a>> {
+    let (maps, called) = if let Expr::Call(maps) = &*call.func {
+        (maps, call)
+    } else {
+        let around = tree::ancestors(bench.module, span_of(call));
+        let called = around.into_iter().rev().find_map(|node| match node {
+            AnyNodeRef::ExprCall(outer) if span_of(&*outer.func) == span_of(call) => Some(outer),
+            _ => None,
+        })?;
+        (call, called)
+    };
+    let callable = bench.models.callable(&bench.path_of(&maps.func)?)?;
+    let Effect::Transform(transform) = &callable.effect else { return None };
+    let function = maps.arguments.args.first()?;
+    let names: Vec<&str> = maps.arguments.keywords.iter().filter_map(|one| Some(one.arg.as_ref()?.as_str())).collect();
+    let axes = transform.axes.as_deref()?;
+    let axes = maps.arguments.find_keyword(axes).map(|one| &one.value).or(maps.arguments.args.get(1));
+    let axes = match axes {
+        None => None,
+        Some(Expr::Tuple(axes)) => Some(axes),
+        Some(_) => return None,
+    };
+    let is_plain = names.len() == maps.arguments.keywords.len()
+        && called.arguments.keywords.is_empty()
+        && !called.arguments.args.iter().any(Expr::is_starred_expr)
+        && axes.is_none_or(|axes| axes.elts.len() == called.arguments.args.len());
+    (transform.runs == Runs::Lanes && is_plain).then_some(Mapping { maps, function, called, axes })
+}
+
+impl<'a> Mapping<'a> {
+    /// How many lanes there are: as many as the first argument has rows that is mapped over its first axis.
+    fn lanes(&self, bench: &Bench<'a>) -> Option<String> {
+        let is_mapped = |at: usize| match self.axes {
+            Some(axes) => axes.elts.get(at).is_some_and(|axis| bench.code(axis) == "0"),
+            None => true,
+        };
+        let (_, rows) = self.called.arguments.args.iter().enumerate().find(|(at, _)| is_mapped(*at))?;
+        match bench.counted(rows) {
+            Some(Expr::NumberLiteral(count)) if !matches!(count.value, Number::Int(_)) => None,
+            Some(count) => Some(bench.code(count).to_owned()),
+            None if is_plain(rows) => Some(format!("{}.shape[0]", bench.code(rows))),
+            None => None,
+        }
+    }
+}
+
+/// `vmap(f, in_axes=(None, 0))(key, xs)` becomes `vmap(f, in_axes=(0, 0))(split(key, n), xs)`.
+fn unmapped<'a>(bench: &Bench<'a>, of: &Mapping<'a>) -> Option<Found<'a>> {
+    let axes = of.axes?;
+    let is_whole = |at: usize| axes.elts.get(at).is_some_and(Expr::is_none_literal_expr);
+    let is_key = |expr: &Expr| is_plain(expr) && is_keyish(bench.code(expr));
+    let arguments = of.called.arguments.args.iter().enumerate();
+    let mut keys = arguments.filter(|(at, argument)| is_whole(*at) && is_key(argument));
+    let ((at, key), None) = (keys.next()?, keys.next()) else { return None };
+    let split = bench.spelled(span_of(key).start, "jax.random.split", None)?;
+    let code = bench.code(key);
+    let edits = vec![
+        Edit { span: span_of(axes.elts.get(at)?), content: "0".to_owned() },
+        Edit { span: span_of(key), content: format!("{split}({code}, {})", of.lanes(bench)?) },
+    ];
+    Some((code, edits, Vec::new()))
+}
+
+/// `vmap(lambda x: f(key, x))(xs)` becomes `vmap(lambda x, subkey: f(subkey, x))(xs, split(key, n))`.
+fn captured<'a>(bench: &Bench<'a>, of: &Mapping<'a>, finding: &Finding) -> Option<Found<'a>> {
+    let Expr::Lambda(lambda) = of.function else { return None };
+    let parameters = lambda.parameters.as_deref()?;
+    let last = parameters.args.last().filter(|one| one.default.is_none())?;
+    let is_plain_list = parameters.len() == parameters.args.len() && parameters.len() == of.called.arguments.args.len();
+    let used = tree::call_at(bench.module, bench.here(finding.primary)?)?;
+    let key = only_key(bench, used, None).filter(|key| key.is_name_expr())?;
+    let name = bench.code(key);
+    let (inner, outer) = (bench.names.scope_at(span_of(key).start), bench.names.scope_at(span_of(of.called).start));
+    let is_seen = bench.names.binder(inner, name).is_some_and(|binder| bench.names.binder(outer, name) == Some(binder));
+    let is_within = span_of(&*lambda.body).covers(span_of(used)) && inner != outer;
+    // What else the function does with the key would see one for all lanes.
+    let reads = tree::expressions_within(&lambda.body);
+    let reads = reads.into_iter().filter(|expr| expr.is_name_expr() && bench.code(expr) == name).count();
+    if !is_plain_list || !is_seen || !is_within || reads != 1 {
+        return None;
+    }
+    let split = bench.spelled(span_of(of.called).start, "jax.random.split", Some(used))?;
+    let fresh = bench.fresh(inner, name, 1).pop()?;
+    let children = format!(", {split}({name}, {})", of.lanes(bench)?);
+    let behind = |span: Span, content: String| Edit { span: Span::new(span.end, span.end), content };
+    let mut edits = vec![
+        behind(span_of(&last.parameter), format!(", {fresh}")),
+        Edit { span: span_of(key), content: fresh.clone() },
+        behind(span_of(of.called.arguments.args.last()?), children),
+    ];
+    if let Some(axes) = of.axes {
+        edits.push(behind(span_of(axes.elts.last()?), ", 0".to_owned()));
+    }
+    debug_assert!(span_of(of.called).covers(span_of(of.maps)));
+    Some((name, edits, bench.promise(inner, &[fresh])))
+}

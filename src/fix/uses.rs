@@ -1,0 +1,267 @@
+//! What a file does with keys that are made typed ones: whether all of it means the same, and none of it raises.
+//!
+//! **Invariant:** which functions take typed keys as they take raw ones is told by the models. What is not known to be a key by
+//! the analysis and is called like one counts as one.
+
+use std::collections::BTreeMap;
+
+use super::bench::{Bench, is_keyish};
+use super::names::Does;
+use super::reuse::root_name;
+use super::tree;
+use crate::models::{Argument, Effect, ShapeQuery, Typed};
+use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// The paths that methods and attributes of arrays have in the models.
+const ARRAY: &str = "jax.Array";
+
+/// What the analysis believes of an expression that is a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Where it stands.
+    pub span: Span,
+    /// Whether it shows its words.
+    pub is_raw: bool,
+    /// Whether it is a typed key for certain.
+    pub is_typed: bool,
+    /// Whether it is an array of keys.
+    pub is_array: bool,
+}
+
+/// Whether no use of a key in this file, whose keys have been made typed ones by `edits`, rests on a key's being an array of words.
+pub fn stays_legal(bench: &Bench<'_>, edits: &[Edit], held: &[Held]) -> bool {
+    let mut known: BTreeMap<Span, Vec<Held>> = BTreeMap::new();
+    for one in held {
+        known.entry(one.span).or_default().push(*one);
+    }
+    let mut inserted = Vec::new();
+    let mut moved = 0_i64;
+    for edit in edits {
+        if edit.span.is_empty() {
+            inserted.extend(u32::try_from(i64::from(edit.span.start) + moved));
+        }
+        moved += i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len());
+    }
+    let uses = Uses { bench, known, inserted };
+    tree::expressions(bench.module).into_iter().all(|expr| uses.is_legal(expr))
+}
+
+struct Uses<'b, 'a> {
+    bench: &'b Bench<'a>,
+    known: BTreeMap<Span, Vec<Held>>,
+    /// Where the edits put something in.
+    inserted: Vec<u32>,
+}
+
+impl<'a> Uses<'_, 'a> {
+    fn is_legal(&self, expr: &'a Expr) -> bool {
+        match expr {
+            Expr::Call(call) => self.takes(call),
+            // `rows[i] = key`; under a text it is the entry of a dict.
+            Expr::Subscript(row) if row.ctx.is_store() && !row.slice.is_string_literal_expr() => {
+                let statement = self.bench.steps(span_of(expr)).pop().map(tree::Step::statement);
+                let is_given = matches!(statement, Some(Stmt::Assign(assign)) if self.is_key(&assign.value));
+                self.is_key(&row.value) || !is_given
+            }
+            Expr::Attribute(attribute) if self.is_key(&attribute.value) => self.reads(attribute),
+            _ => true,
+        }
+    }
+
+    fn of(&self, expr: &Expr) -> &[Held] {
+        self.known.get(&span_of(expr)).map_or(&[], Vec::as_slice)
+    }
+
+    fn is_key(&self, expr: &Expr) -> bool {
+        match self.of(expr) {
+            [] => is_key(self.bench, expr),
+            known => known.iter().any(|one| !one.is_raw),
+        }
+    }
+
+    /// Whether the analysis believes that an expression is an array of keys, whoever calls.
+    fn is_array(&self, expr: &Expr) -> bool {
+        let known = self.of(expr);
+        !known.is_empty() && known.iter().all(|one| one.is_array)
+    }
+
+    /// Whether a call takes the typed keys that it is given as it takes raw ones.
+    fn takes(&self, call: &'a ast::ExprCall) -> bool {
+        let Some(path) = self.bench.path_of(&call.func) else { return self.method_takes(call) };
+        if self.bench.models.callable(&path).is_some_and(|callable| matches!(callable.effect, Effect::KeyData { .. })) {
+            let is_old = !self.inserted.contains(&span_of(call).start);
+            return is_old || tree::arguments(call).all(|key| self.is_passed_by_all(key));
+        }
+        let Some(typed) = self.bench.models.typed(&path) else { return true };
+        let parts: Vec<&Expr> = tree::arguments(call).flat_map(elements).collect();
+        let mut keys = parts.iter().filter(|part| self.is_key(part)).peekable();
+        if keys.peek().is_none() {
+            return true;
+        }
+        let mut are_arrays = || {
+            let lists = |expr: &Expr| matches!(expr, Expr::List(_) | Expr::Tuple(_));
+            keys.all(|key| self.is_array(key))
+                && tree::arguments(call)
+                    .filter(|argument| lists(argument) && elements(argument).iter().any(|one| self.is_key(one)))
+                    .all(|list| elements(list).iter().all(|one| self.is_array(one)))
+        };
+        typed.is_alike && self.meets(typed, &path, call) && (!typed.of_arrays || are_arrays())
+    }
+
+    /// Whether a call is written under the conditions of a row.
+    fn meets(&self, typed: &Typed, path: &str, call: &'a ast::ExprCall) -> bool {
+        let Some(callable) = self.bench.models.callable(path) else { return false };
+        let spreads = call.arguments.args.iter().any(Expr::is_starred_expr)
+            || call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
+        let names: Vec<&str> =
+            call.arguments.keywords.iter().filter_map(|one| Some(one.arg.as_ref()?.as_str())).collect();
+        let given = |name: &str| {
+            let value = match callable.argument(name, call.arguments.args.len(), &names) {
+                Some(Argument::Positional(at)) => call.arguments.args.get(at),
+                _ => call.arguments.find_keyword(name).map(|keyword| &keyword.value),
+            };
+            value.filter(|value| !value.is_none_literal_expr())
+        };
+        let mut axes = typed.axes.iter().map(|name| given(name));
+        !spreads
+            && axes.all(|axis| axis.map_or(!typed.is_given, is_from_the_front))
+            && !typed.without.iter().any(|name| given(name).is_some())
+    }
+
+    /// `words.at[i].set(key)` and `keys.at[i].set(words)` mix keys with words.
+    fn method_takes(&self, call: &'a ast::ExprCall) -> bool {
+        let Expr::Attribute(method) = &*call.func else { return true };
+        let Expr::Subscript(at) = &*method.value else { return true };
+        let Expr::Attribute(within) = &*at.value else { return true };
+        let path = format!("{ARRAY}.{}.{}", within.attr, method.attr);
+        if self.bench.models.typed(&path).is_none_or(|typed| typed.path != path) {
+            return true;
+        }
+        let mut given = tree::arguments(call);
+        match given.next() {
+            Some(value) => self.is_key(value) == self.is_key(&within.value),
+            None => true,
+        }
+    }
+
+    /// Whether a method or attribute of a key means the same for a typed one.
+    fn reads(&self, attribute: &'a ast::ExprAttribute) -> bool {
+        let models = self.bench.models;
+        let span = span_of(attribute);
+        let path = format!("{ARRAY}.{}", attribute.attr);
+        let around = tree::ancestors(self.bench.module, span);
+        let mut around = around.into_iter().rev().filter(|node| span_of(node) != span);
+        let (parent, beyond) = (around.next(), around.next());
+        let model = models.callable(&path).filter(|callable| callable.exact);
+        if let (Some(AnyNodeRef::ExprSubscript(_)), Some(AnyNodeRef::ExprAttribute(method))) = (parent, beyond) {
+            let path = format!("{path}.{}", method.attr);
+            if models.typed(&path).is_some_and(|typed| typed.path == path && typed.is_alike) {
+                return true;
+            }
+        }
+        if let Some(Effect::ShapeOf { query, .. }) = model.map(|callable| &callable.effect) {
+            return match (query, parent) {
+                (ShapeQuery::Shape, Some(AnyNodeRef::ExprSubscript(item))) => is_from_the_front(&item.slice),
+                (ShapeQuery::Shape, Some(AnyNodeRef::ExprCompare(comparison))) => {
+                    let is_shape = |side: &Expr| matches!(side, Expr::Attribute(other) if other.attr == attribute.attr && self.is_key(&other.value));
+                    is_shape(&comparison.left) && comparison.comparators.iter().all(is_shape)
+                }
+                // `issubdtype(key.dtype, prng_key)` asks for typed keys.
+                (ShapeQuery::Dtype, Some(AnyNodeRef::Arguments(arguments))) => arguments
+                    .args
+                    .iter()
+                    .any(|other| self.bench.path_of(other).is_some_and(|path| path == "jax.dtypes.prng_key")),
+                _ => false,
+            };
+        }
+        // Other things than arrays are called keys as well.
+        let is_held = self.of(&attribute.value).iter().any(|one| !one.is_raw);
+        !is_held && model.is_none() || models.typed(&path).is_none_or(|typed| typed.is_alike)
+    }
+
+    /// Whether the words that are taken are those of a key, whoever calls: what a parameter is may differ from call to call.
+    fn is_passed_by_all(&self, key: &'a Expr) -> bool {
+        let names = &self.bench.names;
+        let Some(root) = root_name(key) else { return true };
+        let Some(binder) = names.binder(names.scope_at(span_of(key).start), root) else { return true };
+        let is_parameter = |one: &&super::names::Occurrence| one.scope == binder && one.does == Does::Parameter;
+        let Some(parameter) = names.occurrences(root).iter().find(is_parameter) else { return true };
+        let around = tree::ancestors(self.bench.module, parameter.span);
+        let mut around = around.into_iter().rev();
+        let Some(AnyNodeRef::StmtFunctionDef(def)) =
+            around.find(|node| matches!(node, AnyNodeRef::StmtFunctionDef(_) | AnyNodeRef::ExprLambda(_)))
+        else {
+            return false;
+        };
+        let is_method = around.next().is_some_and(|node| matches!(node, AnyNodeRef::StmtClassDef(_)));
+        let mut parameters = def.parameters.iter_non_variadic_params();
+        let Some(position) = parameters.position(|one| one.parameter.name.as_str() == root) else { return false };
+        if !key.is_name_expr() || !def.decorator_list.is_empty() {
+            return false;
+        }
+        let is_meant = |expr: &Expr| match expr {
+            Expr::Name(name) => !is_method && name.id == def.name.id,
+            Expr::Attribute(attribute) => is_method && attribute.attr == def.name,
+            _ => false,
+        };
+        let mentions = tree::expressions(self.bench.module).into_iter().filter(|expr| is_meant(expr)).count();
+        let calls = tree::calls(self.bench.module).into_iter().filter(|call| is_meant(&call.func));
+        let mut count = 0;
+        for call in calls {
+            let place = position.checked_sub(usize::from(is_method)).unwrap_or(position);
+            let keyword = || call.arguments.find_keyword(root).map(|keyword| &keyword.value);
+            let Some(argument) = call.arguments.args.get(place).or_else(keyword) else { return false };
+            let known = self.of(argument);
+            if known.is_empty() || !known.iter().all(|one| one.is_typed) {
+                return false;
+            }
+            count += 1;
+        }
+        count > 0 && count == mentions
+    }
+}
+
+/// What an argument hands over: itself, or the elements of a list that is written out.
+fn elements(argument: &Expr) -> Vec<&Expr> {
+    match argument {
+        Expr::List(list) => list.elts.iter().collect(),
+        Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+        Expr::ListComp(list) => vec![&list.elt],
+        other => vec![other],
+    }
+}
+
+/// Whether an index, or each of several, counts from the front: the words of raw keys are the last axis.
+fn is_from_the_front(axis: &Expr) -> bool {
+    match axis {
+        Expr::NumberLiteral(literal) => matches!(literal.value, Number::Int(_)),
+        Expr::Tuple(tuple) => tuple.elts.iter().all(is_from_the_front),
+        _ => false,
+    }
+}
+
+/// Whether an expression looks like a key: by its name, or since a function that makes keys is called.
+pub(super) fn is_key(bench: &Bench<'_>, expr: &Expr) -> bool {
+    match expr {
+        // What is imported is a function or a module.
+        Expr::Name(_) | Expr::Attribute(_) => is_called_key(bench.code(expr)) && bench.path_of(expr).is_none(),
+        Expr::Subscript(subscript) => is_called_key(bench.code(&subscript.value)),
+        Expr::Call(_) => maker(bench, expr).is_some(),
+        _ => false,
+    }
+}
+
+/// Seeds are called like keys elsewhere; here they are numbers.
+fn is_called_key(code: &str) -> bool {
+    is_keyish(code) && !code.to_ascii_lowercase().contains("seed")
+}
+
+/// The call that an expression is, if it makes keys.
+pub(super) fn maker<'a>(bench: &Bench<'_>, expr: &'a Expr) -> Option<&'a ast::ExprCall> {
+    let Expr::Call(call) = expr else { return None };
+    let effect = &bench.models.callable(&bench.path_of(&call.func)?)?.effect;
+    matches!(effect, Effect::Seed { .. } | Effect::Split { .. } | Effect::Fold { .. } | Effect::Clone { .. })
+        .then_some(call)
+}

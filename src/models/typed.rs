@@ -1,0 +1,80 @@
+//! What becomes of calls that are given raw keys, once typed ones are made instead.
+//!
+//! **Invariant:** a row speaks of the call as it is written: it says *alike* only of calls whose result, key by key, is the
+//! same for typed keys as for raw ones. `fixtures/jax/typed_keys.py` holds every row against JAX.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::lookup::Models;
+use super::raw::OneOrMany;
+
+/// What a function for arrays does with typed keys, other than with raw ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typed {
+    /// The function or, for all functions below it without a row of their own, the namespace.
+    pub path: String,
+    /// Whether typed keys are taken as raw ones are, under the conditions below; otherwise they are refused, or something
+    /// else comes out.
+    pub is_alike: bool,
+    /// Parameters that number axes: alike where those count from the front, since the axis of the words is the last.
+    pub axes: Vec<String>,
+    /// Whether the axes have to be given.
+    pub is_given: bool,
+    /// Whether only arrays of keys are taken alike, and not single keys.
+    pub of_arrays: bool,
+    /// Parameters that must not be given: a dtype, or a shape.
+    pub without: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RawKeys {
+    Alike,
+    Unlike,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct RawTyped {
+    pub path: Option<String>,
+    #[serde(default)]
+    pub paths: Vec<String>,
+    keys: RawKeys,
+    axes: Option<OneOrMany>,
+    #[serde(default)]
+    given: bool,
+    #[serde(default)]
+    arrays: bool,
+    without: Option<OneOrMany>,
+}
+
+impl RawTyped {
+    /// The row of one of its paths.
+    pub(super) fn of(&self, path: String) -> Typed {
+        let names = |names: &Option<OneOrMany>| names.clone().map(OneOrMany::into_vec).unwrap_or_default();
+        Typed {
+            path,
+            is_alike: matches!(self.keys, RawKeys::Alike),
+            axes: names(&self.axes),
+            is_given: self.given,
+            of_arrays: self.arrays,
+            without: names(&self.without),
+        }
+    }
+}
+
+impl Models {
+    /// What becomes of calls of this function once typed keys are made; `None` where nothing is known against them.
+    pub fn typed(&self, path: &str) -> Option<&Typed> {
+        let path = self.canonical(path, &[]);
+        let prefixes = path.rmatch_indices('.').map(|(at, _)| &path[..at]);
+        std::iter::once(&*path).chain(prefixes).find_map(|prefix| self.typed.get(prefix))
+    }
+
+    /// All that is said of typed keys, by path.
+    pub fn all_typed(&self) -> &BTreeMap<String, Typed> {
+        &self.typed
+    }
+}

@@ -1,0 +1,298 @@
+//! Mutable things whose contents are no longer known: something out of sight, or a call that was left early, had them in hand.
+//!
+//! **Invariant:** whoever holds such a thing, under whatever name, sees the same symbol in its place from then on; so does the
+//! iteration that runs over it. What it held may have changed as well.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::iterate::Source;
+use super::machine::Machine;
+use super::symbol::Symbol;
+use super::value::{Class, Closure, Environment, Shared, Value};
+use crate::ir::{FunctionId, Module, Name, OpKind, Variable};
+
+/// How deep mutable things are looked for in immutable ones.
+pub(super) const DEPTH: u32 = 8;
+
+/// Most functions that one call is believed to reach.
+const FUNCTIONS: usize = 256;
+
+/// The things that are lost, by address; each is kept, so that no other takes its place.
+#[derive(Default)]
+pub(super) struct Lost<'p> {
+    of: FxHashMap<usize, (Value<'p>, Symbol)>,
+}
+
+impl<'p> Lost<'p> {
+    fn symbol(&self, address: usize) -> Option<Symbol> {
+        self.of.get(&address).map(|(_, symbol)| *symbol)
+    }
+
+    /// What stands for the contents of a list that is being gone through.
+    pub(super) fn of_list(&self, values: &Shared<Value<'p>>) -> Option<Symbol> {
+        if self.of.is_empty() { None } else { self.symbol(Rc::as_ptr(values).addr()) }
+    }
+
+    /// What is known of a value by now.
+    pub(super) fn current(&self, value: Value<'p>) -> Value<'p> {
+        if self.of.is_empty() {
+            return value;
+        }
+        match address(&value).and_then(|address| self.symbol(address)) {
+            Some(symbol) => Value::Unknown(symbol),
+            None => value,
+        }
+    }
+}
+
+/// Where a thing that has no symbol of its own is kept.
+fn address(value: &Value<'_>) -> Option<usize> {
+    Some(match value {
+        Value::List(values) | Value::Set(values) => Rc::as_ptr(values).addr(),
+        Value::Dict(pairs) => Rc::as_ptr(pairs).addr(),
+        Value::Generator(frame) => Rc::as_ptr(frame).addr(),
+        _ => return None,
+    })
+}
+
+impl<'p> Machine<'p> {
+    /// What mutable things hold may have changed.
+    pub(super) fn havoc(&mut self, value: &Value<'p>) {
+        self.havoc_within(value, DEPTH);
+    }
+
+    fn havoc_within(&mut self, value: &Value<'p>, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        let held: Vec<Value<'p>> = match value {
+            Value::Unknown(symbol) if self.symbols.known_key(*symbol).is_none() => {
+                self.symbols.touch(*symbol);
+                return;
+            }
+            Value::Instance(instance) => {
+                self.symbols.touch(instance.symbol);
+                let attributes = std::mem::take(&mut *instance.attributes.borrow_mut());
+                attributes.into_iter().map(|(_, value)| value).collect()
+            }
+            Value::Tuple(values) => values.to_vec(),
+            Value::List(values) | Value::Set(values) => values.borrow().clone(),
+            Value::Dict(pairs) => pairs.borrow().iter().map(|(_, value)| value.clone()).collect(),
+            Value::Iterator(source) => {
+                let symbol = self.symbols.fresh("<advanced>");
+                *source.borrow_mut() = Source::Unknown(symbol, 0);
+                self.is_bounded = true;
+                return;
+            }
+            Value::Generator(suspended) => {
+                // It may have been run to its end.
+                suspended.borrow_mut().take();
+                self.is_bounded = true;
+                Vec::new()
+            }
+            Value::Bound(bound) => vec![bound.0.clone()],
+            Value::Partial(partial) => partial.args.values().chain([&partial.function]).cloned().collect(),
+            _ => return,
+        };
+        if let Some(address) = address(value) {
+            if self.lost.of.contains_key(&address) {
+                return;
+            }
+            let symbol = self.symbols.fresh("<changed>");
+            self.lost.of.insert(address, (value.clone(), symbol));
+        }
+        for value in held {
+            self.havoc_within(&value, depth);
+        }
+    }
+
+    /// A call did not come to its end: what it may have changed is unknown.
+    pub(super) fn lose(&mut self, function: &Value<'p>, given: &[Value<'p>]) {
+        self.is_bounded = true;
+        let mut reach = Reach::default();
+        for value in given.iter().chain([function]) {
+            reach.value(value, DEPTH);
+        }
+        for value in given.iter().chain([function]) {
+            self.havoc(value);
+        }
+        self.lose_reached(reach);
+    }
+
+    /// What functions reach from within may have changed: variables that they write, and mutable things that they read; and so on
+    /// for the functions that they read.
+    pub(super) fn lose_reached(&mut self, mut reach: Reach<'p>) {
+        let project = self.project;
+        let mut done = 0;
+        while let Some(closure) = reach.functions.get(done).cloned() {
+            done += 1;
+            let Some(within) = project.reached_within(closure.module, closure.id) else { continue };
+            for variable in &within.read {
+                if let Some(value) = self.outside(&closure, variable) {
+                    reach.value(&value, DEPTH);
+                }
+            }
+            for (variable, name) in &within.members {
+                if let Some(Value::Module(module)) = self.outside(&closure, variable)
+                    && let Some(value) = self.globals.get(&module).and_then(|globals| globals.get(name))
+                {
+                    reach.value(value, DEPTH);
+                }
+            }
+        }
+        for closure in &reach.functions {
+            let Some(within) = project.reached_within(closure.module, closure.id) else { continue };
+            for variable in &within.read {
+                if let Some(value) = self.outside(closure, variable) {
+                    self.havoc(&value);
+                }
+            }
+            for variable in &within.written {
+                self.lose_variable(closure, variable);
+            }
+        }
+    }
+
+    /// The value of a variable that is not a function's own, if it is bound.
+    fn outside(&self, closure: &Closure<'p>, variable: &Variable) -> Option<Value<'p>> {
+        match variable {
+            Variable::Global(name) => self.globals.get(&closure.module)?.get(name).cloned(),
+            Variable::Outer(depth, slot) => {
+                let environment = around(closure, *depth)?;
+                let slots = environment.slots.borrow();
+                slots.get(*slot as usize).cloned().flatten()
+            }
+            Variable::Local(_) => None,
+        }
+    }
+
+    fn lose_variable(&mut self, closure: &Closure<'p>, variable: &Variable) {
+        if self.outside(closure, variable).is_none() {
+            return;
+        }
+        match variable {
+            Variable::Global(name) => {
+                let value = self.unknown(name);
+                self.globals.entry(closure.module).or_default().insert(name.clone(), value);
+            }
+            Variable::Outer(depth, slot) => {
+                let value = self.unknown("<written>");
+                if let Some(environment) = around(closure, *depth)
+                    && let Some(place) = environment.slots.borrow_mut().get_mut(*slot as usize)
+                {
+                    *place = Some(value);
+                }
+            }
+            Variable::Local(_) => {}
+        }
+    }
+}
+
+/// The variables around a function.
+fn around<'p>(closure: &Closure<'p>, depth: u32) -> Option<Rc<Environment<'p>>> {
+    (1..depth).try_fold(closure.parent.clone(), |at, _| Some(at?.parent.clone())).flatten()
+}
+
+/// Functions that may have run.
+#[derive(Default)]
+pub(super) struct Reach<'p> {
+    functions: Vec<Rc<Closure<'p>>>,
+    known: FxHashSet<(usize, FunctionId, u32)>,
+}
+
+impl<'p> Reach<'p> {
+    /// Adds the functions that whoever has a value can call.
+    pub(super) fn value(&mut self, value: &Value<'p>, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        match value {
+            Value::Function(closure) => {
+                if self.functions.len() >= FUNCTIONS || !self.known.insert((closure.module, closure.id, closure.number))
+                {
+                    return;
+                }
+                self.functions.push(closure.clone());
+                if let Some(class) = closure.class.borrow().as_ref() {
+                    // Its receiver is one of these.
+                    self.class(class, depth);
+                }
+            }
+            Value::Bound(bound) => {
+                self.value(&bound.0, depth);
+                self.value(&bound.1, depth);
+            }
+            Value::Partial(partial) => {
+                for value in partial.args.values().chain([&partial.function]) {
+                    self.value(value, depth);
+                }
+            }
+            Value::Wrapped(wrapped) => {
+                for value in wrapped.args.values().chain(&wrapped.function) {
+                    self.value(value, depth);
+                }
+            }
+            Value::Class(class) => self.class(class, depth),
+            Value::Instance(instance) => self.class(&instance.class, depth),
+            Value::Static(inner) | Value::ClassMethod(inner) | Value::Property(inner) => self.value(inner, depth),
+            Value::Tuple(values) => values.iter().for_each(|value| self.value(value, depth)),
+            _ => {}
+        }
+    }
+
+    fn class(&mut self, class: &Rc<Class<'p>>, depth: u32) {
+        for class in class.lineage() {
+            let attributes = class.attributes.borrow().clone();
+            for (_, value) in &attributes {
+                self.value(value, depth);
+            }
+        }
+    }
+}
+
+/// Whether a value holds others, and may hold others later.
+pub(super) fn is_container(value: &Value<'_>) -> bool {
+    matches!(
+        value,
+        Value::Instance(_) | Value::List(_) | Value::Set(_) | Value::Dict(_) | Value::Iterator(_) | Value::Generator(_)
+    )
+}
+
+/// What a function reaches though it is not its own.
+#[derive(Default)]
+pub(super) struct Within {
+    read: Vec<Variable>,
+    /// Members of what is read.
+    members: Vec<(Variable, Name)>,
+    written: Vec<Variable>,
+}
+
+/// What each function of a module reaches from within.
+pub(super) fn reached_within(module: &Module) -> Vec<Within> {
+    let is_own = |variable: &Variable| matches!(variable, Variable::Local(_));
+    let of = |code: &crate::ir::Function| {
+        let mut within = Within::default();
+        for op in &code.ops {
+            match &op.kind {
+                OpKind::Load(variable) if !is_own(variable) => add(&mut within.read, variable.clone()),
+                OpKind::Store(variable, _) | OpKind::Delete(variable) if !is_own(variable) => {
+                    add(&mut within.written, variable.clone());
+                }
+                OpKind::Attribute(object, name) => {
+                    if let Some(OpKind::Load(variable)) = code.ops.get(*object as usize).map(|op| &op.kind)
+                        && !is_own(variable)
+                    {
+                        add(&mut within.members, (variable.clone(), name.clone()));
+                    }
+                }
+                _ => {}
+            }
+        }
+        within
+    };
+    module.functions.iter().map(of).collect()
+}
+
+fn add<T: PartialEq>(all: &mut Vec<T>, one: T) {
+    if !all.contains(&one) {
+        all.push(one);
+    }
+}
