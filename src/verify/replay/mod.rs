@@ -20,6 +20,7 @@ mod call;
 mod callers;
 mod carry;
 mod claim;
+mod coherent;
 mod compare;
 mod hints;
 mod iterate;
