@@ -176,6 +176,10 @@ impl Range {
         if !self.is_told {
             return None;
         }
+        let is_left_out = |side: usize, edge: f64| self.is_open[side] && edge.total_cmp(&0.0).is_eq();
+        if is_left_out(0, self.low) || is_left_out(1, self.high) {
+            return Some(false);
+        }
         if self.low > 0.0 || self.high < 0.0 || self.is_integer && self.integers()[0].is_some_and(|low| low > 0) {
             return Some(false);
         }
