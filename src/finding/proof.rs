@@ -110,6 +110,8 @@ pub enum Gap {
     NoKeys,
     /// In all runs that came to both they were given keys of their own.
     KeysDiffer,
+    /// In all runs in which both are given one key, one of them is a call of something unknown, which may not consume it.
+    CallUnknown,
 }
 
 /// One consumption of a replay.

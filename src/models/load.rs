@@ -202,6 +202,13 @@ impl<'t> Reader<'t> {
         let paths = self.paths(row, raw.path.clone(), raw.paths.clone());
         let params = self.params(row, &raw.params);
         let (since, removed) = (raw.since.clone(), raw.removed.clone());
+        // A sampler's shape is that of its result, whether a row says so or not.
+        let is_shaped =
+            raw.effect == super::raw::EffectName::Sample && params.iter().any(|param| param.name == "shape");
+        let lengths = raw.lengths.clone().or_else(|| is_shaped.then(|| "shape".to_owned()));
+        if let Some(name) = lengths.as_ref().filter(|name| !params.iter().any(|param| param.name == **name)) {
+            self.problem(row.field("lengths"), format!("`{name}` is not among `params`"));
+        }
         for (version, field) in [(&since, "since"), (&removed, "removed")] {
             if version.as_ref().is_some_and(|text| !is_version(text)) {
                 self.problem(row.field(field), "expected a version such as `0.4.16`".to_owned());
@@ -219,6 +226,7 @@ impl<'t> Reader<'t> {
                 path: path.clone(),
                 params: params.clone(),
                 effect,
+                lengths: lengths.clone(),
                 exact,
                 since: since.clone(),
                 removed: removed.clone(),

@@ -21,6 +21,9 @@ const CANONICAL_ROOT: &str = "jax";
 /// Roots that are always the same library as [`CANONICAL_ROOT`].
 const EQUAL_ROOTS: &[&str] = &["olympus"];
 
+/// What names of libraries for `None` lead to.
+const NONE: &str = "builtins.None";
+
 /// All models known in a run.
 #[derive(Clone, Debug, Default)]
 pub struct Models {
@@ -69,6 +72,11 @@ impl Models {
     /// Whether a function counts up from zero to its one argument: element `i` of its result is `i`.
     pub fn is_counting(&self, path: &str) -> bool {
         matches!(self.callable(path), Some(Callable { effect: Effect::Pure { counts: true, .. }, .. }))
+    }
+
+    /// Whether a name is another one for `None`.
+    pub fn is_none(&self, path: &str) -> bool {
+        self.aliases.get(path).is_some_and(|to| to == NONE)
     }
 
     /// The model of a class.
@@ -190,7 +198,7 @@ impl Models {
             known.extend(prefixes(row));
         }
         let mut all = self.aliases();
-        all.retain(|(_, to)| !known.contains(&*self.canonical(to, &[])));
+        all.retain(|(_, to)| *to != NONE && !known.contains(&*self.canonical(to, &[])));
         all
     }
 

@@ -75,6 +75,7 @@ pub(super) struct RawCallable {
     #[serde(default)]
     pub params: Vec<String>,
     pub effect: EffectName,
+    pub lengths: Option<String>,
     pub since: Option<String>,
     pub removed: Option<String>,
     pub key: Option<OneOrMany>,

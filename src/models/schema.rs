@@ -61,6 +61,8 @@ pub struct Callable {
     pub params: Vec<Param>,
     /// What it does.
     pub effect: Effect,
+    /// The parameter that tells the lengths of the axes of the result.
+    pub lengths: Option<String>,
     /// False where no row names the path and a namespace's default speaks for it.
     pub exact: bool,
     /// The version that brought it, where later than the library's first modelled version.

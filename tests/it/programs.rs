@@ -9,6 +9,7 @@
 
 mod dice;
 mod generate;
+mod guards;
 mod repeats;
 mod scope;
 mod statements;

@@ -12,7 +12,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::term::{Claim, TermId, Terms};
+use super::claim::Claim;
+use super::term::{TermId, Terms};
 
 /// A Boolean function of literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -333,9 +334,7 @@ impl Guards {
                 (true, true) => nodes[index].high,
             };
             let next = [below(0), below(1)];
-            if next.contains(&Guard::FALSE)
-                || path.iter().any(|(other, held)| terms.conflict(&claim, polarity, other, *held))
-            {
+            if next.contains(&Guard::FALSE) || !terms.admits(path, &claim, polarity) {
                 continue;
             }
             path.push((claim, polarity));

@@ -4,6 +4,7 @@
 //! **Invariant:** equal handles mean equal things; different handles mean nothing. Only must-equality makes a fact, so any
 //! operation here may forget by returning something fresh.
 
+pub mod claim;
 pub mod extent;
 pub mod guard;
 pub mod term;

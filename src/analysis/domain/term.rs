@@ -7,8 +7,6 @@
 //! **Invariant:** terms are interned in a normal form (integers folded, `symbol + constant` flattened, comparison operators
 //! reduced to `==`, `<` and `is` with `not`), so that what is computed by the same pure operators from the same symbols is one term.
 
-use std::cmp::Ordering;
-
 use rustc_hash::FxHashMap;
 
 use crate::finding::Place;
@@ -387,12 +385,41 @@ impl Terms {
                 if self.distinct(*a, *b) {
                     return self.intern(Term::Bool(false));
                 }
+                for (side, other) in [(*a, *b), (*b, *a)] {
+                    if let Term::Bool(wanted) = *self.get(other)
+                        && self.is_truth(side)
+                    {
+                        return if wanted { side } else { self.operate(Operator::Not, &[side]) };
+                    }
+                }
+                let [a, b] = if operator == Operator::Eq { self.balanced([*a, *b]) } else { [*a, *b] };
                 // The constant stands second.
-                let (a, b) = if self.is_constant(*a) || (!self.is_constant(*b) && b < a) { (*b, *a) } else { (*a, *b) };
+                let (a, b) = if self.is_named(a) || (!self.is_named(b) && b < a) { (b, a) } else { (a, b) };
+                let [a, b] = if operator == Operator::Eq { self.balanced([a, b]) } else { [a, b] };
                 self.intern(Term::Operate(operator, Box::new([a, b])))
+            }
+            (Operator::Lt, [a, b]) => {
+                let sides = self.balanced([*a, *b]);
+                self.intern(Term::Operate(operator, Box::new(sides)))
             }
             _ => self.intern(Term::Operate(operator, operands.into())),
         }
+    }
+
+    /// The sides of a comparison, with what is added to the left one taken to the right one, and all of it to a constant.
+    fn balanced(&mut self, [a, b]: [TermId; 2]) -> [TermId; 2] {
+        if let Term::Offset(base, offset) = *self.get(a)
+            && let Some(minus) = offset.checked_neg()
+            && !matches!(self.get(b), Term::Float(_) | Term::None | Term::Text(_))
+        {
+            return [base, self.offset(b, minus)];
+        }
+        if let (Some(number), Term::Offset(base, offset)) = (self.as_exact_int(a), self.get(b).clone())
+            && let Some(number) = number.checked_sub(offset)
+        {
+            return [self.int(number), base];
+        }
+        [a, b]
     }
 
     fn negated(&mut self, operator: Operator, a: TermId, b: TermId) -> TermId {
@@ -401,7 +428,7 @@ impl Terms {
     }
 
     /// Whether a term is `True` or `False`, whichever it is. What compares arrays is an array, and `not` of it raises.
-    fn is_truth(&self, id: TermId) -> bool {
+    pub fn is_truth(&self, id: TermId) -> bool {
         matches!(
             self.get(id),
             Term::Bool(_)
@@ -428,9 +455,19 @@ impl Terms {
             return Some(self.intern(negated));
         }
         let ints: Option<Vec<i128>> = operands.iter().map(|id| self.as_exact_int(*id)).collect();
+        if let (Operator::Sub, [a, b], None) = (operator, operands, &ints)
+            && let Some(difference) = self.difference(*a, *b)
+        {
+            return Some(self.int(difference));
+        }
         if let (Operator::Lt, [a, b]) = (operator, operands) {
             if let Some(difference) = self.difference(*a, *b) {
                 return Some(self.intern(Term::Bool(difference < 0)));
+            }
+            match (self.bounds(*a), self.bounds(*b)) {
+                ([_, Some(most)], [Some(least), _]) if most < least => return Some(self.intern(Term::Bool(true))),
+                ([Some(least), _], [_, Some(most)]) if least >= most => return Some(self.intern(Term::Bool(false))),
+                _ => {}
             }
             if let (Term::Float(a), Term::Float(b)) = (self.get(*a), self.get(*b)) {
                 let is_less = f64::from_bits(*a) < f64::from_bits(*b);
@@ -467,151 +504,6 @@ impl Terms {
             Term::Text(text) => Some(!text.is_empty()),
             Term::Float(bits) => Some(f64::from_bits(*bits) != 0.0),
             _ => None,
-        }
-    }
-
-    /// Pairs of literals (with polarities) among `support` that cannot hold together: `x is None` and `x`, `x == 1` and
-    /// `x == 2`, `x < 3` and not `x < 5`.
-    pub fn exclusions(&self, support: &[TermId]) -> Vec<[(TermId, bool); 2]> {
-        let facts: Vec<(TermId, Claim)> = support.iter().map(|id| (*id, self.claim(*id))).collect();
-        let mut pairs = Vec::new();
-        for (index, (a, claim_a)) in facts.iter().enumerate() {
-            for (b, claim_b) in facts[index + 1..].iter().filter(|(_, other)| other.subject() == claim_a.subject()) {
-                for (x, claim_x, y, claim_y) in [(a, claim_a, b, claim_b), (b, claim_b, a, claim_a)] {
-                    if let Some((x_polarity, y_polarity)) = self.excludes(claim_x, claim_y) {
-                        pairs.push([(*x, x_polarity), (*y, y_polarity)]);
-                    }
-                }
-            }
-        }
-        pairs
-    }
-
-    /// Whether a class is one of Python's own types of values, of which `None` is no instance.
-    fn is_value_type(&self, class: TermId) -> bool {
-        match self.get(class) {
-            Term::Apply(name, parts) if parts.is_empty() => VALUE_TYPES.contains(&&**name),
-            Term::Apply(name, parts) if &**name == "<tuple>" => parts.iter().all(|part| self.is_value_type(*part)),
-            _ => false,
-        }
-    }
-
-    /// Whether nothing is an instance of both classes: only known of Python's own types of values.
-    fn are_unrelated_types(&self, a: TermId, b: TermId) -> bool {
-        let plain = |class: TermId| matches!(self.get(class), Term::Apply(_, parts) if parts.is_empty());
-        a != b && plain(a) && plain(b) && self.is_value_type(a) && self.is_value_type(b)
-    }
-
-    /// What the literal states.
-    pub(super) fn claim(&self, id: TermId) -> Claim {
-        match self.get(id) {
-            Term::Operate(Operator::Is | Operator::Eq, parts) if self.is_constant(parts[1]) => {
-                Claim::Equals(parts[0], parts[1])
-            }
-            Term::Operate(Operator::Lt, parts) => match (self.as_int(parts[0]), self.as_int(parts[1])) {
-                (None, Some(bound)) => Claim::Below(parts[0], bound),
-                (Some(bound), None) => Claim::Above(parts[1], bound),
-                _ => Claim::True(id),
-            },
-            Term::Operate(Operator::MatchClass, parts) => Claim::Instance(parts[0], parts[1]),
-            _ => Claim::True(id),
-        }
-    }
-
-    /// Whether two claims cannot hold with these polarities together.
-    pub(super) fn conflict(&self, a: &Claim, a_polarity: bool, b: &Claim, b_polarity: bool) -> bool {
-        a.subject() == b.subject()
-            && (self.excludes(a, b) == Some((a_polarity, b_polarity))
-                || self.excludes(b, a) == Some((b_polarity, a_polarity)))
-    }
-
-    /// Whether two literals differ in value: `1`, `1.0` and `True` are equal.
-    fn are_unequal(&self, a: TermId, b: TermId) -> bool {
-        match (self.get(a), self.get(b)) {
-            (Term::Float(a), Term::Float(b)) => {
-                f64::from_bits(*a).partial_cmp(&f64::from_bits(*b)) != Some(Ordering::Equal)
-            }
-            // Which integer a float is equal to is not asked.
-            (Term::Float(_), Term::Bool(_) | Term::Int(_)) | (Term::Bool(_) | Term::Int(_), Term::Float(_)) => false,
-            _ => match (self.as_exact_int(a), self.as_exact_int(b)) {
-                (Some(a), Some(b)) => a != b,
-                _ => a != b,
-            },
-        }
-    }
-
-    /// Polarities under which the first claim excludes the second.
-    #[expect(clippy::many_single_char_names, reason = "a claim is about `x` or `y` and constants `c` or `d`")]
-    fn excludes(&self, a: &Claim, b: &Claim) -> Option<(bool, bool)> {
-        match (a, b) {
-            (Claim::Equals(x, c), Claim::Equals(y, d)) if x == y && self.are_unequal(*c, *d) => Some((true, true)),
-            (Claim::Equals(x, c), Claim::True(y)) if x == y => match self.truth(*c) {
-                Some(false) => Some((true, true)),
-                Some(true) => Some((true, false)),
-                None => None,
-            },
-            (Claim::Equals(x, c), Claim::Instance(y, class))
-                if x == y && matches!(self.get(*c), Term::None) && self.is_value_type(*class) =>
-            {
-                Some((true, true))
-            }
-            (Claim::Equals(x, c), Claim::Below(y, bound)) if x == y => {
-                self.as_int(*c).map(|value| (true, value >= *bound))
-            }
-            (Claim::Equals(x, c), Claim::Above(y, bound)) if x == y => {
-                self.as_int(*c).map(|value| (true, value <= *bound))
-            }
-            // `x < 3` excludes `not x < 5`.
-            (Claim::Below(x, low), Claim::Below(y, high)) if x == y && low <= high => Some((true, false)),
-            (Claim::Above(x, high), Claim::Above(y, low)) if x == y && high >= low => Some((true, false)),
-            (Claim::Below(x, upper), Claim::Above(y, lower)) if x == y && *lower >= upper.saturating_sub(1) => {
-                Some((true, true))
-            }
-            (Claim::Instance(x, c), Claim::Instance(y, d)) if x == y && self.are_unrelated_types(*c, *d) => {
-                Some((true, true))
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Types of which no two share an instance (`bool`, a kind of `int`, is left out).
-const VALUE_TYPES: &[&str] = &[
-    "builtins.bytes",
-    "builtins.dict",
-    "builtins.float",
-    "builtins.frozenset",
-    "builtins.int",
-    "builtins.list",
-    "builtins.set",
-    "builtins.str",
-    "builtins.tuple",
-];
-
-/// What a literal says of its subject.
-#[derive(Clone, Copy)]
-pub(super) enum Claim {
-    /// The subject equals (or is) a constant.
-    Equals(TermId, TermId),
-    /// The subject is below an integer.
-    Below(TermId, i128),
-    /// The subject is above an integer.
-    Above(TermId, i128),
-    /// The subject is an instance of a class.
-    Instance(TermId, TermId),
-    /// The subject itself is true.
-    True(TermId),
-}
-
-impl Claim {
-    /// What it is about: claims about different subjects never conflict.
-    pub(super) fn subject(&self) -> TermId {
-        match self {
-            Self::Equals(subject, _)
-            | Self::Below(subject, _)
-            | Self::Above(subject, _)
-            | Self::Instance(subject, _)
-            | Self::True(subject) => *subject,
         }
     }
 }

@@ -171,15 +171,19 @@ proptest! {
     }
 
     #[test]
-    fn feasible_guards_have_a_path_that_keeps_the_exclusions(a in formula()) {
+    fn feasible_guards_have_a_path_whose_claims_can_hold_together(a in formula()) {
         let (mut guards, mut terms) = (Guards::default(), Terms::default());
         let literals = about_one(&mut terms);
         let guard = a.guard_over(&mut guards, &literals);
-        let excluded = terms.exclusions(&literals);
-        let holds = |assignment: u32, (literal, polarity): (TermId, bool)| {
-            literals.iter().position(|other| *other == literal).is_some_and(|at| (assignment >> at & 1 == 1) == polarity)
+        let keeps = |assignment: u32| {
+            let mut path = Vec::new();
+            literals.iter().enumerate().all(|(at, literal)| {
+                let (claim, polarity) = (terms.claim(*literal), assignment >> at & 1 == 1);
+                let is_admitted = terms.admits(&path, &claim, polarity);
+                path.push((claim, polarity));
+                is_admitted
+            })
         };
-        let keeps = |assignment: u32| !excluded.iter().any(|[a, b]| holds(assignment, *a) && holds(assignment, *b));
         let really = assignments().any(|assignment| a.holds(assignment) && keeps(assignment));
         prop_assert_eq!(guards.feasible(guard, &terms), really);
     }

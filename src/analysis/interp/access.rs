@@ -58,6 +58,9 @@ impl<'p> Interp<'p> {
             Val::Library(path) => {
                 let Member { path, module } = self.library_member(frame.module, path, name);
                 self.note_reference(frame, &path, ReferenceKind::Value, place);
+                if self.program.models.is_none(&path) {
+                    return self.none();
+                }
                 Value::of(module.map_or(Val::Library(path), Val::Module))
             }
             Val::Module(module) => self.module_member(*module, name, place),

@@ -5,8 +5,9 @@
 
 use std::rc::Rc;
 
+use crate::analysis::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::{Symbol, Term};
+use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{ALTERNATIVES, ObjectId, Partial, Val, Value};
 use crate::analysis::facts::BufferOp;
 use crate::analysis::heap::{Entry, Item, Kind, Source};
@@ -16,6 +17,9 @@ use crate::models::BuiltinOp;
 
 use super::bind::{Arg, Args};
 use super::{Frame, Interp};
+
+/// The mark of a function that stands for several, by the type of what it is given.
+pub(super) const DISPATCHED: &str = "<dispatched>";
 
 impl<'p> Interp<'p> {
     /// Whether `hasattr` asks for a function of a library that a model describes, and no version has removed.
@@ -155,9 +159,13 @@ impl<'p> Interp<'p> {
                 Some(function) => self.marked("<cached>", function),
                 None => Value::of(Val::Library(path.clone())),
             },
-            BuiltinOp::SingleDispatch | BuiltinOp::ContextManager => {
-                first.unwrap_or_else(|| Value::of(Val::Library(path.clone())))
-            }
+            // Which of its implementations runs depends on the type of what it is given.
+            BuiltinOp::SingleDispatch => match first {
+                Some(function) => self.marked(DISPATCHED, function),
+                None => self.opaque("<dispatch>", Some(place)),
+            },
+            BuiltinOp::ContextManager => first.unwrap_or_else(|| Value::of(Val::Library(path.clone()))),
+            BuiltinOp::Itemgetter | BuiltinOp::Attrgetter => self.getter(op, &args, place),
             BuiltinOp::Wraps => Value::of(Val::Library("builtins.<identity>".into())),
             BuiltinOp::Property => self.descriptor("<property>", first, place),
             BuiltinOp::CachedProperty => self.descriptor("<cached property>", first, place),
@@ -217,7 +225,7 @@ impl<'p> Interp<'p> {
                     // The iterable runs to its end.
                     self.drain(frame, value);
                 }
-                self.opaque(self.call_text(path), Some(place))
+                self.of_numbers(op, path, &args, place)
             }
             BuiltinOp::Bool => match first {
                 Some(value) => {
@@ -294,6 +302,48 @@ impl<'p> Interp<'p> {
         }
     }
 
+    /// `min(n, 1)`, `any(flags)`: a function of what it is given, where that is no object that may change.
+    fn of_numbers(&mut self, op: BuiltinOp, path: &Name, args: &Args, place: Place) -> Value {
+        let is_plain = args.keywords.is_empty() && args.spread.is_empty() && args.mappings.is_empty();
+        let given: Option<Vec<TermId>> = args
+            .positional
+            .iter()
+            .map(|arg| match arg.value.single() {
+                Some(Val::Term(term)) => Some(*term),
+                _ => None,
+            })
+            .collect();
+        let Some(mut parts) = given.filter(|_| is_plain) else { return self.opaque(self.call_text(path), Some(place)) };
+        let several = match op {
+            BuiltinOp::Min => Some(MINIMUM),
+            BuiltinOp::Max => Some(MAXIMUM),
+            _ => None,
+        };
+        match (several, parts.as_slice()) {
+            (_, [of]) => {
+                let epoch = self.epoch_of(*of);
+                if epoch > 0 {
+                    parts.push(self.terms.int(i128::from(epoch)));
+                }
+                Value::term(self.terms.intern(Term::Apply(path.into(), parts.into())))
+            }
+            (Some(name), [_, _, ..]) => {
+                parts.sort_unstable();
+                parts.dedup();
+                let numbers: Option<Vec<i128>> = parts.iter().map(|part| self.terms.as_int(*part)).collect();
+                let known = numbers.and_then(|numbers| {
+                    if op == BuiltinOp::Min { numbers.into_iter().min() } else { numbers.into_iter().max() }
+                });
+                match (known, parts.as_slice()) {
+                    (Some(known), _) => Value::term(self.terms.int(known)),
+                    (None, [only]) => Value::term(*only),
+                    _ => Value::term(self.terms.intern(Term::Apply(name.into(), parts.into()))),
+                }
+            }
+            _ => self.opaque(self.call_text(path), Some(place)),
+        }
+    }
+
     fn length(&mut self, frame: &mut Frame<'p>, of: Option<&Arg>, place: Place) -> Value {
         let Some(of) = of else { return self.opaque("<len>", Some(place)) };
         let value = self.possible(&of.value);
@@ -319,7 +369,13 @@ impl<'p> Interp<'p> {
             return self.length_now(*id);
         }
         let term = self.term_of(&value);
-        Value::term(self.terms.intern(Term::Apply("len".into(), Box::new([term]))))
+        if let Term::Attribute(of, name, 0) = self.terms.get(term)
+            && &**name == "shape"
+        {
+            let of = *of;
+            return Value::term(self.terms.intern(Term::Attribute(of, "ndim".into(), 0)));
+        }
+        Value::term(self.length_of_term(term))
     }
 
     /// How many of some elements are there, path by path; `None` where that is too various.
@@ -367,7 +423,7 @@ impl<'p> Interp<'p> {
             Ok(0) | Err(_) => vec![symbol],
             Ok(version) => vec![symbol, self.terms.int(version)],
         };
-        Value::term(self.terms.intern(Term::Apply("len".into(), marks.into())))
+        Value::term(self.terms.intern(Term::Apply(LENGTH.into(), marks.into())))
     }
 
     fn range(&mut self, op: BuiltinOp, args: &Args, place: Place) -> Value {

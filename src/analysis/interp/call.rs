@@ -14,6 +14,7 @@ use crate::finding::Place;
 use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
 
 use super::bind::{Arg, Args};
+use super::builtins::DISPATCHED;
 use super::{CALL_DEPTH, FUEL_PORTION, Frame, Idle, Interp, RECURSION};
 
 /// Operations of a function that is run whatever it mentions: it may hand on what it is given.
@@ -139,6 +140,10 @@ impl<'p> Interp<'p> {
                 self.memoised.insert(key, (self.pc, result.clone()));
                 result
             }
+            Val::Partial(partial) if partial.keywords.first().is_some_and(|(mark, _)| &**mark == DISPATCHED) => {
+                self.unresolved(frame, &args, place, None, written, Some(function))
+            }
+            Val::Partial(partial) if Self::is_getter(partial) => self.got(frame, &partial.clone(), &args, place),
             Val::Partial(partial) if matches!(partial.function.single(), Some(Val::Library(path)) if path.ends_with("()")) =>
             {
                 let names: Vec<Name> = partial.keywords.iter().map(|(name, _)| name.clone()).collect();
@@ -422,7 +427,7 @@ impl<'p> Interp<'p> {
     ) -> Vec<(Guard, Value)> {
         let iteration = self.iteration.clone();
         let depth = std::mem::replace(&mut self.loop_depth, 0);
-        let before = self.pc;
+        let (before, alive) = (self.pc, self.alive);
         let (_, yields) = self.activate(
             frame,
             suspended.module,
@@ -433,7 +438,7 @@ impl<'p> Interp<'p> {
             false,
         );
         // A generator that never ends does not end its caller.
-        self.pc = before;
+        (self.pc, self.alive) = (before, alive);
         self.loop_depth = depth;
         self.iteration = iteration;
         yields

@@ -85,6 +85,9 @@ impl<'p> Interp<'p> {
                         if let Some(value) = self.shadow_item(*term, *number) {
                             return value;
                         }
+                        if let Some(length) = self.item_of_shape(*term, *number) {
+                            return Value::term(length);
+                        }
                         Value::term(self.terms.intern(Term::Item(*term, *number, epoch)))
                     }
                     [Index::Slice(bounds)] if self.may_be_key(*term) => {
@@ -97,14 +100,12 @@ impl<'p> Interp<'p> {
                             elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
                         };
                         let mut one = array.clone();
-                        one.dims = Some(vec![None].into());
-
+                        one.dims = Some(vec![Some(self.length_of_term(family))].into());
                         self.array_slice(&Rc::new(one), *bounds)
                     }
                     [Index::NewAxis] if self.may_be_key(*term) => {
                         self.listed(vec![Value::term(*term)], KeyKind::Unknown)
                     }
-                    [Index::NewAxis] => Value::term(*term),
                     _ => {
                         let term = *term;
                         let index = self.term_of(index);
@@ -205,6 +206,7 @@ impl<'p> Interp<'p> {
                 }
                 _ => vec![Index::At(term)],
             },
+            Some(Val::Library(path)) if self.program.models.is_none(&path) => vec![Index::NewAxis],
             Some(Val::Object(_) | Val::Array(_)) => vec![Index::Gather],
             _ => {
                 let term = self.term_of(index);
@@ -613,6 +615,9 @@ impl<'p> Interp<'p> {
                     Val::Term(term) => {
                         let epoch = self.epoch_of(*term);
                         self.note_index(frame, *term, place, written, &Value::term(index), true);
+                        if let Some(length) = self.item_of_shape(*term, index) {
+                            return Value::term(length);
+                        }
                         Value::term(self.terms.intern(Term::Item(*term, index, epoch)))
                     }
                     Val::Object(object)

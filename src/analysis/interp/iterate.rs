@@ -96,7 +96,11 @@ impl<'p> Interp<'p> {
                 let lengths: Option<Vec<u32>> = inner.clone().iter().map(|inner| self.known_length(inner)).collect();
                 lengths?.iter().sum()
             }
-            Source::Opaque(_) | Source::Repeat(_) | Source::Cycle(_) | Source::Generator(_) | Source::Stream(_) => {
+            Source::Opaque(term) => {
+                let length = self.length_of_term(*term);
+                u32::try_from(self.terms.as_int(length)?).ok()?
+            }
+            Source::Repeat(_) | Source::Cycle(_) | Source::Generator(_) | Source::Stream(_) => {
                 return None;
             }
         };
@@ -214,7 +218,7 @@ impl<'p> Interp<'p> {
 
     /// The paths on which something opaque has an element with this index.
     fn has_element(&mut self, term: TermId, index: TermId) -> Guard {
-        let length = self.terms.intern(Term::Apply("len".into(), Box::new([term])));
+        let length = self.length_of_term(term);
         let within = self.terms.operate(Operator::Lt, &[index, length]);
         self.truth_of_term(within)
     }

@@ -43,6 +43,29 @@ impl<'p> Interp<'p> {
         args: Args,
         place: Place,
     ) -> Value {
+        let made = match &callable.effect {
+            Effect::Pure { .. }
+            | Effect::Sample { .. }
+            | Effect::Shape { .. }
+            | Effect::Number { .. }
+            | Effect::Fabricate { .. } => Some(args.clone()),
+            _ => None,
+        };
+        let result = self.run_model(frame, callable, path, args, place);
+        if let Some(args) = made {
+            self.note_lengths(callable, &args, &result);
+        }
+        result
+    }
+
+    fn run_model(
+        &mut self,
+        frame: &mut Frame<'p>,
+        callable: &'p Callable,
+        path: &Name,
+        args: Args,
+        place: Place,
+    ) -> Value {
         let unbound = Arg::default();
         if let Effect::Fabricate { .. } | Effect::ShapeOf { .. } = &callable.effect {
             self.log.measures.insert(place);

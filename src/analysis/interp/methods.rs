@@ -3,6 +3,7 @@
 //! **Invariant:** a method of something from outside consumes a key only if a protocol says so, and either the file uses the library
 //! or what is handed over is known to be a key.
 
+use crate::analysis::domain::claim::TEXT_METHODS;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
@@ -124,6 +125,10 @@ impl<'p> Interp<'p> {
             Val::Term(_) if matches!(&**name, "replace" | "_replace") && args.positional.is_empty() => {
                 self.replaced(&receiver, &args, place)
             }
+            Val::Term(_) if let Some(callable) = self.text_method(name, &args) => {
+                let path: Name = callable.path.as_str().into();
+                self.apply_model(frame, callable, &path, args.with_receiver(receiver), place)
+            }
             Val::Term(term) if &**name == "get" && !args.positional.is_empty() => {
                 let key = self.term_of(&args.positional[0].value);
                 match self.shadow_item(*term, key) {
@@ -133,6 +138,13 @@ impl<'p> Interp<'p> {
             }
             _ => self.protocol_or_unknown(frame, val, name, args, place, written),
         }
+    }
+
+    /// The method of texts that a call on something from outside is, by its name and the number of its arguments.
+    fn text_method(&self, name: &Name, args: &Args) -> Option<&'p crate::models::Callable> {
+        let is_plain = args.keywords.is_empty() && args.spread.is_empty() && args.mappings.is_empty();
+        let callable = self.program.models.callable(&format!("{TEXT_METHODS}{name}"))?;
+        (callable.exact && is_plain && callable.params.len() == args.positional.len() + 1).then_some(callable)
     }
 
     /// `x.at[i].set(…)` and kin.
@@ -226,8 +238,21 @@ impl<'p> Interp<'p> {
             }
             Some(_) => self.opaque(self.call_text(&text), Some(place)),
             None => {
-                let receiver = (receiver, name.clone());
-                self.unresolved(frame, &args, place, Some(&receiver), written, Some(val))
+                let result =
+                    self.unresolved(frame, &args, place, Some(&(receiver.clone(), name.clone())), written, Some(val));
+                if let ("items" | "keys" | "values", [], Val::Term(of), Some(Val::Term(term))) =
+                    (&**name, args.positional.as_slice(), val, result.single())
+                {
+                    let lengths = [Some(self.length_of_term(*of))];
+                    self.lengths_of.insert(*term, lengths.into());
+                }
+                // What an array is asked for by this method has these lengths.
+                if let Some(callable) = models.callable(&format!("jax.Array.{name}")).filter(|callable| callable.exact)
+                    && callable.lengths.is_some()
+                {
+                    self.note_lengths(callable, &args.with_receiver(receiver), &result);
+                }
+                result
             }
         }
     }

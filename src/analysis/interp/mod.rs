@@ -29,9 +29,11 @@ mod cutoff;
 mod derive;
 mod entry;
 mod exec;
+mod getters;
 mod index;
 mod iterate;
 mod lanes;
+mod lengths;
 mod library;
 mod loops;
 mod meant;
@@ -57,9 +59,10 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::finding::Place;
-use crate::ir::{Function, FunctionId, Module, Name, Op, Temp};
+use crate::ir::{Function, FunctionId, Module, Name, Op, Operator, Temp};
 use crate::text::Span;
 
+use super::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
 use super::domain::extent::Extent;
 use super::domain::guard::{Guard, Guards};
 use super::domain::term::{Symbol, Term, TermId, Terms, Text};
@@ -182,6 +185,8 @@ struct Interp<'p> {
     lane_extents: FxHashMap<TermId, Extent>,
     /// Contents of objects whose length was asked for, with their epochs.
     lengths: FxHashMap<ObjectId, Vec<(u32, crate::analysis::heap::Kind)>>,
+    /// Lengths of the axes of arrays that library functions returned.
+    lengths_of: FxHashMap<TermId, lengths::Lengths>,
     /// Keys that a lane's own key stands for, where they are no range of one family.
     lane_keys: FxHashMap<TermId, Vec<Target>>,
     /// How many transforms that only trace are around.
@@ -489,7 +494,7 @@ impl<'p> Interp<'p> {
             return if known { Guard::TRUE } else { Guard::FALSE };
         }
         match self.terms.get(term).clone() {
-            Term::Operate(crate::ir::Operator::Not, parts) => {
+            Term::Operate(Operator::Not, parts) => {
                 let inner = self.truth_of_term(parts[0]);
                 self.guards.not(inner)
             }
@@ -502,7 +507,85 @@ impl<'p> Interp<'p> {
                 }
                 result
             }
+            Term::Operate(operator, parts) => match self.truth_of_comparison(operator, &parts) {
+                Some(holds) => holds,
+                None => self.guards.literal(term),
+            },
+            // What has a length is true where that is not zero.
+            Term::Apply(name, _) if &*name == LENGTH => {
+                let zero = self.terms.int(0);
+                let is_some = self.terms.operate(Operator::Lt, &[zero, term]);
+                self.guards.literal(is_some)
+            }
             _ => self.guards.literal(term),
+        }
+    }
+
+    /// The paths on which a comparison holds that is made of several: with the least or greatest of some numbers, of an instance
+    /// with several classes, of two truths.
+    fn truth_of_comparison(&mut self, operator: Operator, parts: &[TermId]) -> Option<Guard> {
+        let [a, b] = *parts else { return None };
+        let members = |this: &Self, term: TermId, name: &str| match this.terms.get(term) {
+            Term::Apply(function, parts) if &**function == name => Some(parts.clone()),
+            _ => None,
+        };
+        let is_truth = |this: &Self, term: TermId| this.terms.is_truth(term);
+        let each = |this: &mut Self, sides: Vec<[TermId; 2]>, is_all: bool| {
+            let mut holds = if is_all { Guard::TRUE } else { Guard::FALSE };
+            for side in sides {
+                let part = this.terms.operate(operator, &side);
+                let part = this.truth_of_term(part);
+                holds = if is_all { this.guards.and(holds, part) } else { this.guards.or(holds, part) };
+            }
+            holds
+        };
+        // One of several values, by the path: compared with each of them.
+        if let Operator::Lt | Operator::Eq = operator
+            && let Some(at) = [a, b].iter().position(|side| matches!(self.terms.get(*side), Term::Choice(_)))
+            && let Term::Choice(choices) = self.terms.get(parts[at]).clone()
+        {
+            let mut holds = Guard::FALSE;
+            for (guard, choice) in &choices {
+                let sides = if at == 0 { [*choice, b] } else { [a, *choice] };
+                let part = self.terms.operate(operator, &sides);
+                let part = self.truth_of_term(part);
+                let both = self.guards.and(*guard, part);
+                holds = self.guards.or(holds, both);
+            }
+            return Some(holds);
+        }
+        match operator {
+            Operator::Lt => {
+                for (name, is_least) in [(MINIMUM, true), (MAXIMUM, false)] {
+                    if let Some(of) = members(self, a, name) {
+                        return Some(each(self, of.iter().map(|part| [*part, b]).collect(), !is_least));
+                    }
+                    if let Some(of) = members(self, b, name) {
+                        return Some(each(self, of.iter().map(|part| [a, *part]).collect(), is_least));
+                    }
+                }
+                None
+            }
+            Operator::Eq
+                if [a, b]
+                    .iter()
+                    .any(|side| [MINIMUM, MAXIMUM].iter().any(|name| members(self, *side, name).is_some())) =>
+            {
+                let below = self.terms.operate(Operator::Lt, &[a, b]);
+                let above = self.terms.operate(Operator::Lt, &[b, a]);
+                let (below, above) = (self.truth_of_term(below), self.truth_of_term(above));
+                let other = self.guards.or(below, above);
+                Some(self.guards.not(other))
+            }
+            Operator::MatchClass => {
+                let classes = members(self, b, "<tuple>")?;
+                Some(each(self, classes.iter().map(|class| [a, *class]).collect(), false))
+            }
+            Operator::And | Operator::Or if is_truth(self, a) && is_truth(self, b) => {
+                let (a, b) = (self.truth_of_term(a), self.truth_of_term(b));
+                Some(if operator == Operator::And { self.guards.and(a, b) } else { self.guards.or(a, b) })
+            }
+            _ => None,
         }
     }
 

@@ -424,7 +424,10 @@ impl<'p> Interp<'p> {
             })));
         }
         if keys.is_empty() || keys.len() != parts.len() {
-            let term: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+            let mut term: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+            if let Some(axis) = axis.filter(|axis| *axis != 0) {
+                term.extend([self.terms.intern(Term::Text("axis".into())), self.terms.int(axis)]);
+            }
             return Value::term(self.terms.intern(Term::Apply(path.into(), term.into())));
         }
         let raw = keys[0].kind == KeyKind::Raw;

@@ -240,10 +240,27 @@ impl<'p> Interp<'p> {
             Runs::While => {
                 let mut carry = get(transform.carry.as_deref()).unwrap_or_default();
                 let cond = get(transform.cond.as_deref()).unwrap_or_default();
-                self.repeat(frame, None, place, |this, frame, _| {
-                    this.call_value(frame, &cond, Args::positional(vec![carry.clone()]), Some(place));
+                let before = self.pc;
+                let mut over = Guard::FALSE;
+                self.repeat(frame, None, place, |this, frame, copy| {
+                    let test = this.call_value(frame, &cond, Args::positional(vec![carry.clone()]), Some(place));
+                    let holds = this.truth(&test);
+                    // A body is taken to run once.
+                    if copy > 0 || this.is_possible(holds) {
+                        let end = this.guards.without(this.pc, holds);
+                        over = this.guards.or(over, end);
+                        this.pc = this.guards.and(this.pc, holds);
+                    }
+                    if !this.feasible(this.pc) {
+                        this.pc = Guard::FALSE;
+                        return;
+                    }
                     carry = this.call_value(frame, &function, Args::positional(vec![carry.clone()]), Some(place));
                 });
+                self.pc = self.guards.or(self.pc, over);
+                if self.pc.is_false() {
+                    self.pc = before;
+                }
                 carry
             }
             Runs::Cond => {
@@ -367,11 +384,11 @@ impl<'p> Interp<'p> {
     }
 
     /// The number of elements of the first of some trees that tells it.
-    fn symbolic_length(&self, trees: &[Value]) -> Option<TermId> {
+    fn symbolic_length(&mut self, trees: &[Value]) -> Option<TermId> {
         trees.iter().find_map(|tree| match tree.single()? {
             Val::Array(array) => array.dims.as_ref()?.first().copied().flatten(),
             Val::Tuple(parts) => self.symbolic_length(parts),
-            Val::Term(term) => self.counted(*term),
+            Val::Term(term) if !self.terms.is_constant(*term) => Some(self.length_of_term(*term)),
             _ => None,
         })
     }
@@ -531,7 +548,10 @@ impl<'p> Interp<'p> {
                 first.and_then(|length| self.terms.as_int(length))
             }
             Val::Tuple(parts) => self.common_length(&parts.clone()).map(i128::from),
-            Val::Term(term) => self.counted(*term).and_then(|number| self.terms.as_int(number)),
+            Val::Term(term) if !self.terms.is_constant(*term) => {
+                let length = self.length_of_term(*term);
+                self.terms.as_int(length)
+            }
             _ => None,
         }
     }

@@ -234,7 +234,9 @@ impl<'p> Machine<'p> {
             (BuiltinOp::Wraps, Some(_)) => {
                 Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function: None, args }))
             }
-            (BuiltinOp::Cached | BuiltinOp::SingleDispatch | BuiltinOp::ContextManager, Some(function)) => function,
+            (BuiltinOp::Cached | BuiltinOp::ContextManager, Some(function)) => function,
+            // Which of its implementations runs depends on the type of what it is given.
+            (BuiltinOp::SingleDispatch, Some(_)) => self.unknown("<dispatch>"),
             (BuiltinOp::Cached | BuiltinOp::SingleDispatch, None) => Value::Library(path.clone()),
             (BuiltinOp::Property | BuiltinOp::CachedProperty, Some(getter)) => Value::Property(Rc::new(getter)),
             (BuiltinOp::Staticmethod, Some(inner)) => Value::Static(Rc::new(inner)),

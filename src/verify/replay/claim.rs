@@ -4,6 +4,7 @@
 //! unknown on the way of the keys.
 
 use super::callers;
+use super::coherent::is_coherent;
 use super::hints::Hints;
 use super::keys::STAND_IN;
 use super::machine::Draw;
@@ -83,6 +84,15 @@ fn witness_from(
     let mut seen = Seen::default();
     let is_complete = explore(project, hints, start, budget, &mut |path| {
         if let Some(pair) = equal_pair(&path, evidence) {
+            // No values take this path: it says nothing.
+            if !is_coherent(&path.symbols) {
+                return false;
+            }
+            if [pair.first, pair.second].iter().any(|draw| path.draws[*draw].kind == DrawKind::Unresolved) {
+                seen.add(&path, evidence);
+                (seen.both, seen.unknown) = (Some(Gap::CallUnknown), true);
+                return false;
+            }
             found = Some(tell(&path, evidence, &pair));
             return true;
         }

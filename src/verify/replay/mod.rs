@@ -21,6 +21,7 @@ mod call;
 mod callers;
 mod carry;
 mod claim;
+mod coherent;
 mod compare;
 mod hints;
 mod iterate;

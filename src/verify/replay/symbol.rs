@@ -45,6 +45,8 @@ pub(super) struct Symbols {
     numbers: FxHashMap<Symbol, i128>,
     keys: FxHashMap<Symbol, u32>,
     epochs: FxHashMap<Symbol, u32>,
+    /// What was decided, in order.
+    decided: Vec<(Symbol, bool)>,
     fresh: u32,
 }
 
@@ -262,8 +264,14 @@ impl Symbols {
         })
     }
 
+    /// The symbols whose truth was chosen, and how.
+    pub(super) fn decided(&self) -> &[(Symbol, bool)] {
+        &self.decided
+    }
+
     /// Remembers the truth of a symbol.
     pub(super) fn learn(&mut self, symbol: Symbol, truth: bool) {
+        self.decided.push((symbol, truth));
         self.known.entry(symbol).or_default().truth = Some(truth);
         if let Some(Node::Apply(name, parts)) = self.node(symbol).cloned() {
             match (&*name, &*parts) {

@@ -123,7 +123,7 @@ impl<'p> Machine<'p> {
             Runs::Map => {
                 let known = Self::common_length(&over);
                 let mut outputs = Vec::new();
-                let trips = self.symbols.fresh("<map>");
+                let trips = self.trips(&over, "<map>");
                 let mut index = 0;
                 while self.goes_on(trips, index, known) {
                     let given: Vec<Value<'p>> = self.slices(&over, index)?;
@@ -140,7 +140,8 @@ impl<'p> Machine<'p> {
                     (Some(lower), Some(upper)) => u32::try_from(upper.saturating_sub(lower).max(0)).ok(),
                     _ => None,
                 };
-                let trips = self.symbols.fresh("<fori>");
+                let bounds = [self.symbol_of(&lower), self.symbol_of(&upper)];
+                let trips = self.symbols.apply("range", &bounds);
                 let mut index = 0;
                 while self.goes_on(trips, index, known) {
                     let at = Value::Int(i128::from(index));
@@ -199,6 +200,19 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// The symbol of which a body runs once for each element: the first array that is not known.
+    fn trips(&mut self, over: &[Value<'p>], otherwise: &str) -> super::symbol::Symbol {
+        let found = over.iter().find_map(|tree| match tree {
+            Value::Unknown(symbol) => Some(*symbol),
+            Value::Tuple(parts) => parts.iter().find_map(|part| match part {
+                Value::Unknown(symbol) => Some(*symbol),
+                _ => None,
+            }),
+            _ => None,
+        });
+        found.unwrap_or_else(|| self.symbols.fresh(otherwise))
+    }
+
     /// Whether a body runs once more.
     fn goes_on(&mut self, trips: super::symbol::Symbol, index: u32, known: Option<u32>) -> bool {
         match known {
@@ -225,7 +239,7 @@ impl<'p> Machine<'p> {
         let given = length.and_then(|length| u32::try_from(length.int()?).ok());
         let known = Self::common_length(over).or(given);
         let mut outputs = Vec::new();
-        let trips = self.symbols.fresh("<scan>");
+        let trips = self.trips(over, "<scan>");
         let mut index = 0;
         while self.goes_on(trips, index, known) {
             let mut given = vec![carry.clone()];

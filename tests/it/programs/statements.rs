@@ -25,7 +25,7 @@ fn statement(w: &mut Writer, scope: &mut Scope) {
         return draw_on_other_paths(w, scope);
     }
     let can_nest = w.depth < 5;
-    match w.dice.below(34) {
+    match w.dice.below(39) {
         0..=5 => draw(w, scope),
         6..=8 => derive(w, scope),
         9 | 10 if can_nest => branch(w, scope),
@@ -45,6 +45,8 @@ fn statement(w: &mut Writer, scope: &mut Scope) {
         30 => supplier(w, scope),
         31 => several(w, scope),
         32 => super::repeats::generator(w, scope),
+        33 | 34 if can_nest => super::guards::once(w, scope),
+        35..=37 if can_nest => super::guards::guarded(w, scope),
         _ => base(w, scope),
     }
 }

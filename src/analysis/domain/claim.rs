@@ -1,0 +1,555 @@
+//! What literals of a guard say, and which of them cannot hold together.
+//!
+//! A literal is the truth of a term. Many a term says something of another one: `x == 1`, `n < 3`, `len(xs) == 0`, `n < m + 2`,
+//! `s.lower() == "a"`. Claims about one subject are held together against an interval, a few literals and a few lengths.
+//!
+//! **Invariant:** what is refused cannot hold in a run that evaluates both; what cannot be told is admitted.
+
+use std::cmp::Ordering;
+
+use crate::ir::Operator;
+
+use super::term::{Term, TermId, Terms};
+
+/// The name of the function whose value is the length of its argument: of an array, that of its first axis.
+pub const LENGTH: &str = "len";
+
+/// Where the methods of texts are: their values depend on the text and the arguments alone.
+pub const TEXT_METHODS: &str = "builtins.str.";
+
+/// Largest number that bounds are told apart up to.
+const LARGEST: i128 = 1 << 52;
+
+/// Most integers of an interval that are held against those that are left out.
+const FEW: i128 = 16;
+
+/// Types of which no two share an instance (`bool`, a kind of `int`, is left out).
+const VALUE_TYPES: &[&str] = &[
+    "builtins.bytes",
+    "builtins.dict",
+    "builtins.float",
+    "builtins.frozenset",
+    "builtins.int",
+    "builtins.list",
+    "builtins.set",
+    "builtins.str",
+    "builtins.tuple",
+];
+
+/// What of its subject a claim is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The subject itself.
+    Whole,
+    /// Its length.
+    Length,
+    /// The number of its elements.
+    Size,
+    /// What a method of it answers, by the term of the call.
+    Answer(TermId),
+}
+
+/// A bound, and whether the program writes it as an integer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bound {
+    at: f64,
+    is_integer: bool,
+}
+
+/// What is said.
+#[derive(Clone, Copy, Debug)]
+enum Says {
+    /// It equals (or is) a literal.
+    Equals(TermId),
+    /// It equals the number.
+    Is(Bound),
+    /// It is the very object of this number, which others may equal.
+    Same(Bound),
+    /// It is below the number.
+    Below(Bound),
+    /// It is above the number.
+    Above(Bound),
+    /// It is an instance of the class.
+    Instance(TermId),
+    /// It is true.
+    True,
+}
+
+/// What a literal says of its subject: a term, or the difference of two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim {
+    subject: (TermId, Option<TermId>),
+    part: Part,
+    says: Says,
+}
+
+/// What is known of a number, from all claims about it.
+struct Range {
+    low: f64,
+    high: f64,
+    /// Whether the bounds themselves are left out.
+    is_open: [bool; 2],
+    without: Vec<f64>,
+    /// Whether the program compares it with integers only.
+    is_integer: bool,
+    /// Whether anything is known.
+    is_told: bool,
+}
+
+impl Range {
+    fn all() -> Self {
+        let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
+        Self { low, high, is_open: [false; 2], without: Vec::new(), is_integer: true, is_told: false }
+    }
+
+    fn counting() -> Self {
+        Self { low: 0.0, ..Self::all() }
+    }
+
+    /// The same, unless the number is written as another kind.
+    fn add_integer(&mut self, says: Says, polarity: bool) {
+        if let Says::Is(bound) | Says::Same(bound) | Says::Below(bound) | Says::Above(bound) = says
+            && bound.is_integer
+        {
+            self.add(says, polarity);
+        }
+    }
+
+    fn add(&mut self, says: Says, polarity: bool) {
+        let (bound, edges) = match (says, polarity) {
+            (Says::Is(bound) | Says::Same(bound), true) => (bound, [Some((bound.at, false)), Some((bound.at, false))]),
+            (Says::Is(bound), false) => {
+                self.without.push(bound.at);
+                (bound, [None, None])
+            }
+            (Says::Below(bound), true) => (bound, [None, Some((bound.at, true))]),
+            (Says::Below(bound), false) => (bound, [Some((bound.at, false)), None]),
+            (Says::Above(bound), true) => (bound, [Some((bound.at, true)), None]),
+            (Says::Above(bound), false) => (bound, [None, Some((bound.at, false))]),
+            _ => return,
+        };
+        self.is_told = true;
+        self.is_integer &= bound.is_integer;
+        let [low, high] = edges;
+        if let Some((at, is_open)) = low
+            && (at > self.low || at.total_cmp(&self.low) == Ordering::Equal && is_open)
+        {
+            (self.low, self.is_open[0]) = (at, is_open);
+        }
+        if let Some((at, is_open)) = high
+            && (at < self.high || at.total_cmp(&self.high) == Ordering::Equal && is_open)
+        {
+            (self.high, self.is_open[1]) = (at, is_open);
+        }
+    }
+
+    /// Its least and greatest integer, where it holds integers and they are known.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "bounds are small integers, or infinite, which is asked before"
+    )]
+    fn integers(&self) -> [Option<i128>; 2] {
+        let edge = |at: f64, is_open: bool, inwards: i128| {
+            let is_exact = at.abs() < 9e15;
+            is_exact.then(|| if is_open { at as i128 + inwards } else { at as i128 })
+        };
+        [edge(self.low, self.is_open[0], 1), edge(self.high, self.is_open[1], -1)]
+    }
+
+    fn is_empty(&self) -> bool {
+        if !self.is_integer {
+            let is_point = self.low.total_cmp(&self.high) == Ordering::Equal;
+            return self.low > self.high
+                || is_point && (self.is_open != [false; 2] || self.without.contains(&self.low));
+        }
+        let [Some(low), Some(high)] = self.integers() else { return false };
+        if low > high {
+            return true;
+        }
+        high - low < FEW
+            && (low..=high)
+                .all(|number| self.without.iter().any(|left_out| left_out.total_cmp(&as_float(number)).is_eq()))
+    }
+
+    /// Whether it can only be zero, or cannot be.
+    fn is_zero(&self) -> Option<bool> {
+        if !self.is_told {
+            return None;
+        }
+        let is_left_out = |side: usize, edge: f64| self.is_open[side] && edge.total_cmp(&0.0).is_eq();
+        if is_left_out(0, self.low) || is_left_out(1, self.high) {
+            return Some(false);
+        }
+        if self.low > 0.0 || self.high < 0.0 || self.is_integer && self.integers()[0].is_some_and(|low| low > 0) {
+            return Some(false);
+        }
+        if self.is_integer && self.integers() == [Some(0), Some(0)] {
+            return Some(true);
+        }
+        None
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the number is below 2^53")]
+fn as_float(number: i128) -> f64 {
+    number as f64
+}
+
+impl Terms {
+    /// What the literal says.
+    pub(super) fn claim(&self, id: TermId) -> Claim {
+        let about = |subject: TermId, says: Says| {
+            let (subject, part) = self.part(subject);
+            Claim { subject: (subject, None), part, says }
+        };
+        let Term::Operate(operator, parts) = self.get(id) else { return about(id, Says::True) };
+        match (operator, &**parts) {
+            (Operator::Is | Operator::Eq, [x, c]) if self.is_named(*c) => match (operator, self.bound(*c)) {
+                (Operator::Is, Some(bound)) => about(*x, Says::Same(bound)),
+                (_, Some(bound)) => about(*x, Says::Is(bound)),
+                _ => about(*x, Says::Equals(*c)),
+            },
+            (Operator::Lt, [a, b]) if self.is_constant(*a) || self.is_constant(*b) => {
+                match (self.bound(*a), self.bound(*b)) {
+                    (None, Some(bound)) => about(*a, Says::Below(bound)),
+                    (Some(bound), None) => about(*b, Says::Above(bound)),
+                    _ => about(id, Says::True),
+                }
+            }
+            (Operator::Lt | Operator::Eq, [a, b]) => self.difference_claim(*operator, *a, *b),
+            (Operator::MatchClass, [x, class]) => about(*x, Says::Instance(*class)),
+            _ => about(id, Says::True),
+        }
+    }
+
+    /// `a < b + k` as a claim about `a - b`.
+    fn difference_claim(&self, operator: Operator, a: TermId, b: TermId) -> Claim {
+        let split = |id: TermId| match self.get(id) {
+            Term::Offset(base, offset) => (*base, *offset),
+            _ => (id, 0),
+        };
+        let ((first, minus), (second, plus)) = (split(a), split(b));
+        let apart = plus.saturating_sub(minus).clamp(-LARGEST, LARGEST);
+        let bound = |at: i128| Bound { at: as_float(at), is_integer: true };
+        let (subject, says) = match (operator, first <= second) {
+            (Operator::Lt, true) => ((first, second), Says::Below(bound(apart))),
+            (Operator::Lt, false) => ((second, first), Says::Above(bound(-apart))),
+            (_, true) => ((first, second), Says::Is(bound(apart))),
+            (_, false) => ((second, first), Says::Is(bound(-apart))),
+        };
+        Claim { subject: (subject.0, Some(subject.1)), part: Part::Whole, says }
+    }
+
+    /// What a term is a part of.
+    fn part(&self, id: TermId) -> (TermId, Part) {
+        match self.get(id) {
+            Term::Apply(name, parts) => match &**parts {
+                [of] if &**name == LENGTH => (*of, Part::Length),
+                [of, ..] if name.starts_with(TEXT_METHODS) => (*of, Part::Answer(id)),
+                _ => (id, Part::Whole),
+            },
+            Term::Attribute(of, name, 0) if &**name == "size" => (*of, Part::Size),
+            _ => (id, Part::Whole),
+        }
+    }
+
+    /// A literal as a bound.
+    fn bound(&self, id: TermId) -> Option<Bound> {
+        if let Term::Float(bits) = self.get(id) {
+            return Some(Bound { at: f64::from_bits(*bits), is_integer: false }).filter(|bound| bound.at.is_finite());
+        }
+        let number = self.as_exact_int(id).filter(|number| number.unsigned_abs() < LARGEST.unsigned_abs())?;
+        Some(Bound { at: as_float(number), is_integer: true })
+    }
+
+    /// Pairs of literals (with polarities) among `support` that cannot hold together: `x is None` and `x`, `x == 1` and
+    /// `x == 2`, `x < 3` and not `x < 5`.
+    pub fn exclusions(&self, support: &[TermId]) -> Vec<[(TermId, bool); 2]> {
+        let claims: Vec<(TermId, Claim)> = support.iter().map(|id| (*id, self.claim(*id))).collect();
+        let mut pairs = Vec::new();
+        for (index, (a, first)) in claims.iter().enumerate() {
+            for (b, second) in claims[index + 1..].iter().filter(|(_, other)| other.subject == first.subject) {
+                for (x, y) in [(true, true), (true, false), (false, true), (false, false)] {
+                    if !self.admits(&[(*first, x)], second, y) {
+                        pairs.push([(*a, x), (*b, y)]);
+                    }
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Whether a claim can hold, with this polarity, beside those of a path.
+    pub(super) fn admits(&self, path: &[(Claim, bool)], claim: &Claim, polarity: bool) -> bool {
+        let mut alike = path.iter().filter(|(other, _)| other.subject == claim.subject).copied().peekable();
+        if alike.peek().is_none() {
+            return true;
+        }
+        let claims: Vec<(Claim, bool)> = alike.chain([(*claim, polarity)]).collect();
+        self.agree(claim.subject, &claims)
+    }
+
+    /// Whether claims about one subject can hold together.
+    fn agree(&self, subject: (TermId, Option<TermId>), claims: &[(Claim, bool)]) -> bool {
+        let (mut number, mut integer) = (Range::all(), Range::all());
+        // As numbers of any kind, and as the integers that the program compares them with.
+        number.is_integer = false;
+        if subject.1.is_none() {
+            let [low, high] = self.bounds(subject.0);
+            number.low = low.map_or(number.low, as_float);
+            number.high = high.map_or(number.high, as_float);
+            (integer.low, integer.high) = (number.low, number.high);
+        }
+        let (mut length, mut size) = (Range::counting(), Range::counting());
+        let mut holds = None;
+        let (mut equals, mut unequal): (Option<TermId>, Vec<TermId>) = (None, Vec::new());
+        let (mut classes, mut answers): (Vec<TermId>, Vec<(TermId, Says, bool)>) = (Vec::new(), Vec::new());
+        for (claim, polarity) in claims {
+            match (claim.part, claim.says) {
+                (Part::Whole, Says::True) => holds = Some(*polarity),
+                (Part::Whole, Says::Equals(literal)) if *polarity => {
+                    if equals.is_some_and(|other| self.are_unequal(other, literal)) {
+                        return false;
+                    }
+                    equals = Some(literal);
+                }
+                (Part::Whole, Says::Equals(literal)) => unequal.push(literal),
+                (Part::Whole, Says::Instance(class)) if *polarity => classes.push(class),
+                (Part::Whole, Says::Instance(_)) => {}
+                (Part::Whole, says) => {
+                    number.add(says, *polarity);
+                    integer.add_integer(says, *polarity);
+                }
+                // What has a length or a size that is true is not empty.
+                (Part::Length, Says::True) => length.add(Says::Above(ZERO), *polarity),
+                (Part::Size, Says::True) => size.add(Says::Above(ZERO), *polarity),
+                (Part::Length, says) => length.add(says, *polarity),
+                (Part::Size, says) => size.add(says, *polarity),
+                (Part::Answer(call), says) => answers.push((call, says, *polarity)),
+            }
+        }
+        let is_number = |is_exact: bool| {
+            claims.iter().any(|(claim, polarity)| {
+                let says = match claim.says {
+                    Says::Is(_) | Says::Same(_) => true,
+                    Says::Below(_) | Says::Above(_) => !is_exact,
+                    _ => false,
+                };
+                *polarity && claim.part == Part::Whole && says
+            })
+        };
+        if is_number(false) && classes.iter().any(|class| self.is_container(*class)) {
+            return false;
+        }
+        if let Some(literal) = equals {
+            // A comparison that `None` never came to may have gone either way.
+            let is_none = matches!(self.get(literal), Term::None);
+            if unequal.contains(&literal) || is_number(is_none) || !self.agrees_with(literal, holds, &classes) {
+                return false;
+            }
+            holds = self.truth(literal).or(holds);
+            if let Term::Text(text) = self.get(literal) {
+                let letters = as_float(i128::try_from(text.chars().count()).unwrap_or(LARGEST));
+                length.add(Says::Is(Bound { at: letters, is_integer: true }), true);
+                let is_other = |(call, says, polarity): &(TermId, Says, bool)| {
+                    self.answer(*call, text).is_some_and(|answer| answer.is_unlike(self, *says, *polarity))
+                };
+                if answers.iter().any(is_other) {
+                    return false;
+                }
+            }
+        }
+        if classes.iter().enumerate().any(|(at, a)| classes[..at].iter().any(|b| self.are_unrelated_types(*a, *b))) {
+            return false;
+        }
+        if size.is_told && size.high >= 1.0 && size.high < length.high {
+            (length.high, length.is_open[1], length.is_told) = (size.high, size.is_open[1], true);
+        }
+        if number.is_empty() || integer.is_empty() || length.is_empty() || size.is_empty() || self.clash(&answers) {
+            return false;
+        }
+        match holds {
+            Some(true) => integer.is_zero() != Some(true) && length.is_zero() != Some(true),
+            // Not to be zero is no truth: `None` is not zero either.
+            Some(false) => {
+                number.is_zero() != Some(false) && length.is_zero() != Some(false) && !length.without.contains(&0.0)
+            }
+            None => true,
+        }
+    }
+
+    /// Whether a value that equals a literal has this truth and these classes.
+    fn agrees_with(&self, literal: TermId, holds: Option<bool>, classes: &[TermId]) -> bool {
+        let truth = self.truth(literal).or_else(|| (!self.is_constant(literal)).then_some(true));
+        if holds.is_some_and(|holds| truth == Some(!holds)) {
+            return false;
+        }
+        let own = match self.get(literal) {
+            Term::None => "None",
+            Term::Text(_) => "builtins.str",
+            _ => return true,
+        };
+        classes.iter().all(|class| match self.get(*class) {
+            Term::Apply(name, parts) if parts.is_empty() => &**name == own || !VALUE_TYPES.contains(&&**name),
+            _ => !self.is_value_type(*class) || own != "None",
+        })
+    }
+
+    /// Whether two answers of methods of one text cannot both be.
+    fn clash(&self, answers: &[(TermId, Says, bool)]) -> bool {
+        let argument = |call: TermId| match self.get(call) {
+            Term::Apply(name, parts) => match parts.get(1).map(|part| self.get(*part)) {
+                Some(Term::Text(text)) => Some((name, text)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let differ = |a: &(TermId, Says, bool), b: &(TermId, Says, bool)| match (a, b) {
+            ((call, Says::Equals(c), x), (other, Says::Equals(d), y)) if call == other => {
+                *x && *y && self.are_unequal(*c, *d) || x != y && c == d
+            }
+            ((call, Says::True, x), (other, Says::True, y)) => match (argument(*call), argument(*other)) {
+                (Some((method, text)), Some((same, longer))) if method == same => {
+                    let (starts, ends) = (method.ends_with(".startswith"), method.ends_with(".endswith"));
+                    let within = |a: &str, b: &str| starts && b.starts_with(a) || ends && b.ends_with(a);
+                    match (x, y) {
+                        (true, true) => (starts || ends) && !within(text, longer) && !within(longer, text),
+                        (true, false) => within(longer, text),
+                        (false, true) => within(text, longer),
+                        _ => false,
+                    }
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        answers.iter().enumerate().any(|(at, a)| answers[..at].iter().any(|b| differ(a, b)))
+    }
+
+    /// What a method of a text that is known answers.
+    fn answer(&self, call: TermId, text: &str) -> Option<Answer> {
+        let Term::Apply(name, parts) = self.get(call) else { return None };
+        let method = name.strip_prefix(TEXT_METHODS)?;
+        let argument = match parts.get(1).map(|part| self.get(*part)) {
+            Some(Term::Text(argument)) => Some(argument),
+            Some(_) => return None,
+            None => None,
+        };
+        Some(match (method, argument) {
+            ("lower" | "casefold", None) => Answer::Text(text.to_lowercase()),
+            ("upper", None) => Answer::Text(text.to_uppercase()),
+            ("strip", None) => Answer::Text(text.trim().to_owned()),
+            ("startswith", Some(argument)) => Answer::Truth(text.starts_with(&**argument)),
+            ("endswith", Some(argument)) => Answer::Truth(text.ends_with(&**argument)),
+            _ => return None,
+        })
+    }
+
+    /// Whether a term is a literal, or one of Python's own types.
+    pub(super) fn is_named(&self, id: TermId) -> bool {
+        self.is_constant(id)
+            || matches!(self.get(id), Term::Apply(_, parts) if parts.is_empty()) && self.is_value_type(id)
+    }
+
+    /// Whether a class is one of Python's own types of values, of which `None` is no instance.
+    pub(super) fn is_value_type(&self, class: TermId) -> bool {
+        match self.get(class) {
+            Term::Apply(name, parts) if parts.is_empty() => VALUE_TYPES.contains(&&**name),
+            Term::Apply(name, parts) if &**name == "<tuple>" => parts.iter().all(|part| self.is_value_type(*part)),
+            _ => false,
+        }
+    }
+
+    /// Whether the instances of a class are no numbers.
+    fn is_container(&self, class: TermId) -> bool {
+        let is_number = |name: &str| matches!(name, "builtins.int" | "builtins.float");
+        matches!(self.get(class), Term::Apply(name, parts) if parts.is_empty() && VALUE_TYPES.contains(&&**name) && !is_number(name))
+    }
+
+    /// Whether nothing is an instance of both classes: only known of Python's own types of values.
+    fn are_unrelated_types(&self, a: TermId, b: TermId) -> bool {
+        let plain = |class: TermId| matches!(self.get(class), Term::Apply(_, parts) if parts.is_empty());
+        a != b && plain(a) && plain(b) && self.is_value_type(a) && self.is_value_type(b)
+    }
+
+    /// Whether two literals differ in value: `1`, `1.0` and `True` are equal.
+    pub(super) fn are_unequal(&self, a: TermId, b: TermId) -> bool {
+        match (self.get(a), self.get(b)) {
+            (Term::Float(a), Term::Float(b)) => {
+                f64::from_bits(*a).partial_cmp(&f64::from_bits(*b)) != Some(Ordering::Equal)
+            }
+            // Which integer a float is equal to is not asked.
+            (Term::Float(_), Term::Bool(_) | Term::Int(_)) | (Term::Bool(_) | Term::Int(_), Term::Float(_)) => false,
+            _ => match (self.as_exact_int(a), self.as_exact_int(b)) {
+                (Some(a), Some(b)) => a != b,
+                _ => a != b,
+            },
+        }
+    }
+
+    /// The least and the greatest integer that a term can be, as far as its form tells.
+    pub fn bounds(&self, id: TermId) -> [Option<i128>; 2] {
+        self.bounds_within(id, 4)
+    }
+
+    fn bounds_within(&self, id: TermId, depth: u32) -> [Option<i128>; 2] {
+        let Some(depth) = depth.checked_sub(1) else { return [None; 2] };
+        match self.get(id) {
+            Term::Int(_) | Term::Bool(_) => [self.as_int(id); 2],
+            Term::Offset(of, offset) => {
+                self.bounds_within(*of, depth).map(|bound| bound.and_then(|bound| bound.checked_add(*offset)))
+            }
+            Term::Apply(name, parts) => match &**name {
+                LENGTH => [Some(0), None],
+                MINIMUM | MAXIMUM => {
+                    let parts: Vec<[Option<i128>; 2]> =
+                        parts.iter().map(|part| self.bounds_within(*part, depth)).collect();
+                    let least = |side: usize| parts.iter().filter_map(|part| part[side]).min();
+                    let most = |side: usize| parts.iter().filter_map(|part| part[side]).max();
+                    let all = |side: usize| parts.iter().all(|part| part[side].is_some());
+                    if &**name == MINIMUM {
+                        [least(0).filter(|_| all(0)), least(1)]
+                    } else {
+                        [most(0), most(1).filter(|_| all(1))]
+                    }
+                }
+                _ => [None; 2],
+            },
+            Term::Attribute(_, name, _) if matches!(&**name, "size" | "ndim") => [Some(0), None],
+            Term::Operate(Operator::Mod, parts) => match self.as_int(parts[1]) {
+                Some(divisor) if divisor > 0 => [Some(0), Some(divisor - 1)],
+                _ => [None; 2],
+            },
+            Term::Operate(Operator::Not | Operator::Is | Operator::In | Operator::MatchClass, _) => [Some(0), Some(1)],
+            _ => [None; 2],
+        }
+    }
+}
+
+/// The name of the function that is the least of its arguments.
+pub const MINIMUM: &str = "min";
+
+/// The name of the function that is the greatest of its arguments.
+pub const MAXIMUM: &str = "max";
+
+const ZERO: Bound = Bound { at: 0.0, is_integer: true };
+
+/// What a method of a text answers.
+enum Answer {
+    Text(String),
+    Truth(bool),
+}
+
+impl Answer {
+    /// Whether it is not what a claim says.
+    fn is_unlike(&self, terms: &Terms, says: Says, polarity: bool) -> bool {
+        match (self, says) {
+            (Self::Text(text), Says::Equals(literal)) => match terms.get(literal) {
+                Term::Text(other) => (text.as_str() == &**other) != polarity,
+                _ => false,
+            },
+            (Self::Truth(truth), Says::True) => *truth != polarity,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Whether the answers that a run was given can all be true of some values.
+//!
+//! A run that meets `n == 1` and later asks for a second element of `range(n)` is free to say yes to both; no program does. So values
+//! are tried for what is unknown: numbers beside those that the program compares with, texts that it names, sequences of a few
+//! lengths.
+//!
+//! **Invariant:** a run is called incoherent only if no value that was tried fits all that was decided and can be computed; what
+//! cannot be computed fits everything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::symbol::{Node, Symbol, Symbols};
+
+/// Most unknown values that are tried together.
+const TOGETHER: usize = 3;
+
+/// Most combinations that are tried.
+const TRIALS: usize = 20_000;
+
+/// How deep a symbol is looked into.
+const DEPTH: u32 = 12;
+
+/// A value that stands for something unknown.
+#[derive(Clone, Debug, PartialEq)]
+enum Trial {
+    None,
+    Bool(bool),
+    Number(f64),
+    Text(String),
+    /// Something with so many elements.
+    Many(f64),
+    /// What raises: no run goes on with it.
+    Raises,
+}
+
+/// Unknown values, and what was decided of them.
+type Group = (BTreeSet<Symbol>, Vec<(Symbol, bool)>);
+
+/// What is tried.
+type Trials = BTreeMap<Symbol, Trial>;
+
+/// Whether all that was decided of the symbols of a run can be true together.
+pub(super) fn is_coherent(symbols: &Symbols) -> bool {
+    let decided = symbols.decided();
+    let mut groups: Vec<Group> = Vec::new();
+    for (symbol, truth) in decided {
+        let mut leaves = BTreeSet::new();
+        collect(symbols, *symbol, DEPTH, &mut leaves);
+        if leaves.is_empty() {
+            continue;
+        }
+        let mut merged = (leaves, vec![(*symbol, *truth)]);
+        let (joined, apart): (Vec<_>, Vec<_>) =
+            groups.into_iter().partition(|(others, _)| !others.is_disjoint(&merged.0));
+        groups = apart;
+        for (others, decisions) in joined {
+            merged.0.extend(others);
+            merged.1.extend(decisions);
+        }
+        groups.push(merged);
+    }
+    groups.iter().all(|(leaves, decisions)| decisions.len() < 2 || has_model(symbols, leaves, decisions))
+}
+
+/// Whether values for the leaves fit all decisions.
+fn has_model(symbols: &Symbols, leaves: &BTreeSet<Symbol>, decisions: &[(Symbol, bool)]) -> bool {
+    let leaves: Vec<Symbol> = leaves.iter().copied().collect();
+    let candidates = candidates(symbols, decisions);
+    let count = candidates.len();
+    let total = (0..leaves.len()).try_fold(1_usize, |total, _| total.checked_mul(count));
+    if leaves.len() > TOGETHER || total.is_none_or(|total| total > TRIALS) {
+        return true;
+    }
+    (0..total.unwrap_or(0)).any(|number| {
+        let mut rest = number;
+        let mut trials = Trials::new();
+        for leaf in &leaves {
+            if let Some(candidate) = candidates.get(rest % count) {
+                trials.insert(*leaf, candidate.clone());
+            }
+            rest /= count;
+        }
+        decisions.iter().all(|(symbol, wanted)| match value(symbols, *symbol, &trials, DEPTH) {
+            None => true,
+            Some(found) => truth(&found).is_some_and(|truth| truth == *wanted),
+        })
+    })
+}
+
+/// Values worth trying: those beside what the decisions mention.
+fn candidates(symbols: &Symbols, decisions: &[(Symbol, bool)]) -> Vec<Trial> {
+    let (mut numbers, mut texts) = (BTreeSet::from([-1, 0, 1, 2, 3, 4]), BTreeSet::new());
+    let mut halves = BTreeSet::new();
+    for (symbol, _) in decisions {
+        mentioned(symbols, *symbol, DEPTH, &mut |node| match node {
+            Node::Int(number) if number.unsigned_abs() < 1 << 40 => numbers.extend([number - 1, *number, number + 1]),
+            Node::Text(text) => {
+                texts.insert(text.to_string());
+            }
+            Node::Constant(written) => {
+                if let Ok(number) = written.parse::<f64>()
+                    && number.abs() < 1e9
+                {
+                    #[expect(clippy::cast_possible_truncation, reason = "the number is small, and only near is asked")]
+                    halves.extend([
+                        (number * 1000.0) as i128 - 1,
+                        (number * 1000.0) as i128,
+                        (number * 1000.0) as i128 + 1,
+                    ]);
+                }
+            }
+            _ => {}
+        });
+    }
+    let exact: Vec<f64> = numbers.iter().map(|number| as_float(*number)).collect();
+    let mut all = vec![Trial::None, Trial::Bool(false), Trial::Bool(true)];
+    all.extend(exact.iter().map(|number| Trial::Number(*number)));
+    all.extend(halves.iter().map(|number| Trial::Number(as_float(*number) / 1000.0)));
+    all.extend(exact.iter().filter(|number| (0.0..64.0).contains(*number)).map(|number| Trial::Many(*number)));
+    all.extend(texts.iter().flat_map(|text| [Trial::Text(text.clone()), Trial::Text(format!("{text}?"))]));
+    all.push(Trial::Text(String::new()));
+    all.push(Trial::Text("?".to_owned()));
+    all
+}
+
+#[expect(clippy::cast_precision_loss, reason = "only numbers that are small are tried")]
+fn as_float(number: i128) -> f64 {
+    number as f64
+}
+
+/// Shows every node of a symbol.
+fn mentioned(symbols: &Symbols, symbol: Symbol, depth: u32, see: &mut dyn FnMut(&Node)) {
+    let (Some(depth), Some(node)) = (depth.checked_sub(1), symbols.node(symbol)) else { return };
+    see(node);
+    match node {
+        Node::Apply(_, parts) => parts.iter().for_each(|part| mentioned(symbols, *part, depth, see)),
+        Node::Item(of, index, _) => [of, index].into_iter().for_each(|part| mentioned(symbols, *part, depth, see)),
+        Node::Attribute(of, _, _) => mentioned(symbols, *of, depth, see),
+        _ => {}
+    }
+}
+
+/// The unknown values that a symbol depends on.
+fn collect(symbols: &Symbols, symbol: Symbol, depth: u32, leaves: &mut BTreeSet<Symbol>) {
+    let (Some(depth), Some(node)) = (depth.checked_sub(1), symbols.node(symbol)) else { return };
+    match node {
+        Node::Attribute(of, name, 0) if &**name == "shape" => collect(symbols, *of, depth, leaves),
+        Node::Item(of, index, 0) if is_shape(symbols, *of) || is_part(symbols, *index) => {
+            collect(symbols, *of, depth, leaves);
+        }
+        Node::Fresh(..) | Node::Attribute(..) | Node::Item(..) => {
+            leaves.insert(symbol);
+        }
+        Node::Apply(_, parts) => parts.iter().for_each(|part| collect(symbols, *part, depth, leaves)),
+        Node::Int(_) | Node::Text(_) | Node::Constant(_) => {}
+    }
+}
+
+fn is_shape(symbols: &Symbols, symbol: Symbol) -> bool {
+    matches!(symbols.node(symbol), Some(Node::Attribute(_, name, 0)) if &**name == "shape")
+}
+
+/// Whether an index takes a part of an array and no element.
+fn is_part(symbols: &Symbols, index: Symbol) -> bool {
+    match symbols.node(index) {
+        Some(Node::Constant(none)) => &**none == "None",
+        Some(Node::Apply(name, _)) => &**name == "slice",
+        _ => false,
+    }
+}
+
+fn truth(value: &Trial) -> Option<bool> {
+    match value {
+        Trial::None => Some(false),
+        Trial::Bool(truth) => Some(*truth),
+        Trial::Number(number) => Some(*number != 0.0),
+        Trial::Text(text) => Some(!text.is_empty()),
+        Trial::Many(length) => Some(*length > 0.0),
+        Trial::Raises => None,
+    }
+}
+
+fn number(value: &Trial) -> Option<f64> {
+    match value {
+        Trial::Number(number) => Some(*number),
+        Trial::Bool(truth) => Some(f64::from(u8::from(*truth))),
+        _ => None,
+    }
+}
+
+/// What a symbol is once the unknown values are these; nothing where that cannot be computed.
+fn value(symbols: &Symbols, symbol: Symbol, trials: &Trials, depth: u32) -> Option<Trial> {
+    let depth = depth.checked_sub(1)?;
+    if let Some(trial) = trials.get(&symbol) {
+        return Some(trial.clone());
+    }
+    match symbols.node(symbol)? {
+        Node::Int(number) => Some(Trial::Number(as_float(*number))),
+        Node::Text(text) => Some(Trial::Text(text.to_string())),
+        Node::Constant(written) => match &**written {
+            "None" => Some(Trial::None),
+            "True" => Some(Trial::Bool(true)),
+            "False" => Some(Trial::Bool(false)),
+            written => written.parse().ok().map(Trial::Number),
+        },
+        Node::Item(of, index, 0) if is_shape(symbols, *of) => {
+            let Some(Node::Attribute(array, ..)) = symbols.node(*of) else { return None };
+            matches!(symbols.node(*index), Some(Node::Int(0))).then(|| length(symbols, *array, trials, depth)).flatten()
+        }
+        Node::Apply(name, parts) => apply(symbols, name, parts, trials, depth),
+        _ => None,
+    }
+}
+
+fn apply(symbols: &Symbols, name: &str, parts: &[Symbol], trials: &Trials, depth: u32) -> Option<Trial> {
+    let of = |at: usize| value(symbols, *parts.get(at)?, trials, depth);
+    match (name, parts) {
+        ("not", [_]) => Some(truth(&of(0)?).map_or(Trial::Raises, |truth| Trial::Bool(!truth))),
+        ("bool", [_]) => Some(truth(&of(0)?).map_or(Trial::Raises, Trial::Bool)),
+        ("is None", [_]) => Some(Trial::Bool(of(0)? == Trial::None)),
+        ("==", [_, _]) => {
+            let (a, b) = (of(0)?, of(1)?);
+            match (number(&a), number(&b)) {
+                (Some(a), Some(b)) => Some(Trial::Bool(a.total_cmp(&b).is_eq())),
+                _ if [&a, &b].iter().any(|side| matches!(side, Trial::Many(_))) => None,
+                _ => Some(Trial::Bool(a == b)),
+            }
+        }
+        ("<", [_, _]) => match (of(0)?, of(1)?) {
+            (Trial::Text(a), Trial::Text(b)) => Some(Trial::Bool(a < b)),
+            (a, b) if [&a, &b].iter().any(|side| matches!(side, Trial::Many(_))) => None,
+            (a, b) => Some(match (number(&a), number(&b)) {
+                (Some(a), Some(b)) => Trial::Bool(a < b),
+                _ => Trial::Raises,
+            }),
+        },
+        ("+" | "-" | "*" | "%" | "//" | "min" | "max", [_, _]) => {
+            let (a, b) = (number(&of(0)?)?, number(&of(1)?)?);
+            let is_divided = matches!(name, "%" | "//");
+            let result = match name {
+                "+" => a + b,
+                "-" => a - b,
+                "*" => a * b,
+                _ if is_divided && b.abs() < f64::EPSILON => return Some(Trial::Raises),
+                "%" => a - b * (a / b).floor(),
+                "//" => (a / b).floor(),
+                "min" => a.min(b),
+                _ => a.max(b),
+            };
+            Some(Trial::Number(result))
+        }
+        ("len", [sequence]) => length(symbols, *sequence, trials, depth),
+        ("in", [_, choices]) => {
+            let Some(Node::Apply(list, choices)) = symbols.node(*choices) else { return None };
+            if !matches!(&**list, "tuple" | "list") {
+                return None;
+            }
+            let needle = of(0)?;
+            let choices: Option<Vec<Trial>> =
+                choices.iter().map(|choice| value(symbols, *choice, trials, depth)).collect();
+            Some(Trial::Bool(choices?.contains(&needle)))
+        }
+        ("has element", [sequence, _]) => {
+            let (at, length) = (number(&of(1)?)?, length(symbols, *sequence, trials, depth)?);
+            Some(number(&length).map_or(Trial::Raises, |length| Trial::Bool(at < length)))
+        }
+        _ => None,
+    }
+}
+
+/// The number of elements of what a symbol stands for.
+fn length(symbols: &Symbols, symbol: Symbol, trials: &Trials, depth: u32) -> Option<Trial> {
+    let depth = depth.checked_sub(1)?;
+    let number_of = |symbol: &Symbol| number(&value(symbols, *symbol, trials, depth)?);
+    let is_none = |symbol: &Symbol| matches!(symbols.node(*symbol), Some(Node::Constant(none)) if &**none == "None");
+    match symbols.node(symbol)? {
+        Node::Item(_, index, 0) if is_none(index) => Some(Trial::Number(1.0)),
+        Node::Apply(name, parts) if matches!(&**name, "tuple" | "list") => {
+            Some(Trial::Number(as_float(i128::try_from(parts.len()).ok()?)))
+        }
+        Node::Apply(name, parts) if &**name == "range" => match &**parts {
+            [stop] => number_of(stop).map(|stop| Trial::Number(stop.max(0.0))),
+            [start, stop] => Some(Trial::Number((number_of(stop)? - number_of(start)?).max(0.0))),
+            _ => None,
+        },
+        _ => Some(match value(symbols, symbol, trials, depth)? {
+            Trial::Many(length) => Trial::Number(length),
+            Trial::Text(text) => Trial::Number(as_float(i128::try_from(text.chars().count()).ok()?)),
+            _ => Trial::Raises,
+        }),
+    }
+}
