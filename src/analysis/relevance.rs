@@ -750,7 +750,9 @@ impl Reader<'_, '_, '_> {
                     return true;
                 }
                 let Some(full) = self.path_of(annotation) else { return false };
-                self.project.models.annotation(self.vocabulary.text(full)).is_some()
+                // A layer of a library that is called with keys says as much as a key does.
+                self.vocabulary.speech(full) == Speech::Keys
+                    || self.project.models.annotation(self.vocabulary.text(full)).is_some()
             }
             Annotation::Subscript(base, arguments) => {
                 self.names_a_key(base) || arguments.iter().any(|argument| self.names_a_key(argument))

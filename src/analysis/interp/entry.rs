@@ -16,6 +16,7 @@ use crate::analysis::program::Program;
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, ParameterKind};
 
+use super::unused::is_of_another_kind;
 use super::{Escape, FUEL, Frame, Interp, World};
 
 /// Most closures that are run on their own after one entry.
@@ -165,6 +166,9 @@ impl<'p> Interp<'p> {
                 _ => {
                     let symbol = self.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
                     let value = Value::term(symbol);
+                    if parameter.annotation.as_ref().is_some_and(is_of_another_kind) {
+                        self.log.otherwise.insert(symbol);
+                    }
                     match &parameter.annotation {
                         Some(annotation)
                             if !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords) =>

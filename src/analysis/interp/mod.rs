@@ -246,6 +246,8 @@ struct Log {
     arranged: FxHashMap<usize, meant::Arranged>,
     /// Terms that an annotation declares to be keys.
     declared: FxHashSet<TermId>,
+    /// Parameters that an annotation declares to be something else.
+    otherwise: FxHashSet<TermId>,
     /// What the entry's parameters were given.
     entered: Option<Vec<Value>>,
     /// Expressions that were keys, if they are asked for.
