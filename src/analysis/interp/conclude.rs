@@ -361,8 +361,7 @@ impl Interp<'_> {
             || event.target.derivation != 0
             || self.log.declared.contains(&event.target.term)
             || self.log.scalar_keys.contains(&event.target.term)
-            || event.role == Role::Protocol
-                && self.is_named_for_a_key(event.target.term, event.written.as_deref())
+            || event.role == Role::Protocol && self.is_named_for_a_key(event.target.term, event.written.as_deref())
             || self.terms.symbol(event.target.term).is_some_and(|info| &*info.text == super::derive::SUPPLIED)
             || matches!(self.terms.get(self.root_of(event.target.term)), Term::Seed(_))
             || matches!(

@@ -1,7 +1,7 @@
 //! Methods of what is known by its kind only: lists, dicts, arrays of keys, streams, transformed functions, and protocols.
 //!
 //! **Invariant:** a method of something from outside consumes a key only if a protocol says so, and either the file uses the library
-//! or what is handed over is known to be a key.
+//! or what is handed over is known to be a key or called one.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
@@ -172,6 +172,7 @@ impl<'p> Interp<'p> {
         let is_strange = imported.is_empty();
         // Two methods of one name may have their keys in different places: what is evidently a key decides between them.
         let mut possible = None;
+        let mut forms = 0;
         for protocol in imported {
             let Some(key) = Self::key_of_protocol(protocol, &args) else { continue };
             if let Some(method) = &protocol.runs
@@ -191,12 +192,17 @@ impl<'p> Interp<'p> {
                     matched = Some((protocol, key.clone(), named));
                     break;
                 }
-                (_, Some(key)) if possible.is_none() && (named || self.may_hold_key(&key.value)) => {
-                    possible = Some((protocol, key.clone(), named));
+                (_, Some(key)) => {
+                    forms += 1;
+                    if possible.is_none() && (named || self.may_hold_key(&key.value)) {
+                        possible = Some((protocol, key.clone(), named));
+                    }
                 }
                 _ => {}
             }
         }
+        // Of several forms that all may be meant, the library vouches for none.
+        let possible = possible.map(|(protocol, key, named)| (protocol, key, named && forms == 1));
         let mut matched = matched.or(possible).map(|(protocol, key, named)| {
             if named {
                 self.take_for_keys(&key.value, 3);
@@ -263,11 +269,12 @@ impl<'p> Interp<'p> {
 
     /// Whether nothing is drawn by default, or a flag among the arguments says so: `deterministic=True`, `train=False`.
     fn is_idle(&self, protocol: &Protocol, args: &Args) -> bool {
-        protocol.idle || protocol.idle_when.iter().any(|(name, wanted)| {
-            args.keyword(name).and_then(|given| given.value.single()).is_some_and(|val| {
+        protocol.idle
+            || protocol.idle_when.iter().any(|(name, wanted)| {
+                args.keyword(name).and_then(|given| given.value.single()).is_some_and(|val| {
                 matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::Bool(flag) if flag == wanted))
             })
-        })
+            })
     }
 
     /// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that;
