@@ -34,6 +34,7 @@ pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> 
     base.run_idle();
     base.note_annotations();
     let mut facts = base.conclude();
+    base.run_constructors();
     let module = program.module(index);
     let mut stores = base.log.stores.clone();
     let mut stale = Vec::new();
@@ -124,6 +125,11 @@ impl<'p> Interp<'p> {
         let class = self.class_of(code);
         let closure = self.made.get(&(self.home, id)).cloned();
         let slots = self.symbolic_parameters(self.home, code, class);
+        if let (Some(class), Some(instance)) = (class, slots.first())
+            && &*code.name != "__init__"
+        {
+            self.give_stored(class, instance);
+        }
         self.log.entered = Some(slots.clone());
         let environment = self.new_environment(slots, closure.as_ref().and_then(|closure| closure.environment));
         self.activations += 1;
@@ -140,7 +146,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Symbols for what a function is given.
-    fn symbolic_parameters(
+    pub(super) fn symbolic_parameters(
         &mut self,
         module: ModuleIndex,
         code: &'p Function,

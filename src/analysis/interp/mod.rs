@@ -42,6 +42,7 @@ mod notes;
 mod observe;
 mod operate;
 mod shape;
+mod stored;
 mod text;
 mod transform;
 mod tree;
@@ -192,6 +193,8 @@ struct Interp<'p> {
     idle: BTreeMap<u32, Idle>,
     /// The closure of each function, as last made.
     made: Layered<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>,
+    /// The functions that constructors of the home module store, by class.
+    stored: FxHashMap<super::domain::value::ClassHandle, Rc<stored::Stored>>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
     replays: FxHashSet<(ModuleIndex, FunctionId)>,
     /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.

@@ -182,6 +182,7 @@ impl<'p> Interp<'p> {
             idle: BTreeMap::new(),
             memoised: world.memoised.clone(),
             made: world.made.clone(),
+            stored: FxHashMap::default(),
             replays: world.replays.clone(),
             escaped: BTreeMap::new(),
         }
