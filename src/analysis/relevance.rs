@@ -733,8 +733,9 @@ impl Reader<'_, '_, '_> {
             let placed = protocol.key.position.is_some_and(|position| position < positional)
                 && positional >= protocol.min_positional
                 && protocol.max_positional.is_none_or(|most| positional <= most);
-            (named || placed)
-                && protocol.libraries.iter().any(|library| self.table.libraries.contains(library.as_str()))
+            // A key by keyword is evidence whatever the library is, where keys can come from at all.
+            let is_in_use = protocol.libraries.iter().any(|library| self.table.libraries.contains(library.as_str()));
+            (named || placed) && is_in_use || named && self.table.libraries.contains("jax")
         })
     }
 
@@ -750,7 +751,9 @@ impl Reader<'_, '_, '_> {
                     return true;
                 }
                 let Some(full) = self.path_of(annotation) else { return false };
-                self.project.models.annotation(self.vocabulary.text(full)).is_some()
+                // A layer of a library that is called with keys says as much as a key does.
+                self.vocabulary.speech(full) == Speech::Keys
+                    || self.project.models.annotation(self.vocabulary.text(full)).is_some()
             }
             Annotation::Subscript(base, arguments) => {
                 self.names_a_key(base) || arguments.iter().any(|argument| self.names_a_key(argument))

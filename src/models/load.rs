@@ -350,6 +350,7 @@ impl<'t> Reader<'t> {
                 runs: raw.runs.clone(),
                 changes: raw.changes.clone(),
                 blank: raw.blank.clone(),
+                idle: raw.idle,
                 idle_when: raw.idle_when.clone(),
             };
             self.models.protocols.entry(method).or_default().push(protocol);

@@ -153,6 +153,8 @@ pub struct Protocol {
     pub changes: Vec<String>,
     /// The parts of the result, by name, into which nothing is drawn.
     pub blank: Vec<String>,
+    /// Whether nothing is drawn unless the receiver was made to: the initial state of a recurrent cell is zeros by default.
+    pub idle: bool,
     /// Flags by keyword, each with the value that says that the call perhaps draws nothing from the keys it is given.
     pub idle_when: BTreeMap<String, bool>,
 }

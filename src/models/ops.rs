@@ -163,6 +163,8 @@ pub enum BuiltinOp {
     Dropwhile,
     Enumerate,
     Eval,
+    /// What never returns: `sys.exit`.
+    Exit,
     Field,
     Fields,
     Filter,

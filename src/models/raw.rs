@@ -191,5 +191,7 @@ pub(super) struct RawProtocol {
     #[serde(default)]
     pub blank: Vec<String>,
     #[serde(default)]
+    pub idle: bool,
+    #[serde(default)]
     pub idle_when: BTreeMap<String, bool>,
 }

@@ -258,6 +258,10 @@ impl<'p> Interp<'p> {
                 let term = self.term_of(&value);
                 Value::term(self.terms.intern(Term::Apply(path.into(), Box::new([term]))))
             }
+            BuiltinOp::Exit => {
+                self.raise();
+                Value::unbound()
+            }
             BuiltinOp::Raises => Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([])))),
             BuiltinOp::Suppress => {
                 Value::term(self.terms.intern(Term::Apply(super::exec::SUPPRESSES.into(), Box::new([]))))

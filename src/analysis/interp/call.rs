@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, Val, Value};
 use crate::analysis::facts::Role;
 use crate::analysis::heap::{Environment, Kind, Source, Suspended};
@@ -173,10 +174,21 @@ impl<'p> Interp<'p> {
                     None => self.unresolved(frame, &args, place, receiver, written, Some(function)),
                 }
             }
-            _ => match receiver {
-                Some((object, name)) => self.call_method(frame, &object.clone(), &name.clone(), args, place, written),
+            _ => match receiver.cloned().or_else(|| self.bound_to(function)) {
+                Some((object, name)) => self.call_method(frame, &object, &name, args, place, written),
                 None => self.unresolved(frame, &args, place, None, written, Some(function)),
             },
+        }
+    }
+
+    /// What a method of something from outside was read from, where it was stored or transformed before it is called.
+    fn bound_to(&self, function: &Val) -> Option<(Value, Name)> {
+        match function {
+            Val::Term(term) => match self.terms.get(*term) {
+                Term::Attribute(object, name, _) => Some((Value::term(*object), name.clone())),
+                _ => None,
+            },
+            _ => None,
         }
     }
 

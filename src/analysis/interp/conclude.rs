@@ -299,16 +299,17 @@ impl Interp<'_> {
         }
         let aligned = self.keeps_rows_aligned(meeting);
         let per_configuration = repeated_by.as_ref().is_some_and(|outer| self.has_seeds_of_its_own(&second, outer));
+        let is_timed = self.is_timed(&first, &second);
         let harmless = match kind {
-            CollisionKind::SplitTwice => self.children_are_disjoint(&first, &second),
+            CollisionKind::SplitTwice => is_timed || self.children_are_disjoint(&first, &second),
             CollisionKind::SeededTwice => {
                 let spare = |event: &Event| self.is_fallback(event) || self.is_default(event);
                 spare(&first) || spare(&second) || self.is_run_again(&first, &second)
             }
             // One permutation for inputs and labels, or for all leaves of a tree.
-            CollisionKind::Sampled => aligned,
+            CollisionKind::Sampled => aligned || is_timed,
             // Every configuration is tried with the same seeds.
-            CollisionKind::Iterated => aligned || per_configuration,
+            CollisionKind::Iterated => aligned || per_configuration || is_timed,
             _ => false,
         };
         let collision = Collision {
@@ -354,12 +355,13 @@ impl Interp<'_> {
         }
     }
 
-    /// Whether something besides a protocol or an unknown call says that a value is a key.
+    /// Whether something besides a protocol or an unknown call says that a value is a key: its name is enough beside a protocol.
     fn is_known_key(&self, event: &Event) -> bool {
         !matches!(event.role, Role::Protocol | Role::Unresolved)
             || event.target.derivation != 0
             || self.log.declared.contains(&event.target.term)
             || self.log.scalar_keys.contains(&event.target.term)
+            || event.role == Role::Protocol && self.is_named_for_a_key(event.target.term, event.written.as_deref())
             || self.terms.symbol(event.target.term).is_some_and(|info| &*info.text == super::derive::SUPPLIED)
             || matches!(self.terms.get(self.root_of(event.target.term)), Term::Seed(_))
             || matches!(

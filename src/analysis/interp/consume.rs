@@ -4,7 +4,7 @@
 
 use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
 use crate::analysis::facts::{KeyKind, Role};
 use crate::analysis::heap::Kind;
@@ -14,6 +14,7 @@ use crate::ir::Name;
 
 use super::bind::Arg;
 use super::notes::LoggedBroadcast;
+use super::unused::names_a_key;
 use super::{Frame, Interp};
 
 /// How deep a container is searched for keys.
@@ -165,6 +166,28 @@ impl<'p> Interp<'p> {
             | Term::Item(..) => true,
             Term::Apply(name, _) => !name.starts_with("jax.numpy"),
         }
+    }
+
+    /// Whether something from outside is called a key: a parameter or attribute by its own name, any other by a name that is
+    /// hardly given to anything else.
+    pub(super) fn is_named_for_a_key(&self, term: TermId, written: Option<&str>) -> bool {
+        let is_key = |name: &str| names_a_key(name) && !name.ends_with("seed");
+        match self.terms.get(term) {
+            Term::Symbol(_) if self.is_parameter(term) => {
+                self.terms.symbol(term).is_some_and(|info| is_key(&info.text)) && !self.log.otherwise.contains(&term)
+            }
+            Term::Attribute(_, name, _) => is_key(name),
+            Term::Item(_, index, _) => {
+                let called = written.and_then(|written| written.rsplit('.').next());
+                matches!(self.terms.get(*index), Term::Text(name) if is_key(name))
+                    || called.is_some_and(|name| is_key(name) && name.contains("rng"))
+            }
+            _ => false,
+        }
+    }
+
+    fn is_parameter(&self, term: TermId) -> bool {
+        self.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Parameter)
     }
 
     /// Which family a key belongs to, and which member of it it is.

@@ -16,6 +16,7 @@ use crate::analysis::program::Program;
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, ParameterKind};
 
+use super::unused::is_of_another_kind;
 use super::{Escape, FUEL, Frame, Interp, World};
 
 /// Most closures that are run on their own after one entry.
@@ -33,6 +34,7 @@ pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> 
     base.run_idle();
     base.note_annotations();
     let mut facts = base.conclude();
+    base.run_constructors();
     let module = program.module(index);
     let mut stores = base.log.stores.clone();
     let mut stale = Vec::new();
@@ -123,6 +125,11 @@ impl<'p> Interp<'p> {
         let class = self.class_of(code);
         let closure = self.made.get(&(self.home, id)).cloned();
         let slots = self.symbolic_parameters(self.home, code, class);
+        if let (Some(class), Some(instance)) = (class, slots.first())
+            && &*code.name != "__init__"
+        {
+            self.give_stored(class, instance);
+        }
         self.log.entered = Some(slots.clone());
         let environment = self.new_environment(slots, closure.as_ref().and_then(|closure| closure.environment));
         self.activations += 1;
@@ -139,7 +146,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Symbols for what a function is given.
-    fn symbolic_parameters(
+    pub(super) fn symbolic_parameters(
         &mut self,
         module: ModuleIndex,
         code: &'p Function,
@@ -165,6 +172,9 @@ impl<'p> Interp<'p> {
                 _ => {
                     let symbol = self.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
                     let value = Value::term(symbol);
+                    if parameter.annotation.as_ref().is_some_and(is_of_another_kind) {
+                        self.log.otherwise.insert(symbol);
+                    }
                     match &parameter.annotation {
                         Some(annotation)
                             if !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords) =>

@@ -479,7 +479,9 @@ impl<'p> Interp<'p> {
             return;
         };
         let family = self.terms.fresh(Symbol::Opaque, "<changed keys>", None);
-        self.log.declared.insert(family);
+        if self.is_evident(array) {
+            self.log.declared.insert(family);
+        }
         let start = self.terms.int(0);
         let elements = Elements::View { family, start, step: 1, to_end: true, order: Order::Known };
         let changed = Value::of(Val::Array(Rc::new(Array { elements, ..(**array).clone() })));

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use crate::analysis::domain::term::{Term, TermId, place_key};
 use crate::analysis::log::{Event, Iteration, Meeting};
 use crate::finding::Place;
-use crate::ir::{Argument, Function, OpKind, Temp};
+use crate::ir::{Argument, Function, OpKind, Temp, Variable};
 
 use super::Interp;
+use super::uses::Uses;
 
 /// What a draw arranges, or chooses from.
 #[derive(Clone, Debug)]
@@ -55,6 +56,20 @@ impl Interp<'_> {
             && is_written_alike(self.module(module).function(id), once, again)
     }
 
+    /// Whether two draws happen within the same call, written twice or run by a loop, of which the program only waits for the first
+    /// result: it is timed, or run once for the compiler's sake.
+    pub(super) fn is_timed(&self, first: &Event, second: &Event) -> bool {
+        let (a, b) = (Self::chain(first), Self::chain(second));
+        let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
+        let Some(frame) = common.checked_sub(1) else { return false };
+        let ((activation, one), (_, other)) = (&a[frame], &b[frame]);
+        let (module, id) = (activation.module, activation.function);
+        let uses = self.uses_of(module, id);
+        let (Some(once), Some(again)) = (uses.call_at(one.span), uses.call_at(other.span)) else { return false };
+        let code = self.module(module).function(id);
+        is_only_awaited(code, &uses, once) && (once == again || is_written_alike(code, once, again))
+    }
+
     /// Whether a key is made in a loop within `outer` by a call that makes keys of several seeds: the seeds are those of the inner
     /// loop, and each iteration of the outer one goes through them.
     pub(super) fn has_seeds_of_its_own(&self, event: &Event, outer: &Iteration) -> bool {
@@ -79,6 +94,30 @@ impl Interp<'_> {
             _ => self.terms.is_constant(term),
         }
     }
+}
+
+/// Whether nothing is done with a result but to wait until it is there: `draw(key).block_until_ready()`.
+fn is_only_awaited(code: &Function, uses: &Uses, temp: Temp) -> bool {
+    let waits =
+        |op: Temp| matches!(&code.ops[op as usize].kind, OpKind::Attribute(_, name) if &**name == "block_until_ready");
+    let is_dropped = |temp: Temp| {
+        uses.readers(temp).iter().all(|reader| match &code.ops[*reader as usize].kind {
+            OpKind::Store(Variable::Local(slot), _) => uses.loads_of(*slot).is_empty() && !uses.is_captured(*slot),
+            OpKind::Store(Variable::Global(name), _) => &**name == "_",
+            _ => false,
+        })
+    };
+    let readers = uses.readers(temp);
+    !readers.is_empty()
+        && readers.iter().all(|reader| match &code.ops[*reader as usize].kind {
+            OpKind::Attribute(..) if waits(*reader) => uses.readers(*reader).iter().all(|call| is_dropped(*call)),
+            OpKind::Call(callee, given) => {
+                waits(*callee)
+                    && matches!(&given[..], [Argument::Positional(only)] if *only == temp)
+                    && is_dropped(*reader)
+            }
+            _ => false,
+        })
 }
 
 /// Whether two operations compute the same from the same variables, as far as they are written.

@@ -1,7 +1,7 @@
 //! Methods of what is known by its kind only: lists, dicts, arrays of keys, streams, transformed functions, and protocols.
 //!
 //! **Invariant:** a method of something from outside consumes a key only if a protocol says so, and either the file uses the library
-//! or what is handed over is known to be a key.
+//! or what is handed over is known to be a key or called one.
 
 use crate::analysis::domain::claim::TEXT_METHODS;
 use crate::analysis::domain::guard::Guard;
@@ -182,6 +182,9 @@ impl<'p> Interp<'p> {
             models.protocols(name).iter().partition(is_imported);
         // Where a library in use has a method of this name, it says which position is the key's.
         let is_strange = imported.is_empty();
+        // Two methods of one name may have their keys in different places: what is evidently a key decides between them.
+        let mut possible = None;
+        let mut forms = 0;
         for protocol in imported {
             let Some(key) = Self::key_of_protocol(protocol, &args) else { continue };
             if let Some(method) = &protocol.runs
@@ -197,25 +200,35 @@ impl<'p> Interp<'p> {
                 (ProtocolEffect::Raises, _) => {
                     return Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([]))));
                 }
-                (_, Some(key))
-                    if named || self.holds_key(&key.value.clone()) || self.may_hold_key(&key.value.clone()) =>
-                {
-                    if named {
-                        self.take_for_keys(&key.value.clone(), 3);
-                    }
-                    matched = Some((protocol, key.clone()));
+                (_, Some(key)) if self.holds_key(&key.value) || self.is_called_a_key(key) => {
+                    matched = Some((protocol, key.clone(), named));
                     break;
+                }
+                (_, Some(key)) => {
+                    forms += 1;
+                    if possible.is_none() && (named || self.may_hold_key(&key.value)) {
+                        possible = Some((protocol, key.clone(), named));
+                    }
                 }
                 _ => {}
             }
         }
+        // Of several forms that all may be meant, the library vouches for none.
+        let possible = possible.map(|(protocol, key, named)| (protocol, key, named && forms == 1));
+        let mut matched = matched.or(possible).map(|(protocol, key, named)| {
+            if named {
+                self.take_for_keys(&key.value, 3);
+            }
+            (protocol, key)
+        });
         // The library may be that of whoever made the receiver; then the key itself has to be the evidence.
         if matched.is_none() && !has_run {
             matched = elsewhere.into_iter().filter(|protocol| protocol.effect == ProtocolEffect::Consume).find_map(
                 |protocol| {
                     let key = Self::key_of_protocol(protocol, &args)??;
                     let is_named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
-                    ((is_named || is_strange) && self.holds_key(&key.value)).then(|| (protocol, key.clone()))
+                    let is_evident = self.holds_key(&key.value) || self.is_called_a_key(key);
+                    ((is_named || is_strange) && is_evident).then(|| (protocol, key.clone()))
                 },
             );
         }
@@ -279,13 +292,14 @@ impl<'p> Interp<'p> {
         Some(named.or_else(|| protocol.key.position.and_then(|position| args.positional.get(position))))
     }
 
-    /// Whether a flag among the arguments says that nothing is to be drawn: `deterministic=True`, `train=False`.
+    /// Whether nothing is drawn by default, or a flag among the arguments says so: `deterministic=True`, `train=False`.
     fn is_idle(&self, protocol: &Protocol, args: &Args) -> bool {
-        protocol.idle_when.iter().any(|(name, wanted)| {
-            args.keyword(name).and_then(|given| given.value.single()).is_some_and(|val| {
+        protocol.idle
+            || protocol.idle_when.iter().any(|(name, wanted)| {
+                args.keyword(name).and_then(|given| given.value.single()).is_some_and(|val| {
                 matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::Bool(flag) if flag == wanted))
             })
-        })
+            })
     }
 
     /// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that;
@@ -369,6 +383,11 @@ impl<'p> Interp<'p> {
     /// Whether a value could be a key: something from outside of which nothing says otherwise.
     fn may_hold_key(&self, value: &Value) -> bool {
         matches!(value.single(), Some(Val::Term(term)) if self.may_be_key(*term))
+    }
+
+    /// Whether what is handed over could be a key and is called one.
+    fn is_called_a_key(&self, arg: &Arg) -> bool {
+        matches!(arg.value.single(), Some(Val::Term(term)) if self.is_named_for_a_key(*term, arg.written.as_deref()))
     }
 
     /// Whether a value is, or holds, something known to be a key.

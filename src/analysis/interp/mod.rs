@@ -45,6 +45,7 @@ mod notes;
 mod observe;
 mod operate;
 mod shape;
+mod stored;
 mod text;
 mod transform;
 mod tree;
@@ -200,6 +201,8 @@ struct Interp<'p> {
     idle: BTreeMap<u32, Idle>,
     /// The closure of each function, as last made.
     made: Layered<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>,
+    /// The functions that constructors of the home module store, by class.
+    stored: FxHashMap<super::domain::value::ClassHandle, Rc<stored::Stored>>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
     replays: FxHashSet<(ModuleIndex, FunctionId)>,
     /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
@@ -254,6 +257,8 @@ struct Log {
     arranged: FxHashMap<usize, meant::Arranged>,
     /// Terms that an annotation declares to be keys.
     declared: FxHashSet<TermId>,
+    /// Parameters that an annotation declares to be something else.
+    otherwise: FxHashSet<TermId>,
     /// What the entry's parameters were given.
     entered: Option<Vec<Value>>,
     /// Expressions that were keys, if they are asked for.

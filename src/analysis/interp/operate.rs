@@ -295,8 +295,10 @@ impl<'p> Interp<'p> {
                                 dims: Some(vec![Some(term)].into()),
                                 elements: Elements::Copies(std::rc::Rc::new(only.value.clone())),
                             };
-                            let is_key =
-                                only.value.single().cloned().is_some_and(|val| self.evident_key(&val).is_some());
+                            let is_key = only.value.single().cloned().is_some_and(|val| {
+                                let is_called_one = matches!(&val, Val::Term(of) if self.is_named_for_a_key(*of, None));
+                                is_called_one || self.evident_key(&val).is_some()
+                            });
                             is_key.then(|| Value::of(Val::Array(std::rc::Rc::new(array))))
                         }
                         _ => None,

@@ -429,8 +429,9 @@ fn leaf_use(event: &Event) -> Use {
     }
 }
 
-/// Whether a parameter's name says that it is a key or a seed. Evidence only for a parameter that nothing reads.
-fn names_a_key(name: &str) -> bool {
+/// Whether a parameter's name says that it is a key or a seed. Evidence only for a parameter that nothing reads, and for what
+/// stands where a method takes its key.
+pub(super) fn names_a_key(name: &str) -> bool {
     let name = name.trim_start_matches('_');
     matches!(
         name,
@@ -441,7 +442,7 @@ fn names_a_key(name: &str) -> bool {
 }
 
 /// Whether an annotation names what is neither a key nor a seed: `key: str`, `rng: np.random.Generator`.
-fn is_of_another_kind(annotation: &Annotation) -> bool {
+pub(super) fn is_of_another_kind(annotation: &Annotation) -> bool {
     const OTHERS: [&str; 6] = ["str", "bytes", "bool", "Generator", "RandomState", "Random"];
     matches!(annotation, Annotation::Path(path, _) if path.last().is_some_and(|name| OTHERS.contains(&&**name)))
 }

@@ -184,6 +184,7 @@ impl<'p> Interp<'p> {
             idle: BTreeMap::new(),
             memoised: world.memoised.clone(),
             made: world.made.clone(),
+            stored: FxHashMap::default(),
             replays: world.replays.clone(),
             escaped: BTreeMap::new(),
         }

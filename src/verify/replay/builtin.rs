@@ -285,6 +285,7 @@ impl<'p> Machine<'p> {
                     Some(second) => Value::Slice(Rc::new([first, second, part(args.positional.get(2))])),
                 }
             }
+            (BuiltinOp::Exit, _) => return Err(Signal::Raise(Value::Library("builtins.SystemExit".into()))),
             (BuiltinOp::Raises, _) => {
                 self.escape(&args, place)?;
                 self.expects()

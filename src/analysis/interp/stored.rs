@@ -1,0 +1,172 @@
+//! Functions that a constructor stores, for the methods that call them: `self.step = jax.jit(self._step)`.
+//!
+//! **Invariant:** only what is a function is taken from a constructor, and only if nothing else stores an attribute of that name:
+//! whatever else it stores is unknown to a method that runs on its own.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, Val, Value, Wrapped};
+use crate::analysis::log::Activation;
+use crate::ir::{Function, Module, Name, OpKind, Variable};
+
+use super::{FUEL, Interp, Log};
+
+/// What a constructor stored, and in which object.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    object: ObjectId,
+    functions: Vec<(Name, Value)>,
+}
+
+impl Interp<'_> {
+    /// Runs the constructors of the home module that store functions which some method calls, without logging anything.
+    pub(super) fn run_constructors(&mut self) {
+        let init: Name = "__init__".into();
+        let classes: Vec<ClassHandle> = self
+            .classes
+            .own()
+            .filter(|(_, info)| info.module == self.home)
+            .filter_map(|(number, _)| u32::try_from(number).ok().map(ClassHandle))
+            .collect();
+        for class in classes {
+            let Some(found) = self.class_attribute(class, &init) else { continue };
+            let Some(Val::Function(closure)) = found.single() else { continue };
+            if closure.module != self.home {
+                continue;
+            }
+            let closure = closure.clone();
+            let module = self.module(self.home);
+            let names = functions_stored(module, module.function(closure.function));
+            if !names.is_empty() {
+                self.run_constructor(class, &closure, &names);
+            }
+        }
+    }
+
+    fn run_constructor(&mut self, class: ClassHandle, closure: &Closure, names: &BTreeSet<Name>) {
+        let quiet =
+            Log { declared: self.log.declared.clone(), derivations: self.log.derivations.clone(), ..Log::default() };
+        let log = std::mem::replace(&mut self.log, quiet);
+        let idle = std::mem::take(&mut self.idle);
+        let state = (self.pc, self.alive, self.fuel, self.exhausted, self.is_cut_off);
+        (self.pc, self.alive, self.fuel) = (Guard::TRUE, Guard::TRUE, FUEL);
+        self.guards.renew();
+        self.abstract_depth += 1;
+
+        let code = self.module(self.home).function(closure.function);
+        let slots = self.symbolic_parameters(self.home, code, Some(class));
+        let object = slots.first().and_then(Value::single).cloned();
+        let environment = self.new_environment(slots, closure.environment);
+        self.activations += 1;
+        let activation = Rc::new(Activation {
+            id: self.activations,
+            caller: None,
+            module: self.home,
+            function: closure.function,
+            depth: 0,
+            environment,
+            root: true,
+        });
+        self.run_frame(self.home, closure.function, environment, Some(class), activation);
+
+        self.abstract_depth -= 1;
+        (self.pc, self.alive, self.fuel, self.exhausted, self.is_cut_off) = state;
+        self.idle = idle;
+        let quiet = std::mem::replace(&mut self.log, log);
+        // Keys that a closure captured name their derivations by number.
+        self.log.derivations = quiet.derivations;
+        if let Some(Val::Object(object)) = object {
+            let attributes = &self.objects[object.0 as usize].attributes;
+            let functions: Vec<(Name, Value)> = names
+                .iter()
+                .filter_map(|name| Some((name.clone(), attributes.get(name)?.clone())))
+                .filter(|(_, value)| value.single().is_some_and(is_function))
+                .collect();
+            if !functions.is_empty() {
+                self.stored.insert(class, Rc::new(Stored { object, functions }));
+            }
+        }
+    }
+
+    /// Gives an instance, of which a method runs on its own, the functions that its constructor stores.
+    pub(super) fn give_stored(&mut self, class: ClassHandle, instance: &Value) {
+        let (Some(stored), Some(Val::Object(own))) = (self.stored.get(&class).cloned(), instance.single().cloned())
+        else {
+            return;
+        };
+        for (name, value) in &stored.functions {
+            let value = moved(value, stored.object, own);
+            self.objects[own.0 as usize].attributes.insert(name.clone(), value);
+        }
+    }
+}
+
+/// Whether a value is a function that its program made or transformed.
+fn is_function(val: &Val) -> bool {
+    match val {
+        Val::Function(_) | Val::Method(_) | Val::Wrapped(_) => true,
+        Val::Partial(partial) => partial.keywords.iter().all(|(name, _)| !name.starts_with('<')),
+        _ => false,
+    }
+}
+
+/// A function with what was bound to one object bound to another.
+fn moved(value: &Value, from: ObjectId, to: ObjectId) -> Value {
+    match value.single() {
+        Some(Val::Method(method)) if matches!(method.0.single(), Some(Val::Object(id)) if *id == from) => {
+            Value::of(Val::Method(Rc::new((Value::of(Val::Object(to)), method.1.clone()))))
+        }
+        Some(Val::Wrapped(wrapped)) => {
+            let function = wrapped.function.as_ref().map(|function| moved(function, from, to));
+            Value::of(Val::Wrapped(Rc::new(Wrapped { function, ..(**wrapped).clone() })))
+        }
+        Some(Val::Partial(partial)) => {
+            let function = moved(&partial.function, from, to);
+            Value::of(Val::Partial(Rc::new(Partial { function, ..(**partial).clone() })))
+        }
+        _ => value.clone(),
+    }
+}
+
+/// The attributes that a constructor stores calls, functions or names of functions in, that nothing else in the class stores, and that
+/// some function of the module calls.
+fn functions_stored(module: &Module, init: &Function) -> BTreeSet<Name> {
+    let is_self = |code: &Function, temp: u32| {
+        matches!(code.ops.get(temp as usize).map(|op| &op.kind), Some(OpKind::Load(Variable::Local(0))))
+    };
+    let mut names = BTreeSet::new();
+    for op in &init.ops {
+        if let OpKind::StoreAttribute(object, name, value) = &op.kind
+            && is_self(init, *object)
+            && matches!(
+                init.ops.get(*value as usize).map(|op| &op.kind),
+                Some(OpKind::Call(..) | OpKind::Function(..) | OpKind::Attribute(..) | OpKind::Load(_))
+            )
+        {
+            names.insert(name.clone());
+        }
+    }
+    if names.is_empty() {
+        return names;
+    }
+    let (mut called, mut stores) = (BTreeSet::new(), Vec::new());
+    for code in &module.functions {
+        for op in &code.ops {
+            match &op.kind {
+                OpKind::Call(callee, _) => {
+                    if let Some(OpKind::Attribute(object, name)) = code.ops.get(*callee as usize).map(|op| &op.kind)
+                        && is_self(code, *object)
+                    {
+                        called.insert(name.clone());
+                    }
+                }
+                OpKind::StoreAttribute(_, name, _) if code.class == init.class => stores.push(name.clone()),
+                _ => {}
+            }
+        }
+    }
+    names.retain(|name| called.contains(name) && stores.iter().filter(|stored| *stored == name).count() == 1);
+    names
+}
