@@ -67,7 +67,8 @@ impl Interp<'_> {
         let uses = self.uses_of(module, id);
         let (Some(once), Some(again)) = (uses.call_at(one.span), uses.call_at(other.span)) else { return false };
         let code = self.module(module).function(id);
-        is_only_awaited(code, &uses, once) && (once == again || is_written_alike(code, once, again))
+        let is_alike = || once == again || is_written_alike(code, once, again);
+        (is_only_awaited(code, &uses, once) || is_awaited_until(code, &uses, once, again)) && is_alike()
     }
 
     /// Whether a key is made in a loop within `outer` by a call that makes keys of several seeds: the seeds are those of the inner
@@ -118,6 +119,44 @@ fn is_only_awaited(code: &Function, uses: &Uses, temp: Temp) -> bool {
             }
             _ => false,
         })
+}
+
+/// Whether what a call gives is only waited for until another call takes its place:
+/// `out = f(key)`, `out.block_until_ready()`, `out = f(key)`.
+fn is_awaited_until(code: &Function, uses: &Uses, once: Temp, again: Temp) -> bool {
+    let (Some(names), Some(others)) = (bound_to(code, uses, once), bound_to(code, uses, again)) else { return false };
+    let is_kept = |variable: &&Variable| {
+        let is_captured = matches!(variable, Variable::Local(slot) if uses.is_captured(*slot));
+        is_captured || !others.contains(variable)
+    };
+    if names.iter().any(is_kept) {
+        return false;
+    }
+    let mut between = (once..again).filter(|temp| match code.ops.get(*temp as usize).map(|op| &op.kind) {
+        Some(OpKind::Load(variable)) => names.contains(&variable),
+        _ => false,
+    });
+    let mut waits = false;
+    between.all(|load| {
+        waits = true;
+        is_only_awaited(code, uses, load)
+    }) && waits
+}
+
+/// The variables that a result is stored in, whole or taken apart; `None` where something else is done with it.
+fn bound_to<'c>(code: &'c Function, uses: &Uses, temp: Temp) -> Option<Vec<&'c Variable>> {
+    let mut names = Vec::new();
+    let mut work = vec![temp];
+    while let Some(temp) = work.pop() {
+        for reader in uses.readers(temp) {
+            match &code.ops.get(*reader as usize)?.kind {
+                OpKind::Store(variable, _) => names.push(variable),
+                OpKind::Unpack { .. } | OpKind::Project(..) => work.push(*reader),
+                _ => return None,
+            }
+        }
+    }
+    Some(names)
 }
 
 /// Whether two operations compute the same from the same variables, as far as they are written.
