@@ -49,7 +49,7 @@ fn required(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Pro
     Some(proposal(message, applicability, edits, index))
 }
 
-/// Whether the function is one that the file keeps to itself, and all of its calls hand over the parameter.
+/// Whether the function is one that the file keeps to itself, and all of its calls, of which some are in sight, hand over the parameter.
 fn gives(bench: &Bench<'_>, def: &ast::StmtFunctionDef, position: usize, parameter: &str) -> bool {
     let name = def.name.as_str();
     let is_local = name.starts_with('_') || bench.names.frame_at(span_of(def).start).is_some_and(|scope| scope != 0);
@@ -60,7 +60,7 @@ fn gives(bench: &Bench<'_>, def: &ast::StmtFunctionDef, position: usize, paramet
     let is_given = |call: &&ast::ExprCall| {
         call.arguments.args.len() > position || call.arguments.find_keyword(parameter).is_some()
     };
-    is_local && def.decorator_list.is_empty() && calls.len() == reads && calls.iter().all(is_given)
+    is_local && def.decorator_list.is_empty() && !calls.is_empty() && calls.len() == reads && calls.iter().all(is_given)
 }
 
 /// `def f(x)` becomes `def f(x, key)`, for the key that it captures.

@@ -44,7 +44,8 @@ pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposa
     let reads = bench.names.occurrences(key).iter().filter(|one| bench.names.is_within(one.scope, of.scope));
     let is_consumed = |span: Span| of.calls.iter().any(|(_, expr)| span_of(*expr) == span);
     let is_plain = reads.into_iter().all(|one| one.does == Does::Read && is_consumed(one.span));
-    if !is_reached || !is_own || !is_plain {
+    // `partial(body, …)` and `vmap(body)` have another carry than the body.
+    if !is_reached || !is_own || !is_plain || !is_handed_over(of.looped, of.body.name.as_str()) {
         return None;
     }
     // The body of a `fori_loop` is given the index first.
@@ -93,6 +94,11 @@ pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposa
 fn given<'a>(callable: &Callable, call: &'a ast::ExprCall, name: &str) -> Option<&'a Expr> {
     let keyword = || call.arguments.find_keyword(name).map(|keyword| &keyword.value);
     callable.position(name).and_then(|position| call.arguments.args.get(position)).or_else(keyword)
+}
+
+/// Whether a function is handed over as it is, under its name.
+pub(super) fn is_handed_over(call: &ast::ExprCall, name: &str) -> bool {
+    tree::arguments(call).any(|argument| matches!(argument, Expr::Name(read) if *read.id == *name))
 }
 
 /// Whether a function is defined in a scope, is read once, and is what it is written as.
@@ -186,7 +192,7 @@ fn condition(bench: &Bench<'_>, cond: &Expr, outer: ScopeId) -> Option<Vec<Edit>
 }
 
 /// The functions that a statement defines, at any depth.
-fn functions(statement: &Stmt) -> Vec<&ast::StmtFunctionDef> {
+pub(super) fn functions(statement: &Stmt) -> Vec<&ast::StmtFunctionDef> {
     let mut found: Vec<&ast::StmtFunctionDef> = match statement {
         Stmt::FunctionDef(def) => vec![def],
         _ => Vec::new(),

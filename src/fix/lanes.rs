@@ -4,6 +4,7 @@
 //! function is called where it is made, so that nobody else calls it otherwise.
 
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
+use super::carry::functions;
 use super::names::Does;
 use super::reuse::only_key;
 use super::tree;
@@ -130,13 +131,43 @@ impl<'a> Mapping<'a> {
             Some(axes) => axes.elts.get(at).is_some_and(|axis| bench.code(axis) == "0"),
             None => true,
         };
-        let (_, rows) = self.called.arguments.args.iter().enumerate().find(|(at, _)| is_mapped(*at))?;
+        let (at, rows) = self.called.arguments.args.iter().enumerate().find(|(at, _)| is_mapped(*at))?;
         match bench.counted(rows) {
             Some(Expr::NumberLiteral(count)) if !matches!(count.value, Number::Int(_)) => None,
             Some(count) => Some(bench.code(count).to_owned()),
-            None if is_plain(rows) => Some(format!("{}.shape[0]", bench.code(rows))),
+            None if is_plain(rows) && self.takes_array(bench, at) => Some(format!("{}.shape[0]", bench.code(rows))),
             None => None,
         }
+    }
+}
+
+impl Mapping<'_> {
+    /// Whether the mapped function calculates with what it is given of an argument: it is an array then, and no dict or list of some.
+    fn takes_array(&self, bench: &Bench<'_>, at: usize) -> bool {
+        let (parameters, body) = match self.function {
+            Expr::Lambda(lambda) => match lambda.parameters.as_deref() {
+                Some(parameters) => (parameters, span_of(&*lambda.body)),
+                None => return false,
+            },
+            Expr::Name(name) => {
+                let mut named = bench.module.body.iter().flat_map(functions).filter(|def| def.name == *name.id);
+                match (named.next(), named.next()) {
+                    (Some(def), None) => (&*def.parameters, span_of(def)),
+                    _ => return false,
+                }
+            }
+            _ => return false,
+        };
+        let Some(parameter) = parameters.iter_non_variadic_params().nth(at) else { return false };
+        let is_it = |expr: &Expr| matches!(expr, Expr::Name(name) if *name.id == *parameter.parameter.name.as_str());
+        tree::expressions(bench.module).into_iter().filter(|expr| body.covers(span_of(*expr))).any(|expr| match expr {
+            Expr::BinOp(sum) => is_it(&sum.left) || is_it(&sum.right),
+            Expr::Attribute(of) => {
+                let model = bench.models.callable(&format!("jax.Array.{}", of.attr));
+                is_it(&of.value) && model.is_some_and(|callable| callable.exact)
+            }
+            _ => false,
+        })
     }
 }
 

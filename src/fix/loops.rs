@@ -529,6 +529,15 @@ fn fold_parameter(
 ) -> Option<Proposal> {
     let place = findings[index].repair.as_ref()?.repeated_by?;
     let call = tree::call_at(bench.module, bench.here(place)?)?;
+    // Behind `partial` the parameters of the body are others.
+    let is_itself = match &found.repeats {
+        Repeats::Body(def) => carry::is_handed_over(call, def.name.as_str()),
+        Repeats::Lambda(lambda) => tree::arguments(call).any(|argument| span_of(argument) == span_of(*lambda)),
+        _ => false,
+    };
+    if !is_itself {
+        return None;
+    }
     let (transform, callable) = run_by(bench, call)?;
     let counts = || {
         let [over] = &transform.over[..] else { return false };

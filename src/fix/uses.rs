@@ -141,7 +141,11 @@ impl<'a> Uses<'_, 'a> {
         }
         let mut given = tree::arguments(call);
         match given.next() {
-            Some(value) => self.is_key(value) == self.is_key(&within.value),
+            // A name is no evidence that an array is one of keys: `keys = jnp.zeros((3, 2), jnp.uint32)`.
+            Some(value) => {
+                let is_typed = self.of(&within.value).iter().any(|one| !one.is_raw);
+                is_typed == self.is_key(value)
+            }
             None => true,
         }
     }

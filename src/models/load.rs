@@ -202,9 +202,9 @@ impl<'t> Reader<'t> {
         let paths = self.paths(row, raw.path.clone(), raw.paths.clone());
         let params = self.params(row, &raw.params);
         let (since, removed) = (raw.since.clone(), raw.removed.clone());
-        // A sampler's shape is that of its result, whether a row says so or not.
-        let is_shaped =
-            raw.effect == super::raw::EffectName::Sample && params.iter().any(|param| param.name == "shape");
+        // A sampler's shape is that of its result, whether a row says so or not; along an axis it takes the place of one.
+        let has = |name: &str| params.iter().any(|param| param.name == name);
+        let is_shaped = raw.effect == super::raw::EffectName::Sample && has("shape") && !has("axis");
         let lengths = raw.lengths.clone().or_else(|| is_shaped.then(|| "shape".to_owned()));
         if let Some(name) = lengths.as_ref().filter(|name| !params.iter().any(|param| param.name == **name)) {
             self.problem(row.field("lengths"), format!("`{name}` is not among `params`"));

@@ -365,11 +365,14 @@ impl Terms {
         if size.is_told && size.high >= 1.0 && size.high < length.high {
             (length.high, length.is_open[1], length.is_told) = (size.high, size.is_open[1], true);
         }
-        if number.is_empty() || integer.is_empty() || length.is_empty() || size.is_empty() || self.clash(&answers) {
+        // Rates lie between 0 and 1: to be compared with these says of nothing that it is an integer.
+        let is_rate = number.low >= 0.0 && number.low < number.high && number.high <= 1.0;
+        let whole = if is_rate { &number } else { &integer };
+        if number.is_empty() || whole.is_empty() || length.is_empty() || size.is_empty() || self.clash(&answers) {
             return false;
         }
         match holds {
-            Some(true) => integer.is_zero() != Some(true) && length.is_zero() != Some(true),
+            Some(true) => whole.is_zero() != Some(true) && length.is_zero() != Some(true),
             // Not to be zero is no truth: `None` is not zero either.
             Some(false) => {
                 number.is_zero() != Some(false) && length.is_zero() != Some(false) && !length.without.contains(&0.0)
@@ -436,9 +439,9 @@ impl Terms {
             None => None,
         };
         Some(match (method, argument) {
-            ("lower" | "casefold", None) => Answer::Text(text.to_lowercase()),
+            ("lower", None) => Answer::Text(text.to_lowercase()),
             ("upper", None) => Answer::Text(text.to_uppercase()),
-            ("strip", None) => Answer::Text(text.trim().to_owned()),
+            ("strip", None) => Answer::Text(text.trim_matches(is_blank).to_owned()),
             ("startswith", Some(argument)) => Answer::Truth(text.starts_with(&**argument)),
             ("endswith", Some(argument)) => Answer::Truth(text.ends_with(&**argument)),
             _ => return None,
@@ -524,6 +527,11 @@ impl Terms {
             _ => [None; 2],
         }
     }
+}
+
+/// Whether Python's `str.strip` takes a character away.
+fn is_blank(letter: char) -> bool {
+    letter.is_whitespace() || ('\x1c'..='\x1f').contains(&letter)
 }
 
 /// The name of the function that is the least of its arguments.

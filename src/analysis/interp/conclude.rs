@@ -361,13 +361,23 @@ impl Interp<'_> {
             || event.target.derivation != 0
             || self.log.declared.contains(&event.target.term)
             || self.log.scalar_keys.contains(&event.target.term)
-            || event.role == Role::Protocol && self.is_named_for_a_key(event.target.term, event.written.as_deref())
+            || event.role == Role::Protocol && self.is_key_by_name(event)
             || self.terms.symbol(event.target.term).is_some_and(|info| &*info.text == super::derive::SUPPLIED)
             || matches!(self.terms.get(self.root_of(event.target.term)), Term::Seed(_))
             || matches!(
                 self.terms.get(event.target.term),
                 Term::Child(..) | Term::Fold(..) | Term::Children(_) | Term::Clone(..)
             )
+    }
+
+    /// Whether the name of what a method is given is evidence enough: a generator of NumPy is called `rng` as well, and the key of a
+    /// dict `key`, so that a library in use has to know the method, unless the name is given to nothing but keys.
+    fn is_key_by_name(&self, event: &Event) -> bool {
+        let written = event.written.as_deref();
+        let name = written.and_then(|written| written.rsplit('.').next()).unwrap_or_default();
+        let is_unmistakable = ["prng", "rng_key", "rngkey", "random_key"].iter().any(|part| name.contains(part));
+        self.is_named_for_a_key(event.target.term, written)
+            && (is_unmistakable || self.has_protocol(event.activation.module, &event.callee))
     }
 
     fn kind_of(&self, first: &Event, second: &Event, iterated: bool) -> CollisionKind {

@@ -173,8 +173,9 @@ impl<'p> Interp<'p> {
     pub(super) fn is_named_for_a_key(&self, term: TermId, written: Option<&str>) -> bool {
         let is_key = |name: &str| names_a_key(name) && !name.ends_with("seed");
         match self.terms.get(term) {
+            _ if self.log.otherwise.contains(&term) => false,
             Term::Symbol(_) if self.is_parameter(term) => {
-                self.terms.symbol(term).is_some_and(|info| is_key(&info.text)) && !self.log.otherwise.contains(&term)
+                self.terms.symbol(term).is_some_and(|info| is_key(&info.text))
             }
             Term::Attribute(_, name, _) => is_key(name),
             Term::Item(_, index, _) => {

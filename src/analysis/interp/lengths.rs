@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use crate::analysis::domain::claim::LENGTH;
+use crate::analysis::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::heap::Kind;
@@ -79,6 +79,8 @@ impl Interp<'_> {
                 let list = args.of(callable, of)?.value.clone();
                 self.lengths_listed(&list)
             }
+            // `zeros_like(x, shape=(4,))` is like `x` in its dtype only.
+            Effect::Fabricate { .. } if args.keyword("shape").is_some() => None,
             Effect::Fabricate { of } => {
                 let of = one(self, of)?;
                 Some([Some(self.length_of_term(of))].into())
@@ -159,7 +161,11 @@ impl Interp<'_> {
                 [of] => self.axis_length_within(of, axis, depth),
                 // A number has no axes; of two arrays the one may be spread over the other.
                 [of, number] | [number, of] if self.terms.is_constant(number) => {
-                    self.axis_length_within(of, axis, depth).or_else(|| self.own_length(of, axis))
+                    // A list is repeated by an integer, and a text put together with another.
+                    let repeats = operator == Operator::Mul && self.terms.as_exact_int(number).is_some()
+                        || matches!(self.terms.get(number), Term::Text(_));
+                    let known = self.axis_length_within(of, axis, depth);
+                    if repeats { known } else { known.or_else(|| self.own_length(of, axis)) }
                 }
                 [a, b] => {
                     let (a, b) = (self.axis_length_within(a, axis, depth)?, self.axis_length_within(b, axis, depth)?);
@@ -202,7 +208,7 @@ impl Interp<'_> {
         self.axis_length_within(of, axis, depth).or_else(|| self.own_length(of, axis))
     }
 
-    /// The length of a slice of something of this length, which is taken to be as long as the bounds ask.
+    /// The length of a slice of something of this length.
     fn slice_length(&mut self, bounds: &[TermId], length: Option<TermId>) -> Option<TermId> {
         let [lower, upper, step] = *bounds else { return None };
         if !matches!(self.terms.get(step), Term::None) && self.terms.as_int(step) != Some(1) {
@@ -214,11 +220,27 @@ impl Interp<'_> {
             this.terms.as_int(bound),
         ) {
             (Term::None, _) => absent,
-            (_, Some(number)) if number < 0 => Some(this.terms.offset(length?, number)),
-            _ => Some(bound),
+            (_, Some(number)) if number < 0 => {
+                let from_the_end = this.terms.offset(length?, number);
+                Some(this.extreme(MAXIMUM, [from_the_end, zero]))
+            }
+            _ => Some(match length {
+                Some(length) => this.extreme(MINIMUM, [bound, length]),
+                None => bound,
+            }),
         };
         let (lower, upper) = (edge(self, lower, Some(zero))?, edge(self, upper, length)?);
-        Some(self.terms.operate(Operator::Sub, &[upper, lower]))
+        let difference = self.terms.operate(Operator::Sub, &[upper, lower]);
+        Some(if lower == zero { difference } else { self.extreme(MAXIMUM, [difference, zero]) })
+    }
+
+    /// The least or greatest of two numbers.
+    fn extreme(&mut self, name: &'static str, of: [TermId; 2]) -> TermId {
+        match of.map(|one| self.terms.as_int(one)) {
+            [Some(a), Some(b)] => self.terms.int(if name == MINIMUM { a.min(b) } else { a.max(b) }),
+            _ if of[0] == of[1] => of[0],
+            _ => self.terms.intern(Term::Apply(name.into(), of.into())),
+        }
     }
 
     /// `x.shape[i]`, where the length of that axis is known.

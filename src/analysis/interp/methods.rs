@@ -6,7 +6,7 @@
 use crate::analysis::domain::claim::TEXT_METHODS;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{ObjectId, Val, Value};
+use crate::analysis::domain::value::{ModuleIndex, ObjectId, Val, Value};
 use crate::analysis::facts::{BufferOp, KeyKind, Role};
 use crate::analysis::heap::{Entry, Item, Kind, Source};
 use crate::finding::Place;
@@ -251,6 +251,12 @@ impl<'p> Interp<'p> {
             }
             Some(_) => self.opaque(self.call_text(&text), Some(place)),
             None => {
+                // `rng.integers(…)` is asked of no key.
+                if let Val::Term(term) = val
+                    && models.callable(&format!("jax.Array.{name}")).is_none()
+                {
+                    self.log.otherwise.insert(*term);
+                }
                 let result =
                     self.unresolved(frame, &args, place, Some(&(receiver.clone(), name.clone())), written, Some(val));
                 if let ("items" | "keys" | "values", [], Val::Term(of), Some(Val::Term(term))) =
@@ -388,6 +394,13 @@ impl<'p> Interp<'p> {
     /// Whether what is handed over could be a key and is called one.
     fn is_called_a_key(&self, arg: &Arg) -> bool {
         matches!(arg.value.single(), Some(Val::Term(term)) if self.is_named_for_a_key(*term, arg.written.as_deref()))
+    }
+
+    /// Whether a library that a module uses has a method of this name that takes a key.
+    pub(super) fn has_protocol(&self, module: ModuleIndex, callee: &str) -> bool {
+        let name = callee.rsplit('.').next().unwrap_or(callee);
+        let mut libraries = self.program.models.protocols(name).iter().flat_map(|protocol| &protocol.libraries);
+        libraries.any(|library| self.program.relevance.imports(module, library))
     }
 
     /// Whether a value is, or holds, something known to be a key.

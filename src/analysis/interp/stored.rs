@@ -50,6 +50,7 @@ impl Interp<'_> {
             Log { declared: self.log.declared.clone(), derivations: self.log.derivations.clone(), ..Log::default() };
         let log = std::mem::replace(&mut self.log, quiet);
         let idle = std::mem::take(&mut self.idle);
+        let modules = self.modules.clone();
         let state = (self.pc, self.alive, self.fuel, self.exhausted, self.is_cut_off);
         (self.pc, self.alive, self.fuel) = (Guard::TRUE, Guard::TRUE, FUEL);
         self.guards.renew();
@@ -74,6 +75,8 @@ impl Interp<'_> {
         self.abstract_depth -= 1;
         (self.pc, self.alive, self.fuel, self.exhausted, self.is_cut_off) = state;
         self.idle = idle;
+        // Whether an instance is ever made is not known, so that no global is written.
+        self.modules = modules;
         let quiet = std::mem::replace(&mut self.log, log);
         // Keys that a closure captured name their derivations by number.
         self.log.derivations = quiet.derivations;

@@ -443,6 +443,17 @@ pub(super) fn names_a_key(name: &str) -> bool {
 
 /// Whether an annotation names what is neither a key nor a seed: `key: str`, `rng: np.random.Generator`.
 pub(super) fn is_of_another_kind(annotation: &Annotation) -> bool {
-    const OTHERS: [&str; 6] = ["str", "bytes", "bool", "Generator", "RandomState", "Random"];
-    matches!(annotation, Annotation::Path(path, _) if path.last().is_some_and(|name| OTHERS.contains(&&**name)))
+    const OTHERS: [&str; 9] =
+        ["str", "bytes", "bool", "tuple", "Tuple", "Hashable", "Generator", "RandomState", "Random"];
+    match annotation {
+        Annotation::Path(path, _) => path.last().is_some_and(|name| OTHERS.contains(&&**name)),
+        // `Generator | None`, `Optional[Generator]`, `tuple[int, int]`
+        Annotation::Union(parts) => parts.iter().any(is_of_another_kind),
+        Annotation::Subscript(base, arguments) => {
+            let is_optional =
+                matches!(&**base, Annotation::Path(path, _) if path.last().is_some_and(|name| &**name == "Optional"));
+            is_of_another_kind(base) || is_optional && arguments.iter().any(is_of_another_kind)
+        }
+        Annotation::Text(_) | Annotation::None | Annotation::Other => false,
+    }
 }
