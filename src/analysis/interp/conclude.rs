@@ -370,7 +370,7 @@ impl Interp<'_> {
             )
     }
 
-    /// Whether the name of what a method is given is evidence enough: a generator of NumPy is called `rng` as well, and the key of a
+    /// Whether the name of what a method is given is evidence enough: a generator of `NumPy` is called `rng` as well, and the key of a
     /// dict `key`, so that a library in use has to know the method, unless the name is given to nothing but keys.
     fn is_key_by_name(&self, event: &Event) -> bool {
         let written = event.written.as_deref();
