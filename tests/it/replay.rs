@@ -514,14 +514,19 @@ def f(key, table):
     assert_eq!(status(text, Sharing::Twice, FIRST, SECOND), WitnessStatus::Confirmed);
 }
 
-/// Compares a text with what replacing parts of it makes of it.
-fn compared(text: &str, edits: &[(&str, &str)], claim: Option<(&str, &str)>) -> Comparison {
-    let edits: Vec<Edit> = edits
+/// The edits that replace parts of a text, and the modules before and after them.
+fn replaced(text: &str, parts: &[(&str, &str)]) -> (Vec<Edit>, ir::Module, ir::Module) {
+    let edits: Vec<Edit> = parts
         .iter()
         .map(|(part, content)| Edit { span: place(text, part).span, content: (*content).to_owned() })
         .collect();
     let patched = apply_edits(text, &edits).unwrap();
-    let (before, after) = (lowered(text), lowered(&patched));
+    (edits, lowered(text), lowered(&patched))
+}
+
+/// Compares a text with what replacing parts of it makes of it.
+fn compared(text: &str, edits: &[(&str, &str)], claim: Option<(&str, &str)>) -> Comparison {
+    let (edits, before, after) = replaced(text, edits);
     let claim = claim.map(|(first, second)| Evidence {
         sharing: Sharing::Twice,
         first: vec![place(text, first)],
@@ -561,12 +566,7 @@ def f(key, flag):
 
 /// Compares the draws of a text with those of what replacing parts of it makes of it.
 fn drawn(text: &str, edits: &[(&str, &str)]) -> Comparison {
-    let edits: Vec<Edit> = edits
-        .iter()
-        .map(|(part, content)| Edit { span: place(text, part).span, content: (*content).to_owned() })
-        .collect();
-    let patched = apply_edits(text, &edits).unwrap();
-    let (before, after) = (lowered(text), lowered(&patched));
+    let (edits, before, after) = replaced(text, edits);
     replay::compare_draws(&project(&before), &project(&after), &edits, place(text, "normal"), None)
 }
 

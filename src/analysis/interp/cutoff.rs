@@ -5,8 +5,6 @@
 //!
 //! **Invariant:** a call that is left out is answered like one that was cut off.
 
-use std::collections::hash_map::Entry;
-
 use crate::analysis::domain::value::{Closure, Value};
 use crate::analysis::facts::Role;
 use crate::finding::Place;
@@ -40,15 +38,9 @@ impl Interp<'_> {
         if touches || self.log.derivations.len() > share.derivations {
             return;
         }
-        match self.cut_off.borrow_mut().entry((closure.module, closure.function)) {
-            Entry::Vacant(entry) => {
-                entry.insert(share.nodes);
-            }
-            Entry::Occupied(mut entry) => {
-                let most = entry.get_mut();
-                *most = share.nodes.max(*most);
-            }
-        }
+        let mut known = self.cut_off.borrow_mut();
+        let most = known.entry((closure.module, closure.function)).or_default();
+        *most = share.nodes.max(*most);
     }
 
     /// The result of a call that does what nobody knows with what it is given.
