@@ -187,7 +187,7 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn is_parameter(&self, term: TermId) -> bool {
+    pub(super) fn is_parameter(&self, term: TermId) -> bool {
         self.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Parameter)
     }
 
