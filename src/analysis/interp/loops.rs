@@ -3,31 +3,24 @@
 //! Copy `t` runs under "the loop has an iteration `t`"; the exits after 0, 1, 2, … copies keep their own paths. What one iteration
 //! consumes meets what a later one consumes because every copy runs on the state that the copy before it left.
 //!
-//! A body may ask for the number of its iteration: `if step % 100 == 0`, `if step > 5`. Where the last two of these copies compare or
-//! divide other numbers, two more run, for a later iteration and one that follows it at a distance all divisors divide.
-//!
-//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops, and [`LATER`] later ones; the paths that would go on leave
-//! after the last copy.
+//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops, and [`LATER`] for later iterations; the paths that would
+//! go on leave after the last copy.
 
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::{Asked, Symbol, TermId};
+use crate::analysis::domain::term::Asked;
 use crate::analysis::domain::value::Value;
 use crate::analysis::log::Iteration;
 use crate::finding::Place;
 use crate::ir::{Block, Constant, Op, OpKind, Temp};
 
+#[cfg(doc)]
+use super::later::LATER;
 use super::{Frame, Interp, LoopState};
 
 /// Most copies of a body, for iterables whose few elements are known.
 const UNROLLED: u32 = 8;
-
-/// Copies for later iterations.
-const LATER: u32 = 2;
-
-/// Most loops, one in the other, that have copies for later iterations.
-const NESTED: u32 = 2;
 
 /// Copies of a body, by the number of loops around it.
 const COPIES: [u32; 3] = [3, 2, 2];
@@ -73,33 +66,6 @@ impl<'p> Interp<'p> {
         self.iteration = outer;
     }
 
-    /// The number of a later iteration: any one, and then one that follows it at a distance.
-    fn later(&mut self, before: Option<TermId>, first: u32, apart: i128, place: Place) -> TermId {
-        match before {
-            Some(number) => self.terms.offset(number, apart),
-            None => self.terms.fresh(Symbol::Later(first), "<iteration>", Some(place)),
-        }
-    }
-
-    /// Forgets what the body writes on some paths only: between two iterations that do not follow each other it may have been written.
-    /// What every iteration writes is written before it is read, or goes from each to the next.
-    fn forget_writes(&mut self, frame: &Frame<'p>, body: &'p Block) {
-        let mut work = vec![(body, false)];
-        while let Some((block, is_branch)) = work.pop() {
-            for temp in block {
-                let op = Self::op(frame, *temp);
-                match &op.kind {
-                    OpKind::Store(variable, _) if is_branch => {
-                        let value = self.opaque("<written in a loop>", Some(self.place(frame, op.span)));
-                        self.store(frame, variable, &value, op);
-                    }
-                    OpKind::Loop { .. } => work.extend(op.kind.blocks().into_iter().map(|inner| (inner, is_branch))),
-                    kind => work.extend(kind.blocks().into_iter().map(|inner| (inner, true))),
-                }
-            }
-        }
-    }
-
     pub(super) fn run_loop(
         &mut self,
         frame: &mut Frame<'p>,
@@ -123,28 +89,24 @@ impl<'p> Interp<'p> {
         // The loops around this one count, not this one.
         let copies = self.copies(known);
         let (instance, outer) = self.begin_loop();
-        let goes_on = iterator.is_some() && known.is_none_or(|known| known > copies) && self.loop_depth <= NESTED;
+        let goes_on = iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
+        let mut later = self.later(frame, body, copies, goes_on);
         let mut exit = Guard::FALSE;
         let mut endless = false;
-        let mut later = None;
-        let (mut asked, mut asks) = (Asked::default(), false);
-        for copy in 0..=if goes_on { copies + LATER } else { copies } {
-            let is_last = copy == copies + LATER || copy == copies && !(goes_on && asks);
+        for copy in 0..=later.most() {
             if self.pc.is_false() {
                 break;
             }
             self.begin_copy(instance, copy, place, outer.clone());
+            let is_later = copy >= copies && !later.ends(copy);
+            let number = is_later.then(|| self.begin_later(&mut later, frame, place));
             let continues = match (iterator, test) {
                 (Some((temp, iterator)), _) => {
                     let value = frame.temps[iterator as usize].clone();
-                    if is_last {
+                    if later.ends(copy) {
                         break;
                     }
-                    if copy >= copies {
-                        later = Some(self.later(later, copies, asked.multiple, place));
-                        self.forget_writes(frame, body);
-                    }
-                    self.position = later;
+                    self.position = number;
                     let step = self.next_step(frame, &value, op.span);
                     self.position = None;
                     frame.temps[temp as usize] = step.value;
@@ -166,7 +128,7 @@ impl<'p> Interp<'p> {
                         &Self::op(frame, test).kind,
                         OpKind::Constant(Constant::Bool(true) | Constant::Int(1))
                     );
-                    if is_last {
+                    if later.ends(copy) {
                         break;
                     }
                     Guard::FALSE
@@ -182,8 +144,7 @@ impl<'p> Interp<'p> {
             let outside = self.terms.ask(Asked::default());
             self.block(frame, body);
             let within = self.terms.ask(outside);
-            asks = if copy < copies { copy > 0 && within.questions != asked.questions } else { asks };
-            asked = Asked { questions: within.questions, ..asked.then(within) };
+            self.end_copy(&mut later, frame, copy, within);
             let continued = frame
                 .loops
                 .last_mut()
@@ -201,7 +162,7 @@ impl<'p> Interp<'p> {
             self.leave_iterator(&value, broke);
         }
         self.end_loop(outer);
-        let outside = self.terms.asked().then(asked);
+        let outside = self.terms.asked().then(later.asked());
         self.terms.ask(outside);
         let breaks = frame.loops.pop().map_or(Guard::FALSE, |state| state.breaks);
         // `break` and `continue` of this loop did not leave an enclosing `try`.

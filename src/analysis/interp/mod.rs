@@ -33,6 +33,7 @@ mod getters;
 mod index;
 mod iterate;
 mod lanes;
+mod later;
 mod lengths;
 mod library;
 mod loops;
