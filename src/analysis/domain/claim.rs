@@ -394,7 +394,7 @@ impl Terms {
             (length.high, length.is_open[1], length.is_told) = (size.high, size.is_open[1], true);
         }
         // Rates lie between 0 and 1: to be compared with these says of nothing that it is an integer.
-        let is_rate = number.low >= 0.0 && number.low < number.high && number.high <= 1.0;
+        let is_rate = number.low >= 0.0 && number.low < number.high && number.high <= 1.0 && !self.is_count(subject.0);
         let whole = if is_rate { &number } else { &integer };
         if number.is_empty() || whole.is_empty() || length.is_empty() || size.is_empty() || self.clash(&answers) {
             return false;

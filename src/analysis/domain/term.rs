@@ -7,7 +7,7 @@
 //! **Invariant:** terms are interned in a normal form (integers folded, `symbol + constant` flattened, comparison operators
 //! reduced to `==`, `<` and `is` with `not`), so that what is computed by the same pure operators from the same symbols is one term.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
@@ -160,6 +160,8 @@ pub struct Terms {
     interned: FxHashMap<Term, TermId>,
     symbols: Vec<SymbolInfo>,
     asked: Asked,
+    /// What the program takes for integers.
+    counts: FxHashSet<TermId>,
 }
 
 /// What was asked of integers that are known.
@@ -218,7 +220,18 @@ impl Terms {
         for term in self.arena.drain(mark.0..) {
             self.interned.remove(&term);
         }
+        self.counts.retain(|id| (id.0 as usize) < mark.0);
         self.symbols.truncate(mark.1);
+    }
+
+    /// Notes that the program fails where this is no integer.
+    pub fn count(&mut self, id: TermId) {
+        self.counts.insert(id);
+    }
+
+    /// Whether a term is an integer for what the program does with it.
+    pub(super) fn is_count(&self, id: TermId) -> bool {
+        self.counts.contains(&id)
     }
 
     /// What was asked of integers since [`Terms::ask`].
@@ -370,7 +383,7 @@ impl Terms {
 
     /// Whether `id` mentions a term for which `found` holds.
     pub fn mentions(&self, id: TermId, found: &dyn Fn(TermId) -> bool) -> bool {
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = FxHashSet::default();
         let mut work = vec![id];
         while let Some(term) = work.pop() {
             if !seen.insert(term) {

@@ -166,6 +166,9 @@ impl<'p> Interp<'p> {
                 Step { has, present: Guard::TRUE, value: element }
             }
             Source::Range(start, stop, step) => {
+                for bound in [*start, *stop] {
+                    self.terms.count(bound);
+                }
                 let offset = self.terms.operate(Operator::Mul, &[index, *step]);
                 let number = self.terms.operate(Operator::Add, &[*start, offset]);
                 let upwards = self.terms.as_int(*step).is_none_or(|step| step > 0);
