@@ -200,7 +200,7 @@ impl<'p> Interp<'p> {
             }
             Term::Fold(parent, data) => {
                 let family = self.terms.intern(Term::Children(parent));
-                (family, Extent::Index(data), true)
+                (family, self.extent_of_index(data), true)
             }
             Term::Item(array, index, 0) => (array, self.extent_of_index(index), false),
             _ => (term, Extent::Single, false),
