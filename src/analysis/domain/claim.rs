@@ -216,6 +216,9 @@ impl Terms {
         };
         let Term::Operate(operator, parts) = self.get(id) else { return about(id, Says::True) };
         match (operator, &**parts) {
+            (Operator::Eq, [x, c]) if let Some((array, at)) = self.place_of(*x, *c) => {
+                Claim { subject: (array, Some(*c)), part: Part::Whole, says: Says::Is(at) }
+            }
             (Operator::Is | Operator::Eq, [x, c]) if self.is_named(*c) => match (operator, self.bound(*c)) {
                 (Operator::Is, Some(bound)) => about(*x, Says::Same(bound)),
                 (_, Some(bound)) => about(*x, Says::Is(bound)),
@@ -232,6 +235,13 @@ impl Terms {
             (Operator::MatchClass, [x, class]) => about(*x, Says::Instance(*class)),
             _ => about(id, Says::True),
         }
+    }
+
+    /// That an element of an array without repetitions is a number says where that number is: in which array, and at which index.
+    fn place_of(&self, element: TermId, number: TermId) -> Option<(TermId, Bound)> {
+        let Term::Item(array, index, _) = self.get(element) else { return None };
+        let is_told = self.is_varied(*array) && self.as_exact_int(number).is_some() && self.as_int(*index)? >= 0;
+        is_told.then_some((*array, self.bound(*index)?))
     }
 
     /// `a < b + k` as a claim about `a - b`.

@@ -162,6 +162,8 @@ pub struct Terms {
     asked: Asked,
     /// What the program takes for integers.
     counts: FxHashSet<TermId>,
+    /// Arrays in which no number is twice.
+    varied: FxHashSet<TermId>,
 }
 
 /// What was asked of integers that are known.
@@ -220,7 +222,9 @@ impl Terms {
         for term in self.arena.drain(mark.0..) {
             self.interned.remove(&term);
         }
-        self.counts.retain(|id| (id.0 as usize) < mark.0);
+        for noted in [&mut self.counts, &mut self.varied] {
+            noted.retain(|id| (id.0 as usize) < mark.0);
+        }
         self.symbols.truncate(mark.1);
     }
 
@@ -232,6 +236,16 @@ impl Terms {
     /// Whether a term is an integer for what the program does with it.
     pub(super) fn is_count(&self, id: TermId) -> bool {
         self.counts.contains(&id)
+    }
+
+    /// Notes that no number is twice in an array.
+    pub fn vary(&mut self, id: TermId) {
+        self.varied.insert(id);
+    }
+
+    /// Whether no number is twice in an array.
+    pub(super) fn is_varied(&self, id: TermId) -> bool {
+        self.varied.contains(&id)
     }
 
     /// What was asked of integers since [`Terms::ask`].

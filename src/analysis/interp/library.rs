@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** what a function does with keys is read from its model; nothing here knows a path.
 
-use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Val, Value, Wrapped};
 use crate::analysis::facts::{BufferOp, ReferenceKind, Role};
 use crate::analysis::heap::Kind;
@@ -112,6 +112,10 @@ impl<'p> Interp<'p> {
                         let arranged = Arranged { rows, others };
                         let events = before..self.log.events.len();
                         self.log.arranged.extend(events.map(|event| (event, arranged.clone())));
+                        let replaces = callable.params.iter().any(|param| &*param.name == "replace");
+                        if !replaces && (self.counted(rows).is_some() || self.terms.as_int(rows).is_some()) {
+                            return self.permutation(path, place);
+                        }
                     }
                 }
                 self.opaque(self.call_text(path), Some(place))
@@ -165,6 +169,14 @@ impl<'p> Interp<'p> {
             }
             Effect::Builtin(op) => self.builtin(frame, *op, path, args, place),
         }
+    }
+
+    /// Numbers from 0 on, each of them once.
+    fn permutation(&mut self, path: &Name, place: Place) -> Value {
+        let text = self.call_text(path);
+        let numbers = self.terms.fresh(Symbol::Opaque, text, Some(place));
+        self.terms.vary(numbers);
+        Value::term(numbers)
     }
 
     /// A callable without a path of its own: what a factory makes.
