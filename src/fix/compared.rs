@@ -45,12 +45,15 @@ pub(super) fn are_results_compared(bench: &Bench<'_>, calls: [&ast::ExprCall; 2]
         }
         _ => false,
     };
+    if first.is_empty() || second.is_empty() {
+        return false;
+    }
     let function = bench.names.scope_at(span_of(calls[0]).start);
     tree::expressions(bench.module).into_iter().any(|expr| match expr {
-        Expr::Compare(compare) => {
+        // Names are looked at first: scopes are searched for, and a file may have many comparisons.
+        Expr::Compare(compare) if compares(compare) => {
             let span = span_of(compare);
             bench.names.scope_at(span.start) == function
-                && compares(compare)
                 && matches!(bench.steps(span).pop().map(tree::Step::statement), Some(Stmt::Assert(_)))
         }
         _ => false,
