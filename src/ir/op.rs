@@ -327,6 +327,19 @@ pub enum OpKind {
 }
 
 impl OpKind {
+    /// The blocks that the operation runs, in the order in which they are written.
+    pub fn blocks(&self) -> Vec<&Block> {
+        match self {
+            Self::If { then, orelse, .. } => vec![then, orelse],
+            Self::Loop { head, body, orelse, .. } => vec![head, body, orelse],
+            Self::Try { body, handlers, orelse, finally } => {
+                let handlers = handlers.iter().map(|handler| &handler.body);
+                std::iter::once(body).chain(handlers).chain([orelse, finally]).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether the operation can raise by itself, so that a `try` may be left before it takes effect. The test of an `If`
     /// or a `Loop` can: what it asks for the truth may refuse to tell.
     pub fn may_raise(&self) -> bool {

@@ -352,6 +352,7 @@ impl<'t> Reader<'t> {
                 blank: raw.blank.clone(),
                 idle: raw.idle,
                 idle_when: raw.idle_when.clone(),
+                keyless: raw.keyless.clone(),
             };
             self.models.protocols.entry(method).or_default().push(protocol);
         }

@@ -157,6 +157,8 @@ pub struct Protocol {
     pub idle: bool,
     /// Flags by keyword, each with the value that says that the call perhaps draws nothing from the keys it is given.
     pub idle_when: BTreeMap<String, bool>,
+    /// Callables that make receivers whose method takes no key, so that what stands in its place is something else.
+    pub keyless: Vec<String>,
 }
 
 impl Class {

@@ -195,4 +195,6 @@ pub(super) struct RawProtocol {
     pub idle: bool,
     #[serde(default)]
     pub idle_when: BTreeMap<String, bool>,
+    #[serde(default)]
+    pub keyless: Vec<String>,
 }

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use crate::ir::Operator;
 
-use super::term::{Term, TermId, Terms};
+use super::term::{Symbol, SymbolInfo, Term, TermId, Terms};
 
 /// The name of the function whose value is the length of its argument: of an array, that of its first axis.
 pub const LENGTH: &str = "len";
@@ -45,6 +45,8 @@ enum Part {
     Length,
     /// The number of its elements.
     Size,
+    /// What remains when it is divided by this number.
+    Rest(i128),
     /// What a method of it answers, by the term of the call.
     Answer(TermId),
 }
@@ -156,6 +158,13 @@ impl Range {
         [edge(self.low, self.is_open[0], 1), edge(self.high, self.is_open[1], -1)]
     }
 
+    /// Its integers, where they are few.
+    fn few(&self) -> Option<impl Iterator<Item = i128>> {
+        let [Some(low), Some(high)] = self.integers() else { return None };
+        let left_out = |number: &i128| self.without.iter().any(|other| other.total_cmp(&as_float(*number)).is_eq());
+        (high - low < FEW).then(|| (low..=high).filter(move |number| !left_out(number)))
+    }
+
     fn is_empty(&self) -> bool {
         if !self.is_integer {
             let is_point = self.low.total_cmp(&self.high) == Ordering::Equal;
@@ -163,12 +172,15 @@ impl Range {
                 || is_point && (self.is_open != [false; 2] || self.without.contains(&self.low));
         }
         let [Some(low), Some(high)] = self.integers() else { return false };
-        if low > high {
-            return true;
-        }
-        high - low < FEW
-            && (low..=high)
-                .all(|number| self.without.iter().any(|left_out| left_out.total_cmp(&as_float(number)).is_eq()))
+        low > high || self.few().is_some_and(|mut few| few.next().is_none())
+    }
+
+    /// Whether it can be this integer.
+    fn has(&self, number: i128) -> bool {
+        let [low, high] = self.integers();
+        low.is_none_or(|low| low <= number)
+            && high.is_none_or(|high| number <= high)
+            && !self.without.iter().any(|other| other.total_cmp(&as_float(number)).is_eq())
     }
 
     /// Whether it can only be zero, or cannot be.
@@ -249,6 +261,10 @@ impl Terms {
                 _ => (id, Part::Whole),
             },
             Term::Attribute(of, name, 0) if &**name == "size" => (*of, Part::Size),
+            Term::Operate(Operator::Mod, parts) => match self.as_int(parts[1]) {
+                Some(divisor) if (2..LARGEST).contains(&divisor) => (parts[0], Part::Rest(divisor)),
+                _ => (id, Part::Whole),
+            },
             _ => (id, Part::Whole),
         }
     }
@@ -304,6 +320,7 @@ impl Terms {
         let mut holds = None;
         let (mut equals, mut unequal): (Option<TermId>, Vec<TermId>) = (None, Vec::new());
         let (mut classes, mut answers): (Vec<TermId>, Vec<(TermId, Says, bool)>) = (Vec::new(), Vec::new());
+        let mut rests: Vec<(i128, Range)> = Vec::new();
         for (claim, polarity) in claims {
             match (claim.part, claim.says) {
                 (Part::Whole, Says::True) => holds = Some(*polarity),
@@ -325,6 +342,17 @@ impl Terms {
                 (Part::Size, Says::True) => size.add(Says::Above(ZERO), *polarity),
                 (Part::Length, says) => length.add(says, *polarity),
                 (Part::Size, says) => size.add(says, *polarity),
+                (Part::Rest(divisor), says) => {
+                    let known = rests.iter().position(|(other, _)| *other == divisor);
+                    let at = known.unwrap_or(rests.len());
+                    if known.is_none() {
+                        rests.push((divisor, Range { high: as_float(divisor), is_open: [false, true], ..Range::counting() }));
+                    }
+                    match says {
+                        Says::True => rests[at].1.add(Says::Is(ZERO), !polarity),
+                        says => rests[at].1.add(says, *polarity),
+                    }
+                }
                 (Part::Answer(call), says) => answers.push((call, says, *polarity)),
             }
         }
@@ -366,9 +394,15 @@ impl Terms {
             (length.high, length.is_open[1], length.is_told) = (size.high, size.is_open[1], true);
         }
         // Rates lie between 0 and 1: to be compared with these says of nothing that it is an integer.
-        let is_rate = number.low >= 0.0 && number.low < number.high && number.high <= 1.0;
+        let is_rate = number.low >= 0.0 && number.low < number.high && number.high <= 1.0 && !self.is_count(subject.0);
         let whole = if is_rate { &number } else { &integer };
         if number.is_empty() || whole.is_empty() || length.is_empty() || size.is_empty() || self.clash(&answers) {
+            return false;
+        }
+        let leaves = |number: i128| rests.iter().all(|(divisor, rest)| rest.has(number.rem_euclid(*divisor)));
+        if rests.iter().any(|(_, rest)| rest.is_empty())
+            || whole.is_integer && whole.few().is_some_and(|mut few| !few.any(leaves))
+        {
             return false;
         }
         match holds {
@@ -499,6 +533,10 @@ impl Terms {
         let Some(depth) = depth.checked_sub(1) else { return [None; 2] };
         match self.get(id) {
             Term::Int(_) | Term::Bool(_) => [self.as_int(id); 2],
+            Term::Symbol(_) => match self.symbol(id) {
+                Some(SymbolInfo { symbol: Symbol::Later(first), .. }) => [Some(i128::from(*first)), None],
+                _ => [None; 2],
+            },
             Term::Offset(of, offset) => {
                 self.bounds_within(*of, depth).map(|bound| bound.and_then(|bound| bound.checked_add(*offset)))
             }
@@ -520,7 +558,8 @@ impl Terms {
             },
             Term::Attribute(_, name, _) if matches!(&**name, "size" | "ndim") => [Some(0), None],
             Term::Operate(Operator::Mod, parts) => match self.as_int(parts[1]) {
-                Some(divisor) if divisor > 0 => [Some(0), Some(divisor - 1)],
+                // What remains of a float that is divided by one is what stands behind the point.
+                Some(divisor) if divisor > 1 => [Some(0), Some(divisor - 1)],
                 _ => [None; 2],
             },
             Term::Operate(Operator::Not | Operator::Is | Operator::In | Operator::MatchClass, _) => [Some(0), Some(1)],

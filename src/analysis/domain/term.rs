@@ -7,7 +7,7 @@
 //! **Invariant:** terms are interned in a normal form (integers folded, `symbol + constant` flattened, comparison operators
 //! reduced to `==`, `<` and `is` with `not`), so that what is computed by the same pure operators from the same symbols is one term.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
@@ -87,6 +87,8 @@ pub enum Symbol {
     Opaque,
     /// The number of the lane that a mapped function runs in.
     Lane,
+    /// The number of an iteration that is not among the first: at least so much.
+    Later(u32),
     /// "This loop has another iteration", "this operation raises": a truth value only.
     Path,
 }
@@ -157,6 +159,51 @@ pub struct Terms {
     arena: Vec<Term>,
     interned: FxHashMap<Term, TermId>,
     symbols: Vec<SymbolInfo>,
+    asked: Asked,
+    /// What the program takes for integers.
+    counts: FxHashSet<TermId>,
+}
+
+/// What was asked of integers that are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// A hash of all comparisons and remainders, in their order.
+    pub questions: u64,
+    /// A multiple of all that was divided by: the least one, unless that is large.
+    pub multiple: i128,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self { questions: 0, multiple: 1 }
+    }
+}
+
+/// Largest common multiple that is kept.
+const MULTIPLE: i128 = 1 << 40;
+
+impl Asked {
+    /// What was asked before, and then this.
+    #[must_use]
+    pub fn then(self, next: Self) -> Self {
+        let (mut divisor, mut rest) = (self.multiple, next.multiple);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        let multiple = (next.multiple / divisor).saturating_mul(self.multiple);
+        let multiple = if multiple > MULTIPLE { self.multiple } else { multiple };
+        Self { questions: hash(&(self.questions, next.questions)), multiple }
+    }
+
+    /// This question alone.
+    fn once(operator: Operator, [a, b]: [i128; 2]) -> Self {
+        let divides = operator == Operator::Mod && (1..MULTIPLE).contains(&b);
+        Self { questions: hash(&(operator, a, b)), multiple: if divides { b } else { 1 } }
+    }
+}
+
+fn hash(value: &impl std::hash::Hash) -> u64 {
+    std::hash::BuildHasher::hash_one(&rustc_hash::FxBuildHasher, value)
 }
 
 /// Deepest chain of derivations that is kept; what is deeper becomes a fresh symbol.
@@ -173,7 +220,28 @@ impl Terms {
         for term in self.arena.drain(mark.0..) {
             self.interned.remove(&term);
         }
+        self.counts.retain(|id| (id.0 as usize) < mark.0);
         self.symbols.truncate(mark.1);
+    }
+
+    /// Notes that the program fails where this is no integer.
+    pub fn count(&mut self, id: TermId) {
+        self.counts.insert(id);
+    }
+
+    /// Whether a term is an integer for what the program does with it.
+    pub(super) fn is_count(&self, id: TermId) -> bool {
+        self.counts.contains(&id)
+    }
+
+    /// What was asked of integers since [`Terms::ask`].
+    pub fn asked(&self) -> Asked {
+        self.asked
+    }
+
+    /// Goes on with what was asked until now; this was asked before.
+    pub fn ask(&mut self, asked: Asked) -> Asked {
+        std::mem::replace(&mut self.asked, asked)
     }
 
     /// The handle of a term.
@@ -266,7 +334,14 @@ impl Terms {
         if self.is_constant(a) && self.is_constant(b) {
             return self.are_unequal(a, b);
         }
-        self.difference(a, b).is_some_and(|difference| difference != 0)
+        if self.difference(a, b).is_some_and(|difference| difference != 0) {
+            return true;
+        }
+        let is_below = |a: TermId, b: TermId| match (self.bounds(a), self.bounds(b)) {
+            ([_, Some(most)], [Some(least), _]) => most < least,
+            _ => false,
+        };
+        is_below(a, b) || is_below(b, a)
     }
 
     /// The key that a derived term comes from directly.
@@ -308,7 +383,7 @@ impl Terms {
 
     /// Whether `id` mentions a term for which `found` holds.
     pub fn mentions(&self, id: TermId, found: &dyn Fn(TermId) -> bool) -> bool {
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = FxHashSet::default();
         let mut work = vec![id];
         while let Some(term) = work.pop() {
             if !seen.insert(term) {
@@ -335,6 +410,12 @@ impl Terms {
 
     /// A binary or unary operator applied to terms, in normal form.
     pub fn operate(&mut self, operator: Operator, operands: &[TermId]) -> TermId {
+        if let [a, b] = operands
+            && matches!(operator, Operator::Mod | Operator::Eq | Operator::Lt)
+            && let (Some(a), Some(b)) = (self.as_int(*a), self.as_int(*b))
+        {
+            self.asked = self.asked.then(Asked::once(operator, [a, b]));
+        }
         if let Some(folded) = self.fold(operator, operands) {
             return folded;
         }
@@ -348,6 +429,14 @@ impl Terms {
                 }
                 // Numbers commute, texts do not.
                 let is_text = |id: TermId| matches!(self.get(id), Term::Text(_));
+                for (one, other) in [(*a, *b), (*b, *a)] {
+                    if let Term::Offset(base, offset) = *self.get(one)
+                        && !is_text(other)
+                    {
+                        let sum = self.operate(Operator::Add, &[base, other]);
+                        return self.offset(sum, offset);
+                    }
+                }
                 let (a, b) = if a <= b || is_text(*a) || is_text(*b) { (*a, *b) } else { (*b, *a) };
                 self.intern(Term::Operate(operator, Box::new([a, b])))
             }
@@ -358,11 +447,18 @@ impl Terms {
             (Operator::Mul, [a, b]) => match (self.as_exact_int(*a), self.as_exact_int(*b)) {
                 (Some(1), _) => *b,
                 (_, Some(1)) => *a,
-                _ => {
-                    let (a, b) = if a <= b { (*a, *b) } else { (*b, *a) };
-                    self.intern(Term::Operate(operator, Box::new([a, b])))
-                }
+                (Some(factor), None) => self.multiple(*b, factor),
+                (None, Some(factor)) => self.multiple(*a, factor),
+                _ => self.intern(Term::Operate(operator, Box::new(if a <= b { [*a, *b] } else { [*b, *a] }))),
             },
+            (Operator::Mod, [a, b]) => {
+                let divisor = self.as_int(*b).filter(|divisor| *divisor > 0);
+                let a = match (self.get(*a), divisor) {
+                    (Term::Offset(base, offset), Some(divisor)) => self.offset(*base, offset.rem_euclid(divisor)),
+                    _ => *a,
+                };
+                self.intern(Term::Operate(operator, Box::new([a, *b])))
+            }
             (Operator::Pos, [a]) => *a,
             (Operator::Not, [a]) => match self.get(*a).clone() {
                 // `not not 5` is `True`: only of a truth value it is the value itself.
@@ -404,6 +500,19 @@ impl Terms {
             }
             _ => self.intern(Term::Operate(operator, operands.into())),
         }
+    }
+
+    /// `id * factor`, with the product of what is added to a symbol added to that of the symbol.
+    fn multiple(&mut self, id: TermId, factor: i128) -> TermId {
+        if let Term::Offset(base, offset) = *self.get(id)
+            && let Some(offset) = offset.checked_mul(factor)
+        {
+            let product = self.multiple(base, factor);
+            return self.offset(product, offset);
+        }
+        let factor = self.int(factor);
+        let factors = if id <= factor { [id, factor] } else { [factor, id] };
+        self.intern(Term::Operate(Operator::Mul, Box::new(factors)))
     }
 
     /// The sides of a comparison, with what is added to the left one taken to the right one, and all of it to a constant.
@@ -495,7 +604,7 @@ impl Terms {
         Some(self.int(value))
     }
 
-    /// The truth of a term, where it is a literal.
+    /// The truth of a term, where it is a literal or a number above zero.
     pub fn truth(&self, id: TermId) -> Option<bool> {
         match self.get(id) {
             Term::None => Some(false),
@@ -503,7 +612,7 @@ impl Terms {
             Term::Int(value) => Some(*value != 0),
             Term::Text(text) => Some(!text.is_empty()),
             Term::Float(bits) => Some(f64::from_bits(*bits) != 0.0),
-            _ => None,
+            _ => self.bounds(id)[0].filter(|least| *least > 0).map(|_| true),
         }
     }
 }

@@ -537,7 +537,7 @@ proptest! {
     fn excluded_literals_never_hold_together(
         tests in prop::collection::vec(
             (prop::sample::select(vec![Operator::Eq, Operator::Is, Operator::Lt, Operator::Gt, Operator::Le]),
-             0..2usize, constant(), any::<bool>()),
+             0..2usize, prop::option::of(2i128..5), constant(), any::<bool>()),
             1..5,
         ),
         runs in prop::collection::vec(assigned(), 12),
@@ -548,8 +548,11 @@ proptest! {
         for (index, symbol) in symbols.into_iter().enumerate() {
             literals.insert(symbol, Expression::Symbol(index));
         }
-        for (operator, symbol, constant, swapped) in tests {
-            let (a, b) = (Expression::Symbol(symbol), Expression::Constant(constant));
+        for (operator, symbol, divisor, constant, swapped) in tests {
+            let (mut a, b) = (Expression::Symbol(symbol), Expression::Constant(constant));
+            if let Some(divisor) = divisor {
+                a = Expression::Binary(Operator::Mod, Box::new(a), Box::new(Expression::Constant(Python::Int(divisor))));
+            }
             let (a, b) = if swapped { (b, a) } else { (a, b) };
             let expression = Expression::Binary(operator, Box::new(a), Box::new(b));
             let term = expression.term(&mut terms, symbols);

@@ -12,7 +12,7 @@ use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
 use crate::analysis::facts::{Reference, ReferenceKind};
 use crate::analysis::heap::{Entry, Item, Kind, Object};
 use crate::finding::Place;
-use crate::ir::{Name, Op};
+use crate::ir::{Annotation, Name, Op};
 
 use super::memo::Member;
 use super::notes::LoggedReference;
@@ -129,6 +129,7 @@ impl<'p> Interp<'p> {
         let (symbol, epoch, class) = (object.symbol, object.epoch, object.class);
         if let Some(class) = class
             && let Some(value) = self.class_attribute(class, name)
+            && !self.is_only_a_default(id, class, name, &value)
         {
             let bound = self.bound_attribute(frame, &Value::of(Val::Object(id)), class, &value, place);
             let cached = matches!(
@@ -149,6 +150,18 @@ impl<'p> Interp<'p> {
             return declared;
         }
         Value::term(attribute)
+    }
+
+    /// Whether the value that a class gives an attribute says nothing of an instance from outside: who made that may have said
+    /// otherwise, as a field with a default is there for. A number that is no field is taken for a constant of the class.
+    fn is_only_a_default(&self, id: ObjectId, class: ClassHandle, name: &Name, value: &Value) -> bool {
+        let symbol = self.objects[id.0 as usize].symbol;
+        let is_from_outside = self.is_parameter(symbol) || self.shadows.get(&symbol) == Some(&id);
+        let Some(Val::Term(term)) = value.single().filter(|_| is_from_outside) else { return false };
+        match self.field(class, name) {
+            Some((_, annotation)) => self.terms.is_constant(*term) && !is_class_variable(annotation),
+            None => matches!(self.terms.get(*term), Term::Bool(_) | Term::None),
+        }
     }
 
     /// A class attribute seen through the class: `Model.create(…)` binds `cls`.
@@ -408,5 +421,14 @@ impl<'p> Interp<'p> {
                 function: function.to_string(),
             })
             .collect()
+    }
+}
+
+/// `ClassVar[int]`, `Final`: no instance has another value.
+fn is_class_variable(annotation: &Annotation) -> bool {
+    match annotation {
+        Annotation::Path(path, _) => matches!(path.last().map(|name| &**name), Some("ClassVar" | "Final")),
+        Annotation::Subscript(base, _) => is_class_variable(base),
+        _ => false,
     }
 }

@@ -62,7 +62,12 @@ impl<'p> Interp<'p> {
         }
         let Some(evidence) = self.evidence_of(module, annotation) else { return value.clone() };
         self.log.declared.insert(term);
-        match evidence.rank {
+        // `keys: PRNGKeyArray` is written for several keys as well.
+        let is_plural = self.terms.symbol(term).is_some_and(|info| {
+            let name = info.text.rsplit('.').next().unwrap_or_default();
+            ["keys", "rngs", "seeds"].iter().any(|ending| name.ends_with(ending))
+        });
+        match evidence.rank.filter(|rank| *rank > 0 || !is_plural) {
             Some(0) => Value::of(Val::Key(Key { term, kind: evidence.kind, derivation: 0 })),
             Some(rank) => {
                 let start = self.terms.int(0);

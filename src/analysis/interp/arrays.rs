@@ -125,7 +125,8 @@ impl Interp<'_> {
         })))
     }
 
-    /// JAX counts negative indices from the end and clamps static ones that are out of range.
+    /// JAX counts negative indices from the end and clamps static ones that are out of range, which is held against a program only
+    /// where it happens on all paths: nobody knows whether a loop over something from outside runs that often.
     fn in_range(&mut self, index: TermId, dims: Option<&[Option<TermId>]>) -> TermId {
         let length = dims.and_then(|dims| dims.first().copied().flatten());
         match (self.terms.as_int(index), length) {
@@ -135,7 +136,7 @@ impl Interp<'_> {
                 self.terms.intern(Term::Apply("<from the end>".into(), Box::new([number])))
             }
             (Some(number), Some(length)) => match self.terms.as_int(length) {
-                Some(length) if number >= length && length > 0 => self.terms.int(length - 1),
+                Some(length) if number >= length && length > 0 && self.pc.is_true() => self.terms.int(length - 1),
                 _ => index,
             },
             _ => index,

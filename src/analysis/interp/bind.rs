@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::value::{Closure, Val, Value};
-use crate::analysis::heap::{Entry, Kind};
+use crate::analysis::heap::{Entry, Item, Kind};
 use crate::finding::Place;
 use crate::ir::{Argument, Function, Name, ParameterKind};
 use crate::models::Callable;
@@ -108,8 +108,11 @@ impl<'p> Interp<'p> {
                     let value = frame.temps[*temp as usize].clone();
                     match self.items_of(frame, &value) {
                         Some(items) => {
-                            let spread = items.into_iter().map(|item| Arg { value: item.value, written: None });
-                            args.positional.extend(spread);
+                            let (placed, all) = self.by_place(&items);
+                            args.positional.extend(placed.into_iter().map(|value| Arg { value, written: None }));
+                            if !all {
+                                args.spread.push(value);
+                            }
                         }
                         None => args.spread.push(value),
                     }
@@ -134,6 +137,37 @@ impl<'p> Interp<'p> {
             }
         }
         args
+    }
+
+    /// The elements of a list by their places, and whether those are all of them: elements of paths that exclude each other share a
+    /// place, and where one may be missing before another that is there, nobody knows who stands in its place.
+    fn by_place(&mut self, items: &[Item]) -> (Vec<Value>, bool) {
+        if items.iter().all(|item| item.guard.is_true()) {
+            return (items.iter().map(|item| item.value.clone()).collect(), true);
+        }
+        let mut places: Vec<(Guard, Value)> = Vec::new();
+        for item in items {
+            let mut guard = self.guards.and(self.pc, item.guard);
+            let mut value = item.value.clone();
+            if let Some((taken, other)) = places.last().cloned() {
+                let both = self.guards.and(taken, guard);
+                if !self.feasible(both) {
+                    value = other.join(&mut self.guards, taken, &value);
+                    guard = self.guards.or(taken, guard);
+                    places.pop();
+                }
+            }
+            let missing = places.iter().position(|(taken, _)| {
+                let without = self.guards.without(guard, *taken);
+                self.feasible(without)
+            });
+            if let Some(missing) = missing {
+                places.truncate(missing);
+                return (places.into_iter().map(|(_, value)| value).collect(), false);
+            }
+            places.push((guard, value));
+        }
+        (places.into_iter().map(|(_, value)| value).collect(), true)
     }
 
     /// Binds arguments to the parameters of a function: one value for each slot of its frame.

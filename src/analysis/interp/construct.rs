@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::{ClassHandle, ObjectId, Partial, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Partial, Val, Value};
 use crate::analysis::heap::{ClassInfo, Kind};
 use crate::finding::Place;
-use crate::ir::{Argument, ClassId, Name, Op, ParameterKind, Temp};
+use crate::ir::{Annotation, Argument, ClassId, Name, Op, ParameterKind, Temp};
 use crate::models::Construct;
 
 use super::bind::Args;
@@ -291,13 +291,18 @@ impl<'p> Interp<'p> {
 
     /// What a class's field annotations say of an attribute.
     pub(super) fn field_evidence(&mut self, class: ClassHandle, name: &Name, term: TermId) -> Option<Value> {
-        let (module, annotation) = self.lineage(class).into_iter().find_map(|class| {
+        let (module, annotation) = self.field(class, name)?;
+        let value = Value::term(term);
+        Some(self.annotated_in(module, &value, annotation))
+    }
+
+    /// The annotation of a class's field, and the module that it is written in.
+    pub(super) fn field(&self, class: ClassHandle, name: &Name) -> Option<(ModuleIndex, &'p Annotation)> {
+        self.lineage(class).into_iter().find_map(|class| {
             let info = &self.classes[class.0 as usize];
             let class = self.program.module(info.module).class(info.class);
-            class.fields.iter().find(|field| field.name == *name).map(|field| (info.module, field.annotation.clone()))
-        })?;
-        let value = Value::term(term);
-        Some(self.annotated_in(module, &value, &annotation))
+            class.fields.iter().find(|field| field.name == *name).map(|field| (info.module, &field.annotation))
+        })
     }
 
     /// A copy of a record with some fields replaced: `dataclasses.replace`, `.replace(…)`, `._replace(…)`.

@@ -187,7 +187,7 @@ impl<'p> Interp<'p> {
         }
     }
 
-    fn is_parameter(&self, term: TermId) -> bool {
+    pub(super) fn is_parameter(&self, term: TermId) -> bool {
         self.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Parameter)
     }
 
@@ -200,7 +200,7 @@ impl<'p> Interp<'p> {
             }
             Term::Fold(parent, data) => {
                 let family = self.terms.intern(Term::Children(parent));
-                (family, Extent::Index(data), true)
+                (family, self.extent_of_index(data), true)
             }
             Term::Item(array, index, 0) => (array, self.extent_of_index(index), false),
             _ => (term, Extent::Single, false),

@@ -216,7 +216,7 @@ impl<'p> Interp<'p> {
         Value::term(self.terms.intern(term))
     }
 
-    fn load(&mut self, frame: &Frame<'p>, variable: &Variable, op: &Op) -> Value {
+    pub(super) fn load(&mut self, frame: &Frame<'p>, variable: &Variable, op: &Op) -> Value {
         let value = match variable {
             Variable::Local(slot) => {
                 self.environments[frame.environment.0 as usize].slots.get(*slot as usize).cloned().unwrap_or_default()

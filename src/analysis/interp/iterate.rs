@@ -127,13 +127,14 @@ impl<'p> Interp<'p> {
 
     fn element_at(&mut self, frame: &mut Frame<'p>, source: &Source, position: Option<u32>, place: Place) -> Step {
         let always = |value: Value| Step { has: Guard::TRUE, present: Guard::TRUE, value };
-        let index = match position {
-            Some(position) => self.terms.int(i128::from(position)),
-            None => self.terms.fresh(Symbol::Opaque, "<position>", Some(place)),
+        let index = match (self.position, position) {
+            (Some(later), Some(_)) => later,
+            (None, Some(position)) => self.terms.int(i128::from(position)),
+            (_, None) => self.terms.fresh(Symbol::Opaque, "<position>", Some(place)),
         };
         match source {
             Source::Items(items) => {
-                if let Some(position) = position {
+                if let (None, Some(position)) = (self.position, position) {
                     match items.get(position as usize) {
                         Some(item) => Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() },
                         None => Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() },
@@ -165,6 +166,9 @@ impl<'p> Interp<'p> {
                 Step { has, present: Guard::TRUE, value: element }
             }
             Source::Range(start, stop, step) => {
+                for bound in [*start, *stop] {
+                    self.terms.count(bound);
+                }
                 let offset = self.terms.operate(Operator::Mul, &[index, *step]);
                 let number = self.terms.operate(Operator::Add, &[*start, offset]);
                 let upwards = self.terms.as_int(*step).is_none_or(|step| step > 0);
@@ -189,12 +193,14 @@ impl<'p> Interp<'p> {
                 self.pc = self.guards.and(self.pc, has);
                 self.pc = self.guards.and(self.pc, present);
                 let args = super::bind::Args::positional(values);
+                let position = self.position.take();
                 let value = self.call_value(frame, function, args, Some(place));
+                self.position = position;
                 self.pc = before;
                 Step { has, present, value }
             }
             Source::Repeat(value) => always(value.clone()),
-            Source::Cycle(items) => match position {
+            Source::Cycle(items) => match position.filter(|_| self.position.is_none()) {
                 Some(position) if !items.is_empty() => {
                     let item = &items[position as usize % items.len()];
                     Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() }

@@ -183,6 +183,11 @@ impl<'p> Interp<'p> {
                 self.lane_extents.insert(index, whole);
                 lane.symbols.push(index);
                 let item = self.terms.intern(Term::Item(term, index, 0));
+                if let Some(length) = self.counted(term) {
+                    let start = self.terms.int(0);
+                    let numbers = Extent::Range { start, step: 1, length: Some(length), to_end: false };
+                    self.lane_extents.insert(item, numbers);
+                }
                 if self.log.declared.contains(&term) {
                     self.log.declared.insert(item);
                 }

@@ -3,16 +3,20 @@
 //! Copy `t` runs under "the loop has an iteration `t`"; the exits after 0, 1, 2, … copies keep their own paths. What one iteration
 //! consumes meets what a later one consumes because every copy runs on the state that the copy before it left.
 //!
-//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops; the paths that would go on leave after the last copy.
+//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops, and [`LATER`] for later iterations; the paths that would
+//! go on leave after the last copy.
 
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::Asked;
 use crate::analysis::domain::value::Value;
 use crate::analysis::log::Iteration;
 use crate::finding::Place;
 use crate::ir::{Block, Constant, Op, OpKind, Temp};
 
+#[cfg(doc)]
+use super::later::LATER;
 use super::{Frame, Interp, LoopState};
 
 /// Most copies of a body, for iterables whose few elements are known.
@@ -67,7 +71,7 @@ impl<'p> Interp<'p> {
         frame: &mut Frame<'p>,
         head: &Block,
         test: Option<Temp>,
-        body: &Block,
+        body: &'p Block,
         orelse: &Block,
         op: &'p Op,
     ) {
@@ -85,20 +89,26 @@ impl<'p> Interp<'p> {
         // The loops around this one count, not this one.
         let copies = self.copies(known);
         let (instance, outer) = self.begin_loop();
+        let goes_on = iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
+        let mut later = self.later(frame, body, copies, goes_on);
         let mut exit = Guard::FALSE;
         let mut endless = false;
-        for copy in 0..=copies {
+        for copy in 0..=later.most() {
             if self.pc.is_false() {
                 break;
             }
             self.begin_copy(instance, copy, place, outer.clone());
+            let is_later = copy >= copies && !later.ends(copy);
+            let number = is_later.then(|| self.begin_later(&mut later, frame, place));
             let continues = match (iterator, test) {
                 (Some((temp, iterator)), _) => {
                     let value = frame.temps[iterator as usize].clone();
-                    if copy == copies {
+                    if later.ends(copy) {
                         break;
                     }
+                    self.position = number;
                     let step = self.next_step(frame, &value, op.span);
+                    self.position = None;
                     frame.temps[temp as usize] = step.value;
                     let over = self.guards.without(self.pc, step.has);
                     exit = self.guards.or(exit, over);
@@ -118,7 +128,7 @@ impl<'p> Interp<'p> {
                         &Self::op(frame, test).kind,
                         OpKind::Constant(Constant::Bool(true) | Constant::Int(1))
                     );
-                    if copy == copies {
+                    if later.ends(copy) {
                         break;
                     }
                     Guard::FALSE
@@ -131,7 +141,10 @@ impl<'p> Interp<'p> {
             if !self.feasible(self.pc) {
                 self.pc = Guard::FALSE;
             }
+            let outside = self.terms.ask(Asked::default());
             self.block(frame, body);
+            let within = self.terms.ask(outside);
+            self.end_copy(&mut later, frame, copy, within);
             let continued = frame
                 .loops
                 .last_mut()
@@ -149,6 +162,8 @@ impl<'p> Interp<'p> {
             self.leave_iterator(&value, broke);
         }
         self.end_loop(outer);
+        let outside = self.terms.asked().then(later.asked());
+        self.terms.ask(outside);
         let breaks = frame.loops.pop().map_or(Guard::FALSE, |state| state.breaks);
         // `break` and `continue` of this loop did not leave an enclosing `try`.
         frame.left = self.guards.without(frame.left, breaks);

@@ -26,7 +26,28 @@ impl Interp<'_> {
         draw.is_some_and(|draw| {
             self.is_measured(module, id, draw, true)
                 || event.role == Role::Protocol && self.gives_blank_parts(module, id, draw, &event.callee, true)
-        })
+        }) || self.is_returned_to_be_measured(event)
+    }
+
+    /// Whether a draw is handed out by its function, and perhaps by that one's caller, to one who asks for its shape or dtype:
+    /// `space.sample().shape`.
+    fn is_returned_to_be_measured(&self, event: &Event) -> bool {
+        for (activation, place) in Self::chain(event).iter().rev() {
+            let (module, id) = (activation.module, activation.function);
+            let uses = self.uses_of(module, id);
+            let Some(given) = uses.call_at(place.span).filter(|_| self.module(module).file == place.file) else {
+                return false;
+            };
+            if self.is_measured(module, id, given, true) {
+                return true;
+            }
+            let (code, readers) = (self.module(module).function(id), uses.readers(given));
+            let is_returned = |reader: &Temp| matches!(code.ops[*reader as usize].kind, OpKind::Return(_));
+            if readers.is_empty() || !readers.iter().all(is_returned) {
+                return false;
+            }
+        }
+        false
     }
 
     /// Whether all who read a temp take a part of it into which the method that made it draws nothing.

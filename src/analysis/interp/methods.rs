@@ -179,7 +179,7 @@ impl<'p> Interp<'p> {
         let is_imported =
             |protocol: &&'p Protocol| protocol.libraries.iter().any(|library| relevance.imports(frame.module, library));
         let (imported, elsewhere): (Vec<&Protocol>, Vec<&Protocol>) =
-            models.protocols(name).iter().partition(is_imported);
+            models.protocols(name).iter().filter(|protocol| !self.is_keyless(val, protocol)).partition(is_imported);
         // Where a library in use has a method of this name, it says which position is the key's.
         let is_strange = imported.is_empty();
         // Two methods of one name may have their keys in different places: what is evidently a key decides between them.
@@ -359,6 +359,14 @@ impl<'p> Interp<'p> {
             },
             _ => false,
         }
+    }
+
+    /// Whether a receiver was made by what leaves the key out.
+    fn is_keyless(&self, val: &Val, protocol: &Protocol) -> bool {
+        let Val::Term(term) = val else { return false };
+        protocol.keyless.iter().any(|path| {
+            self.terms.symbol(*term).is_some_and(|info| *info.text == *self.call_text(&path.as_str().into()))
+        })
     }
 
     /// What a protocol's keyword is given are keys.

@@ -33,6 +33,7 @@ mod getters;
 mod index;
 mod iterate;
 mod lanes;
+mod later;
 mod lengths;
 mod library;
 mod loops;
@@ -181,6 +182,8 @@ struct Interp<'p> {
     closures: u32,
     mutations: u64,
     iteration: Option<Rc<Iteration>>,
+    /// Where iterators stand, for an iteration that is not among the first of the innermost loop.
+    position: Option<TermId>,
     lanes: Vec<Lane>,
     /// Extent that a lane's index stands for.
     lane_extents: FxHashMap<TermId, Extent>,

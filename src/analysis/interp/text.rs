@@ -75,7 +75,7 @@ impl<'p> Interp<'p> {
         let Some(depth) = depth.checked_sub(1) else { return "…".into() };
         match self.terms.get(term) {
             Term::Symbol(_) => match self.terms.symbol(term) {
-                Some(info) if info.symbol == Symbol::Lane => "i".into(),
+                Some(info) if matches!(info.symbol, Symbol::Lane | Symbol::Later(_)) => "i".into(),
                 Some(info) => info.text.trim_matches(['<', '>']).to_owned(),
                 None => "…".into(),
             },

@@ -394,7 +394,7 @@ impl<'p> Interp<'p> {
     }
 
     /// The `n` of `arange(n)`, whatever its type.
-    fn counted(&self, term: TermId) -> Option<TermId> {
+    pub(super) fn counted(&self, term: TermId) -> Option<TermId> {
         match self.terms.get(term) {
             Term::Apply(name, parts) if self.program.models.is_counting(name) => match &**parts {
                 [number] => Some(*number),

@@ -173,6 +173,7 @@ impl<'p> Interp<'p> {
             closures: world.closures,
             mutations: world.mutations,
             iteration: None,
+            position: None,
             lanes: Vec::new(),
             lane_extents: world.lane_extents.clone(),
             lengths: world.lengths.clone(),
