@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """What is proven of keylint's findings on a corpus: shares of witnesses and fixes, fixed files that parse, and diffs to read.
 
-    .ci/proof_shares.py CORPUS [--keylint target/release/keylint] [--sample 50] [--seed 2026]
+    .ci/proof_shares.py CORPUS [--keylint target/release/keylint] [--sample 50] [--seed 2026] [--findings FOLDER] [--skip FILE]
 
 CORPUS holds packages, a folder each. Every package is checked from its own folder with default settings but for `--isolated`, and once more
 with notes. Then a copy of each is repaired with `--fix --unsafe-fixes`, and every file that changed has to parse. With `--sample` the diffs of
-that many verified fixes of KEY1xx and KEY2xx are printed, drawn at random, each with a few lines around it.
+that many verified fixes of KEY1xx and KEY2xx are printed, drawn at random, each with a few lines around it. `--skip` leaves out those that an
+earlier sample holds, which is the output of an earlier run; `--findings` reads the findings saved in a folder, and saves there what is not.
 """
 
 import argparse
 import ast
 import collections
+import difflib
 import json
 import pathlib
 import random
@@ -21,6 +23,7 @@ import tempfile
 
 COLLISIONS = ("KEY101", "KEY102", "KEY103", "KEY104", "KEY105", "KEY108")
 REUSES = tuple(f"KEY{code}" for code in range(101, 112))
+WHOLE = ("KEY301",)
 
 
 def check(keylint, folder, *options):
@@ -31,6 +34,18 @@ def check(keylint, folder, *options):
     return done.stdout
 
 
+def found_in(keylint, package, folder):
+    """The findings of a package with notes, saved in a folder if there is one."""
+    saved = folder / f"{package.name}.json" if folder else None
+    if saved and saved.exists():
+        return json.loads(saved.read_text() or "[]")
+    text = check(keylint, package, "--output-format", "json", "--min-level", "note")
+    if saved:
+        folder.mkdir(parents=True, exist_ok=True)
+        saved.write_text(text)
+    return json.loads(text or "[]")
+
+
 def shares(title, findings):
     print(f"\n{title}\n")
     print("| rules | findings | witness confirmed | inconclusive | refuted | with a fix | fix verified |")
@@ -39,6 +54,7 @@ def shares(title, findings):
         ("KEY101–KEY104", REUSES[:4]),
         ("what meets: KEY101–KEY105, KEY108", COLLISIONS),
         ("KEY101–KEY111", REUSES),
+        ("KEY301", WHOLE),
     ]
     for name, codes in rows:
         chosen = [finding for finding in findings if finding["code"] in codes]
@@ -99,15 +115,31 @@ def applied(lines, edits):
     return lines
 
 
-def diff(package, finding, around=4):
-    import difflib
+def texts(path):
+    """The lines of a file, or of each cell of a notebook by its number."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if path.suffix != ".ipynb":
+        return {None: text.split("\n")}
+    return {number: "".join(cell["source"]).split("\n") for number, cell in enumerate(json.loads(text)["cells"], 1)}
 
-    path = package / finding["filename"]
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    edits = [(edit["location"]["row"], edit["location"]["column"], edit["end_location"]["row"], edit["end_location"]["column"],
-              edit["content"]) for edit in finding["fix"]["edits"]]
-    after = applied(lines, edits)
-    return "\n".join(list(difflib.unified_diff(lines, after, lineterm="", n=around))[2:])
+
+def diff(package, finding, around=4):
+    edits = collections.defaultdict(list)
+    for edit in finding["fix"]["edits"]:
+        start, end = edit["location"], edit["end_location"]
+        edits[edit.get("cell")].append((start["row"], start["column"], end["row"], end["column"], edit["content"]))
+    shown = []
+    for cell, lines in texts(package / finding["filename"]).items():
+        if cell in edits:
+            after = applied(lines, edits[cell])
+            title = [f"cell {cell}"] if cell else []
+            shown += title + list(difflib.unified_diff(lines, after, lineterm="", n=around))[2:]
+    return "\n".join(shown)
+
+
+def place_of(package, finding):
+    cell = f"cell {finding['cell']}:" if finding["cell"] else ""
+    return f"{package.name}/{finding['filename']}:{cell}{finding['location']['row']} {finding['code']}"
 
 
 def main():
@@ -117,12 +149,14 @@ def main():
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--no-repair", action="store_true", help="leave out the repaired copies")
+    parser.add_argument("--findings", type=pathlib.Path)
+    parser.add_argument("--skip", type=pathlib.Path, action="append", default=[])
     arguments = parser.parse_args()
     keylint = str(pathlib.Path(arguments.keylint).resolve())
     noted, places, changed, broken = [], [], 0, []
     packages = sorted(folder for folder in arguments.corpus.iterdir() if folder.is_dir())
     for package in packages:
-        found = json.loads(check(keylint, package, "--output-format", "json", "--min-level", "note") or "[]")
+        found = found_in(keylint, package, arguments.findings)
         noted += found
         places += [(package, finding) for finding in found]
         if not arguments.no_repair:
@@ -140,13 +174,15 @@ def main():
                  if finding["fix"] and finding["fix"]["verdict"] == "verified" and finding["code"][:4] in ("KEY1", "KEY2")]
         # One fix may mend several findings.
         distinct = {(str(package), finding["filename"], json.dumps(finding["fix"]["edits"])): (package, finding) for package, finding in fixed}
-        chosen = random.Random(arguments.seed).sample(sorted(distinct), min(arguments.sample, len(distinct)))
+        read = "".join(path.read_text(encoding="utf-8") for path in arguments.skip)
+        left = sorted(at for at in distinct if f". {place_of(*distinct[at])} " not in read)
+        chosen = random.Random(arguments.seed).sample(left, min(arguments.sample, len(left)))
+        print(f"\n{len(distinct)} verified fixes, {len(left)} of them not read before")
         for number, at in enumerate(sorted(chosen), 1):
             package, finding = distinct[at]
-            row = finding["location"]["row"]
-            print(f"\n=== {number}. {package.name}/{finding['filename']}:{row} {finding['code']} {finding['level']}: {finding['message']}")
+            print(f"\n=== {number}. {place_of(package, finding)} {finding['level']}: {finding['message']}")
             print(f"    {finding['fix']['message']}")
-            print("(a notebook)" if finding["cell"] else diff(package, finding))
+            print(diff(package, finding))
     sys.exit(bool(broken))
 
 

@@ -120,7 +120,7 @@ impl<'a> Vocabulary<'a> {
     /// Whether a call of this path takes a key by a keyword of this name.
     pub(super) fn takes_key(&self, path: PathId, keyword: &str) -> bool {
         self.known[path.0 as usize].callable.is_some_and(|callable| match &callable.effect {
-            Effect::Consume { keys } => keys.iter().any(|key| **key == *keyword),
+            Effect::Consume { keys, .. } => keys.iter().any(|key| **key == *keyword),
             _ => false,
         })
     }

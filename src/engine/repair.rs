@@ -134,7 +134,8 @@ impl Workshop<'_, '_, '_> {
         let is_sound = |span: Span| !broken.iter().any(|cell| cell.span.contains(span.start));
         let findings = &self.settled.findings;
         let mut bench =
-            Bench::new(self.settled.file, text, &parsed.module, self.project.models, &self.project.settings.roots);
+            Bench::new(self.settled.file, text, &parsed.module, self.project.models, &self.project.settings.roots)
+                .in_cells(cells.iter().map(|cell| cell.span));
         // Keys are alike there so that two things are equal.
         let is_compared = |index: &usize| {
             let finding = &findings[*index];

@@ -42,7 +42,7 @@ pub struct Proposal {
     pub edits: Vec<Edit>,
     /// Positions of the findings that they mend.
     pub mends: Vec<usize>,
-    /// Names that they introduce, each with the span of the scope that it is introduced in.
+    /// Names and seeds that they introduce, each with the span of the scope that it is introduced in.
     pub names: Vec<(Span, String)>,
 }
 
@@ -55,6 +55,7 @@ pub struct Bench<'a> {
     pub(super) models: &'a Models,
     pub(super) names: Names<'a>,
     pub(super) imports: Imports<'a>,
+    cells: Vec<Span>,
     promised: Vec<(Span, String)>,
     mended: BTreeSet<usize>,
 }
@@ -64,7 +65,30 @@ impl<'a> Bench<'a> {
     pub fn new(file: FileId, text: &'a str, module: &'a ast::ModModule, models: &'a Models, roots: &[String]) -> Self {
         let names = Names::of(module);
         let imports = Imports::of(module, roots);
-        Self { file, text, module, models, names, imports, promised: Vec::new(), mended: BTreeSet::new() }
+        Self {
+            file,
+            text,
+            module,
+            models,
+            names,
+            imports,
+            cells: Vec::new(),
+            promised: Vec::new(),
+            mended: BTreeSet::new(),
+        }
+    }
+
+    /// Tells where the cells of a notebook stand in the text.
+    #[must_use]
+    pub fn in_cells(mut self, cells: impl IntoIterator<Item = Span>) -> Self {
+        self.cells = cells.into_iter().collect();
+        self
+    }
+
+    /// Whether two places stand in one cell; a file that is no notebook is one.
+    pub(super) fn is_in_one_cell(&self, first: Span, second: Span) -> bool {
+        let cell = |span: Span| self.cells.iter().position(|cell| cell.contains(span.start));
+        cell(first) == cell(second)
     }
 
     /// Keeps the names of a proposal for it, and remembers what it mends.
@@ -181,7 +205,7 @@ impl<'a> Bench<'a> {
         (0..findings.len()).filter(|index| fits(&findings[*index])).collect()
     }
 
-    /// The span that names introduced in a scope are promised for.
+    /// The span that names introduced in a scope are promised for; a seed is a name that no variable has.
     pub(super) fn promise(&self, scope: ScopeId, names: &[String]) -> Vec<(Span, String)> {
         let full = self.names.scopes[scope].full;
         names.iter().map(|name| (full, name.clone())).collect()

@@ -66,26 +66,25 @@ fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) ->
     let (only, None) = (named.next()?, named.next()) else { return None };
     // Where nothing else is used, nothing should be derived.
     let bound = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
-    if bound.filter(|name| name.id.as_str() != "_").count() < 2 {
-        return None;
-    }
+    let others: Vec<&str> = bound.map(|name| name.id.as_str()).filter(|name| !["_", unused].contains(name)).collect();
     let after = span_of(step.statement()).end;
     // In a loop, what stands before may read it in the next iteration; `_` may be a function for translations.
     let is_repeated = bench.steps(span).iter().any(|step| matches!(step.statement(), Stmt::For(_) | Stmt::While(_)));
     let is_read =
         |one: &Occurrence, name: &str| one.does == Does::Read && bench.names.binder(one.scope, name) == Some(scope);
-    let occurrences = bench.names.occurrences(unused);
     let is_declared = |one: &Occurrence| one.does == Does::Declare && bench.names.is_within(one.scope, scope);
     // The repair of a mistake with keys may use the child.
     let is_wanted = findings.iter().any(|other| {
         is_mistaken(other)
             && bench.here(other.primary).is_some_and(|span| bench.names.frame_at(span.start) == Some(scope))
     });
-    let is_needed = is_wanted
-        || occurrences.iter().any(is_declared)
-        || occurrences
-            .iter()
-            .any(|one| is_read(one, unused) && (one.span.start >= after || one.scope != scope || is_repeated));
+    let is_used = |name: &str| {
+        let mut occurrences = bench.names.occurrences(name).iter();
+        occurrences.any(|one| {
+            is_read(one, name) && (one.span.start >= after || one.scope != scope || is_repeated) || is_declared(one)
+        })
+    };
+    let is_needed = is_wanted || is_used(unused) || !others.into_iter().any(is_used);
     let is_translated = bench.names.occurrences("_").iter().any(|one| one.does == Does::Read);
     let is_local = bench.names.scopes[scope].kind == ScopeKind::Function;
     (is_local && !is_needed && !is_translated).then(|| Proposal {

@@ -4,9 +4,10 @@
 
 use super::bench::{Bench, Proof, Proposal};
 use super::carry::{self, Carried};
+use super::children;
 use super::layout;
 use super::names::{Does, ScopeId};
-use super::reuse::{can_rebind, may_be_number, only_key, root_name, statement};
+use super::reuse::{Use, can_rebind, may_be_number, only_key, root_name, statement};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Sharing};
 use crate::models::{Callable, Effect, Runs, Transform};
@@ -44,7 +45,7 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
         Repeats::Statement(statement) => {
             proposals.extend(own_element(bench, &found, statement));
             proposals.extend(kept_parent(bench, &found));
-            proposals.extend(dropped_child(bench, &found));
+            proposals.extend(idle_child(bench, &found));
             proposals.extend(split_each(bench, &found, suites(statement).first().copied()));
             proposals.extend(fold_index(bench, &found, statement));
             // One seed for several configurations is mostly meant.
@@ -58,6 +59,7 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
         Repeats::Comprehension(generators, _) => proposals.extend(each_element(bench, &found, generators)),
         Repeats::Body(def) => {
             proposals.extend(kept_parent(bench, &found));
+            proposals.extend(idle_child(bench, &found));
             proposals.extend(split_each(bench, &found, None));
             proposals.extend(fold_parameter(bench, &found, findings, index, &def.parameters));
             proposals.extend(scan_children(bench, &found, findings, index, &def.parameters));
@@ -221,55 +223,34 @@ fn kept_parent(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
     })
 }
 
-/// `key, _ = split(key)` before the call that draws from `key`: the child that was thrown away was meant for it.
-fn dropped_child(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
-    let is_whole = |call: &ast::ExprCall| {
-        let step = bench.steps(span_of(call)).pop();
-        matches!(step.map(Step::statement), Some(Stmt::Assign(assign)) if span_of(&*assign.value) == span_of(call))
-    };
-    let splits = |call: &ast::ExprCall| bench.path_of(&call.func).is_some_and(|path| path == "jax.random.split");
-    let mut draws = found.calls.iter().filter(|(call, _)| !(splits(call) && is_whole(call)));
-    let ((call, key), None) = (*draws.next()?, draws.next()) else { return None };
-    let Expr::Name(name) = key else { return None };
-    let name = name.id.as_str();
-    let step = bench.steps(span_of(call)).pop()?;
-    let before = step.suite.get(..step.index)?.iter().rev();
-    let (targets, dropped) = before.into_iter().find_map(|statement| {
-        let Stmt::Assign(assign) = statement else { return None };
-        let ([Expr::Tuple(targets)], Expr::Call(split)) = (&assign.targets[..], &*assign.value) else { return None };
-        let of_key = split.arguments.args.first().is_some_and(|parent| bench.code(parent) == name);
-        let dropped = targets.elts.iter().find(|target| bench.code(target) == "_")?;
-        (of_key && splits(split) && targets.elts.iter().any(|target| bench.code(target) == name))
-            .then_some((targets, dropped))
-    })?;
-    let whole = Span::new(span_of(targets).end, span_of(key).start);
-    let occurrences = bench.names.occurrences(name).iter();
-    let is_rebound = occurrences.filter(|one| one.does == Does::Bind).any(|one| whole.covers(one.span));
-    let is_read = bench.names.occurrences("_").iter().any(|one| one.does == Does::Read);
-    let fresh = bench.fresh(found.scope, name, 1).pop()?;
-    (!is_rebound && !is_read).then(|| Proposal {
-        message: format!(
-            "draw from the child that was thrown away, and keep `{name}` for the next iteration; the numbers change"
-        ),
-        applicability: Applicability::Unsafe,
-        proof: Proof::Claim,
-        edits: vec![Edit { span: span_of(dropped), content: fresh.clone() }, replace(key, fresh.clone())],
-        mends: found.mends.clone(),
-        names: bench.promise(found.scope, &[fresh]),
-    })
+/// The child that was made beside the key and that nothing uses is drawn from.
+fn idle_child(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
+    let uses: Vec<Use<'_>> =
+        found.calls.iter().map(|(call, key)| Use { call, key, steps: bench.steps(span_of(*call)) }).collect();
+    children::idle(bench, &uses, &found.mends)
 }
 
 /// Whether a loop goes through values that are written out, or all combinations of some.
 fn goes_through_configurations(bench: &Bench<'_>, statement: &Stmt) -> bool {
     let Stmt::For(each) = statement else { return false };
+    are_configurations(bench, &each.iter)
+}
+
+fn are_configurations(bench: &Bench<'_>, iter: &Expr) -> bool {
     let is_listed = |expr: &Expr| match expr {
         Expr::List(_) | Expr::Tuple(_) => true,
         Expr::Call(call) => bench.path_of(&call.func).is_some_and(|path| path == "itertools.product"),
         _ => false,
     };
-    match &*each.iter {
+    match iter {
+        // What goes along with them says no more of them.
+        Expr::Call(call) => {
+            let scope = bench.names.scope_at(span_of(call).start);
+            let pairs = ["zip", "enumerate"].iter().any(|name| is_builtin(bench, scope, &call.func, name));
+            is_listed(iter) || pairs && call.arguments.args.iter().any(|one| are_configurations(bench, one))
+        }
         Expr::Name(name) => {
-            let scope = bench.names.scope_at(span_of(&*each.iter).start);
+            let scope = bench.names.scope_at(span_of(iter).start);
             let bound = bench.names.occurrences(name.id.as_str()).iter();
             let mut bound = bound.filter(|one| one.scope == scope && one.does == Does::Bind);
             bound.any(|one| {

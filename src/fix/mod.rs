@@ -9,11 +9,13 @@
 //! proposal introduces are not offered again once it was accepted ([`Bench::accept`]).
 
 mod advance;
+mod alive;
 mod apply;
 mod bench;
 mod buffer;
 mod captured;
 mod carry;
+mod children;
 mod compared;
 mod derived;
 mod diff;

@@ -3,14 +3,17 @@
 //! **Invariant:** the statement that splits stands where every consumption passes it, in the function that holds them all, and
 //! the key is not bound anew between there and the last of them.
 
+use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
+use super::children;
+use super::compared::are_results_compared;
 use super::layout;
 use super::names::{Does, ScopeId, ScopeKind};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place, Sharing};
 use crate::models::Effect;
 use crate::python::ast::{self, Expr, Stmt};
-use crate::python::{span_of, suites};
+use crate::python::span_of;
 use crate::text::{Edit, Span};
 
 /// More uses of one key than a line of names should serve.
@@ -26,6 +29,18 @@ pub(super) struct Use<'a> {
 impl Use<'_> {
     fn span(&self) -> Span {
         span_of(self.key)
+    }
+
+    /// Where the variable stands that the key's expression starts with.
+    fn root_span(&self) -> Span {
+        let mut root = self.key;
+        loop {
+            root = match root {
+                Expr::Attribute(attribute) => &attribute.value,
+                Expr::Subscript(subscript) => &subscript.value,
+                other => return span_of(other),
+            };
+        }
     }
 
     /// Whether the call maps over the key, which then is an array of keys.
@@ -109,6 +124,14 @@ fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
         callable.is_some_and(|callable| matches!(callable.effect, Effect::Consume { .. }))
     };
     let of_program = evidence.first.len() > 1 && evidence.second.len() > 1 && !first.func.is_call_expr();
+    let narrows = |call: &ast::ExprCall| {
+        let callable = bench.path_of(&call.func).and_then(|path| bench.models.callable(&path));
+        matches!(callable.map(|callable| &callable.effect), Some(Effect::Consume { only: Some(only), .. })
+            if call.arguments.find_keyword(only).is_some())
+    };
+    if are_results_compared(bench, [first, second]) || narrows(first) && narrows(second) {
+        return true;
+    }
     evidence.sharing == Sharing::Twice
         && span_of(first) != span_of(second)
         && bench.code(&first.func) == bench.code(&second.func)
@@ -117,11 +140,13 @@ fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
 
 fn proposed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let mut proposals: Vec<Proposal> = sister(bench, findings, index).into_iter().collect();
+    proposals.extend(children::other_parent(bench, findings, index));
     let family = family(bench, findings, index);
     if family.len() >= MOST_USES {
         return proposals;
     }
     if let Some(uses) = uses_of(bench, findings, &family) {
+        proposals.extend(children::idle(bench, &uses, &family));
         proposals.extend(apart(bench, &uses, &family));
         proposals.extend(renewed(bench, &uses, &family));
         return proposals;
@@ -354,9 +379,12 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
     let mut proposals = Vec::new();
     if looped.iter().any(Option::is_some) {
         if can_rebind {
-            proposals.extend(writer.through_loops(uses, &looped));
+            proposals.extend(writer.one_by_one(uses, &goes_on));
         }
         return proposals;
+    }
+    if can_rebind && bench.names.scopes[site.scope].kind == ScopeKind::Module && are_far_apart(bench, first, last) {
+        proposals.extend(writer.one_by_one(uses, &|one| rebinds && std::ptr::eq(one, last)));
     }
     if can_rebind && is_bare_split(first) {
         proposals.extend(writer.bind(first, &uses[1..]));
@@ -375,6 +403,18 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
     }
     proposals.extend(inline(bench, uses, mends));
     proposals
+}
+
+/// Lines over which a reader of a script does not look back for where a key comes from.
+const FAR: usize = 12;
+
+/// Whether two uses stand so far apart in a script, or in different cells of a notebook, that each should make its own key.
+fn are_far_apart(bench: &Bench<'_>, first: &Use<'_>, last: &Use<'_>) -> bool {
+    let between = bench.slice(Span::new(first.span().end, last.span().start));
+    if !bench.is_in_one_cell(first.span(), last.span()) {
+        return true;
+    }
+    memchr::memchr_iter(b'\n', between.as_bytes()).count() > FAR
 }
 
 /// Where a split has to stand so that every use passes it.
@@ -459,28 +499,14 @@ pub(super) fn root_name(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Whether anything but the uses may read the variable after the split: later statements, functions within, the next iteration
-/// of a loop around it that does not bind it.
+/// Whether anything but the uses may read the variable after the split: later statements, functions within, the split itself where
+/// a loop comes back to it.
 fn is_alive(bench: &Bench<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
     let Some((first, name)) = uses.first().and_then(|first| Some((first, root_name(first.key)?))) else { return false };
-    let start = span_of(site.step.statement()).start;
-    let occurrences = bench.names.occurrences(name);
-    let is_read = occurrences.iter().any(|found| {
-        let is_inner = found.scope != site.scope && bench.names.is_within(found.scope, site.scope);
-        let is_use = uses.iter().any(|one| one.span() == found.span);
-        found.does == Does::Read
-            && !is_use
-            && bench.names.binder(found.scope, name) == Some(site.scope)
-            && (found.span.start >= start || is_inner)
-    });
-    let around = first.steps.get(..site.depth).unwrap_or_default();
-    is_read
-        || around.iter().any(|step| {
-            let statement = step.statement();
-            let whole = span_of(statement);
-            matches!(statement, Stmt::For(_) | Stmt::While(_))
-                && !occurrences.iter().any(|found| found.does == Does::Bind && whole.covers(found.span))
-        })
+    let exempt: Vec<Span> = uses.iter().map(Use::root_span).collect();
+    let way: Vec<Step<'_>> = first.steps.iter().take(site.depth).chain([&site.step]).copied().collect();
+    let split = Some(span_of(site.step.statement()));
+    Variable { bench, scope: site.scope, name, exempt: &exempt, split }.is_read_from(&way)
 }
 
 /// How a key, or each key of an array, is split here.
@@ -559,34 +585,29 @@ impl Writer<'_, '_> {
         Some(self.proposal(edits, &names))
     }
 
-    /// Uses within loops get a key of each iteration.
-    fn through_loops(&self, uses: &[Use<'_>], looped: &[Option<Step<'_>>]) -> Option<Proposal> {
-        let names = self.fresh(uses.len());
-        let mut edits: Vec<Edit> = Vec::new();
-        let outside: Vec<String> =
-            names.iter().zip(looped).filter(|(_, looped)| looped.is_none()).map(|(name, _)| name.clone()).collect();
-        if !outside.is_empty() {
-            let code = self.split.statement(self.key, &outside, true);
-            edits.push(layout::before(self.bench.text, self.start, &code));
-        }
-        let mut loops: Vec<Step<'_>> = Vec::new();
-        for step in looped.iter().flatten() {
-            if !loops.iter().any(|known| known.is(*step)) {
-                loops.push(*step);
+    /// `key, subkey = split(key)` right before the statement of each use, but for those that make the next key themselves.
+    fn one_by_one(&self, uses: &[Use<'_>], goes_on: &dyn Fn(&Use<'_>) -> bool) -> Option<Proposal> {
+        let mut at: Vec<(Step<'_>, Vec<&Use<'_>>)> = Vec::new();
+        for one in uses.iter().filter(|one| !goes_on(one)) {
+            let step = *one.steps.last()?;
+            // The condition of a loop is looked at again and again.
+            if matches!(step.statement(), Stmt::While(_)) {
+                return None;
+            }
+            match at.iter_mut().find(|(known, _)| known.is(step)) {
+                Some((_, here)) => here.push(one),
+                None => at.push((step, vec![one])),
             }
         }
-        for step in loops {
-            let inside: Vec<String> = names
-                .iter()
-                .zip(looped)
-                .filter(|(_, looped)| looped.is_some_and(|one| one.is(step)))
-                .map(|(name, _)| name.clone())
-                .collect();
-            let body = suites(step.statement()).into_iter().next()?.first()?;
-            let code = self.split.statement(self.key, &inside, true);
-            edits.push(layout::before(self.bench.text, span_of(body).start, &code));
+        // Children that are used up at once may share their names.
+        let names = self.fresh(at.iter().map(|(_, here)| here.len()).max()?);
+        let mut edits = Vec::with_capacity(uses.len() + at.len());
+        for (step, here) in at {
+            let names = names.get(..here.len())?;
+            let code = self.split.statement(self.key, names, true);
+            edits.push(layout::before(self.bench.text, span_of(step.statement()).start, &code));
+            edits.extend(here.iter().zip(names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
         }
-        edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
         edits.sort_by_key(|edit| edit.span);
         Some(self.proposal(edits, &names))
     }

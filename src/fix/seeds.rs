@@ -5,7 +5,8 @@
 
 use super::bench::{Bench, Proof, Proposal};
 use super::layout;
-use super::tree;
+use super::names::ScopeId;
+use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place};
 use crate::python::ast::{self, Expr, Number, Stmt};
 use crate::python::span_of;
@@ -14,6 +15,7 @@ use crate::text::{Edit, Span};
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let derived = findings[index].repair.as_ref().and_then(|repair| repair.derived_at);
     let mut proposals: Vec<Proposal> = merged(bench, findings, index).into_iter().collect();
+    proposals.extend(derived.and_then(|derived| superseded(bench, index, derived)));
     for place in derived.into_iter().flat_map(|(first, again)| [again, first]) {
         let Some(proposal) = reseeded(bench, findings, index, place) else { continue };
         if proposal.mends.len() > 1 {
@@ -22,7 +24,57 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
         }
         proposals.insert(proposals.len() - usize::from(proposal.mends.len() > 1), proposal);
     }
+    if derived.is_some_and(|derived| is_begun_anew(bench, derived)) {
+        for proposal in &mut proposals {
+            proposal.applicability = Applicability::Display;
+        }
+    }
     proposals
+}
+
+/// Whether one statement, word for word, makes both keys: it begins anew with what it began with before.
+fn is_begun_anew(bench: &Bench<'_>, (first, again): (Place, Place)) -> bool {
+    let statement = |place: Place| {
+        let span = bench.here(place)?;
+        let statement = bench.steps(span).pop()?.statement();
+        // A key that is merely made says nothing of what it is for.
+        let is_made = matches!(statement, Stmt::Assign(assign) if span_of(&*assign.value) == span);
+        (!is_made).then(|| (span_of(statement), bench.names.scope_at(span.start)))
+    };
+    let (Some((first, scope)), Some((again, other))) = (statement(first), statement(again)) else { return false };
+    first != again && scope == other && bench.slice(first) == bench.slice(again)
+}
+
+/// `a, b = split(key(0))` right behind the statement that made `a` and `b` of a key of the same seed, together with others: it
+/// makes nothing but names for keys that there are.
+fn superseded(bench: &Bench<'_>, index: usize, (first, again): (Place, Place)) -> Option<Proposal> {
+    let (first, again) = (bench.here(first)?, bench.here(again)?);
+    let seeded = tree::call_at(bench.module, first.max(again))?;
+    let step = bench.steps(span_of(seeded)).pop()?;
+    let before = Step { suite: step.suite, index: step.index.checked_sub(1)? };
+    let split = |step: Step<'_>| match step.statement() {
+        Stmt::Assign(assign) => match &*assign.value {
+            Expr::Call(call) if bench.path_of(&call.func)? == "jax.random.split" => Some(span_of(call)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let names = |step: Step<'_>| {
+        let names = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
+        names.map(|name| name.id.to_string()).collect::<Vec<_>>()
+    };
+    let (bound, others) = (names(step), names(before));
+    let is_again = split(step)?.covers(span_of(seeded)) && split(before).is_some();
+    let lines = layout::own_lines(bench.text, span_of(step.statement()))?;
+    let is_less = bound.len() < others.len() && bound.iter().all(|name| others.contains(name));
+    (is_again && is_less).then(|| Proposal {
+        message: format!("keep the keys {} made before; the numbers change", bound.join(" and ")),
+        applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
+        edits: vec![Edit { span: lines, content: String::new() }],
+        mends: vec![index],
+        names: Vec::new(),
+    })
 }
 
 /// The seed of a call that makes a key or a stream of keys, where it is written as a number.
@@ -42,7 +94,8 @@ fn reseeded(bench: &Bench<'_>, findings: &[Finding], index: usize, place: Place)
     let (seed, number) = seed_of(bench, tree::call_at(bench.module, bench.here(place)?)?)?;
     let taken = tree::calls(bench.module);
     let taken: Vec<u64> = taken.into_iter().filter_map(|call| Some(seed_of(bench, call)?.1)).collect();
-    let free = (number + 1..=number.saturating_add(MOST_SEEDS)).find(|seed| !taken.contains(seed))?;
+    let free = (number + 1..=number.saturating_add(MOST_SEEDS))
+        .find(|seed| !taken.contains(seed) && !bench.is_promised(WHOLE_FILE, &seed.to_string()))?;
     // Whoever else meets this key meets it no more.
     let mends = bench.matching(findings, |other| {
         let repair = other.repair.as_ref().filter(|repair| repair.is_seeded_alike);
@@ -57,9 +110,13 @@ fn reseeded(bench: &Bench<'_>, findings: &[Finding], index: usize, place: Place)
         proof: Proof::Claim,
         edits: vec![Edit { span: span_of(seed), content: free.to_string() }],
         mends: if mends.contains(&index) { mends } else { vec![index] },
-        names: Vec::new(),
+        // The next repair takes another seed.
+        names: bench.promise(WHOLE_FILE, &[free.to_string()]),
     })
 }
+
+/// The scope of the module: seeds are the same everywhere in a file.
+const WHOLE_FILE: ScopeId = 0;
 
 /// More seeds than a file should count up to.
 const MOST_SEEDS: u64 = 1_000;

@@ -44,7 +44,9 @@ impl Reader<'_> {
             EffectName::Sample => {
                 Effect::Sample { keys: take.many("key", raw.key, Some("key"))?, rows: take.optional("rows", raw.rows) }
             }
-            EffectName::Consume => Effect::Consume { keys: take.many("key", raw.key, Some("key"))? },
+            EffectName::Consume => {
+                Effect::Consume { keys: take.many("key", raw.key, Some("key"))?, only: take.optional("only", raw.only) }
+            }
             EffectName::Observe => Effect::Observe,
             EffectName::Supply => Effect::Supply { many: raw.many.unwrap_or(false) },
             EffectName::Pure => Effect::Pure {
@@ -88,7 +90,7 @@ impl Reader<'_> {
         let mut take = Taker { reader: self, row, params: &params, exact: true };
         let effect = match raw.effect {
             EffectName::Sample => Effect::Sample { keys: take.many("makes", raw.key, Some("key"))?, rows: None },
-            EffectName::Consume => Effect::Consume { keys: take.many("makes", raw.key, Some("key"))? },
+            EffectName::Consume => Effect::Consume { keys: take.many("makes", raw.key, Some("key"))?, only: None },
             EffectName::Observe => Effect::Observe,
             EffectName::Pure => Effect::Pure { numeric: false, many: false, counts: false },
             EffectName::Supply => Effect::Supply { many: false },
@@ -212,7 +214,8 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Seed => &["seed", "kind"],
         EffectName::Split => &["key", "num"],
         EffectName::Fold => &["key", "data"],
-        EffectName::Clone | EffectName::KeyData | EffectName::Consume => &["key"],
+        EffectName::Clone | EffectName::KeyData => &["key"],
+        EffectName::Consume => &["key", "only"],
         EffectName::Sample => &["key", "rows"],
         EffectName::Wrap => &["data"],
         EffectName::Observe => &[],

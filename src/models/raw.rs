@@ -85,6 +85,7 @@ pub(super) struct RawCallable {
     pub data: Option<String>,
     pub of: Option<OneOrMany>,
     pub rows: Option<String>,
+    pub only: Option<String>,
     pub numeric: Option<bool>,
     pub op: Option<String>,
     pub many: Option<bool>,

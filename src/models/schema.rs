@@ -131,6 +131,8 @@ pub enum Effect {
     Consume {
         /// The parameters that carry keys; in a namespace default, names to look for among keyword arguments.
         keys: Vec<String>,
+        /// The parameter with which only some of those who draw get the key: two such calls may be meant to agree.
+        only: Option<String>,
     },
     /// Looks and does not consume; the result is unknown and holds no key.
     Observe,
@@ -249,7 +251,7 @@ impl Callable {
     /// The names of the parameters that carry keys, as far as the effect names them.
     pub fn key_params(&self) -> &[String] {
         match &self.effect {
-            Effect::Sample { keys, .. } | Effect::Consume { keys } => keys,
+            Effect::Sample { keys, .. } | Effect::Consume { keys, .. } => keys,
             Effect::Split { key, .. } | Effect::Fold { key, .. } | Effect::Clone { key } | Effect::KeyData { key } => {
                 std::slice::from_ref(key)
             }

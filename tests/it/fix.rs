@@ -334,6 +334,8 @@ fn spare_children_are_called_so_safely() {
     // Where nothing is used, nothing should be split.
     let of_none = "def f(key):\n    _, b = jax.random.split(key)\n    return 1\n";
     assert_eq!(spare(of_none), of_none);
+    let of_both = "def f(key):\n    a, b = jax.random.split(key)\n    return 1\n";
+    assert_eq!(spare(of_both), of_both);
 }
 
 /// `fixtures/fixes/NAME.py` becomes `NAME.fixed.py`, or stays as it is where there is none. `BLESS=1` writes them.

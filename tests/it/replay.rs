@@ -117,6 +117,16 @@ for _ in range(3):
     let found = witnesses(looped);
     assert!(found[0].2.starts_with("two iterations get the key [0, 7]"), "{found:?}");
 
+    // A sequence may be as long as the program asks for.
+    let long = "\
+import jax
+def f(key, xs):
+    if xs and len(xs) == 100:
+        return jax.random.normal(key) + jax.random.uniform(key)
+    return 0.0
+";
+    assert_eq!(witnesses(long)[0].1, WitnessStatus::Confirmed);
+
     let mapped = "\
 import jax, jax.numpy as jnp
 key = jax.random.key(7)

@@ -120,7 +120,7 @@ impl<'p> Interp<'p> {
                 }
                 self.opaque(self.call_text(path), Some(place))
             }
-            Effect::Consume { keys } => {
+            Effect::Consume { keys, .. } => {
                 for key in keys {
                     for arg in args.all_of(callable, key).into_iter().cloned().collect::<Vec<_>>() {
                         self.consume(frame, &arg, Role::Library, path, place);

@@ -116,7 +116,7 @@ fn candidates(symbols: &Symbols, decisions: &[(Symbol, bool)]) -> Vec<Trial> {
     let mut all = vec![Trial::None, Trial::Bool(false), Trial::Bool(true)];
     all.extend(exact.iter().map(|number| Trial::Number(*number)));
     all.extend(halves.iter().map(|number| Trial::Number(as_float(*number) / 1000.0)));
-    all.extend(exact.iter().filter(|number| (0.0..64.0).contains(*number)).map(|number| Trial::Many(*number)));
+    all.extend(exact.iter().filter(|number| **number >= 0.0).map(|number| Trial::Many(*number)));
     all.extend(texts.iter().flat_map(|text| [Trial::Text(text.clone()), Trial::Text(format!("{text}?"))]));
     all.push(Trial::Text(String::new()));
     all.push(Trial::Text("?".to_owned()));

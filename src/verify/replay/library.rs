@@ -265,7 +265,7 @@ impl<'p> Machine<'p> {
                 // What is drawn is a function of the key and the other arguments.
                 Value::Unknown(self.symbols.apply(path, &parts))
             }
-            Effect::Consume { keys } => {
+            Effect::Consume { keys, .. } => {
                 let mut demanded = super::keys::Demanded { keys: Vec::new(), is_known: true };
                 for name in keys {
                     let given = if !callable.exact && callable.params.is_empty() {
