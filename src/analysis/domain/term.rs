@@ -85,6 +85,8 @@ pub enum Symbol {
     Input,
     /// The result of a call or operation that nothing resolves: fresh at each evaluation.
     Opaque,
+    /// An object of its own that nothing equals which is not it: a sentinel, a member of an enumeration.
+    Own,
     /// The number of the lane that a mapped function runs in.
     Lane,
     /// "This loop has another iteration", "this operation raises": a truth value only.
@@ -382,7 +384,7 @@ impl Terms {
                 if a == b {
                     return self.intern(Term::Bool(true));
                 }
-                if self.distinct(*a, *b) {
+                if self.distinct(*a, *b) || self.is_named(*a) && self.is_named(*b) && self.are_unequal(*a, *b) {
                     return self.intern(Term::Bool(false));
                 }
                 for (side, other) in [(*a, *b), (*b, *a)] {

@@ -259,6 +259,7 @@ impl<'p> Interp<'p> {
                 }
                 let result =
                     self.unresolved(frame, &args, place, Some(&(receiver.clone(), name.clone())), written, Some(val));
+                self.note_changed(val, name, &args);
                 if let ("items" | "keys" | "values", [], Val::Term(of), Some(Val::Term(term))) =
                     (&**name, args.positional.as_slice(), val, result.single())
                 {
