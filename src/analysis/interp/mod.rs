@@ -45,6 +45,7 @@ mod modules;
 mod notes;
 mod observe;
 mod operate;
+mod parameters;
 mod shape;
 mod stored;
 mod text;
