@@ -354,7 +354,7 @@ impl<'p> Interp<'p> {
         let Some(of) = of else { return self.opaque("<len>", Some(place)) };
         let value = self.possible(&of.value);
         let value = self.with_contents(&value);
-        if value.alternatives().len() > 1 && self.are_terms(&value) {
+        if value.alternatives().len() > 1 && Self::are_terms(&value) {
             return self.on_alternatives(&value, |this, val| {
                 let term = this.term_of_val(val);
                 Value::term(this.length_of_term(term))

@@ -351,7 +351,7 @@ impl<'p> Interp<'p> {
     fn lets_exits_go(&self, frame: &Frame<'p>, handlers: &[Handler], finally: &Block) -> bool {
         let is_other = |name: &str| !matches!(name.rsplit('.').next(), Some("SystemExit" | "BaseException"));
         if handlers.is_empty() {
-            let Some(manager) = self.entered(frame, finally) else { return false };
+            let Some(manager) = Self::entered(frame, finally) else { return false };
             return match self.terms.get(manager) {
                 Term::Apply(name, types) if &**name == SUPPRESSES => types.iter().all(|of| match self.terms.get(*of) {
                     Term::Apply(name, parts) => parts.is_empty() && is_other(name),
@@ -479,14 +479,14 @@ impl<'p> Interp<'p> {
 
     /// What the context manager that `finally` leaves does with exceptions.
     fn manager_of(&self, frame: &Frame<'p>, finally: &Block) -> Option<&'static str> {
-        match self.terms.get(self.entered(frame, finally)?) {
+        match self.terms.get(Self::entered(frame, finally)?) {
             Term::Apply(name, _) => [EXPECTS, SUPPRESSES].into_iter().find(|mark| *mark == &**name),
             _ => None,
         }
     }
 
     /// The context manager that `finally` leaves.
-    fn entered(&self, frame: &Frame<'p>, finally: &Block) -> Option<TermId> {
+    fn entered(frame: &Frame<'p>, finally: &Block) -> Option<TermId> {
         let OpKind::Leave(entered) = Self::op(frame, *finally.last()?).kind else { return None };
         let OpKind::Enter(manager) = Self::op(frame, entered).kind else { return None };
         match frame.temps[manager as usize].single() {

@@ -67,7 +67,7 @@ impl<'p> Interp<'p> {
             }
             Operator::In | Operator::NotIn => {
                 let changed = self.with_members(&right);
-                if changed != right && self.are_terms(&changed) {
+                if changed != right && Self::are_terms(&changed) {
                     let needle = self.term_of(&left);
                     return self.on_alternatives(&changed, |this, val| {
                         let container = this.term_of_val(val);
@@ -93,7 +93,7 @@ impl<'p> Interp<'p> {
                 if matches!(operator, Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge) {
                     let place = self.place(frame, op.span);
                     self.note_shape_logic(frame, &left, &right, &texts, place);
-                    if left.alternatives().len() > 1 && self.are_terms(&left) && right.single().is_some() {
+                    if left.alternatives().len() > 1 && Self::are_terms(&left) && right.single().is_some() {
                         let right = self.term_of(&right);
                         return self.on_alternatives(&left, |this, val| {
                             let left = this.term_of_val(val);
@@ -123,7 +123,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether all alternatives of a value are terms.
-    pub(super) fn are_terms(&self, value: &Value) -> bool {
+    pub(super) fn are_terms(value: &Value) -> bool {
         value.alternatives().iter().all(|alternative| matches!(alternative.val, Val::Term(_)))
     }
 
