@@ -74,6 +74,13 @@ impl Interp<'_> {
         arguments: &[Argument],
         depth: u32,
     ) -> bool {
+        let hands_on_a_sampler = arguments.iter().any(|argument| match argument {
+            Argument::Positional(given) | Argument::Keyword(_, given) => self.is_sampler(module, code, *given),
+            Argument::Spread(_) | Argument::SpreadMapping(_) => false,
+        });
+        if hands_on_a_sampler {
+            return false;
+        }
         match &code.ops[callee as usize].kind {
             OpKind::Attribute(object, name) => {
                 let is_self = |temp: Temp| match &code.ops[temp as usize].kind {
@@ -146,19 +153,28 @@ impl Interp<'_> {
     /// Whether a parameter is declared with an initialiser that leaves its key alone.
     fn is_constant_initialiser(&mut self, module: ModuleIndex, code: &Function, arguments: &[Argument]) -> bool {
         let Some(Argument::Positional(initialiser)) = arguments.get(1) else { return false };
-        let (of, is_made) = match &code.ops[*initialiser as usize].kind {
+        matches!(self.effect_of(module, code, *initialiser), Some(Effect::Observe))
+    }
+
+    /// Whether a function that draws is handed on, as an initialiser is.
+    fn is_sampler(&mut self, module: ModuleIndex, code: &Function, given: Temp) -> bool {
+        matches!(self.effect_of(module, code, given), Some(Effect::Sample { .. } | Effect::Consume { .. }))
+    }
+
+    /// What a modelled function does, or one that a modelled factory makes.
+    fn effect_of(&mut self, module: ModuleIndex, code: &Function, function: Temp) -> Option<&Effect> {
+        let (of, is_made) = match &code.ops[function as usize].kind {
             OpKind::Call(callee, _) => (*callee, true),
-            _ => (*initialiser, false),
+            _ => (function, false),
         };
-        let Some(value) = self.named(module, code, of) else { return false };
-        let Some(Val::Library(path)) = value.single() else { return false };
-        self.program.models.callable(path).filter(|callable| callable.exact).is_some_and(|callable| {
-            match &callable.effect {
-                Effect::Observe => !is_made,
-                Effect::Factory { makes } => is_made && matches!(makes.effect, Effect::Observe),
-                _ => false,
-            }
-        })
+        let value = self.named(module, code, of)?;
+        let Some(Val::Library(path)) = value.single() else { return None };
+        let callable = self.program.models.callable(path).filter(|callable| callable.exact)?;
+        match &callable.effect {
+            Effect::Factory { makes } if is_made => Some(&makes.effect),
+            effect if !is_made => Some(effect),
+            _ => None,
+        }
     }
 
     /// What a name of a module, or an attribute chain on one, stands for.
