@@ -555,6 +555,13 @@ impl Reader<'_, '_, '_> {
     fn held(&mut self, function: &Function, value: Temp) -> Option<Vec<Temp>> {
         match &function.ops.get(value as usize)?.kind {
             OpKind::Function(..) => Some(Vec::new()),
+            OpKind::Load(Variable::Local(slot)) if *slot as usize >= function.parameters.len() => {
+                let defined = function.ops.iter().find_map(|op| match &op.kind {
+                    OpKind::Store(Variable::Local(target), of) if target == slot => Some(*of),
+                    _ => None,
+                });
+                defined.filter(|of| *of < value && Self::is_decorated(function, *of)).map(|of| vec![of])
+            }
             OpKind::Build(Collection::Tuple | Collection::List | Collection::Set | Collection::Dict, elements) => {
                 let parts = elements.iter().map(|element| match element {
                     Element::Value(part)
@@ -566,12 +573,7 @@ impl Reader<'_, '_, '_> {
             }
             OpKind::Call(callee, arguments) => {
                 let path = self.table.chain(function, *callee, self.vocabulary);
-                let model = path.and_then(|path| self.project.models.callable(self.vocabulary.text(path)));
-                let wraps = model.is_some_and(|model| match &model.effect {
-                    Effect::Transform(transform) => transform.returns == Returns::Function,
-                    Effect::Builtin(op) => matches!(op, BuiltinOp::Partial),
-                    _ => false,
-                });
+                let wraps = path.is_some_and(|path| self.wraps(path));
                 let parts = arguments.iter().map(|argument| match argument {
                     Argument::Positional(part)
                     | Argument::Spread(part)
@@ -684,6 +686,9 @@ impl Reader<'_, '_, '_> {
                     {
                         return Speech::Keys;
                     }
+                    if self.wraps_protocol(function, paths[*callee as usize], arguments) {
+                        return Speech::Keys;
+                    }
                 }
                 OpKind::Import { path, .. } => paths[temp] = Some(self.vocabulary.path(path)),
                 OpKind::ImportFrom { module, name, level: 0 } => {
@@ -736,6 +741,27 @@ impl Reader<'_, '_, '_> {
             // A key by keyword is evidence whatever the library is, where keys can come from at all.
             let is_in_use = protocol.libraries.iter().any(|library| self.table.libraries.contains(library.as_str()));
             (named || placed) && is_in_use || named && self.table.libraries.contains("jax")
+        })
+    }
+
+    /// Whether a call wraps a method that a protocol of a library in use takes to handle keys: `jax.jit(env.reset)`.
+    fn wraps_protocol(&self, function: &Function, callee: Option<PathId>, arguments: &[Argument]) -> bool {
+        let Some(path) = callee else { return false };
+        arguments.iter().any(|argument| {
+            let Argument::Positional(part) = argument else { return false };
+            let OpKind::Attribute(_, method) = &function.ops[*part as usize].kind else { return false };
+            let in_use = |library: &String| self.table.libraries.contains(library.as_str());
+            self.project.models.protocols(method).iter().any(|protocol| protocol.libraries.iter().any(in_use))
+        }) && self.wraps(path)
+    }
+
+    /// Whether a function returns what it is given as a function.
+    fn wraps(&self, path: PathId) -> bool {
+        let model = self.project.models.callable(self.vocabulary.text(path));
+        model.is_some_and(|model| match &model.effect {
+            Effect::Transform(transform) => transform.returns == Returns::Function,
+            Effect::Builtin(op) => matches!(op, BuiltinOp::Partial),
+            _ => false,
         })
     }
 

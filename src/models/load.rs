@@ -350,6 +350,8 @@ impl<'t> Reader<'t> {
                 runs: raw.runs.clone(),
                 changes: raw.changes.clone(),
                 blank: raw.blank.clone(),
+                declares: raw.declares.clone(),
+                inert: raw.inert.clone(),
                 idle: raw.idle,
                 idle_when: raw.idle_when.clone(),
                 keyless: raw.keyless.clone(),

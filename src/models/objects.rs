@@ -153,6 +153,11 @@ pub struct Protocol {
     pub changes: Vec<String>,
     /// The parts of the result, by name, into which nothing is drawn.
     pub blank: Vec<String>,
+    /// The receiver's method that declares a parameter with an initialiser, its second argument, which the call runs: where all are
+    /// constant and the receiver's methods ask for no key in another way, nothing is drawn.
+    pub declares: Option<String>,
+    /// Methods of the receiver that ask for no key.
+    pub inert: Vec<String>,
     /// Whether nothing is drawn unless the receiver was made to: the initial state of a recurrent cell is zeros by default.
     pub idle: bool,
     /// Flags by keyword, each with the value that says that the call perhaps draws nothing from the keys it is given.

@@ -191,6 +191,9 @@ pub(super) struct RawProtocol {
     pub changes: Vec<String>,
     #[serde(default)]
     pub blank: Vec<String>,
+    pub declares: Option<String>,
+    #[serde(default)]
+    pub inert: Vec<String>,
     #[serde(default)]
     pub idle: bool,
     #[serde(default)]

@@ -380,9 +380,13 @@ impl Terms {
             return false;
         }
         if let Some(literal) = equals {
-            // A comparison that `None` never came to may have gone either way.
+            // A comparison that `None` never came to may have gone either way. What a library calls by a name may be a number.
             let is_none = matches!(self.get(literal), Term::None);
-            if unequal.contains(&literal) || is_number(is_none) || !self.agrees_with(literal, holds, &classes) {
+            let is_told = self.is_constant(literal) || self.is_value_type(literal);
+            if unequal.contains(&literal)
+                || is_told && is_number(is_none)
+                || !self.agrees_with(literal, holds, &classes)
+            {
                 return false;
             }
             holds = self.truth(literal).or(holds);
@@ -427,7 +431,8 @@ impl Terms {
 
     /// Whether a value that equals a literal has this truth and these classes.
     fn agrees_with(&self, literal: TermId, holds: Option<bool>, classes: &[TermId]) -> bool {
-        let truth = self.truth(literal).or_else(|| (!self.is_constant(literal)).then_some(true));
+        let truth =
+            self.truth(literal).or_else(|| (self.is_value_type(literal) || self.is_own(literal)).then_some(true));
         if holds.is_some_and(|holds| truth == Some(!holds)) {
             return false;
         }
@@ -492,10 +497,32 @@ impl Terms {
         })
     }
 
-    /// Whether a term is a literal, or one of Python's own types.
+    /// Whether a term is a literal, an object of its own, or what a library calls by a name: a type, a member of an enumeration.
     pub(super) fn is_named(&self, id: TermId) -> bool {
-        self.is_constant(id)
-            || matches!(self.get(id), Term::Apply(_, parts) if parts.is_empty()) && self.is_value_type(id)
+        self.is_constant(id) || self.is_own(id) || self.library_name(id).is_some()
+    }
+
+    fn is_own(&self, id: TermId) -> bool {
+        self.symbol(id).is_some_and(|info| info.symbol == Symbol::Own)
+    }
+
+    /// The path of what a library calls by a name.
+    fn library_name(&self, id: TermId) -> Option<&str> {
+        match self.get(id) {
+            Term::Apply(name, parts) if parts.is_empty() && !name.starts_with('<') && !name.ends_with(')') => {
+                Some(name)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether two names of libraries are of different things: `jnp.float32` and `jnp.int32`, but not `jnp.float32` and
+    /// `np.float32`, of which one may be the other, nor `jnp.float32` and `jnp.float_`.
+    fn are_unlike(a: &str, b: &str) -> bool {
+        let (Some((owner, name)), Some((other_owner, other))) = (a.rsplit_once('.'), b.rsplit_once('.')) else {
+            return false;
+        };
+        owner == other_owner && name != other && !name.ends_with('_') && !other.ends_with('_')
     }
 
     /// Whether a class is one of Python's own types of values, of which `None` is no instance.
@@ -519,8 +546,18 @@ impl Terms {
         a != b && plain(a) && plain(b) && self.is_value_type(a) && self.is_value_type(b)
     }
 
-    /// Whether two literals differ in value: `1`, `1.0` and `True` are equal.
+    /// Whether two terms that are [named](Self::is_named) differ in value: `1`, `1.0` and `True` are equal.
     pub(super) fn are_unequal(&self, a: TermId, b: TermId) -> bool {
+        if let (Some(a), Some(b)) = (self.library_name(a), self.library_name(b)) {
+            return Self::are_unlike(a, b);
+        }
+        if !self.is_constant(a) || !self.is_constant(b) {
+            // A member of an enumeration may equal a text or a number; nothing but `None` is `None`.
+            let is_none = |id: TermId| matches!(self.get(id), Term::None);
+            let is_told = |id: TermId| self.is_own(id) || self.is_value_type(id);
+            let are_own = self.is_own(a) && self.is_own(b) || is_none(a) && is_told(b) || is_told(a) && is_none(b);
+            return a != b && are_own;
+        }
         match (self.get(a), self.get(b)) {
             (Term::Float(a), Term::Float(b)) => {
                 f64::from_bits(*a).partial_cmp(&f64::from_bits(*b)) != Some(Ordering::Equal)

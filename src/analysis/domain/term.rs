@@ -85,6 +85,8 @@ pub enum Symbol {
     Input,
     /// The result of a call or operation that nothing resolves: fresh at each evaluation.
     Opaque,
+    /// An object of its own that nothing equals which is not it: a sentinel, a member of an enumeration.
+    Own,
     /// The number of the lane that a mapped function runs in.
     Lane,
     /// The number of an iteration that is not among the first: at least so much.
@@ -492,7 +494,7 @@ impl Terms {
                 if a == b {
                     return self.intern(Term::Bool(true));
                 }
-                if self.distinct(*a, *b) {
+                if self.distinct(*a, *b) || self.is_named(*a) && self.is_named(*b) && self.are_unequal(*a, *b) {
                     return self.intern(Term::Bool(false));
                 }
                 for (side, other) in [(*a, *b), (*b, *a)] {

@@ -353,7 +353,7 @@ impl<'p> Interp<'p> {
                 if frozen {
                     object.epoch -= 1;
                 } else {
-                    object.attributes.clear();
+                    object.attributes.retain(|name, _| Self::is_part(name));
                     // What stands for something from outside keeps its name: its epoch tells the contents apart.
                     if self.shadows.get(&symbol) != Some(&id) {
                         object.symbol = changed;

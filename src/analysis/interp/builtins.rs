@@ -259,12 +259,13 @@ impl<'p> Interp<'p> {
                 Value::term(self.terms.intern(Term::Apply(path.into(), Box::new([term]))))
             }
             BuiltinOp::Exit => {
-                self.raise();
+                self.exit();
                 Value::unbound()
             }
             BuiltinOp::Raises => Value::term(self.terms.intern(Term::Apply(super::exec::EXPECTS.into(), Box::new([])))),
             BuiltinOp::Suppress => {
-                Value::term(self.terms.intern(Term::Apply(super::exec::SUPPRESSES.into(), Box::new([]))))
+                let types: Vec<TermId> = args.positional.iter().map(|arg| self.term_of(&arg.value)).collect();
+                Value::term(self.terms.intern(Term::Apply(super::exec::SUPPRESSES.into(), types.into())))
             }
             BuiltinOp::Namedtuple => {
                 let fields =
@@ -272,7 +273,8 @@ impl<'p> Interp<'p> {
                 self.record_factory(fields, path, place)
             }
             BuiltinOp::Nullcontext => first.unwrap_or_else(|| self.none()),
-            BuiltinOp::Namespace | BuiltinOp::Object => {
+            BuiltinOp::Object => Value::term(self.terms.fresh(Symbol::Own, "<object>", Some(place))),
+            BuiltinOp::Namespace => {
                 let object = self.allocate(Kind::Instance, "<namespace>", Some(place));
                 for (name, arg) in &args.keywords {
                     self.objects[object.0 as usize].attributes.insert(name.clone(), arg.value.clone());
@@ -351,12 +353,24 @@ impl<'p> Interp<'p> {
     fn length(&mut self, frame: &mut Frame<'p>, of: Option<&Arg>, place: Place) -> Value {
         let Some(of) = of else { return self.opaque("<len>", Some(place)) };
         let value = self.possible(&of.value);
+        let value = self.with_contents(&value);
+        if value.alternatives().len() > 1 && Self::are_terms(&value) {
+            return self.on_alternatives(&value, |this, val| {
+                let term = this.term_of_val(val);
+                Value::term(this.length_of_term(term))
+            });
+        }
         if let Some(Val::Key(key)) = value.single().cloned()
             && key.kind != crate::analysis::facts::KeyKind::Unknown
         {
             let text = format!("len({})", of.written.as_deref().unwrap_or("…"));
             let raises = key.kind == crate::analysis::facts::KeyKind::Typed;
             self.buffer_use(frame, BufferOp::ShapeLogic, key, place, text, raises);
+        }
+        if let Some(Val::Array(array)) = value.single().cloned()
+            && let Some(length) = self.length_of_slice(&array)
+        {
+            return Value::term(length);
         }
         if let Some(Val::Array(array)) = value.single()
             && let Some(length) = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten())

@@ -299,17 +299,18 @@ impl Interp<'_> {
         }
         let aligned = self.keeps_rows_aligned(meeting);
         let per_configuration = repeated_by.as_ref().is_some_and(|outer| self.has_seeds_of_its_own(&second, outer));
-        let is_timed = self.is_timed(&first, &second);
+        let is_timed = self.is_timed(&first, &second) || self.is_warmed_up(&first, &second);
+        let is_paired = self.is_undone(&first, &second) || self.is_option_of_both(&first, &second);
         let harmless = match kind {
-            CollisionKind::SplitTwice => is_timed || self.children_are_disjoint(&first, &second),
+            CollisionKind::SplitTwice => is_timed || is_paired || self.children_are_disjoint(&first, &second),
             CollisionKind::SeededTwice => {
                 let spare = |event: &Event| self.is_fallback(event) || self.is_default(event);
                 spare(&first) || spare(&second) || self.is_run_again(&first, &second)
             }
             // One permutation for inputs and labels, or for all leaves of a tree.
-            CollisionKind::Sampled => aligned || is_timed,
+            CollisionKind::Sampled => aligned || is_timed || is_paired,
             // Every configuration is tried with the same seeds.
-            CollisionKind::Iterated => aligned || per_configuration || is_timed,
+            CollisionKind::Iterated => aligned || per_configuration || is_timed || is_paired,
             _ => false,
         };
         let collision = Collision {
@@ -385,10 +386,15 @@ impl Interp<'_> {
         if first.role == Role::Fold || second.role == Role::Fold {
             return CollisionKind::FoldAndSampled;
         }
-        if iterated {
+        let made_twice = derivations.0 != derivations.1 && derivations.0 != 0 && derivations.1 != 0;
+        // Elements of a list, each made in its own place: two of them are equal, and not those of all iterations.
+        let made_apart = made_twice
+            && matches!(self.terms.get(second.target.term), Term::Seed(_))
+            && self.derivation(derivations.0).map(|made| made.place)
+                != self.derivation(derivations.1).map(|made| made.place);
+        if iterated && !made_apart {
             return CollisionKind::Iterated;
         }
-        let made_twice = derivations.0 != derivations.1 && derivations.0 != 0 && derivations.1 != 0;
         match self.terms.get(second.target.term) {
             Term::Seed(_) if made_twice => return CollisionKind::SeededTwice,
             Term::Fold(..) | Term::Child(..) if first.target.folded != second.target.folded => {

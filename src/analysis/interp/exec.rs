@@ -3,7 +3,7 @@
 //! **Invariant:** an operation runs only while some path reaches it, and each costs one unit of fuel.
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::{Symbol, Term};
+use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::heap::{Entry, Item, Kind};
 use crate::ir::{Block, Collection, Constant, Element, Handler, Op, OpKind, Temp, Variable};
@@ -337,6 +337,47 @@ impl<'p> Interp<'p> {
         self.pc = self.guards.without(self.pc, raises);
     }
 
+    /// Ends the current paths with the end of the program, which hardly any handler is after.
+    pub(super) fn exit(&mut self) {
+        if self.catching.borrow().last().is_some_and(|innermost| innermost.lets_exits_go) {
+            self.alive = self.guards.without(self.alive, self.pc);
+            self.pc = Guard::FALSE;
+        } else {
+            self.raise();
+        }
+    }
+
+    /// Whether a `try`, or the context manager that it stands for, catches exceptions, but not that of `sys.exit()`.
+    fn lets_exits_go(&self, frame: &Frame<'p>, handlers: &[Handler], finally: &Block) -> bool {
+        let is_other = |name: &str| !matches!(name.rsplit('.').next(), Some("SystemExit" | "BaseException"));
+        if handlers.is_empty() {
+            let Some(manager) = Self::entered(frame, finally) else { return false };
+            return match self.terms.get(manager) {
+                Term::Apply(name, types) if &**name == SUPPRESSES => types.iter().all(|of| match self.terms.get(*of) {
+                    Term::Apply(name, parts) => parts.is_empty() && is_other(name),
+                    Term::Attribute(_, name, _) => is_other(name),
+                    _ => false,
+                }),
+                _ => false,
+            };
+        }
+        let mut types: Vec<Temp> = Vec::new();
+        for handler in handlers {
+            let Some(of) = handler.types else { return false };
+            match &Self::op(frame, of).kind {
+                OpKind::Build(_, elements) => types.extend(elements.iter().filter_map(|element| match element {
+                    Element::Value(of) => Some(*of),
+                    _ => None,
+                })),
+                _ => types.push(of),
+            }
+        }
+        types.into_iter().all(|of| match &Self::op(frame, of).kind {
+            OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) => is_other(name),
+            _ => false,
+        })
+    }
+
     /// Ends the current paths with an exception.
     pub(super) fn raise(&mut self) {
         let catching = self.catching.clone();
@@ -372,8 +413,10 @@ impl<'p> Interp<'p> {
             self.block(frame, body);
             Guard::FALSE
         } else {
+            let lets_exits_go = self.lets_exits_go(frame, handlers, finally);
             self.catching.borrow_mut().push(Catching {
                 raised: Guard::FALSE,
+                lets_exits_go,
                 depth: frame.activation.depth,
                 seen: u64::MAX,
             });
@@ -436,11 +479,18 @@ impl<'p> Interp<'p> {
 
     /// What the context manager that `finally` leaves does with exceptions.
     fn manager_of(&self, frame: &Frame<'p>, finally: &Block) -> Option<&'static str> {
+        match self.terms.get(Self::entered(frame, finally)?) {
+            Term::Apply(name, _) => [EXPECTS, SUPPRESSES].into_iter().find(|mark| *mark == &**name),
+            _ => None,
+        }
+    }
+
+    /// The context manager that `finally` leaves.
+    fn entered(frame: &Frame<'p>, finally: &Block) -> Option<TermId> {
         let OpKind::Leave(entered) = Self::op(frame, *finally.last()?).kind else { return None };
         let OpKind::Enter(manager) = Self::op(frame, entered).kind else { return None };
-        let Some(Val::Term(term)) = frame.temps[manager as usize].single() else { return None };
-        match self.terms.get(*term) {
-            Term::Apply(name, _) => [EXPECTS, SUPPRESSES].into_iter().find(|mark| *mark == &**name),
+        match frame.temps[manager as usize].single() {
+            Some(Val::Term(term)) => Some(*term),
             _ => None,
         }
     }

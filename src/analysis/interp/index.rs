@@ -465,7 +465,10 @@ impl<'p> Interp<'p> {
             self.pc = self.guards.and(before, alternative.guard);
             match &alternative.val {
                 Val::Object(id) => self.store_object_item(*id, term, index, value),
-                Val::Term(base) => self.shadow_store(*base, term, value),
+                Val::Term(base) => {
+                    self.shadow_store(*base, term, value);
+                    self.note_item_written(*base, term);
+                }
                 _ => {}
             }
             self.pc = before;
@@ -532,6 +535,9 @@ impl<'p> Interp<'p> {
         self.mutations += 1;
         let term = self.term_of(index);
         for alternative in object.alternatives().to_vec() {
+            if let Val::Term(of) = alternative.val {
+                self.note_item_deleted(of, term);
+            }
             if let Val::Object(id) = alternative.val {
                 let object = &mut self.objects[id.0 as usize];
                 match &mut object.kind {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::analysis::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::domain::value::{Array, Elements, Order, Val, Value};
 use crate::analysis::heap::Kind;
 use crate::ir::Operator;
 use crate::models::{Callable, Effect, ShapeOp};
@@ -241,6 +241,22 @@ impl Interp<'_> {
             _ if of[0] == of[1] => of[0],
             _ => self.terms.intern(Term::Apply(name.into(), of.into())),
         }
+    }
+
+    /// The length of a slice of something from outside, which may be shorter than the slice.
+    pub(super) fn length_of_slice(&mut self, array: &Array) -> Option<TermId> {
+        let Elements::View { family, start, step: 1, order: Order::Known, .. } = &array.elements else { return None };
+        let (family, start) = (*family, *start);
+        if array.derivation != 0 || matches!(self.terms.get(family), Term::Children(_)) {
+            return None;
+        }
+        let [Some(count)] = **array.dims.as_ref()? else { return None };
+        let whole = self.length_of_term(family);
+        let stop = self.terms.operate(Operator::Add, &[start, count]);
+        let stop = self.extreme(MINIMUM, [stop, whole]);
+        let length = self.terms.operate(Operator::Sub, &[stop, start]);
+        let zero = self.terms.int(0);
+        Some(if start == zero { length } else { self.extreme(MAXIMUM, [length, zero]) })
     }
 
     /// `x.shape[i]`, where the length of that axis is known.

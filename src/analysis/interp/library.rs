@@ -210,7 +210,9 @@ impl<'p> Interp<'p> {
             parts.push(self.terms.intern(Term::Text(name.clone())));
             parts.push(self.term_of(&arg.value));
         }
-        Value::term(self.terms.intern(Term::Apply(path.into(), parts.into())))
+        // A call without arguments is not the function itself.
+        let name = if parts.is_empty() { format!("{path}()").into() } else { path.into() };
+        Value::term(self.terms.intern(Term::Apply(name, parts.into())))
     }
 
     fn key_data(&mut self, value: &Value, place: Place) -> Value {

@@ -1,11 +1,12 @@
 //! Reuse of the kinds that programs mostly mean.
 //!
-//! **Invariant:** each answer rests on what was consumed and how, never on a name of the program; what is meant is still told, as a note.
+//! **Invariant:** each answer rests on what was consumed and how, and on names of the program only where they tell that one function
+//! undoes another; what is meant is still told, as a note.
 
 use std::collections::BTreeSet;
 
-use crate::analysis::domain::term::{Term, TermId, place_key};
-use crate::analysis::log::{Event, Iteration, Meeting};
+use crate::analysis::domain::term::{Symbol, Term, TermId, place_key};
+use crate::analysis::log::{Activation, Event, Iteration, Meeting};
 use crate::finding::Place;
 use crate::ir::{Argument, Function, OpKind, Temp, Variable};
 
@@ -39,9 +40,18 @@ impl Interp<'_> {
         first.callee == second.callee && a.others == b.others && one != other && !is_drawn(one) && !is_drawn(other)
     }
 
-    /// Whether two draws happen within the same call written twice, the first time for nothing: a run that warms up and one that
-    /// is measured.
+    /// Whether two draws happen within the same call written twice, the first time for nothing and the second time not: a run that
+    /// warms up and one that is measured.
+    pub(super) fn is_warmed_up(&self, first: &Event, second: &Event) -> bool {
+        self.run_again(first, second, true)
+    }
+
+    /// Whether two draws happen within the same call written twice, the first time for nothing.
     pub(super) fn is_run_again(&self, first: &Event, second: &Event) -> bool {
+        self.run_again(first, second, false)
+    }
+
+    fn run_again(&self, first: &Event, second: &Event, serves: bool) -> bool {
         let (a, b) = (Self::chain(first), Self::chain(second));
         let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
         let Some(frame) = common.checked_sub(1).filter(|frame| frame + 1 < a.len() && frame + 1 < b.len()) else {
@@ -53,6 +63,7 @@ impl Interp<'_> {
         let (Some(once), Some(again)) = (uses.call_at(one.span), uses.call_at(other.span)) else { return false };
         once != again
             && uses.readers(once).is_empty()
+            && !(serves && uses.readers(again).is_empty())
             && is_written_alike(self.module(module).function(id), once, again)
     }
 
@@ -69,6 +80,41 @@ impl Interp<'_> {
         let code = self.module(module).function(id);
         let is_alike = || once == again || is_written_alike(code, once, again);
         (is_only_awaited(code, &uses, once) || is_awaited_until(code, &uses, once, again)) && is_alike()
+    }
+
+    /// Whether a key is one of the options that are handed on whole to two calls of one function: `f(x, **kwargs), f(y, **kwargs)`.
+    pub(super) fn is_option_of_both(&self, first: &Event, second: &Event) -> bool {
+        let Term::Item(options, name, _) = self.terms.get(second.target.term) else { return false };
+        let is_parameter = self.terms.symbol(*options).is_some_and(|info| info.symbol == Symbol::Parameter);
+        if !is_parameter || !matches!(self.terms.get(*name), Term::Text(_)) {
+            return false;
+        }
+        let (a, b) = (Self::chain(first), Self::chain(second));
+        let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
+        let Some(frame) = common.checked_sub(1) else { return false };
+        let ((activation, one), (_, other)) = (&a[frame], &b[frame]);
+        let (module, id) = (activation.module, activation.function);
+        let uses = self.uses_of(module, id);
+        let (Some(once), Some(again)) = (uses.call_at(one.span), uses.call_at(other.span)) else { return false };
+        let code = self.module(module).function(id);
+        let call = |temp: Temp| match &code.ops[temp as usize].kind {
+            OpKind::Call(callee, given) => Some((*callee, given.iter().find_map(spread_mapping)?)),
+            _ => None,
+        };
+        let (Some((callee, spread)), Some((other, others))) = (call(once), call(again)) else { return false };
+        once != again && is_written_alike(code, callee, other) && is_written_alike(code, spread, others)
+    }
+
+    /// Whether two draws happen within calls of a function and of its inverse, as their names tell: what the one does with the numbers
+    /// the other can only undo with the same.
+    pub(super) fn is_undone(&self, first: &Event, second: &Event) -> bool {
+        let (a, b) = (Self::chain(first), Self::chain(second));
+        let apart = a.iter().zip(&b).find(|((one, _), (other, _))| {
+            one.id != other.id && (one.module, one.function) != (other.module, other.function)
+        });
+        let Some(((one, _), (other, _))) = apart else { return false };
+        let name = |of: &Activation| self.module(of.module).function(of.function).name.clone();
+        are_inverse(&name(one), &name(other))
     }
 
     /// Whether a key is made in a loop within `outer` by a call that makes keys of several seeds: the seeds are those of the inner
@@ -94,6 +140,39 @@ impl Interp<'_> {
             Term::Operate(_, parts) => parts.iter().all(|part| self.is_number(*part)),
             _ => self.terms.is_constant(term),
         }
+    }
+}
+
+fn spread_mapping(argument: &Argument) -> Option<Temp> {
+    match argument {
+        Argument::SpreadMapping(mapping) => Some(*mapping),
+        _ => None,
+    }
+}
+
+/// Whether one of two names says the opposite of the other: `rotate` and `inverse_rotate`, `shuffle` and `unshuffle`, `encode` and `decode`.
+fn are_inverse(one: &str, other: &str) -> bool {
+    let words = |name: &str| -> Vec<String> {
+        name.split('_').filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect()
+    };
+    let is_said = |word: &String| matches!(word.as_str(), "inverse" | "inv");
+    let (one, other) = (words(one), words(other));
+    let plain = |words: &[String]| -> Vec<String> { words.iter().filter(|word| !is_said(word)).cloned().collect() };
+    let (a, b) = (plain(&one), plain(&other));
+    if a.is_empty() || a.len() != b.len() {
+        return false;
+    }
+    if one.len() - a.len() != other.len() - b.len() {
+        return a == b;
+    }
+    let is_opposite = |a: &str, b: &str| {
+        let rest = b.strip_prefix("un").or_else(|| b.strip_prefix("de"));
+        rest.is_some_and(|rest| rest == a || a.strip_prefix("en") == Some(rest))
+    };
+    let mut apart = a.iter().zip(&b).filter(|(a, b)| a != b);
+    match (apart.next(), apart.next()) {
+        (Some((a, b)), None) => is_opposite(a, b) || is_opposite(b, a),
+        _ => false,
     }
 }
 

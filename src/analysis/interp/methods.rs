@@ -235,7 +235,8 @@ impl<'p> Interp<'p> {
         match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
             Some((ProtocolEffect::Consume, protocol, key)) => {
                 // What is told to be deterministic is given keys for the sake of one signature and perhaps draws nothing.
-                let role = if self.is_idle(protocol, &args) { Role::Unresolved } else { Role::Protocol };
+                let is_idle = self.is_idle(protocol, &args) || self.draws_nothing(val, protocol);
+                let role = if is_idle { Role::Unresolved } else { Role::Protocol };
                 self.consume(frame, &key, role, &text, place);
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     self.run_escaping(frame, &value, place);
@@ -259,6 +260,7 @@ impl<'p> Interp<'p> {
                 }
                 let result =
                     self.unresolved(frame, &args, place, Some(&(receiver.clone(), name.clone())), written, Some(val));
+                self.note_changed(val, name, &args);
                 if let ("items" | "keys" | "values", [], Val::Term(of), Some(Val::Term(term))) =
                     (&**name, args.positional.as_slice(), val, result.single())
                 {
@@ -339,7 +341,7 @@ impl<'p> Interp<'p> {
     }
 
     /// Whether an object was made by one of these libraries, or is an instance of a class based on theirs.
-    fn is_of_library(&self, val: &Val, libraries: &[String]) -> bool {
+    pub(super) fn is_of_library(&self, val: &Val, libraries: &[String]) -> bool {
         let of = |path: &str| {
             let root = path.split('.').next().unwrap_or_default();
             libraries.iter().any(|library| library == root)

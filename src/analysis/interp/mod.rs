@@ -25,6 +25,7 @@ mod collide;
 mod conclude;
 mod construct;
 mod consume;
+mod contents;
 mod cutoff;
 mod derive;
 mod entry;
@@ -45,6 +46,7 @@ mod modules;
 mod notes;
 mod observe;
 mod operate;
+mod parameters;
 mod shape;
 mod stored;
 mod text;
@@ -122,6 +124,8 @@ struct LoopState {
 /// A `try` whose body is running.
 struct Catching {
     raised: Guard,
+    /// Whether what ends the program passes it by.
+    lets_exits_go: bool,
     depth: u32,
     /// Value of `mutations` when the last exception edge was made.
     seen: u64,
@@ -451,6 +455,7 @@ impl<'p> Interp<'p> {
 
     /// The guard under which a value is true.
     fn truth(&mut self, value: &Value) -> Guard {
+        let value = self.with_truth(value);
         let mut result = Guard::FALSE;
         for alternative in value.alternatives() {
             let holds = self.truth_of_val(&alternative.val);
@@ -490,6 +495,11 @@ impl<'p> Interp<'p> {
                     self.guards.literal(term)
                 }
             },
+            Val::Array(array) if let Some(length) = self.length_of_slice(array) => {
+                let zero = self.terms.int(0);
+                let holds = self.terms.operate(Operator::Lt, &[zero, length]);
+                self.truth_of_term(holds)
+            }
             Val::Key(_) | Val::Array(_) | Val::Words(..) => {
                 let term = self.term_of_val(val);
                 self.guards.literal(term)

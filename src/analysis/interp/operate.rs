@@ -48,6 +48,7 @@ impl<'p> Interp<'p> {
         }
         let Some(right) = right else {
             return if operator == Operator::Not {
+                let left = self.with_truth(&left);
                 let holds = self.truth(&left);
                 self.boolean(holds, Operator::Not, &left)
             } else {
@@ -65,6 +66,16 @@ impl<'p> Interp<'p> {
                 self.compare(operator, &left, &right)
             }
             Operator::In | Operator::NotIn => {
+                let changed = self.with_members(&right);
+                if changed != right && Self::are_terms(&changed) {
+                    let needle = self.term_of(&left);
+                    return self.on_alternatives(&changed, |this, val| {
+                        let container = this.term_of_val(val);
+                        let found = this.is_member(needle, container);
+                        let is_in = operator == Operator::In;
+                        Value::term(if is_in { found } else { this.terms.operate(Operator::Not, &[found]) })
+                    });
+                }
                 let (a, b) = (self.term_of(&left), self.term_of(&right));
                 match self.membership(frame, &left, &right) {
                     Some(found) => {
@@ -82,6 +93,13 @@ impl<'p> Interp<'p> {
                 if matches!(operator, Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge) {
                     let place = self.place(frame, op.span);
                     self.note_shape_logic(frame, &left, &right, &texts, place);
+                    if left.alternatives().len() > 1 && Self::are_terms(&left) && right.single().is_some() {
+                        let right = self.term_of(&right);
+                        return self.on_alternatives(&left, |this, val| {
+                            let left = this.term_of_val(val);
+                            Value::term(this.terms.operate(operator, &[left, right]))
+                        });
+                    }
                 }
                 let (a, b) = (self.term_of(&left), self.term_of(&right));
                 Value::term(self.terms.operate(operator, &[a, b]))
@@ -102,6 +120,11 @@ impl<'p> Interp<'p> {
         let computed = self.terms.intern(Term::Operate(operator, parts.into()));
         let term = self.terms.intern(Term::Apply("<computed key>".into(), Box::new([computed])));
         Value::of(Val::Key(Key { term, kind: KeyKind::Raw, derivation: 0 }))
+    }
+
+    /// Whether all alternatives of a value are terms.
+    pub(super) fn are_terms(value: &Value) -> bool {
+        value.alternatives().iter().all(|alternative| matches!(alternative.val, Val::Term(_)))
     }
 
     fn other_is_list(&self, other: Option<&Value>) -> bool {

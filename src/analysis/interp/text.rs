@@ -127,6 +127,9 @@ impl<'p> Interp<'p> {
                 parts.join(", impl=")
             }
             Term::Apply(name, _) if name.starts_with('<') => "…".into(),
+            Term::Apply(name, parts) if parts.is_empty() && name.ends_with(')') => {
+                name.rsplit('.').next().unwrap_or(name).to_owned()
+            }
             Term::Apply(name, _) => format!("{}(…)", name.rsplit('.').next().unwrap_or(name)),
             Term::Operate(..) | Term::Choice(_) => "…".into(),
         }

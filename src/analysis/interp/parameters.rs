@@ -1,0 +1,204 @@
+//! Whether initialising a module of a library draws anything, as far as its class tells.
+//!
+//! A module whose parameters are all constants, or that has none, leaves the key alone that `init` is given.
+//!
+//! **Invariant:** nothing is said to be drawn only where every call in the methods of a class is seen: a parameter is declared with a
+//! constant initialiser, no other module is made or called, and no key is asked for.
+
+use crate::analysis::domain::value::{ModuleIndex, Val, Value};
+use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
+use crate::models::{Effect, Protocol};
+
+use super::Interp;
+
+/// How deep functions of the program are looked into.
+const DEPTH: u32 = 3;
+
+/// A class that is looked through.
+struct Looked<'a> {
+    protocol: &'a Protocol,
+    /// The names of its methods.
+    methods: Vec<Name>,
+    /// The attributes that they store: modules would be made there.
+    stored: Vec<Name>,
+}
+
+impl Interp<'_> {
+    /// Whether the class of a receiver shows that the call of a protocol's method draws nothing.
+    pub(super) fn draws_nothing(&mut self, receiver: &Val, protocol: &Protocol) -> bool {
+        let Val::Object(id) = receiver else { return false };
+        let Some(class) = self.objects[id.0 as usize].class else { return false };
+        if protocol.declares.is_none() || !self.is_of_library(receiver, &protocol.libraries) {
+            return false;
+        }
+        let classes: Vec<_> = self.lineage(class).iter().map(|class| self.classes[class.0 as usize].clone()).collect();
+        let is_seen = |base: &Value| matches!(base.single(), Some(Val::Class(_) | Val::Library(_)));
+        if !classes.iter().all(|class| class.bases.iter().all(is_seen)) {
+            return false;
+        }
+        let mut methods: Vec<(ModuleIndex, FunctionId)> = Vec::new();
+        for class in &classes {
+            let module = self.module(class.module);
+            methods.extend(
+                functions_of(module, |function| function.class == Some(class.class)).map(|id| (class.module, id)),
+            );
+        }
+        let names = methods.iter().map(|(module, id)| self.module(*module).function(*id).name.clone()).collect();
+        let stores = |op: &Op| match &op.kind {
+            OpKind::StoreAttribute(_, name, _) => Some(name.clone()),
+            _ => None,
+        };
+        let stored = methods
+            .iter()
+            .flat_map(|(module, id)| self.module(*module).function(*id).ops.iter().filter_map(stores))
+            .collect();
+        let looked = Looked { protocol, methods: names, stored };
+        !methods.is_empty() && methods.into_iter().all(|(module, id)| self.is_quiet(&looked, module, id, DEPTH))
+    }
+
+    fn is_quiet(&mut self, looked: &Looked<'_>, module: ModuleIndex, id: FunctionId, depth: u32) -> bool {
+        let code = self.module(module).function(id);
+        code.ops.iter().all(|op| match &op.kind {
+            OpKind::Call(callee, arguments) => self.is_quiet_call(looked, module, code, *callee, arguments, depth),
+            OpKind::Unsupported(_) => false,
+            _ => true,
+        })
+    }
+
+    fn is_quiet_call(
+        &mut self,
+        looked: &Looked<'_>,
+        module: ModuleIndex,
+        code: &Function,
+        callee: Temp,
+        arguments: &[Argument],
+        depth: u32,
+    ) -> bool {
+        let hands_on_a_sampler = arguments.iter().any(|argument| match argument {
+            Argument::Positional(given) | Argument::Keyword(_, given) => self.is_sampler(module, code, *given),
+            Argument::Spread(_) | Argument::SpreadMapping(_) => false,
+        });
+        if hands_on_a_sampler {
+            return false;
+        }
+        match &code.ops[callee as usize].kind {
+            OpKind::Attribute(object, name) => {
+                let is_self = |temp: Temp| match &code.ops[temp as usize].kind {
+                    OpKind::Load(Variable::Local(0)) => code.class.is_some(),
+                    OpKind::Load(Variable::Outer(..)) => true,
+                    _ => false,
+                };
+                if is_self(*object) {
+                    if looked.protocol.declares.as_deref() == Some(&**name) {
+                        return self.is_constant_initialiser(module, code, arguments);
+                    }
+                    return looked.methods.contains(name)
+                        || looked.protocol.inert.iter().any(|inert| **inert == **name);
+                }
+                match self.named(module, code, callee) {
+                    Some(value) => self.is_quiet_value(looked, &value, depth),
+                    // A method of a value, unless that is a module's field: which may be a module.
+                    None => match &code.ops[*object as usize].kind {
+                        OpKind::Attribute(of, name) if is_self(*of) => looked.stored.contains(name),
+                        _ => true,
+                    },
+                }
+            }
+            OpKind::Load(Variable::Local(slot)) => {
+                let mut stores = code.ops.iter().filter_map(|op| match &op.kind {
+                    OpKind::Store(Variable::Local(target), value) if target == slot => Some(*value),
+                    _ => None,
+                });
+                let is_function = |value: Temp| matches!(code.ops[value as usize].kind, OpKind::Function(..));
+                *slot as usize >= code.parameters.len() && stores.all(is_function)
+            }
+            OpKind::Load(Variable::Global(_)) => {
+                let value = self.named(module, code, callee);
+                value.is_some_and(|value| self.is_quiet_value(looked, &value, depth))
+            }
+            _ => false,
+        }
+    }
+
+    fn is_quiet_value(&mut self, looked: &Looked<'_>, value: &Value, depth: u32) -> bool {
+        let libraries = &looked.protocol.libraries;
+        match value.single() {
+            Some(Val::Library(path)) => {
+                let (root, last) = (path.split('.').next().unwrap_or_default(), path.rsplit('.').next());
+                // What a library of modules calls with a capital is a class: perhaps one of modules.
+                let is_class = last.is_some_and(|name| name.starts_with(char::is_uppercase));
+                !(is_class && libraries.iter().any(|library| library == root))
+            }
+            Some(Val::Class(class)) => !self.lineage(*class).iter().any(|class| {
+                let bases = &self.classes[class.0 as usize].bases;
+                bases.iter().any(|base| match base.single() {
+                    Some(Val::Library(path)) => libraries.iter().any(|library| path.split('.').next() == Some(library)),
+                    Some(Val::Class(_)) => false,
+                    _ => true,
+                })
+            }),
+            Some(Val::Function(closure)) => {
+                let (module, id) = (closure.module, closure.function);
+                let Some(depth) = depth.checked_sub(1) else { return false };
+                let functions: Vec<FunctionId> = functions_of(self.module(module), |function| {
+                    function.span == self.module(module).function(id).span
+                })
+                .collect();
+                functions.into_iter().all(|id| self.is_quiet(looked, module, id, depth))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a parameter is declared with an initialiser that leaves its key alone.
+    fn is_constant_initialiser(&mut self, module: ModuleIndex, code: &Function, arguments: &[Argument]) -> bool {
+        let Some(Argument::Positional(initialiser)) = arguments.get(1) else { return false };
+        matches!(self.effect_of(module, code, *initialiser), Some(Effect::Observe))
+    }
+
+    /// Whether a function that draws is handed on, as an initialiser is.
+    fn is_sampler(&mut self, module: ModuleIndex, code: &Function, given: Temp) -> bool {
+        matches!(self.effect_of(module, code, given), Some(Effect::Sample { .. } | Effect::Consume { .. }))
+    }
+
+    /// What a modelled function does, or one that a modelled factory makes.
+    fn effect_of(&mut self, module: ModuleIndex, code: &Function, function: Temp) -> Option<&Effect> {
+        let (of, is_made) = match &code.ops[function as usize].kind {
+            OpKind::Call(callee, _) => (*callee, true),
+            _ => (function, false),
+        };
+        let value = self.named(module, code, of)?;
+        let Some(Val::Library(path)) = value.single() else { return None };
+        let callable = self.program.models.callable(path).filter(|callable| callable.exact)?;
+        match &callable.effect {
+            Effect::Factory { makes } if is_made => Some(&makes.effect),
+            effect if !is_made => Some(effect),
+            _ => None,
+        }
+    }
+
+    /// What a name of a module, or an attribute chain on one, stands for.
+    fn named(&mut self, module: ModuleIndex, code: &Function, temp: Temp) -> Option<Value> {
+        match &code.ops[temp as usize].kind {
+            OpKind::Load(Variable::Global(name)) => {
+                self.global(module, name).or_else(|| Some(Value::of(Val::Library(self.builtin_path(name)?))))
+            }
+            OpKind::Attribute(of, name) => match self.named(module, code, *of)?.single()? {
+                Val::Library(path) => Some(Value::of(Val::Library(format!("{path}.{name}").into()))),
+                Val::Module(inner) => self.global(*inner, name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// The functions of which this holds, and those within them.
+fn functions_of(module: &Module, is_meant: impl Fn(&Function) -> bool) -> impl Iterator<Item = FunctionId> {
+    let mut meant: Vec<bool> = Vec::with_capacity(module.functions.len());
+    for function in &module.functions {
+        let is_within = function.parent.and_then(|parent| meant.get(parent.0 as usize)).is_some_and(|within| *within);
+        meant.push(function.kind != FunctionKind::ClassBody && (is_within || is_meant(function)));
+    }
+    (0u32..).zip(meant).filter(|(_, meant)| *meant).map(|(number, _)| FunctionId(number))
+}
