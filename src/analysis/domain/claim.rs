@@ -356,7 +356,10 @@ impl Terms {
                     let known = rests.iter().position(|(other, _)| *other == divisor);
                     let at = known.unwrap_or(rests.len());
                     if known.is_none() {
-                        rests.push((divisor, Range { high: as_float(divisor), is_open: [false, true], ..Range::counting() }));
+                        rests.push((
+                            divisor,
+                            Range { high: as_float(divisor), is_open: [false, true], ..Range::counting() },
+                        ));
                     }
                     match says {
                         Says::True => rests[at].1.add(Says::Is(ZERO), !polarity),

@@ -91,6 +91,8 @@ pub enum Symbol {
     Lane,
     /// The number of an iteration that is not among the first: at least so much.
     Later(u32),
+    /// What a variable may have become in iterations that are not run.
+    Unseen,
     /// "This loop has another iteration", "this operation raises": a truth value only.
     Path,
 }

@@ -93,7 +93,7 @@ impl Interp<'_> {
         let own = raised_in(a.activation.id);
         let (a, b) = (a.guard, b.guard);
         let both = self.guards.and(a, b);
-        if !self.feasible(both) {
+        if !self.feasible(both) || self.needs_unseen(both) {
             return None;
         }
         if self.needs_exception(both, Some(&own)) {
@@ -147,6 +147,12 @@ impl Interp<'_> {
 
     pub(super) fn derivation(&self, id: u32) -> Option<&crate::analysis::log::Derivation> {
         self.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)
+    }
+
+    /// Whether something decides a guard that iterations which are not run may have written.
+    fn needs_unseen(&self, guard: Guard) -> bool {
+        let is_unseen = |term: TermId| self.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Unseen);
+        self.guards.support(guard).into_iter().any(|literal| self.terms.mentions(literal, &is_unseen))
     }
 
     /// Whether every path of a guard goes through an exception edge, those of this name excepted.

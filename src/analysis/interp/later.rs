@@ -6,6 +6,7 @@
 //! of `range`, `enumerate` and the like, and variables that the body counts up by one.
 //!
 //! **Invariant:** what the body writes on some paths only is forgotten before such a copy: iterations that are not run may have written it.
+//! Paths on which such a variable decides are not claimed to be there.
 
 use crate::analysis::domain::term::{Asked, Symbol, TermId};
 use crate::analysis::domain::value::Value;
@@ -100,8 +101,8 @@ impl<'p> Interp<'p> {
         later.number = Some(number);
         for op in &later.perhaps {
             let OpKind::Store(variable, _) = &op.kind else { continue };
-            let value = self.opaque("<written in a loop>", Some(self.place(frame, op.span)));
-            self.store(frame, variable, &value, op);
+            let unseen = self.terms.fresh(Symbol::Unseen, "<written in a loop>", Some(self.place(frame, op.span)));
+            self.store(frame, variable, &Value::term(unseen), op);
         }
         for (op, values) in &later.counted {
             if let OpKind::Store(variable, _) = &op.kind

@@ -89,7 +89,8 @@ impl<'p> Interp<'p> {
         // The loops around this one count, not this one.
         let copies = self.copies(known);
         let (instance, outer) = self.begin_loop();
-        let goes_on = iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
+        let goes_on =
+            iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
         let mut later = self.later(frame, body, copies, goes_on);
         let mut exit = Guard::FALSE;
         let mut endless = false;
