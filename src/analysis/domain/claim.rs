@@ -202,6 +202,31 @@ impl Range {
     }
 }
 
+/// What remains of a number, by what it is divided by.
+#[derive(Default)]
+struct Rests(Vec<(i128, Range)>);
+
+impl Rests {
+    fn add(&mut self, divisor: i128, says: Says, polarity: bool) {
+        let at = self.0.iter().position(|(other, _)| *other == divisor).unwrap_or_else(|| {
+            let rest = Range { high: as_float(divisor), is_open: [false, true], ..Range::counting() };
+            self.0.push((divisor, rest));
+            self.0.len() - 1
+        });
+        match says {
+            Says::True => self.0[at].1.add(Says::Is(ZERO), !polarity),
+            says => self.0[at].1.add(says, polarity),
+        }
+    }
+
+    /// Whether some number of a range leaves them.
+    fn agree(&self, of: &Range) -> bool {
+        let leaves = |number: i128| self.0.iter().all(|(divisor, rest)| rest.has(number.rem_euclid(*divisor)));
+        let is_left = !of.is_integer || of.few().is_none_or(|mut few| few.any(leaves));
+        is_left && !self.0.iter().any(|(_, rest)| rest.is_empty())
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "the number is below 2^53")]
 fn as_float(number: i128) -> f64 {
     number as f64
@@ -330,7 +355,7 @@ impl Terms {
         let mut holds = None;
         let (mut equals, mut unequal): (Option<TermId>, Vec<TermId>) = (None, Vec::new());
         let (mut classes, mut answers): (Vec<TermId>, Vec<(TermId, Says, bool)>) = (Vec::new(), Vec::new());
-        let mut rests: Vec<(i128, Range)> = Vec::new();
+        let mut rests = Rests::default();
         for (claim, polarity) in claims {
             match (claim.part, claim.says) {
                 (Part::Whole, Says::True) => holds = Some(*polarity),
@@ -352,20 +377,7 @@ impl Terms {
                 (Part::Size, Says::True) => size.add(Says::Above(ZERO), *polarity),
                 (Part::Length, says) => length.add(says, *polarity),
                 (Part::Size, says) => size.add(says, *polarity),
-                (Part::Rest(divisor), says) => {
-                    let known = rests.iter().position(|(other, _)| *other == divisor);
-                    let at = known.unwrap_or(rests.len());
-                    if known.is_none() {
-                        rests.push((
-                            divisor,
-                            Range { high: as_float(divisor), is_open: [false, true], ..Range::counting() },
-                        ));
-                    }
-                    match says {
-                        Says::True => rests[at].1.add(Says::Is(ZERO), !polarity),
-                        says => rests[at].1.add(says, *polarity),
-                    }
-                }
+                (Part::Rest(divisor), says) => rests.add(divisor, says, *polarity),
                 (Part::Answer(call), says) => answers.push((call, says, *polarity)),
             }
         }
@@ -416,10 +428,7 @@ impl Terms {
         if number.is_empty() || whole.is_empty() || length.is_empty() || size.is_empty() || self.clash(&answers) {
             return false;
         }
-        let leaves = |number: i128| rests.iter().all(|(divisor, rest)| rest.has(number.rem_euclid(*divisor)));
-        if rests.iter().any(|(_, rest)| rest.is_empty())
-            || whole.is_integer && whole.few().is_some_and(|mut few| !few.any(leaves))
-        {
+        if !rests.agree(whole) {
             return false;
         }
         match holds {

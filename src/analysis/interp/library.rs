@@ -96,30 +96,7 @@ impl<'p> Interp<'p> {
                 Some(data) => self.wrap(frame, &data.value.clone(), path, place),
                 None => self.opaque("<wrapped>", Some(place)),
             },
-            Effect::Sample { keys, rows } => {
-                let before = self.log.events.len();
-                for key in keys {
-                    if let Some(key) = args.of(callable, key) {
-                        self.consume(frame, key, Role::Sample, path, place);
-                    }
-                }
-                if let Some(rows) = rows.as_deref() {
-                    let others = callable.params.iter().map(|param| &param.name);
-                    let others = others.filter(|name| *name != rows && !keys.contains(name));
-                    let others =
-                        others.map(|name| args.of(callable, name).map(|arg| self.term_of(&arg.value))).collect();
-                    if let Some(rows) = args.of(callable, rows).map(|arg| self.term_of(&arg.value)) {
-                        let arranged = Arranged { rows, others };
-                        let events = before..self.log.events.len();
-                        self.log.arranged.extend(events.map(|event| (event, arranged.clone())));
-                        let replaces = callable.params.iter().any(|param| &*param.name == "replace");
-                        if !replaces && (self.counted(rows).is_some() || self.terms.as_int(rows).is_some()) {
-                            return self.permutation(path, place);
-                        }
-                    }
-                }
-                self.opaque(self.call_text(path), Some(place))
-            }
+            Effect::Sample { keys, rows } => self.sample(frame, callable, (keys, rows.as_deref()), path, &args, place),
             Effect::Consume { keys, .. } => {
                 for key in keys {
                     for arg in args.all_of(callable, key).into_iter().cloned().collect::<Vec<_>>() {
@@ -171,12 +148,40 @@ impl<'p> Interp<'p> {
         }
     }
 
-    /// Numbers from 0 on, each of them once.
-    fn permutation(&mut self, path: &Name, place: Place) -> Value {
+    /// What a sampler draws from its keys, perhaps an arrangement of rows.
+    fn sample(
+        &mut self,
+        frame: &mut Frame<'p>,
+        callable: &'p Callable,
+        (keys, rows): (&[String], Option<&str>),
+        path: &Name,
+        args: &Args,
+        place: Place,
+    ) -> Value {
+        let before = self.log.events.len();
+        for key in keys {
+            if let Some(key) = args.of(callable, key) {
+                self.consume(frame, key, Role::Sample, path, place);
+            }
+        }
         let text = self.call_text(path);
-        let numbers = self.terms.fresh(Symbol::Opaque, text, Some(place));
-        self.terms.vary(numbers);
-        Value::term(numbers)
+        let drawn = self.terms.fresh(Symbol::Opaque, text, Some(place));
+        if let Some(rows) = rows
+            && let Some(arranged) = args.of(callable, rows).map(|arg| self.term_of(&arg.value))
+        {
+            let others = callable.params.iter().map(|param| &param.name);
+            let others = others.filter(|name| *name != rows && !keys.contains(name));
+            let others = others.map(|name| args.of(callable, name).map(|arg| self.term_of(&arg.value))).collect();
+            // `permutation(key, 4)` and `permutation(key, arange(n))` give each number once.
+            let replaces = callable.params.iter().any(|param| &*param.name == "replace");
+            if !replaces && (self.counted(arranged).is_some() || self.terms.as_int(arranged).is_some()) {
+                self.terms.vary(drawn);
+            }
+            let arranged = Arranged { rows: arranged, others };
+            let events = before..self.log.events.len();
+            self.log.arranged.extend(events.map(|event| (event, arranged.clone())));
+        }
+        Value::term(drawn)
     }
 
     /// A callable without a path of its own: what a factory makes.
