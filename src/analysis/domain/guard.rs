@@ -101,6 +101,8 @@ pub struct Budget {
 #[derive(Clone, Debug)]
 pub struct Guards {
     nodes: Vec<Node>,
+    /// Of each guard, how many nodes it has if none of them is shared.
+    sizes: Vec<u16>,
     interned: FxHashMap<Node, Guard>,
     /// Answers of `choose`, each at the place that its question hashes to; a later question takes the place over.
     memo: Vec<[Guard; 4]>,
@@ -119,6 +121,7 @@ impl Default for Guards {
         let leaf = Node { level: Level::LEAF, low: Guard::FALSE, high: Guard::FALSE };
         Self {
             nodes: vec![leaf, leaf],
+            sizes: vec![0; 2],
             interned: FxHashMap::default(),
             memo: Vec::new(),
             has_answers: false,
@@ -246,22 +249,27 @@ impl Guards {
     /// The literals that a guard depends on, in the order in which they were first met.
     pub fn support(&self, guard: Guard) -> Vec<TermId> {
         let mut seen = rustc_hash::FxHashSet::default();
-        let mut levels = std::collections::BTreeSet::new();
+        let mut levels = Vec::new();
         let mut work = vec![guard];
         while let Some(g) = work.pop() {
             if g.is_true() || g.is_false() || !seen.insert(g) {
                 continue;
             }
             let node = self.nodes[g.0 as usize];
-            levels.insert(node.level);
+            levels.push(node.level);
             work.push(node.low);
             work.push(node.high);
         }
+        levels.sort_unstable();
+        levels.dedup();
         levels.into_iter().rev().map(|level| self.literals[level.literal()]).collect()
     }
 
     /// Whether a guard has more than this many nodes.
     pub fn is_larger(&self, guard: Guard, nodes: usize) -> bool {
+        if usize::from(self.sizes[guard.0 as usize]) <= nodes {
+            return false;
+        }
         let mut seen = rustc_hash::FxHashSet::default();
         let mut work = vec![guard];
         while let Some(g) = work.pop() {
@@ -359,6 +367,7 @@ impl Guards {
 
     /// Forgets the guards made since a mark: their handles must be gone.
     pub fn truncate(&mut self, mark: (usize, usize)) {
+        self.sizes.truncate(mark.0);
         for node in self.nodes.drain(mark.0..) {
             self.interned.remove(&node);
         }
@@ -420,6 +429,8 @@ impl Guards {
             return Guard::FALSE;
         }
         let guard = Guard(u32::try_from(self.nodes.len()).unwrap_or(0));
+        let [low, high] = [node.low, node.high].map(|part| self.sizes[part.0 as usize]);
+        self.sizes.push(low.saturating_add(high).saturating_add(1));
         self.nodes.push(node);
         self.interned.insert(node, guard);
         guard

@@ -41,7 +41,7 @@ struct Placed {
 impl Interp<'_> {
     /// Everything that the log says of the home module.
     pub(super) fn conclude(&mut self) -> Facts {
-        let mut facts = Facts { references: self.references(), is_test: self.defines_tests(), ..Facts::default() };
+        let mut facts = Facts { references: self.references(), ..Facts::default() };
         let file = self.module(self.home).file;
         for meeting in self.log.meetings.clone() {
             if let Some((collision, direct)) = self.collision(&meeting)
@@ -68,7 +68,7 @@ impl Interp<'_> {
     }
 
     /// Whether the home module defines a class that is based on a `TestCase`, of whatever library.
-    fn defines_tests(&self) -> bool {
+    pub(super) fn defines_tests(&self) -> bool {
         let is_test_case = |base: &Value| match base.single() {
             Some(Val::Library(path)) => path.rsplit('.').next() == Some(TEST_CASE),
             Some(Val::Term(term)) => {

@@ -34,6 +34,7 @@ pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> 
     base.run_idle();
     base.note_annotations();
     let mut facts = base.conclude();
+    facts.is_test = base.defines_tests();
     base.run_constructors();
     let module = program.module(index);
     let mut stores = base.log.stores.clone();
