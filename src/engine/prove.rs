@@ -52,7 +52,9 @@ pub(super) fn prove(
             }
             for finding in &mut open {
                 if finding.witness.as_ref().is_some_and(|witness| witness.gap.is_some()) {
-                    prove_one(job, project, &program, finding, &mut budget);
+                    let mut part = budget.second_look();
+                    prove_one(job, project, &program, finding, &mut part);
+                    budget.give_back(part);
                 }
             }
             open.into_iter().filter_map(refuted).collect()

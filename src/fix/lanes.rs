@@ -26,14 +26,23 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     });
     let Some((key, mut edits, names)) = found else { return Vec::new() };
     edits.sort_by_key(|edit| edit.span);
+    let around = edits.iter().fold(span_of(call), |around, edit| around.cover(edit.span));
+    let is_lane_key = !is_used_beside(bench, key, around);
     vec![Proposal {
         message: format!("split `{key}` and give each lane a key of its own; the numbers change"),
-        applicability: Applicability::Unsafe,
+        applicability: if is_lane_key { Applicability::Unsafe } else { Applicability::Display },
         proof: Proof::Claim,
         edits,
         mends: vec![index],
         names,
     }]
+}
+
+/// Whether the function that maps does something else with the key: then its children may be those of another split.
+fn is_used_beside(bench: &Bench<'_>, key: &str, around: Span) -> bool {
+    let frame = bench.names.frame_at(around.start);
+    let mut reads = bench.names.occurrences(key).iter().filter(|one| one.does == Does::Read);
+    reads.any(|one| !around.covers(one.span) && bench.names.frame_at(one.span.start) == frame)
 }
 
 type Found<'a> = (&'a str, Vec<Edit>, Vec<(Span, String)>);

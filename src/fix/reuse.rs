@@ -209,7 +209,8 @@ fn sister(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
     let unused = repair.unused.as_ref()?;
     let span = bench.here(*finding.evidence.as_ref()?.second.first()?)?;
     let call = tree::call_at(bench.module, span)?;
-    let key = only_key(bench, call, repair.written[1].as_deref())?;
+    // What an object stores is split again by others, and must not be drawn from first.
+    let key = only_key(bench, call, repair.written[1].as_deref()).filter(|key| !key.is_attribute_expr())?;
     let scope = bench.names.frame_at(span.start)?;
     if !bench.names.binds(scope, unused) || bench.is_promised(scope, unused) {
         return None;

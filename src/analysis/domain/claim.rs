@@ -45,8 +45,8 @@ enum Part {
     Length,
     /// The number of its elements.
     Size,
-    /// What remains when it is divided by this number.
-    Rest(i128),
+    /// What remains when it is divided by the first number, after the second was added.
+    Rest(i128, i128),
     /// What a method of it answers, by the term of the call.
     Answer(TermId),
 }
@@ -175,6 +175,14 @@ impl Range {
         low > high || self.few().is_some_and(|mut few| few.next().is_none())
     }
 
+    /// Whether it is one number.
+    fn is_point(&self) -> bool {
+        match self.integers() {
+            [Some(low), Some(high)] => low == high,
+            _ => false,
+        }
+    }
+
     /// Whether it can be this integer.
     fn has(&self, number: i128) -> bool {
         let [low, high] = self.integers();
@@ -202,15 +210,18 @@ impl Range {
     }
 }
 
-/// What remains of a number, by what it is divided by.
+/// What remains of a number, by what it is divided by and what is added before.
 #[derive(Default)]
-struct Rests(Vec<(i128, Range)>);
+struct Rests(Vec<([i128; 2], Range)>);
+
+/// Most numbers that are tried for remainders.
+const TRIED: i128 = 256;
 
 impl Rests {
-    fn add(&mut self, divisor: i128, says: Says, polarity: bool) {
-        let at = self.0.iter().position(|(other, _)| *other == divisor).unwrap_or_else(|| {
+    fn add(&mut self, [divisor, shift]: [i128; 2], says: Says, polarity: bool) {
+        let at = self.0.iter().position(|(other, _)| *other == [divisor, shift]).unwrap_or_else(|| {
             let rest = Range { high: as_float(divisor), is_open: [false, true], ..Range::counting() };
-            self.0.push((divisor, rest));
+            self.0.push(([divisor, shift], rest));
             self.0.len() - 1
         });
         match says {
@@ -219,12 +230,71 @@ impl Rests {
         }
     }
 
-    /// Whether some number of a range leaves them.
-    fn agree(&self, of: &Range) -> bool {
-        let leaves = |number: i128| self.0.iter().all(|(divisor, rest)| rest.has(number.rem_euclid(*divisor)));
-        let is_left = !of.is_integer || of.few().is_none_or(|mut few| few.any(leaves));
-        is_left && !self.0.iter().any(|(_, rest)| rest.is_empty())
+    /// Whether some number of a range leaves them. What is compared like a rate may be no integer, unless it counts.
+    fn agree(&self, of: &Range, counts: bool) -> bool {
+        let is_fraction = |rest: &Range| !rest.is_integer || rest.low < rest.high && rest.high <= 1.0;
+        if self.0.is_empty() || !of.is_integer || !counts && self.0.iter().any(|(_, rest)| is_fraction(rest)) {
+            return true;
+        }
+        // The numbers that leave what is known exactly are some steps apart.
+        let (mut first, mut step) = (0, 1);
+        for ([divisor, shift], rest) in self.0.iter().filter(|(_, rest)| rest.is_point()) {
+            let Some(rest) = rest.integers()[0] else { continue };
+            let Some(both) = congruent([first, step], [rest - shift, *divisor]) else { return false };
+            [first, step] = both;
+            if step > LARGEST {
+                return true;
+            }
+        }
+        let period = self.0.iter().fold(step, |all, ([divisor, _], _)| common_multiple(all, *divisor));
+        let leaves = |number: i128| {
+            self.0.iter().all(|([divisor, shift], rest)| rest.has((number + shift).rem_euclid(*divisor)))
+        };
+        let [low, high] = of.integers();
+        let from = low.or(high.map(|high| high - TRIED.saturating_mul(step))).unwrap_or(0);
+        let start = from + (first - from).rem_euclid(step);
+        for tried in 0..TRIED {
+            let number = start + tried * step;
+            if high.is_some_and(|high| number > high) {
+                return low.is_none() && tried < TRIED - 1 && period > tried * step;
+            }
+            if of.has(number) && leaves(number) {
+                return true;
+            }
+            if tried * step >= period && of.without.is_empty() {
+                return false;
+            }
+        }
+        true
     }
+}
+
+/// The numbers congruent to both, as the least of them from 0 on and their distance; `None` where there are none.
+fn congruent([a, m]: [i128; 2], [b, n]: [i128; 2]) -> Option<[i128; 2]> {
+    let both = common_multiple(m, n);
+    let divisor = m.saturating_mul(n) / both;
+    if (a - b).rem_euclid(divisor) != 0 {
+        return None;
+    }
+    // One of the first `n / divisor` steps of the first meets the second.
+    let (mut low, mut steps) = (a.rem_euclid(m), n / divisor);
+    while (low - b).rem_euclid(n) != 0 && steps > 0 && steps <= LONGEST {
+        low += m;
+        steps -= 1;
+    }
+    Some(if (low - b).rem_euclid(n) == 0 { [low, both] } else { [a.rem_euclid(m), m] })
+}
+
+/// Most steps that are taken until two remainders meet.
+const LONGEST: i128 = 1 << 12;
+
+/// The least common multiple of two positive numbers.
+fn common_multiple(a: i128, b: i128) -> i128 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor).saturating_mul(b)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the number is below 2^53")]
@@ -297,7 +367,10 @@ impl Terms {
             },
             Term::Attribute(of, name, 0) if &**name == "size" => (*of, Part::Size),
             Term::Operate(Operator::Mod, parts) => match self.as_int(parts[1]) {
-                Some(divisor) if (2..LARGEST).contains(&divisor) => (parts[0], Part::Rest(divisor)),
+                Some(divisor) if (2..LARGEST).contains(&divisor) => match self.get(parts[0]) {
+                    Term::Offset(base, shift) => (*base, Part::Rest(divisor, shift.rem_euclid(divisor))),
+                    _ => (parts[0], Part::Rest(divisor, 0)),
+                },
                 _ => (id, Part::Whole),
             },
             _ => (id, Part::Whole),
@@ -377,7 +450,7 @@ impl Terms {
                 (Part::Size, Says::True) => size.add(Says::Above(ZERO), *polarity),
                 (Part::Length, says) => length.add(says, *polarity),
                 (Part::Size, says) => size.add(says, *polarity),
-                (Part::Rest(divisor), says) => rests.add(divisor, says, *polarity),
+                (Part::Rest(divisor, shift), says) => rests.add([divisor, shift], says, *polarity),
                 (Part::Answer(call), says) => answers.push((call, says, *polarity)),
             }
         }
@@ -428,7 +501,7 @@ impl Terms {
         if number.is_empty() || whole.is_empty() || length.is_empty() || size.is_empty() || self.clash(&answers) {
             return false;
         }
-        if !rests.agree(whole) {
+        if !rests.agree(whole, self.is_count(subject.0)) {
             return false;
         }
         match holds {

@@ -175,6 +175,9 @@ impl<'p> Interp<'p> {
                 let within = if upwards { [number, *stop] } else { [*stop, number] };
                 let within = self.terms.operate(Operator::Lt, &within);
                 let has = self.truth_of_term(within);
+                // In larger steps not every later number is met.
+                let is_unseen = self.position.is_some() && self.terms.as_int(*step).is_none_or(|step| step.abs() != 1);
+                let number = if is_unseen { self.terms.fresh(Symbol::Unseen, "<number>", Some(place)) } else { number };
                 Step { has, present: Guard::TRUE, value: Value::term(number) }
             }
             Source::Enumerate(inner, start) => {

@@ -23,6 +23,9 @@ const STARTS: usize = 4;
 /// Most callers of the frame that are run for one claim, while half of what a file's replays may cost is left.
 const CALLERS: usize = 3;
 
+/// Part of a look at a finding that is left for those who call its function.
+const CALLERS_SHARE: u32 = 4;
+
 /// Two draws that are given one key.
 struct Pair {
     first: usize,
@@ -47,7 +50,10 @@ pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Plac
     let hints = Hints::new(project, &targets, &all);
     let mut furthest = Gap::NeitherReached;
     for (index, start) in starts.into_iter().take(STARTS).enumerate() {
-        let witness = witness_from(project, evidence, &hints, start, budget);
+        // Those who call the function have a share in what a look may cost.
+        let mut part = budget.part(budget.left - budget.left / CALLERS_SHARE);
+        let witness = witness_from(project, evidence, &hints, start, &mut part);
+        budget.give_back(part);
         match (witness.status, witness.gap) {
             (WitnessStatus::Confirmed, _) => return witness,
             (WitnessStatus::Refuted, _) if index == 0 => return witness,
@@ -59,7 +65,7 @@ pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Plac
     for (caller, place) in
         frame.map(|frame| callers::callers(project, frame)).unwrap_or_default().into_iter().take(CALLERS)
     {
-        if budget.left < Budget::FILE.left / 2 {
+        if budget.left < super::FIRST_LOOK {
             break;
         }
         let all: Vec<Place> = all.iter().copied().chain([place]).collect();

@@ -177,6 +177,9 @@ const REPLAY: u32 = 200_000;
 /// Most operations of the first look at a finding, before others of its file have been looked at.
 const FIRST_LOOK: u32 = 50_000;
 
+/// Most operations of the second look at a finding that the first left open, with those of who calls its function.
+const SECOND_LOOK: u32 = 250_000;
+
 /// Most operations of the replays of one file.
 const ALL_OF_A_FILE: u32 = 1_000_000;
 
@@ -197,6 +200,12 @@ impl Budget {
     #[must_use]
     pub fn first_look(&mut self) -> Self {
         self.part(FIRST_LOOK)
+    }
+
+    /// A budget for a second look at one finding.
+    #[must_use]
+    pub fn second_look(&mut self) -> Self {
+        self.part(SECOND_LOOK)
     }
 
     /// Takes a part out.
