@@ -53,6 +53,25 @@ impl Interp<'_> {
         }
     }
 
+    /// A draw for its shape alone is no use of a key: what meets it may meet a later draw, which is one.
+    pub(super) fn past_measures(&mut self, meeting: Meeting) -> Meeting {
+        let second = meeting.second;
+        let is_measure = |this: &Self, event: usize| this.serves_shape_only(&this.log.events[event]);
+        if !is_measure(self, meeting.first) || is_measure(self, second) {
+            return meeting;
+        }
+        let family = self.log.events[second].target.family;
+        let earlier = self.log.by_family.get(&family).cloned().unwrap_or_default();
+        for first in earlier.into_iter().take_while(|first| *first < second).take(COMPARED) {
+            if !is_measure(self, first)
+                && let Some(confidence) = self.meet(first, second)
+            {
+                return Meeting { first, second, confidence };
+            }
+        }
+        meeting
+    }
+
     fn are_splits_apart(&self, first: usize, second: usize) -> bool {
         let (first, second) = (&self.log.events[first], &self.log.events[second]);
         first.role == Role::Split && second.role == Role::Split && first.place != second.place

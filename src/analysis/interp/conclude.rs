@@ -44,6 +44,7 @@ impl Interp<'_> {
         let mut facts = Facts { references: self.references(), ..Facts::default() };
         let file = self.module(self.home).file;
         for meeting in self.log.meetings.clone() {
+            let meeting = self.past_measures(meeting);
             if let Some((collision, direct)) = self.collision(&meeting)
                 && collision.second.place.file == file
             {
