@@ -20,7 +20,7 @@ const SHOWN: usize = 3;
 /// Most functions that are run for one claim.
 const STARTS: usize = 4;
 
-/// Most callers of the frame that are run for one claim, while half of what a file's replays may cost is left.
+/// Most callers of the frame that are run for one claim, while as much is left as a first look may cost.
 const CALLERS: usize = 3;
 
 /// Part of a look at a finding that is left for those who call its function.
