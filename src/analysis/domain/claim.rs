@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use crate::ir::Operator;
 
-use super::term::{Symbol, SymbolInfo, Term, TermId, Terms};
+use super::term::{Symbol, SymbolInfo, Term, TermId, Terms, common_multiple};
 
 /// The name of the function whose value is the length of its argument: of an array, that of its first axis.
 pub const LENGTH: &str = "len";
@@ -161,8 +161,7 @@ impl Range {
     /// Its integers, where they are few.
     fn few(&self) -> Option<impl Iterator<Item = i128>> {
         let [Some(low), Some(high)] = self.integers() else { return None };
-        let left_out = |number: &i128| self.without.iter().any(|other| other.total_cmp(&as_float(*number)).is_eq());
-        (high - low < FEW).then(|| (low..=high).filter(move |number| !left_out(number)))
+        (high - low < FEW).then(|| (low..=high).filter(|number| self.has(*number)))
     }
 
     fn is_empty(&self) -> bool {
@@ -256,7 +255,7 @@ impl Rests {
         for tried in 0..TRIED {
             let number = start + tried * step;
             if high.is_some_and(|high| number > high) {
-                return low.is_none() && tried < TRIED - 1 && period > tried * step;
+                return false;
             }
             if of.has(number) && leaves(number) {
                 return true;
@@ -287,15 +286,6 @@ fn congruent([a, m]: [i128; 2], [b, n]: [i128; 2]) -> Option<[i128; 2]> {
 
 /// Most steps that are taken until two remainders meet.
 const LONGEST: i128 = 1 << 12;
-
-/// The least common multiple of two positive numbers.
-fn common_multiple(a: i128, b: i128) -> i128 {
-    let (mut divisor, mut rest) = (a, b);
-    while rest != 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    (a / divisor).saturating_mul(b)
-}
 
 #[expect(clippy::cast_precision_loss, reason = "the number is below 2^53")]
 fn as_float(number: i128) -> f64 {

@@ -192,11 +192,7 @@ impl Asked {
     /// What was asked before, and then this.
     #[must_use]
     pub fn then(self, next: Self) -> Self {
-        let (mut divisor, mut rest) = (self.multiple, next.multiple);
-        while rest != 0 {
-            (divisor, rest) = (rest, divisor % rest);
-        }
-        let multiple = (next.multiple / divisor).saturating_mul(self.multiple);
+        let multiple = common_multiple(self.multiple, next.multiple);
         let multiple = if multiple > MULTIPLE { self.multiple } else { multiple };
         Self { questions: hash(&(self.questions, next.questions)), multiple }
     }
@@ -206,6 +202,15 @@ impl Asked {
         let divides = operator == Operator::Mod && (1..MULTIPLE).contains(&b);
         Self { questions: hash(&(operator, a, b)), multiple: if divides { b } else { 1 } }
     }
+}
+
+/// The least common multiple of two positive numbers.
+pub(super) fn common_multiple(a: i128, b: i128) -> i128 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor).saturating_mul(b)
 }
 
 fn hash(value: &impl std::hash::Hash) -> u64 {
