@@ -260,7 +260,8 @@ impl<'p> Interp<'p> {
             || code.kind == crate::ir::FunctionKind::Lambda;
         if nested && code.kind != crate::ir::FunctionKind::Generator {
             let guard = self.pc;
-            let idle = Idle { closure: closure.clone(), guard, transformed: false, stored: false };
+            let in_call = frame.activation.depth > 0;
+            let idle = Idle { closure: closure.clone(), guard, in_call, transformed: false, stored: false };
             self.idle.insert(self.closures, idle);
         }
         Value::of(Val::Function(closure))

@@ -1,10 +1,11 @@
 //! What a closure can reach without being given it: is there anything to do with keys?
 //!
 //! A closure that nothing has run is run on its own only if its names speak of keys or if it captures something that does. One
-//! of another module is looked at with that module; here only what it captured of this one can tell something new.
+//! of another module is looked at with that module, and one that a call made with the function that was called; here only what it
+//! captured can tell something new, of this module or, for one that a call made, a key from the caller.
 //!
 //! **Invariant:** a value that is or holds a key, or leads to a function (one of this module, for a closure of another) whose
-//! names speak of keys, is never denied.
+//! names speak of keys, is never denied. What a call made is denied what names speak of, and what lies deeper than is looked.
 
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
@@ -19,15 +20,21 @@ use super::bind::Args;
 const DEPTH: u32 = 5;
 
 impl Interp<'_> {
-    /// Whether a run of a closure on its own can teach something about keys.
-    pub(super) fn may_reach_keys(&self, closure: &Closure) -> bool {
-        let names = if closure.module == self.home { Names::OfAll } else { Names::OfHome };
-        Reach { interp: self, names, deeper: true }.closure_reaches(closure, DEPTH)
+    /// Whether a run of a closure on its own can teach something about keys; of one that a call made, more than a run of what was
+    /// called.
+    pub(super) fn may_reach_keys(&self, closure: &Closure, in_call: bool) -> bool {
+        let (names, deeper) = match (in_call, closure.module == self.home) {
+            (true, _) => (Names::Nobody, false),
+            (false, true) => (Names::All, true),
+            (false, false) => (Names::Home, true),
+        };
+        let reach = Reach { interp: self, names, deeper };
+        if in_call { reach.captures(closure, DEPTH) } else { reach.closure_reaches(closure, DEPTH) }
     }
 
     /// Whether a call hands a key to a function: as an argument, within one, or by what the function captured.
     pub(super) fn hands_keys(&self, closure: &Closure, args: &Args) -> bool {
-        let reach = Reach { interp: self, names: Names::OfHome, deeper: false };
+        let reach = Reach { interp: self, names: Names::Home, deeper: false };
         let code = self.module(closure.module).function(closure.function);
         args.values().any(|value| reach.reaches(value, DEPTH))
             || closure.defaults.iter().any(|(_, value)| reach.reaches(value, DEPTH))
@@ -38,8 +45,9 @@ impl Interp<'_> {
 /// The modules whose functions are asked for their names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Names {
-    OfAll,
-    OfHome,
+    All,
+    Home,
+    Nobody,
 }
 
 /// A search for keys.
@@ -52,15 +60,23 @@ struct Reach<'i, 'p> {
 
 impl<'p> Reach<'_, 'p> {
     fn speaks(&self, closure: &Closure) -> bool {
-        (self.names == Names::OfAll || closure.module == self.interp.home)
-            && self.interp.program.relevance.is_entry(closure.module, closure.function)
+        let is_asked = match self.names {
+            Names::All => true,
+            Names::Home => closure.module == self.interp.home,
+            Names::Nobody => false,
+        };
+        is_asked && self.interp.program.relevance.is_entry(closure.module, closure.function)
     }
 
     fn closure_reaches(&self, closure: &Closure, depth: u32) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return self.deeper };
+        self.speaks(closure) || self.captures(closure, depth)
+    }
+
+    /// Whether what a closure holds, or sees from around it, reaches keys.
+    fn captures(&self, closure: &Closure, depth: u32) -> bool {
         let code = self.interp.module(closure.module).function(closure.function);
-        self.speaks(closure)
-            || closure.defaults.iter().any(|(_, value)| self.reaches(value, depth))
+        closure.defaults.iter().any(|(_, value)| self.reaches(value, depth))
             || self.code_reaches(closure.module, code, closure.environment, 1, depth)
     }
 
@@ -123,9 +139,9 @@ impl<'p> Reach<'_, 'p> {
                 info.bases.iter().chain(info.attributes.values()).any(|value| self.reaches(value, inner))
             }),
             Val::Library(path) => {
-                self.names == Names::OfAll && self.interp.program.models.mentions(path, self.interp.program.roots)
+                self.names == Names::All && self.interp.program.models.mentions(path, self.interp.program.roots)
             }
-            Val::Module(_) => self.names == Names::OfAll,
+            Val::Module(_) => self.names == Names::All,
             _ => self.val_holds(&alternative.val, depth),
         })
     }

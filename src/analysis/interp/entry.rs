@@ -17,7 +17,7 @@ use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, ParameterKind};
 
 use super::unused::is_of_another_kind;
-use super::{Escape, FUEL, Frame, Interp, World};
+use super::{Escape, FUEL, Frame, Idle, Interp, World};
 
 /// Most closures that are run on their own after one entry.
 const CLOSURES: usize = 64;
@@ -203,14 +203,15 @@ impl<'p> Interp<'p> {
                 (true, false) => Escape::Stored,
                 (false, _) => Escape::Passed,
             };
-            self.run_alone(&closure, idle.guard, escape);
+            self.run_alone(&closure, &idle, escape);
         }
         self.idle.clear();
     }
 
-    fn run_alone(&mut self, closure: &Rc<Closure>, guard: Guard, escape: Escape) {
+    fn run_alone(&mut self, closure: &Rc<Closure>, idle: &Idle, escape: Escape) {
         let code = self.module(closure.module).function(closure.function);
-        if code.is_stub || !self.may_reach_keys(closure) || !self.feasible(guard) {
+        let guard = idle.guard;
+        if code.is_stub || !self.may_reach_keys(closure, idle.in_call) || !self.feasible(guard) {
             return;
         }
         self.pc = guard;

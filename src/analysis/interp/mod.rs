@@ -232,6 +232,8 @@ enum Escape {
 struct Idle {
     closure: Rc<super::domain::value::Closure>,
     guard: Guard,
+    /// Whether a call made it, of a function that is analysed without its caller as well.
+    in_call: bool,
     /// Whether a transform wraps it.
     transformed: bool,
     /// Whether it is returned or stored.
