@@ -339,6 +339,13 @@ impl<'t> Reader<'t> {
         if raw.libraries.is_empty() {
             self.problem(row.field("libraries"), "a protocol needs a library that is evidence for it".to_owned());
         }
+        for (path, names) in &raw.draws_by {
+            self.dotted(row, path);
+            self.root(path);
+            if self.models.draws_by.insert(path.clone(), names.clone()).is_some() {
+                self.problem(row.field("draws-by"), format!("`{path}` is told of twice"));
+            }
+        }
         for method in raw.method.into_vec() {
             let protocol = Protocol {
                 method: method.clone(),

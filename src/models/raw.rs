@@ -195,6 +195,8 @@ pub(super) struct RawProtocol {
     #[serde(default)]
     pub inert: Vec<String>,
     #[serde(default)]
+    pub draws_by: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
     pub idle: bool,
     #[serde(default)]
     pub idle_when: BTreeMap<String, bool>,

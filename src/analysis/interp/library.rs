@@ -112,7 +112,11 @@ impl<'p> Interp<'p> {
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     self.run_escaping(frame, &value, place);
                 }
-                self.opaque(self.call_text(path), Some(place))
+                let made = self.terms.fresh(Symbol::Opaque, self.call_text(path), Some(place));
+                if self.makes_drawless(path, &args) {
+                    self.drawless.insert(made);
+                }
+                Value::term(made)
             }
             Effect::Forward { of } => match args.of(callable, of) {
                 Some(of) => of.value.clone(),

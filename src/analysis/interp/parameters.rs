@@ -3,13 +3,18 @@
 //! A module whose parameters are all constants, or that has none, leaves the key alone that `init` is given.
 //!
 //! **Invariant:** nothing is said to be drawn only where every call in the methods of a class is seen: a parameter is declared with a
-//! constant initialiser, no other module is made or called, and no key is asked for.
+//! constant initialiser, no other module is made or called that may draw, and no key is asked for; or where a class of a library is
+//! given constant initialisers in place of all with which it would draw.
 
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
 use crate::models::{Effect, Protocol};
 
 use super::Interp;
+use super::bind::Args;
+
+/// What the names of parameters end with that take initialisers.
+const INITIALISER: &str = "_init";
 
 /// How deep functions of the program are looked into.
 const DEPTH: u32 = 3;
@@ -24,11 +29,17 @@ struct Looked<'a> {
 }
 
 impl Interp<'_> {
-    /// Whether the class of a receiver shows that the call of a protocol's method draws nothing.
+    /// Whether the class of a receiver, or what it was made with, shows that the call of a protocol's method draws nothing.
     pub(super) fn draws_nothing(&mut self, receiver: &Val, protocol: &Protocol) -> bool {
+        if protocol.declares.is_none() {
+            return false;
+        }
+        if let Val::Term(term) = receiver {
+            return self.drawless.contains(term);
+        }
         let Val::Object(id) = receiver else { return false };
         let Some(class) = self.objects[id.0 as usize].class else { return false };
-        if protocol.declares.is_none() || !self.is_of_library(receiver, &protocol.libraries) {
+        if !self.is_of_library(receiver, &protocol.libraries) {
             return false;
         }
         let classes: Vec<_> = self.lineage(class).iter().map(|class| self.classes[class.0 as usize].clone()).collect();
@@ -56,6 +67,47 @@ impl Interp<'_> {
         !methods.is_empty() && methods.into_iter().all(|(module, id)| self.is_quiet(&looked, module, id, DEPTH))
     }
 
+    /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
+    pub(super) fn makes_drawless(&self, path: &str, args: &Args) -> bool {
+        let Some(drawing) = self.program.models.draws_by(path) else { return false };
+        let is_constant = |given: &Value| given.single().is_some_and(|val| self.is_constant_value(val));
+        args.mappings.is_empty()
+            && drawing.iter().all(|name| args.keyword(name).is_some())
+            && args
+                .keywords
+                .iter()
+                .filter(|(name, _)| name.ends_with(INITIALISER))
+                .all(|(_, given)| is_constant(&given.value))
+    }
+
+    /// Whether an initialiser leaves its key, its first parameter, alone.
+    fn is_constant_value(&self, initialiser: &Val) -> bool {
+        let models = self.program.models;
+        match initialiser {
+            Val::Library(path) => {
+                models.callable(path).is_some_and(|callable| callable.exact && callable.effect == Effect::Observe)
+            }
+            Val::Wrapped(made) => models.callable(&made.transform).is_some_and(
+                |callable| matches!(&callable.effect, Effect::Factory { makes } if makes.effect == Effect::Observe),
+            ),
+            Val::Function(closure) => self.leaves_key_alone(closure.module, closure.function),
+            _ => false,
+        }
+    }
+
+    /// Whether nothing reads the first parameter of a function.
+    fn leaves_key_alone(&self, module: ModuleIndex, id: FunctionId) -> bool {
+        let module = self.module(module);
+        let reads_key = |function: &Function, key: &Variable| {
+            function.ops.iter().any(|op| matches!(&op.kind, OpKind::Load(variable) if variable == key))
+        };
+        let within = functions_of(module, |inner| inner.parent == Some(id)).collect::<Vec<_>>();
+        let is_read_outside = |id: FunctionId| {
+            module.function(id).ops.iter().any(|op| matches!(op.kind, OpKind::Load(Variable::Outer(_, 0))))
+        };
+        !reads_key(module.function(id), &Variable::Local(0)) && !within.into_iter().any(is_read_outside)
+    }
+
     fn is_quiet(&mut self, looked: &Looked<'_>, module: ModuleIndex, id: FunctionId, depth: u32) -> bool {
         let code = self.module(module).function(id);
         code.ops.iter().all(|op| match &op.kind {
@@ -80,6 +132,9 @@ impl Interp<'_> {
         });
         if hands_on_a_sampler {
             return false;
+        }
+        if self.is_drawless_class(module, code, callee, arguments) {
+            return true;
         }
         match &code.ops[callee as usize].kind {
             OpKind::Attribute(object, name) => {
@@ -112,12 +167,36 @@ impl Interp<'_> {
                 let is_function = |value: Temp| matches!(code.ops[value as usize].kind, OpKind::Function(..));
                 *slot as usize >= code.parameters.len() && stores.all(is_function)
             }
+            // `Dense(4, kernel_init=zeros)(x)`
+            OpKind::Call(class, given) => self.is_drawless_class(module, code, *class, given),
             OpKind::Load(Variable::Global(_)) => {
                 let value = self.named(module, code, callee);
                 value.is_some_and(|value| self.is_quiet_value(looked, &value, depth))
             }
             _ => false,
         }
+    }
+
+    /// Whether a call makes a module of a library that draws nothing.
+    fn is_drawless_class(
+        &mut self,
+        module: ModuleIndex,
+        code: &Function,
+        callee: Temp,
+        arguments: &[Argument],
+    ) -> bool {
+        let Some(value) = self.named(module, code, callee) else { return false };
+        let Some(Val::Library(path)) = value.single() else { return false };
+        let Some(drawing) = self.program.models.draws_by(path) else { return false };
+        let is_given = |name: &String| {
+            arguments.iter().any(|given| matches!(given, Argument::Keyword(keyword, _) if **keyword == **name))
+        };
+        drawing.iter().all(is_given)
+            && arguments.iter().all(|argument| match argument {
+                Argument::Keyword(name, given) if name.ends_with(INITIALISER) => self.is_constant(module, code, *given),
+                Argument::SpreadMapping(_) => false,
+                _ => true,
+            })
     }
 
     fn is_quiet_value(&mut self, looked: &Looked<'_>, value: &Value, depth: u32) -> bool {
@@ -153,7 +232,19 @@ impl Interp<'_> {
     /// Whether a parameter is declared with an initialiser that leaves its key alone.
     fn is_constant_initialiser(&mut self, module: ModuleIndex, code: &Function, arguments: &[Argument]) -> bool {
         let Some(Argument::Positional(initialiser)) = arguments.get(1) else { return false };
-        matches!(self.effect_of(module, code, *initialiser), Some(Effect::Observe))
+        self.is_constant(module, code, *initialiser)
+    }
+
+    /// Whether an initialiser, as it is written, leaves its key alone.
+    fn is_constant(&mut self, module: ModuleIndex, code: &Function, initialiser: Temp) -> bool {
+        if let OpKind::Function(id, _) = &code.ops[initialiser as usize].kind {
+            return self.leaves_key_alone(module, *id);
+        }
+        if let Some(effect) = self.effect_of(module, code, initialiser) {
+            return *effect == Effect::Observe;
+        }
+        let value = self.named(module, code, initialiser);
+        value.is_some_and(|value| value.single().is_some_and(|val| self.is_constant_value(val)))
     }
 
     /// Whether a function that draws is handed on, as an initialiser is.
