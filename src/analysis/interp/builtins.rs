@@ -189,6 +189,11 @@ impl<'p> Interp<'p> {
                 self.none()
             }
             BuiltinOp::Isinstance => {
+                if let [value, class] = args.positional.as_slice()
+                    && self.is_other_than(&value.value, &class.value)
+                {
+                    return Value::term(self.terms.intern(Term::Bool(false)));
+                }
                 let parts: Vec<_> = args.positional.iter().map(|arg| self.term_of(&arg.value)).collect();
                 match parts.as_slice() {
                     [value, class] => Value::term(self.terms.operate(Operator::MatchClass, &[*value, *class])),

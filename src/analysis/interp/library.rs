@@ -14,6 +14,9 @@ use super::bind::{Arg, Args};
 use super::meant::Arranged;
 use super::{Frame, Interp};
 
+/// The class of arrays, of which no stream is an instance.
+const ARRAY: &str = "jax.Array";
+
 impl<'p> Interp<'p> {
     pub(super) fn call_library(
         &mut self,
@@ -415,6 +418,30 @@ impl<'p> Interp<'p> {
         match self.program.models.class(path).map(|class| &class.construct) {
             Some(Construct::Stream { next, .. }) => *next,
             _ => Yield::Unknown,
+        }
+    }
+
+    /// What a subscript of a stream gives.
+    pub(super) fn stream_item(&self, path: &Name) -> Yield {
+        match self.program.models.class(path).map(|class| &class.construct) {
+            Some(Construct::Stream { items, .. }) => *items,
+            _ => Yield::Unknown,
+        }
+    }
+
+    /// Whether a value is no instance of a class, since no stream is an array and no key is a stream.
+    pub(super) fn is_other_than(&self, value: &Value, class: &Value) -> bool {
+        let Some(Val::Library(path)) = class.single() else { return false };
+        match value.single() {
+            Some(Val::Object(id)) => {
+                matches!(self.objects[id.0 as usize].kind, Kind::Stream(_))
+                    && *self.program.models.canonical(path, &[]) == *ARRAY
+            }
+            Some(Val::Key(_)) => {
+                let class = self.program.models.class(path);
+                class.is_some_and(|class| matches!(class.construct, Construct::Stream { .. }))
+            }
+            _ => false,
         }
     }
 

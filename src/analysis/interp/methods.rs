@@ -302,7 +302,11 @@ impl<'p> Interp<'p> {
 
     /// Whether nothing is drawn by default, or a flag among the arguments says so: `deterministic=True`, `train=False`.
     fn is_idle(&self, protocol: &Protocol, args: &Args) -> bool {
+        let is_value = |val: &Val| !matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::None));
+        let is_given =
+            |name: &String| args.keyword(name).is_some_and(|given| given.value.single().is_some_and(is_value));
         protocol.idle
+            || protocol.idle_with.iter().any(is_given)
             || protocol.idle_when.iter().any(|(name, wanted)| {
                 args.keyword(name).and_then(|given| given.value.single()).is_some_and(|val| {
                 matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::Bool(flag) if flag == wanted))
