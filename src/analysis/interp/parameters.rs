@@ -6,7 +6,8 @@
 //! constant initialiser, no other module is made or called that may draw, and no key is asked for; or where a class of a library is
 //! given constant initialisers in place of all with which it would draw.
 
-use crate::analysis::domain::value::{ModuleIndex, Val, Value};
+use crate::analysis::domain::term::Term;
+use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Value};
 use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
 use crate::models::{Effect, Protocol};
 
@@ -41,6 +42,12 @@ impl Interp<'_> {
         let Some(class) = self.objects[id.0 as usize].class else { return false };
         if !self.is_of_library(receiver, &protocol.libraries) {
             return false;
+        }
+        // What a module was made with holds whatever a call may have changed in it since.
+        let symbol = self.objects[id.0 as usize].symbol;
+        if self.drawless.contains(&symbol) || self.is_given_constants(*id, class) {
+            self.drawless.insert(symbol);
+            return true;
         }
         let classes: Vec<_> = self.lineage(class).iter().map(|class| self.classes[class.0 as usize].clone()).collect();
         let is_seen = |base: &Value| matches!(base.single(), Some(Val::Class(_) | Val::Library(_)));
@@ -78,6 +85,23 @@ impl Interp<'_> {
                 .iter()
                 .filter(|(name, _)| name.ends_with(INITIALISER))
                 .all(|(_, given)| is_constant(&given.value))
+    }
+
+    /// Whether an instance of a class that the models speak of, where the program is that library, holds constant initialisers in
+    /// place of all with which it would draw.
+    fn is_given_constants(&self, instance: ObjectId, class: ClassHandle) -> bool {
+        let class = &self.classes[class.0 as usize];
+        let module = self.module(class.module);
+        let Some(name) = module.classes.get(class.class.0 as usize).map(|class| &class.name) else { return false };
+        let path = self.program.resolver.absolute(module.file, 1, name);
+        let Some(drawing) = self.program.models.draws_by(&path) else { return false };
+        let held = &self.objects[instance.0 as usize].attributes;
+        let is_none = |val: &Val| matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::None));
+        drawing.iter().all(|name| held.contains_key(name.as_str()))
+            && held
+                .iter()
+                .filter(|(name, _)| name.ends_with(INITIALISER))
+                .all(|(_, value)| value.single().is_some_and(|val| is_none(val) || self.is_constant_value(val)))
     }
 
     /// Whether an initialiser leaves its key, its first parameter, alone.
