@@ -117,7 +117,7 @@ impl<'p> Interp<'p> {
                 }
                 let made = self.terms.fresh(Symbol::Opaque, self.call_text(path), Some(place));
                 if self.makes_drawless(path, &args) {
-                    self.drawless.insert(made);
+                    self.drawless.terms.insert(made);
                 }
                 Value::term(made)
             }

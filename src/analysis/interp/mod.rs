@@ -195,8 +195,7 @@ struct Interp<'p> {
     lengths: FxHashMap<ObjectId, Vec<(u32, crate::analysis::heap::Kind)>>,
     /// Lengths of the axes of arrays that library functions returned.
     lengths_of: FxHashMap<TermId, lengths::Lengths>,
-    /// Modules that classes of a library made and that draw nothing when they are initialised.
-    drawless: FxHashSet<TermId>,
+    drawless: parameters::Drawless,
     /// Keys that a lane's own key stands for, where they are no range of one family.
     lane_keys: FxHashMap<TermId, Vec<Target>>,
     /// How many transforms that only trace are around.

@@ -6,7 +6,9 @@
 //! constant initialiser, no other module is made or called that may draw, and no key is asked for; or where a class of a library is
 //! given constant initialisers in place of all with which it would draw.
 
-use crate::analysis::domain::term::Term;
+use rustc_hash::FxHashSet;
+
+use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Value};
 use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
 use crate::models::{Effect, Protocol};
@@ -19,6 +21,15 @@ const INITIALISER: &str = "_init";
 
 /// How deep functions of the program are looked into.
 const DEPTH: u32 = 3;
+
+/// Modules that draw nothing when they are initialised, by what they were made with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Drawless {
+    /// What classes of a library made.
+    pub terms: FxHashSet<TermId>,
+    /// Instances of classes that the program holds.
+    pub objects: FxHashSet<ObjectId>,
+}
 
 /// A class that is looked through.
 struct Looked<'a> {
@@ -36,7 +47,7 @@ impl Interp<'_> {
             return false;
         }
         if let Val::Term(term) = receiver {
-            return self.drawless.contains(term);
+            return self.drawless.terms.contains(term);
         }
         let Val::Object(id) = receiver else { return false };
         let Some(class) = self.objects[id.0 as usize].class else { return false };
@@ -44,9 +55,8 @@ impl Interp<'_> {
             return false;
         }
         // What a module was made with holds whatever a call may have changed in it since.
-        let symbol = self.objects[id.0 as usize].symbol;
-        if self.drawless.contains(&symbol) || self.is_given_constants(*id, class) {
-            self.drawless.insert(symbol);
+        if self.drawless.objects.contains(id) || self.is_given_constants(*id, class) {
+            self.drawless.objects.insert(*id);
             return true;
         }
         let classes: Vec<_> = self.lineage(class).iter().map(|class| self.classes[class.0 as usize].clone()).collect();
