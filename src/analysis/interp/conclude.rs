@@ -295,7 +295,7 @@ impl Interp<'_> {
         {
             placed.confidence = Confidence::Low;
         }
-        if self.serves_shape_only(&first) || self.serves_shape_only(&second) {
+        if self.serves_no_numbers(&first) || self.serves_no_numbers(&second) {
             placed.confidence = Confidence::Low;
         }
         let aligned = self.keeps_rows_aligned(meeting);

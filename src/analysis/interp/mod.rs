@@ -28,6 +28,7 @@ mod consume;
 mod contents;
 mod cutoff;
 mod derive;
+mod discarded;
 mod entry;
 mod exec;
 mod getters;

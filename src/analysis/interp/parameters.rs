@@ -303,7 +303,7 @@ impl Interp<'_> {
     }
 
     /// What a name of a module, or an attribute chain on one, stands for.
-    fn named(&mut self, module: ModuleIndex, code: &Function, temp: Temp) -> Option<Value> {
+    pub(super) fn named(&mut self, module: ModuleIndex, code: &Function, temp: Temp) -> Option<Value> {
         match &code.ops[temp as usize].kind {
             OpKind::Load(Variable::Global(name)) => {
                 self.global(module, name).or_else(|| Some(Value::of(Val::Library(self.builtin_path(name)?))))
