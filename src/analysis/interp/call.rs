@@ -106,6 +106,7 @@ impl<'p> Interp<'p> {
         receiver: Option<&(Value, Name)>,
         written: Option<Name>,
     ) -> Value {
+        self.note_asked_by(function, receiver, &args);
         match function {
             Val::Function(closure) => self.call_function(frame, closure, args, place),
             Val::Method(method) => {

@@ -56,10 +56,7 @@ impl Interp<'_> {
     /// A draw that serves no numbers is no use of a key: what meets it may meet a later draw, which is one.
     pub(super) fn past_measures(&mut self, meeting: Meeting) -> Meeting {
         let second = meeting.second;
-        let is_measure = |this: &mut Self, event: usize| {
-            let event = this.log.events[event].clone();
-            this.serves_no_numbers(&event)
-        };
+        let is_measure = Self::serves_no_numbers;
         if !is_measure(self, meeting.first) || is_measure(self, second) {
             return meeting;
         }

@@ -295,7 +295,7 @@ impl Interp<'_> {
         {
             placed.confidence = Confidence::Low;
         }
-        if self.serves_no_numbers(&first) || self.serves_no_numbers(&second) {
+        if self.serves_no_numbers(meeting.first) || self.serves_no_numbers(meeting.second) {
             placed.confidence = Confidence::Low;
         }
         let aligned = self.keeps_rows_aligned(meeting);

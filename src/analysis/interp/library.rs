@@ -357,12 +357,16 @@ impl<'p> Interp<'p> {
         };
         match construct {
             Construct::Stream { seeds, .. } => {
+                let before = self.log.events.len();
                 for seed in seeds {
                     for arg in named(seed) {
                         self.consume_stream_seed(frame, &arg, path, place);
                     }
                 }
-                Value::of(Val::Object(self.allocate(Kind::Stream(path.clone()), short_name(path), Some(place))))
+                let stream = self.allocate(Kind::Stream(path.clone()), short_name(path), Some(place));
+                let events = before..self.log.events.len();
+                self.log.streams.made.extend(events.map(|event| (event, stream)));
+                Value::of(Val::Object(stream))
             }
             Construct::Plain { consumes } => {
                 for name in consumes {

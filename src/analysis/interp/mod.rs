@@ -16,6 +16,7 @@
 mod access;
 mod annotate;
 mod arrays;
+mod asked;
 mod bind;
 mod builtins;
 mod call;
@@ -262,6 +263,8 @@ struct Log {
     scalar_keys: FxHashSet<TermId>,
     /// Calls that ask an argument for its shape or dtype alone.
     measures: FxHashSet<Place>,
+    /// Streams, and which of them may be asked for keys.
+    streams: asked::Streams,
     /// The arrays whose rows draws arrange or choose, by event.
     arranged: FxHashMap<usize, meant::Arranged>,
     /// Terms that an annotation declares to be keys.
