@@ -113,9 +113,11 @@ impl Interp<'_> {
         receiver.single().is_some_and(|val| self.is_of_library(val, libraries))
     }
 
-    /// Whether an event is the making of a stream that nobody asks for a key.
+    /// Whether an event is the making of a stream that nobody asks for a key. Where a bound ended the analysis, somebody later may, but
+    /// for the default of a parameter: that serves where a call leaves it out.
     pub(super) fn is_never_asked(&self, event: usize) -> bool {
-        let stream = self.log.streams.made.get(&event);
-        stream.is_some_and(|stream| self.exhausted.is_none() && !self.log.streams.asked.contains(stream))
+        let Some(stream) = self.log.streams.made.get(&event) else { return false };
+        let is_seen = |event: usize| self.exhausted.is_none() || self.is_default(&self.log.events[event]);
+        !self.log.streams.asked.contains(stream) && is_seen(event)
     }
 }

@@ -452,7 +452,7 @@ impl Interp<'_> {
     }
 
     /// Whether a key was made as the default of a parameter, and so serves where none is given.
-    fn is_default(&self, event: &Event) -> bool {
+    pub(super) fn is_default(&self, event: &Event) -> bool {
         let Some(derivation) = self.derivation(event.target.derivation) else { return false };
         let code = self.module(derivation.activation.module).function(derivation.activation.function);
         code.ops.iter().any(|op| match &op.kind {
