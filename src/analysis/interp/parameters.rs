@@ -10,7 +10,8 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Value};
-use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
+use crate::analysis::heap::ClassInfo;
+use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable};
 use crate::models::{Effect, Protocol};
 
 use super::Interp;
@@ -38,6 +39,8 @@ struct Looked<'a> {
     methods: Vec<Name>,
     /// The attributes that they store: modules would be made there.
     stored: Vec<Name>,
+    /// Those that hold what a call made, and nothing else.
+    made: Vec<Name>,
 }
 
 impl Interp<'_> {
@@ -51,19 +54,17 @@ impl Interp<'_> {
         }
         let Val::Object(id) = receiver else { return false };
         let Some(class) = self.objects[id.0 as usize].class else { return false };
-        if !self.is_of_library(receiver, &protocol.libraries) {
-            return false;
-        }
         // What a module was made with holds whatever a call may have changed in it since.
         if self.drawless.objects.contains(id) || self.is_given_constants(*id, class) {
             self.drawless.objects.insert(*id);
             return true;
         }
-        let classes: Vec<_> = self.lineage(class).iter().map(|class| self.classes[class.0 as usize].clone()).collect();
-        let is_seen = |base: &Value| matches!(base.single(), Some(Val::Class(_) | Val::Library(_)));
-        if !classes.iter().all(|class| class.bases.iter().all(is_seen)) {
-            return false;
-        }
+        self.is_quiet_class(class, protocol, DEPTH)
+    }
+
+    /// Whether a class is one of modules of a library, all of whose methods are seen, and which draw nothing.
+    fn is_quiet_class(&mut self, class: ClassHandle, protocol: &Protocol, depth: u32) -> bool {
+        let Some(classes) = self.classes_of_module(class, protocol) else { return false };
         let mut methods: Vec<(ModuleIndex, FunctionId)> = Vec::new();
         for class in &classes {
             let module = self.module(class.module);
@@ -72,16 +73,35 @@ impl Interp<'_> {
             );
         }
         let names = methods.iter().map(|(module, id)| self.module(*module).function(*id).name.clone()).collect();
-        let stores = |op: &Op| match &op.kind {
-            OpKind::StoreAttribute(_, name, _) => Some(name.clone()),
-            _ => None,
+        let (mut stored, mut made) = (Vec::new(), Vec::new());
+        for (module, id) in &methods {
+            let ops = &self.module(*module).function(*id).ops;
+            for op in ops {
+                if let OpKind::StoreAttribute(_, name, value) = &op.kind {
+                    stored.push(name.clone());
+                    if matches!(ops[*value as usize].kind, OpKind::Call(..)) {
+                        made.push(name.clone());
+                    }
+                }
+            }
+        }
+        // What is stored once, and comes from a call.
+        made.retain(|name| stored.iter().filter(|other| *other == name).count() == 1);
+        let looked = Looked { protocol, methods: names, stored, made };
+        !methods.is_empty() && methods.into_iter().all(|(module, id)| self.is_quiet(&looked, module, id, depth))
+    }
+
+    /// A class and those that it inherits from in the program; nothing for one that is no module of the protocol's libraries.
+    fn classes_of_module(&self, class: ClassHandle, protocol: &Protocol) -> Option<Vec<ClassInfo>> {
+        let lineage = self.lineage(class);
+        let classes: Vec<ClassInfo> = lineage.iter().map(|class| self.classes[class.0 as usize].clone()).collect();
+        let is_seen = |base: &Value| matches!(base.single(), Some(Val::Class(_) | Val::Library(_)));
+        let is_module = |base: &Value| match base.single() {
+            Some(Val::Library(path)) => path.split('.').next().is_some_and(|root| is_among(&protocol.libraries, root)),
+            _ => false,
         };
-        let stored = methods
-            .iter()
-            .flat_map(|(module, id)| self.module(*module).function(*id).ops.iter().filter_map(stores))
-            .collect();
-        let looked = Looked { protocol, methods: names, stored };
-        !methods.is_empty() && methods.into_iter().all(|(module, id)| self.is_quiet(&looked, module, id, DEPTH))
+        let bases = || classes.iter().flat_map(|class| &class.bases);
+        (bases().all(is_seen) && bases().any(is_module)).then_some(classes)
     }
 
     /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
@@ -182,6 +202,7 @@ impl Interp<'_> {
                         return self.is_constant_initialiser(module, code, arguments);
                     }
                     return looked.methods.contains(name)
+                        || looked.made.contains(name)
                         || looked.protocol.inert.iter().any(|inert| **inert == **name);
                 }
                 match self.named(module, code, callee) {
@@ -202,7 +223,12 @@ impl Interp<'_> {
                 *slot as usize >= code.parameters.len() && stores.all(is_function)
             }
             // `Dense(4, kernel_init=zeros)(x)`
-            OpKind::Call(class, given) => self.is_drawless_class(module, code, *class, given),
+            OpKind::Call(class, given) => {
+                self.is_drawless_class(module, code, *class, given)
+                    || self.named(module, code, *class).is_some_and(|value| {
+                        matches!(value.single(), Some(Val::Class(_))) && self.is_quiet_value(looked, &value, depth)
+                    })
+            }
             OpKind::Load(Variable::Global(_)) => {
                 let value = self.named(module, code, callee);
                 value.is_some_and(|value| self.is_quiet_value(looked, &value, depth))
@@ -242,14 +268,20 @@ impl Interp<'_> {
                 let is_class = last.is_some_and(|name| name.starts_with(char::is_uppercase));
                 !(is_class && libraries.iter().any(|library| library == root))
             }
-            Some(Val::Class(class)) => !self.lineage(*class).iter().any(|class| {
-                let bases = &self.classes[class.0 as usize].bases;
-                bases.iter().any(|base| match base.single() {
-                    Some(Val::Library(path)) => libraries.iter().any(|library| path.split('.').next() == Some(library)),
-                    Some(Val::Class(_)) => false,
-                    _ => true,
-                })
-            }),
+            Some(Val::Class(class)) => {
+                let Some(depth) = depth.checked_sub(1) else { return false };
+                let is_module = self.lineage(*class).iter().any(|class| {
+                    let bases = &self.classes[class.0 as usize].bases;
+                    bases.iter().any(|base| match base.single() {
+                        Some(Val::Library(path)) => {
+                            path.split('.').next().is_some_and(|root| is_among(libraries, root))
+                        }
+                        Some(Val::Class(_)) => false,
+                        _ => true,
+                    })
+                });
+                !is_module || self.is_quiet_class(*class, looked.protocol, depth)
+            }
             Some(Val::Function(closure)) => {
                 let (module, id) = (closure.module, closure.function);
                 let Some(depth) = depth.checked_sub(1) else { return false };
@@ -316,6 +348,10 @@ impl Interp<'_> {
             _ => None,
         }
     }
+}
+
+fn is_among(libraries: &[String], root: &str) -> bool {
+    libraries.iter().any(|library| library == root)
 }
 
 /// The functions of which this holds, and those within them.
