@@ -182,6 +182,7 @@ impl<'p> Interp<'p> {
                     _ => self.opaque("<attribute>", Some(place)),
                 }
             }
+            BuiltinOp::Clock => self.opaque(self.call_text(path), Some(place)),
             BuiltinOp::Setattr | BuiltinOp::Vars | BuiltinOp::Delattr => {
                 if let Some(object) = first {
                     self.havoc(&object);

@@ -300,13 +300,17 @@ impl Interp<'_> {
         }
         let aligned = self.keeps_rows_aligned(meeting);
         let per_configuration = repeated_by.as_ref().is_some_and(|outer| self.has_seeds_of_its_own(&second, outer));
-        let is_timed = self.is_timed(&first, &second) || self.is_warmed_up(&first, &second);
+        let is_timed =
+            self.is_timed(&first, &second) || self.is_warmed_up(&first, &second) || self.are_measured(&first, &second);
         let is_paired = self.is_undone(&first, &second) || self.is_option_of_both(&first, &second);
         let harmless = match kind {
             CollisionKind::SplitTwice => is_timed || is_paired || self.children_are_disjoint(&first, &second),
             CollisionKind::SeededTwice => {
                 let spare = |event: &Event| self.is_fallback(event) || self.is_default(event);
-                spare(&first) || spare(&second) || self.is_run_again(&first, &second)
+                spare(&first)
+                    || spare(&second)
+                    || self.is_run_again(&first, &second)
+                    || self.are_measured(&first, &second)
             }
             // One permutation for inputs and labels, or for all leaves of a tree.
             CollisionKind::Sampled => aligned || is_timed || is_paired,

@@ -42,6 +42,7 @@ mod library;
 mod loops;
 mod meant;
 mod measured;
+mod measuring;
 mod memo;
 mod methods;
 mod modules;
