@@ -80,8 +80,49 @@ impl Terms {
             }
             (Operator::Lt | Operator::Eq, [a, b]) => self.difference_claim(*operator, *a, *b),
             (Operator::MatchClass, [x, class]) => about(*x, Says::Instance(*class)),
+            (Operator::In, [x, all])
+                if self.members(*all).is_some_and(|all| all.iter().all(|one| self.is_named(*one))) =>
+            {
+                about(*x, Says::Among(*all))
+            }
             _ => about(id, Says::True),
         }
+    }
+
+    /// The elements of a tuple.
+    fn members(&self, tuple: TermId) -> Option<&[TermId]> {
+        match self.get(tuple) {
+            Term::Apply(name, parts) if &**name == "<tuple>" => Some(parts),
+            _ => None,
+        }
+    }
+
+    /// Whether something can be among literals, or not, beside what else is known of it.
+    fn can_be_among(
+        &self,
+        among: &[(TermId, bool)],
+        equals: Option<TermId>,
+        unequal: &[TermId],
+        number: &mut Range,
+    ) -> bool {
+        let members = |tuple: TermId| self.members(tuple).unwrap_or_default();
+        let may_equal = |a: TermId, b: TermId| a == b || !self.are_unequal(a, b);
+        let left_out = || among.iter().filter(|(_, polarity)| !polarity).flat_map(|(tuple, _)| members(*tuple));
+        if equals.is_some_and(|literal| left_out().any(|member| *member == literal)) {
+            return false;
+        }
+        number.without.extend(left_out().filter_map(|member| self.bound(*member)).map(|bound| bound.at));
+        let is_possible = |member: &TermId| {
+            equals.is_none_or(|literal| may_equal(literal, *member))
+                && !unequal.contains(member)
+                && !left_out().any(|other| other == member)
+                && self.bound(*member).is_none_or(|bound| number.reaches(bound.at))
+                && among
+                    .iter()
+                    .filter(|(_, polarity)| *polarity)
+                    .all(|(tuple, _)| members(*tuple).iter().any(|other| may_equal(*other, *member)))
+        };
+        among.iter().filter(|(_, polarity)| *polarity).all(|(tuple, _)| members(*tuple).iter().any(is_possible))
     }
 
     /// That an element of an array without repetitions is a number says where that number is: in which array, and at which index.
@@ -180,7 +221,7 @@ impl Terms {
         let mut holds = None;
         let (mut equals, mut unequal): (Option<TermId>, Vec<TermId>) = (None, Vec::new());
         let (mut classes, mut answers): (Vec<TermId>, Vec<(TermId, Says, bool)>) = (Vec::new(), Vec::new());
-        let mut rests = Rests::default();
+        let (mut rests, mut among) = (Rests::default(), Vec::new());
         for (claim, polarity) in claims {
             match (claim.part, claim.says) {
                 (Part::Whole, Says::True) => holds = Some(*polarity),
@@ -193,6 +234,7 @@ impl Terms {
                 (Part::Whole, Says::Equals(literal)) => unequal.push(literal),
                 (Part::Whole, Says::Instance(class)) if *polarity => classes.push(class),
                 (Part::Whole, Says::Instance(_)) => {}
+                (Part::Whole, Says::Among(tuple)) => among.push((tuple, *polarity)),
                 (Part::Whole, says) => {
                     number.add(says, *polarity);
                     integer.add_integer(says, *polarity);
@@ -217,6 +259,9 @@ impl Terms {
             })
         };
         if is_number(false) && classes.iter().any(|class| self.is_container(*class)) {
+            return false;
+        }
+        if !among.is_empty() && !self.can_be_among(&among, equals, &unequal, &mut number) {
             return false;
         }
         if let Some(literal) = equals {

@@ -35,6 +35,8 @@ pub(super) enum Says {
     Below(Bound),
     /// It is above the number.
     Above(Bound),
+    /// It equals one of the literals of the tuple.
+    Among(TermId),
     /// It is an instance of the class.
     Instance(TermId),
     /// It is true.
@@ -144,6 +146,11 @@ impl Range {
         low.is_none_or(|low| low <= number)
             && high.is_none_or(|high| number <= high)
             && !self.without.iter().any(|other| other.total_cmp(&as_float(number)).is_eq())
+    }
+
+    /// Whether it can be this number, of whatever kind.
+    pub(super) fn reaches(&self, number: f64) -> bool {
+        self.low <= number && number <= self.high && !self.without.contains(&number)
     }
 
     /// Whether it can only be zero, or cannot be.
