@@ -114,6 +114,9 @@ impl<'p> Interp<'p> {
                             let reversed = Self::reordered(&array.clone());
                             this.new_iterator(Source::Array(reversed), Some(place))
                         }
+                        Val::Object(id) if let Some(source) = this.counted_down(*id) => {
+                            this.new_iterator(source, Some(place))
+                        }
                         _ => this.opaque("<reversed>", Some(place)),
                     }),
                 },
@@ -467,6 +470,16 @@ impl<'p> Interp<'p> {
             _ => Source::Opaque(self.terms.fresh(Symbol::Opaque, "<range>", Some(place))),
         };
         self.new_iterator(source, Some(place))
+    }
+
+    /// The numbers of a range in single steps, from the last to the first.
+    fn counted_down(&mut self, id: ObjectId) -> Option<Source> {
+        let Kind::Iterator(Source::Range(start, stop, step), Some(0)) = self.objects[id.0 as usize].kind.clone() else {
+            return None;
+        };
+        self.terms.as_int(step).filter(|step| *step == 1)?;
+        let (last, end, step) = (self.terms.offset(stop, -1), self.terms.offset(start, -1), self.terms.int(-1));
+        Some(Source::Range(last, end, step))
     }
 
     fn iterators(&mut self, frame: &mut Frame<'p>, args: &Args, skip: usize, place: Place) -> Vec<Value> {
