@@ -303,8 +303,9 @@ impl Interp<'_> {
         let is_timed =
             self.is_timed(&first, &second) || self.is_warmed_up(&first, &second) || self.are_measured(&first, &second);
         let is_paired = self.is_undone(&first, &second) || self.is_option_of_both(&first, &second);
+        let disjoint = kind == CollisionKind::SplitTwice && self.children_are_disjoint(&first, &second);
         let harmless = match kind {
-            CollisionKind::SplitTwice => is_timed || is_paired || self.children_are_disjoint(&first, &second),
+            CollisionKind::SplitTwice => is_timed || is_paired || disjoint,
             CollisionKind::SeededTwice => {
                 let spare = |event: &Event| self.is_fallback(event) || self.is_default(event);
                 spare(&first)
@@ -329,6 +330,7 @@ impl Interp<'_> {
             repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
             meant: self.sister_unused(&first, &second, kind),
             harmless,
+            disjoint,
             confidence: placed.confidence,
             function: placed.function,
         };
