@@ -241,8 +241,11 @@ pub struct Collision {
     pub repeated_by: Option<Place>,
     /// The other child that nothing uses, where the parent was probably meant to be a child (`key, sub = split(key)`).
     pub meant: Option<String>,
-    /// True where the children used after two splits are provably disjoint, or a seed is only a fallback default.
+    /// True where the children used after two splits are provably disjoint, a seed is only a fallback default, or the sharing is of a
+    /// kind that programs mean.
     pub harmless: bool,
+    /// True where the children used after two splits are provably disjoint.
+    pub disjoint: bool,
     /// How certain.
     pub confidence: Confidence,
     /// Qualified name of the reporting function (`<module>` at module level).

@@ -27,6 +27,9 @@ const PROJECT_MARKS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".g
 /// Patterns of test files, unless configured.
 const USUAL_TESTS: [&str; 4] = ["tests/", "test_*.py", "*_test.py", "conftest.py"];
 
+/// Patterns of files that measure how fast things run.
+const BENCHMARKS: [&str; 5] = ["benchmarks/", "benchmark/", "bench_*.py", "*_bench.py", "*_benchmark.py"];
+
 /// Package roots that mirror JAX's API.
 const USUAL_ROOTS: [&str; 2] = ["jax", "olympus"];
 
@@ -159,6 +162,7 @@ impl Resolver {
             per_file_ignores: self.per_file_ignores(&layers, &mut sources)?,
             exclude: excludes(&layers, &mut sources)?,
             tests: tests(&layers, root, &mut sources)?,
+            benchmarks: usual(root, "benchmarks", &BENCHMARKS)?,
             cwd: self.cwd.clone(),
             roots,
             jax_version,
@@ -322,9 +326,13 @@ fn tests(
 ) -> Result<Patterns, ConfigError> {
     match last(layers, "tests", sources, |options| options.tests.as_ref()) {
         Some((layer, written)) => patterns(layer, "tests", written),
-        None => Patterns::new(root, &USUAL_TESTS.map(str::to_owned))
-            .map_err(|(_, message)| ConfigError::of_file("tests", message)),
+        None => usual(root, "tests", &USUAL_TESTS),
     }
+}
+
+fn usual(root: &Path, key: &str, written: &[&str]) -> Result<Patterns, ConfigError> {
+    let written: Vec<String> = written.iter().map(|pattern| (*pattern).to_owned()).collect();
+    Patterns::new(root, &written).map_err(|(_, message)| ConfigError::of_file(key, message))
 }
 
 fn patterns(layer: &Layer, key: &str, written: &[String]) -> Result<Patterns, ConfigError> {

@@ -88,6 +88,7 @@ pub struct Settings {
     pub(super) per_file_ignores: Vec<PerFileIgnore>,
     pub(super) exclude: Vec<Patterns>,
     pub(super) tests: Patterns,
+    pub(super) benchmarks: Patterns,
 }
 
 impl Settings {
@@ -112,7 +113,8 @@ impl Settings {
             .filter(|ignore| ignore.pattern.matches(&path) != ignore.negated)
             .flat_map(|ignore| &ignore.selectors)
             .collect();
-        FileSettings { settings: self, is_test: self.tests.matches(&path), ignored }
+        let (is_test, is_benchmark) = (self.tests.matches(&path), self.benchmarks.matches(&path));
+        FileSettings { settings: self, is_test, is_benchmark, ignored }
     }
 
     /// The enabled rules and the level each has, by code.
@@ -168,6 +170,7 @@ pub enum Shown {
 pub struct FileSettings<'a> {
     settings: &'a Settings,
     is_test: bool,
+    is_benchmark: bool,
     ignored: Vec<&'a Selector>,
 }
 
@@ -201,7 +204,7 @@ impl FileSettings<'_> {
     }
 
     fn level(&self, finding: &Finding, setting: Option<&RuleSetting>) -> Level {
-        if self.is_test && is_note_in_tests(finding.code) {
+        if self.is_test && is_note_in_tests(finding.code) || self.is_benchmark && is_note_in_benchmarks(finding.code) {
             return Level::Note;
         }
         match setting {
@@ -250,4 +253,9 @@ fn is_always_on(code: &str) -> bool {
 /// In tests, reusing a key is often the point: the same numbers twice, to be compared.
 fn is_note_in_tests(code: &str) -> bool {
     (code.starts_with("KEY1") && code.len() == 6) || code == "KEY402"
+}
+
+/// What is timed side by side is given the same work, and so the same seed.
+fn is_note_in_benchmarks(code: &str) -> bool {
+    code == "KEY105"
 }

@@ -88,7 +88,7 @@ fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
             let _ = write!(text, ", and an equal key was {first} by `{}` before", collision.first.callee);
         }
         if collision.harmless {
-            text.push_str("; what follows from it is provably disjoint or only a fallback");
+            text.push_str("; what follows from it is provably disjoint, only a fallback, or meant");
         }
         let _ = write!(text, " ({} confidence)", collision.confidence);
         let derived = collision.derived_at.iter().flat_map(|(first, second)| [*first, *second]);

@@ -266,7 +266,7 @@ impl<'t> Reader<'t> {
         let paths = self.paths(row, raw.path, raw.paths);
         let params = self.params(row, &raw.params);
         let allowed: &[&str] = match raw.construct {
-            ConstructName::Stream => &["seeds", "call", "next", "methods", "otherwise"],
+            ConstructName::Stream => &["seeds", "call", "next", "items", "methods", "otherwise"],
             ConstructName::Record => &["frozen", "sequence"],
             ConstructName::Plain => &["consumes"],
         };
@@ -285,6 +285,7 @@ impl<'t> Reader<'t> {
                 seeds: names(raw.seeds),
                 call: raw.call.unwrap_or(Yield::Unknown),
                 next: raw.next.unwrap_or(Yield::Unknown),
+                items: raw.items.or(raw.next).unwrap_or(Yield::Unknown),
                 methods: raw.methods.unwrap_or_default().into_iter().collect(),
                 otherwise: raw.otherwise.unwrap_or(Yield::Unknown),
             },
@@ -339,6 +340,13 @@ impl<'t> Reader<'t> {
         if raw.libraries.is_empty() {
             self.problem(row.field("libraries"), "a protocol needs a library that is evidence for it".to_owned());
         }
+        for (path, names) in &raw.draws_by {
+            self.dotted(row, path);
+            self.root(path);
+            if self.models.draws_by.insert(path.clone(), names.clone()).is_some() {
+                self.problem(row.field("draws-by"), format!("`{path}` is told of twice"));
+            }
+        }
         for method in raw.method.into_vec() {
             let protocol = Protocol {
                 method: method.clone(),
@@ -354,6 +362,7 @@ impl<'t> Reader<'t> {
                 inert: raw.inert.clone(),
                 idle: raw.idle,
                 idle_when: raw.idle_when.clone(),
+                idle_with: raw.idle_with.clone(),
                 keyless: raw.keyless.clone(),
             };
             self.models.protocols.entry(method).or_default().push(protocol);

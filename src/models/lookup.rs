@@ -34,6 +34,7 @@ pub struct Models {
     pub(super) annotations: FxHashMap<String, Annotation>,
     pub(super) aliases: FxHashMap<String, String>,
     pub(super) protocols: FxHashMap<String, Vec<Protocol>>,
+    pub(super) draws_by: FxHashMap<String, Vec<String>>,
     pub(super) typed: BTreeMap<String, Typed>,
     /// First segments of all modelled names: most names of a program are none of them.
     pub(super) roots: FxHashSet<String>,
@@ -99,6 +100,12 @@ impl Models {
         self.protocols.get(method).map_or(&[], Vec::as_slice)
     }
 
+    /// The parameters with whose initialisers instances of a library's class draw when they are initialised, and in no other way unless
+    /// another of their initialisers is given: where constant ones are given for them all, nothing is drawn.
+    pub fn draws_by(&self, path: &str) -> Option<&[String]> {
+        self.draws_by.get(&*self.canonical(path, &[])).map(Vec::as_slice)
+    }
+
     /// The name under its canonical root: `jax` for `olympus` and for each of `roots`. Aliases are not followed, so that
     /// rules about deprecated names see what was written.
     pub fn rooted<'p>(&self, path: &'p str, roots: &[String]) -> Cow<'p, str> {
@@ -140,6 +147,7 @@ impl Models {
         self.aliases.extend(other.aliases);
         self.roots.extend(other.roots);
         self.typed.extend(other.typed);
+        self.draws_by.extend(other.draws_by);
         let mut protocols: Vec<_> = other.protocols.into_iter().collect();
         protocols.sort_by(|left, right| left.0.cmp(&right.0));
         for (method, rows) in protocols {

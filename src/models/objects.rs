@@ -40,6 +40,8 @@ pub enum Construct {
         call: Yield,
         /// What `next` and iteration give.
         next: Yield,
+        /// What a subscript gives.
+        items: Yield,
         /// What the named methods give, sorted by name.
         methods: Vec<(String, Yield)>,
         /// What every other method gives.
@@ -162,6 +164,8 @@ pub struct Protocol {
     pub idle: bool,
     /// Flags by keyword, each with the value that says that the call perhaps draws nothing from the keys it is given.
     pub idle_when: BTreeMap<String, bool>,
+    /// Keywords that, where they are given, say that the call perhaps draws nothing: the values that would be drawn.
+    pub idle_with: Vec<String>,
     /// Callables that make receivers whose method takes no key, so that what stands in its place is something else.
     pub keyless: Vec<String>,
 }

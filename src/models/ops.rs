@@ -146,6 +146,7 @@ pub enum BuiltinOp {
     Chain,
     ChainFromIterable,
     Classmethod,
+    Clock,
     Combinations,
     Compress,
     ContextManager,

@@ -145,6 +145,7 @@ pub(super) struct RawClass {
     pub sequence: Option<bool>,
     pub call: Option<Yield>,
     pub next: Option<Yield>,
+    pub items: Option<Yield>,
     pub methods: Option<std::collections::BTreeMap<String, Yield>>,
     pub otherwise: Option<Yield>,
 }
@@ -195,9 +196,13 @@ pub(super) struct RawProtocol {
     #[serde(default)]
     pub inert: Vec<String>,
     #[serde(default)]
+    pub draws_by: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
     pub idle: bool,
     #[serde(default)]
     pub idle_when: BTreeMap<String, bool>,
+    #[serde(default)]
+    pub idle_with: Vec<String>,
     #[serde(default)]
     pub keyless: Vec<String>,
 }

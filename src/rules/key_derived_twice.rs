@@ -27,7 +27,7 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
             format!("`fold_in` gives the same key as a child of `split`, {derivation}, and both are consumed"),
             "derive from one key either by `split` or by `fold_in`, not by both".to_owned(),
         ),
-        _ if hit.harmless => (
+        _ if hit.disjoint => (
             format!("{subject} is split twice; the splits share their children, though those in use differ"),
             "split once and index the result".to_owned(),
         ),

@@ -53,6 +53,7 @@ fn collision(kind: CollisionKind, first: Use, second: Use) -> Collision {
         repeated_by: None,
         meant: None,
         harmless: false,
+        disjoint: false,
         confidence: Confidence::High,
         function: "train".to_owned(),
     }
@@ -153,7 +154,7 @@ fn equal_derivations() {
     let split = |line| used(line, "jax.random.split", Role::Split);
     let twice = collision(CollisionKind::SplitTwice, split(2), split(3));
     let mut disjoint = collision(CollisionKind::SplitTwice, split(4), split(5));
-    disjoint.harmless = true;
+    (disjoint.harmless, disjoint.disjoint) = (true, true);
     let draws = || (sample(8, "jax.random.normal"), sample(9, "jax.random.bernoulli"));
     let (first, second) = draws();
     let mut folded = collision(CollisionKind::FoldedTwice, first, second);

@@ -9,19 +9,14 @@ use std::cmp::Ordering;
 
 use crate::ir::Operator;
 
-use super::term::{Symbol, SymbolInfo, Term, TermId, Terms, common_multiple};
+use super::range::{Bound, LARGEST, Range, Rests, Says, ZERO, as_float};
+use super::term::{Symbol, SymbolInfo, Term, TermId, Terms};
 
 /// The name of the function whose value is the length of its argument: of an array, that of its first axis.
 pub const LENGTH: &str = "len";
 
 /// Where the methods of texts are: their values depend on the text and the arguments alone.
 pub const TEXT_METHODS: &str = "builtins.str.";
-
-/// Largest number that bounds are told apart up to.
-const LARGEST: i128 = 1 << 52;
-
-/// Most integers of an interval that are held against those that are left out.
-const FEW: i128 = 16;
 
 /// Types of which no two share an instance (`bool`, a kind of `int`, is left out).
 const VALUE_TYPES: &[&str] = &[
@@ -51,245 +46,12 @@ enum Part {
     Answer(TermId),
 }
 
-/// A bound, and whether the program writes it as an integer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Bound {
-    at: f64,
-    is_integer: bool,
-}
-
-/// What is said.
-#[derive(Clone, Copy, Debug)]
-enum Says {
-    /// It equals (or is) a literal.
-    Equals(TermId),
-    /// It equals the number.
-    Is(Bound),
-    /// It is the very object of this number, which others may equal.
-    Same(Bound),
-    /// It is below the number.
-    Below(Bound),
-    /// It is above the number.
-    Above(Bound),
-    /// It is an instance of the class.
-    Instance(TermId),
-    /// It is true.
-    True,
-}
-
 /// What a literal says of its subject: a term, or the difference of two.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
     subject: (TermId, Option<TermId>),
     part: Part,
     says: Says,
-}
-
-/// What is known of a number, from all claims about it.
-struct Range {
-    low: f64,
-    high: f64,
-    /// Whether the bounds themselves are left out.
-    is_open: [bool; 2],
-    without: Vec<f64>,
-    /// Whether the program compares it with integers only.
-    is_integer: bool,
-    /// Whether anything is known.
-    is_told: bool,
-}
-
-impl Range {
-    fn all() -> Self {
-        let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
-        Self { low, high, is_open: [false; 2], without: Vec::new(), is_integer: true, is_told: false }
-    }
-
-    fn counting() -> Self {
-        Self { low: 0.0, ..Self::all() }
-    }
-
-    /// The same, unless the number is written as another kind.
-    fn add_integer(&mut self, says: Says, polarity: bool) {
-        if let Says::Is(bound) | Says::Same(bound) | Says::Below(bound) | Says::Above(bound) = says
-            && bound.is_integer
-        {
-            self.add(says, polarity);
-        }
-    }
-
-    fn add(&mut self, says: Says, polarity: bool) {
-        let (bound, edges) = match (says, polarity) {
-            (Says::Is(bound) | Says::Same(bound), true) => (bound, [Some((bound.at, false)), Some((bound.at, false))]),
-            (Says::Is(bound), false) => {
-                self.without.push(bound.at);
-                (bound, [None, None])
-            }
-            (Says::Below(bound), true) => (bound, [None, Some((bound.at, true))]),
-            (Says::Below(bound), false) => (bound, [Some((bound.at, false)), None]),
-            (Says::Above(bound), true) => (bound, [Some((bound.at, true)), None]),
-            (Says::Above(bound), false) => (bound, [None, Some((bound.at, false))]),
-            _ => return,
-        };
-        self.is_told = true;
-        self.is_integer &= bound.is_integer;
-        let [low, high] = edges;
-        if let Some((at, is_open)) = low
-            && (at > self.low || at.total_cmp(&self.low) == Ordering::Equal && is_open)
-        {
-            (self.low, self.is_open[0]) = (at, is_open);
-        }
-        if let Some((at, is_open)) = high
-            && (at < self.high || at.total_cmp(&self.high) == Ordering::Equal && is_open)
-        {
-            (self.high, self.is_open[1]) = (at, is_open);
-        }
-    }
-
-    /// Its least and greatest integer, where it holds integers and they are known.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "bounds are small integers, or infinite, which is asked before"
-    )]
-    fn integers(&self) -> [Option<i128>; 2] {
-        let edge = |at: f64, is_open: bool, inwards: i128| {
-            let is_exact = at.abs() < 9e15;
-            is_exact.then(|| if is_open { at as i128 + inwards } else { at as i128 })
-        };
-        [edge(self.low, self.is_open[0], 1), edge(self.high, self.is_open[1], -1)]
-    }
-
-    /// Its integers, where they are few.
-    fn few(&self) -> Option<impl Iterator<Item = i128>> {
-        let [Some(low), Some(high)] = self.integers() else { return None };
-        (high - low < FEW).then(|| (low..=high).filter(|number| self.has(*number)))
-    }
-
-    fn is_empty(&self) -> bool {
-        if !self.is_integer {
-            let is_point = self.low.total_cmp(&self.high) == Ordering::Equal;
-            return self.low > self.high
-                || is_point && (self.is_open != [false; 2] || self.without.contains(&self.low));
-        }
-        let [Some(low), Some(high)] = self.integers() else { return false };
-        low > high || self.few().is_some_and(|mut few| few.next().is_none())
-    }
-
-    /// Whether it is one number.
-    fn is_point(&self) -> bool {
-        match self.integers() {
-            [Some(low), Some(high)] => low == high,
-            _ => false,
-        }
-    }
-
-    /// Whether it can be this integer.
-    fn has(&self, number: i128) -> bool {
-        let [low, high] = self.integers();
-        low.is_none_or(|low| low <= number)
-            && high.is_none_or(|high| number <= high)
-            && !self.without.iter().any(|other| other.total_cmp(&as_float(number)).is_eq())
-    }
-
-    /// Whether it can only be zero, or cannot be.
-    fn is_zero(&self) -> Option<bool> {
-        if !self.is_told {
-            return None;
-        }
-        let is_left_out = |side: usize, edge: f64| self.is_open[side] && edge.total_cmp(&0.0).is_eq();
-        if is_left_out(0, self.low) || is_left_out(1, self.high) {
-            return Some(false);
-        }
-        if self.low > 0.0 || self.high < 0.0 || self.is_integer && self.integers()[0].is_some_and(|low| low > 0) {
-            return Some(false);
-        }
-        if self.is_integer && self.integers() == [Some(0), Some(0)] {
-            return Some(true);
-        }
-        None
-    }
-}
-
-/// What remains of a number, by what it is divided by and what is added before.
-#[derive(Default)]
-struct Rests(Vec<([i128; 2], Range)>);
-
-/// Most numbers that are tried for remainders.
-const TRIED: i128 = 256;
-
-impl Rests {
-    fn add(&mut self, [divisor, shift]: [i128; 2], says: Says, polarity: bool) {
-        let at = self.0.iter().position(|(other, _)| *other == [divisor, shift]).unwrap_or_else(|| {
-            let rest = Range { high: as_float(divisor), is_open: [false, true], ..Range::counting() };
-            self.0.push(([divisor, shift], rest));
-            self.0.len() - 1
-        });
-        match says {
-            Says::True => self.0[at].1.add(Says::Is(ZERO), !polarity),
-            says => self.0[at].1.add(says, polarity),
-        }
-    }
-
-    /// Whether some number of a range leaves them. What is compared like a rate may be no integer, unless it counts.
-    fn agree(&self, of: &Range, counts: bool) -> bool {
-        let is_fraction = |rest: &Range| !rest.is_integer || rest.low < rest.high && rest.high <= 1.0;
-        if self.0.is_empty() || !of.is_integer || !counts && self.0.iter().any(|(_, rest)| is_fraction(rest)) {
-            return true;
-        }
-        // The numbers that leave what is known exactly are some steps apart.
-        let (mut first, mut step) = (0, 1);
-        for ([divisor, shift], rest) in self.0.iter().filter(|(_, rest)| rest.is_point()) {
-            let Some(rest) = rest.integers()[0] else { continue };
-            let Some(both) = congruent([first, step], [rest - shift, *divisor]) else { return false };
-            [first, step] = both;
-            if step > LARGEST {
-                return true;
-            }
-        }
-        let period = self.0.iter().fold(step, |all, ([divisor, _], _)| common_multiple(all, *divisor));
-        let leaves = |number: i128| {
-            self.0.iter().all(|([divisor, shift], rest)| rest.has((number + shift).rem_euclid(*divisor)))
-        };
-        let [low, high] = of.integers();
-        let from = low.or(high.map(|high| high - TRIED.saturating_mul(step))).unwrap_or(0);
-        let start = from + (first - from).rem_euclid(step);
-        for tried in 0..TRIED {
-            let number = start + tried * step;
-            if high.is_some_and(|high| number > high) {
-                return false;
-            }
-            if of.has(number) && leaves(number) {
-                return true;
-            }
-            if tried * step >= period && of.without.is_empty() {
-                return false;
-            }
-        }
-        true
-    }
-}
-
-/// The numbers congruent to both, as the least of them from 0 on and their distance; `None` where there are none.
-fn congruent([a, m]: [i128; 2], [b, n]: [i128; 2]) -> Option<[i128; 2]> {
-    let both = common_multiple(m, n);
-    let divisor = m.saturating_mul(n) / both;
-    if (a - b).rem_euclid(divisor) != 0 {
-        return None;
-    }
-    // One of the first `n / divisor` steps of the first meets the second.
-    let (mut low, mut steps) = (a.rem_euclid(m), n / divisor);
-    while (low - b).rem_euclid(n) != 0 && steps > 0 && steps <= LONGEST {
-        low += m;
-        steps -= 1;
-    }
-    Some(if (low - b).rem_euclid(n) == 0 { [low, both] } else { [a.rem_euclid(m), m] })
-}
-
-/// Most steps that are taken until two remainders meet.
-const LONGEST: i128 = 1 << 12;
-
-#[expect(clippy::cast_precision_loss, reason = "the number is below 2^53")]
-fn as_float(number: i128) -> f64 {
-    number as f64
 }
 
 impl Terms {
@@ -318,8 +80,49 @@ impl Terms {
             }
             (Operator::Lt | Operator::Eq, [a, b]) => self.difference_claim(*operator, *a, *b),
             (Operator::MatchClass, [x, class]) => about(*x, Says::Instance(*class)),
+            (Operator::In, [x, all])
+                if self.members(*all).is_some_and(|all| all.iter().all(|one| self.is_named(*one))) =>
+            {
+                about(*x, Says::Among(*all))
+            }
             _ => about(id, Says::True),
         }
+    }
+
+    /// The elements of a tuple.
+    fn members(&self, tuple: TermId) -> Option<&[TermId]> {
+        match self.get(tuple) {
+            Term::Apply(name, parts) if &**name == "<tuple>" => Some(parts),
+            _ => None,
+        }
+    }
+
+    /// Whether something can be among literals, or not, beside what else is known of it.
+    fn can_be_among(
+        &self,
+        among: &[(TermId, bool)],
+        equals: Option<TermId>,
+        unequal: &[TermId],
+        number: &mut Range,
+    ) -> bool {
+        let members = |tuple: TermId| self.members(tuple).unwrap_or_default();
+        let may_equal = |a: TermId, b: TermId| a == b || !self.are_unequal(a, b);
+        let left_out = || among.iter().filter(|(_, polarity)| !polarity).flat_map(|(tuple, _)| members(*tuple));
+        if equals.is_some_and(|literal| left_out().any(|member| *member == literal)) {
+            return false;
+        }
+        number.without.extend(left_out().filter_map(|member| self.bound(*member)).map(|bound| bound.at));
+        let is_possible = |member: &TermId| {
+            equals.is_none_or(|literal| may_equal(literal, *member))
+                && !unequal.contains(member)
+                && !left_out().any(|other| other == member)
+                && self.bound(*member).is_none_or(|bound| number.reaches(bound.at))
+                && among
+                    .iter()
+                    .filter(|(_, polarity)| *polarity)
+                    .all(|(tuple, _)| members(*tuple).iter().any(|other| may_equal(*other, *member)))
+        };
+        among.iter().filter(|(_, polarity)| *polarity).all(|(tuple, _)| members(*tuple).iter().any(is_possible))
     }
 
     /// That an element of an array without repetitions is a number says where that number is: in which array, and at which index.
@@ -418,7 +221,7 @@ impl Terms {
         let mut holds = None;
         let (mut equals, mut unequal): (Option<TermId>, Vec<TermId>) = (None, Vec::new());
         let (mut classes, mut answers): (Vec<TermId>, Vec<(TermId, Says, bool)>) = (Vec::new(), Vec::new());
-        let mut rests = Rests::default();
+        let (mut rests, mut among) = (Rests::default(), Vec::new());
         for (claim, polarity) in claims {
             match (claim.part, claim.says) {
                 (Part::Whole, Says::True) => holds = Some(*polarity),
@@ -431,6 +234,7 @@ impl Terms {
                 (Part::Whole, Says::Equals(literal)) => unequal.push(literal),
                 (Part::Whole, Says::Instance(class)) if *polarity => classes.push(class),
                 (Part::Whole, Says::Instance(_)) => {}
+                (Part::Whole, Says::Among(tuple)) => among.push((tuple, *polarity)),
                 (Part::Whole, says) => {
                     number.add(says, *polarity);
                     integer.add_integer(says, *polarity);
@@ -455,6 +259,9 @@ impl Terms {
             })
         };
         if is_number(false) && classes.iter().any(|class| self.is_container(*class)) {
+            return false;
+        }
+        if !among.is_empty() && !self.can_be_among(&among, equals, &unequal, &mut number) {
             return false;
         }
         if let Some(literal) = equals {
@@ -700,8 +507,6 @@ pub const MINIMUM: &str = "min";
 
 /// The name of the function that is the greatest of its arguments.
 pub const MAXIMUM: &str = "max";
-
-const ZERO: Bound = Bound { at: 0.0, is_integer: true };
 
 /// What a method of a text answers.
 enum Answer {

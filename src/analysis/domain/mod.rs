@@ -7,6 +7,7 @@
 pub mod claim;
 pub mod extent;
 pub mod guard;
+mod range;
 pub mod term;
 pub mod value;
 

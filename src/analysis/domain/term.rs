@@ -476,10 +476,7 @@ impl Terms {
             },
             (Operator::Mod, [a, b]) => {
                 let divisor = self.as_int(*b).filter(|divisor| *divisor > 0);
-                let a = match (self.get(*a), divisor) {
-                    (Term::Offset(base, offset), Some(divisor)) => self.offset(*base, offset.rem_euclid(divisor)),
-                    _ => *a,
-                };
+                let a = divisor.map_or(*a, |divisor| self.dividend(*a, divisor));
                 self.intern(Term::Operate(operator, Box::new([a, *b])))
             }
             (Operator::Pos, [a]) => *a,
@@ -523,6 +520,22 @@ impl Terms {
             }
             _ => self.intern(Term::Operate(operator, operands.into())),
         }
+    }
+
+    /// What leaves the same remainder as a term: without multiples of the divisor, and without an earlier remainder by one of these.
+    fn dividend(&mut self, id: TermId, divisor: i128) -> TermId {
+        let split = |this: &Self, id: TermId| match this.get(id) {
+            Term::Offset(base, offset) => (*base, *offset),
+            _ => (id, 0),
+        };
+        let (mut base, mut offset) = split(self, id);
+        if let Term::Operate(Operator::Mod, parts) = self.get(base)
+            && self.as_int(parts[1]).is_some_and(|earlier| earlier > 0 && earlier % divisor == 0)
+        {
+            let (inner, added) = split(self, parts[0]);
+            (base, offset) = (inner, offset.saturating_add(added));
+        }
+        self.offset(base, offset.rem_euclid(divisor))
     }
 
     /// `id * factor`, with the product of what is added to a symbol added to that of the symbol.

@@ -114,6 +114,9 @@ impl<'p> Interp<'p> {
                             let reversed = Self::reordered(&array.clone());
                             this.new_iterator(Source::Array(reversed), Some(place))
                         }
+                        Val::Object(id) if let Some(source) = this.counted_down(*id) => {
+                            this.new_iterator(source, Some(place))
+                        }
                         _ => this.opaque("<reversed>", Some(place)),
                     }),
                 },
@@ -182,6 +185,7 @@ impl<'p> Interp<'p> {
                     _ => self.opaque("<attribute>", Some(place)),
                 }
             }
+            BuiltinOp::Clock => self.opaque(self.call_text(path), Some(place)),
             BuiltinOp::Setattr | BuiltinOp::Vars | BuiltinOp::Delattr => {
                 if let Some(object) = first {
                     self.havoc(&object);
@@ -189,6 +193,11 @@ impl<'p> Interp<'p> {
                 self.none()
             }
             BuiltinOp::Isinstance => {
+                if let [value, class] = args.positional.as_slice()
+                    && self.is_other_than(&value.value, &class.value)
+                {
+                    return Value::term(self.terms.intern(Term::Bool(false)));
+                }
                 let parts: Vec<_> = args.positional.iter().map(|arg| self.term_of(&arg.value)).collect();
                 match parts.as_slice() {
                     [value, class] => Value::term(self.terms.operate(Operator::MatchClass, &[*value, *class])),
@@ -461,6 +470,16 @@ impl<'p> Interp<'p> {
             _ => Source::Opaque(self.terms.fresh(Symbol::Opaque, "<range>", Some(place))),
         };
         self.new_iterator(source, Some(place))
+    }
+
+    /// The numbers of a range in single steps, from the last to the first.
+    fn counted_down(&mut self, id: ObjectId) -> Option<Source> {
+        let Kind::Iterator(Source::Range(start, stop, step), Some(0)) = self.objects[id.0 as usize].kind.clone() else {
+            return None;
+        };
+        self.terms.as_int(step).filter(|step| *step == 1)?;
+        let (last, end, step) = (self.terms.offset(stop, -1), self.terms.offset(start, -1), self.terms.int(-1));
+        Some(Source::Range(last, end, step))
     }
 
     fn iterators(&mut self, frame: &mut Frame<'p>, args: &Args, skip: usize, place: Place) -> Vec<Value> {

@@ -106,10 +106,16 @@ impl<'p> Interp<'p> {
         receiver: Option<&(Value, Name)>,
         written: Option<Name>,
     ) -> Value {
+        self.note_asked_by(function, receiver, &args);
         match function {
             Val::Function(closure) => self.call_function(frame, closure, args, place),
             Val::Method(method) => {
                 let (receiver, function) = &**method;
+                if let Some(name) = self.idle_method(function)
+                    && let Some(val) = receiver.single()
+                {
+                    return self.protocol_or_unknown(frame, val, &name, args, place, written);
+                }
                 let args = args.with_receiver(receiver.clone());
                 self.call_value(frame, function, args, Some(place))
             }

@@ -53,10 +53,10 @@ impl Interp<'_> {
         }
     }
 
-    /// A draw for its shape alone is no use of a key: what meets it may meet a later draw, which is one.
+    /// A draw that serves no numbers is no use of a key: what meets it may meet a later draw, which is one.
     pub(super) fn past_measures(&mut self, meeting: Meeting) -> Meeting {
         let second = meeting.second;
-        let is_measure = |this: &Self, event: usize| this.serves_shape_only(&this.log.events[event]);
+        let is_measure = Self::serves_no_numbers;
         if !is_measure(self, meeting.first) || is_measure(self, second) {
             return meeting;
         }

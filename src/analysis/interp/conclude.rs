@@ -295,18 +295,23 @@ impl Interp<'_> {
         {
             placed.confidence = Confidence::Low;
         }
-        if self.serves_shape_only(&first) || self.serves_shape_only(&second) {
+        if self.serves_no_numbers(meeting.first) || self.serves_no_numbers(meeting.second) {
             placed.confidence = Confidence::Low;
         }
         let aligned = self.keeps_rows_aligned(meeting);
         let per_configuration = repeated_by.as_ref().is_some_and(|outer| self.has_seeds_of_its_own(&second, outer));
-        let is_timed = self.is_timed(&first, &second) || self.is_warmed_up(&first, &second);
+        let is_timed =
+            self.is_timed(&first, &second) || self.is_warmed_up(&first, &second) || self.are_measured(&first, &second);
         let is_paired = self.is_undone(&first, &second) || self.is_option_of_both(&first, &second);
+        let disjoint = kind == CollisionKind::SplitTwice && self.children_are_disjoint(&first, &second);
         let harmless = match kind {
-            CollisionKind::SplitTwice => is_timed || is_paired || self.children_are_disjoint(&first, &second),
+            CollisionKind::SplitTwice => is_timed || is_paired || disjoint,
             CollisionKind::SeededTwice => {
                 let spare = |event: &Event| self.is_fallback(event) || self.is_default(event);
-                spare(&first) || spare(&second) || self.is_run_again(&first, &second)
+                spare(&first)
+                    || spare(&second)
+                    || self.is_run_again(&first, &second)
+                    || self.are_measured(&first, &second)
             }
             // One permutation for inputs and labels, or for all leaves of a tree.
             CollisionKind::Sampled => aligned || is_timed || is_paired,
@@ -325,6 +330,7 @@ impl Interp<'_> {
             repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
             meant: self.sister_unused(&first, &second, kind),
             harmless,
+            disjoint,
             confidence: placed.confidence,
             function: placed.function,
         };
@@ -452,7 +458,7 @@ impl Interp<'_> {
     }
 
     /// Whether a key was made as the default of a parameter, and so serves where none is given.
-    fn is_default(&self, event: &Event) -> bool {
+    pub(super) fn is_default(&self, event: &Event) -> bool {
         let Some(derivation) = self.derivation(event.target.derivation) else { return false };
         let code = self.module(derivation.activation.module).function(derivation.activation.function);
         code.ops.iter().any(|op| match &op.kind {

@@ -46,6 +46,7 @@ impl Interp<'_> {
     /// The result of a call that does what nobody knows with what it is given.
     pub(super) fn unknown_result(&mut self, given: &[Value], code: &Function, place: Place) -> Value {
         for value in given {
+            self.ask(value);
             self.havoc(value);
         }
         self.opaque(self.call_text(&code.name), Some(place))

@@ -383,7 +383,7 @@ impl<'p> Interp<'p> {
                 Value::term(self.terms.intern(Term::Item(symbol, index, 0)))
             }
             Kind::Stream(path) => {
-                let given = self.stream_next(&path);
+                let given = self.stream_item(&path);
                 self.stream_result(given, &path, place)
             }
             Kind::Set(_) | Kind::Iterator(..) => self.opaque("<item>", Some(place)),

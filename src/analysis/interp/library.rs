@@ -14,6 +14,9 @@ use super::bind::{Arg, Args};
 use super::meant::Arranged;
 use super::{Frame, Interp};
 
+/// The class of arrays, of which no stream is an instance.
+const ARRAY: &str = "jax.Array";
+
 impl<'p> Interp<'p> {
     pub(super) fn call_library(
         &mut self,
@@ -112,7 +115,11 @@ impl<'p> Interp<'p> {
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     self.run_escaping(frame, &value, place);
                 }
-                self.opaque(self.call_text(path), Some(place))
+                let made = self.terms.fresh(Symbol::Opaque, self.call_text(path), Some(place));
+                if self.makes_drawless(path, &args) {
+                    self.drawless.terms.insert(made);
+                }
+                Value::term(made)
             }
             Effect::Forward { of } => match args.of(callable, of) {
                 Some(of) => of.value.clone(),
@@ -350,12 +357,16 @@ impl<'p> Interp<'p> {
         };
         match construct {
             Construct::Stream { seeds, .. } => {
+                let before = self.log.events.len();
                 for seed in seeds {
                     for arg in named(seed) {
                         self.consume_stream_seed(frame, &arg, path, place);
                     }
                 }
-                Value::of(Val::Object(self.allocate(Kind::Stream(path.clone()), short_name(path), Some(place))))
+                let stream = self.allocate(Kind::Stream(path.clone()), short_name(path), Some(place));
+                let events = before..self.log.events.len();
+                self.log.streams.made.extend(events.map(|event| (event, stream)));
+                Value::of(Val::Object(stream))
             }
             Construct::Plain { consumes } => {
                 for name in consumes {
@@ -411,6 +422,30 @@ impl<'p> Interp<'p> {
         match self.program.models.class(path).map(|class| &class.construct) {
             Some(Construct::Stream { next, .. }) => *next,
             _ => Yield::Unknown,
+        }
+    }
+
+    /// What a subscript of a stream gives.
+    pub(super) fn stream_item(&self, path: &Name) -> Yield {
+        match self.program.models.class(path).map(|class| &class.construct) {
+            Some(Construct::Stream { items, .. }) => *items,
+            _ => Yield::Unknown,
+        }
+    }
+
+    /// Whether a value is no instance of a class, since no stream is an array and no key is a stream.
+    pub(super) fn is_other_than(&self, value: &Value, class: &Value) -> bool {
+        let Some(Val::Library(path)) = class.single() else { return false };
+        match value.single() {
+            Some(Val::Object(id)) => {
+                matches!(self.objects[id.0 as usize].kind, Kind::Stream(_))
+                    && *self.program.models.canonical(path, &[]) == *ARRAY
+            }
+            Some(Val::Key(_)) => {
+                let class = self.program.models.class(path);
+                class.is_some_and(|class| matches!(class.construct, Construct::Stream { .. }))
+            }
+            _ => false,
         }
     }
 

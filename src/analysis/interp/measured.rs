@@ -13,9 +13,19 @@ use super::Interp;
 const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
 
 impl Interp<'_> {
+    /// Whether a draw serves no numbers: it is asked for its shape alone, or left lying, or what it is made of
+    /// is a stream that nobody asks.
+    pub(super) fn serves_no_numbers(&mut self, event: usize) -> bool {
+        if self.is_never_asked(event) {
+            return true;
+        }
+        let event = self.log.events[event].clone();
+        self.serves_shape_only(&event) || self.is_left_lying(&event)
+    }
+
     /// Whether nothing of a draw is used but its shape or dtype: `normal(key, n).shape`, `zeros_like(normal(key, n))`; or nothing
     /// of an initialisation but what is empty at first: `model.init(key, x)["cache"]`.
-    pub(super) fn serves_shape_only(&self, event: &Event) -> bool {
+    fn serves_shape_only(&self, event: &Event) -> bool {
         let (module, id) = (event.activation.module, event.activation.function);
         if !matches!(event.role, Role::Sample | Role::Library | Role::Protocol)
             || self.module(module).file != event.place.file

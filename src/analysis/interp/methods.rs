@@ -162,7 +162,20 @@ impl<'p> Interp<'p> {
         })
     }
 
-    fn protocol_or_unknown(
+    /// The name of a method of the program that is one of a library's of which a model says that it perhaps draws nothing.
+    pub(super) fn idle_method(&self, function: &Value) -> Option<Name> {
+        let Some(Val::Function(closure)) = function.single() else { return None };
+        let module = self.module(closure.module);
+        let name = &module.function(closure.function).name;
+        let protocols = self.program.models.protocols(name);
+        let mut idle = protocols.iter().filter(|protocol| protocol.idle).peekable();
+        idle.peek()?;
+        let path = self.program.resolver.absolute(module.file, 1, name);
+        let root = path.split('.').next().unwrap_or_default();
+        idle.any(|protocol| protocol.libraries.iter().any(|library| library == root)).then(|| name.clone())
+    }
+
+    pub(super) fn protocol_or_unknown(
         &mut self,
         frame: &mut Frame<'p>,
         val: &Val,
@@ -302,7 +315,11 @@ impl<'p> Interp<'p> {
 
     /// Whether nothing is drawn by default, or a flag among the arguments says so: `deterministic=True`, `train=False`.
     fn is_idle(&self, protocol: &Protocol, args: &Args) -> bool {
+        let is_value = |val: &Val| !matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::None));
+        let is_given =
+            |name: &String| args.keyword(name).is_some_and(|given| given.value.single().is_some_and(is_value));
         protocol.idle
+            || protocol.idle_with.iter().any(is_given)
             || protocol.idle_when.iter().any(|(name, wanted)| {
                 args.keyword(name).and_then(|given| given.value.single()).is_some_and(|val| {
                 matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::Bool(flag) if flag == wanted))

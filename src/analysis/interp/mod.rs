@@ -16,6 +16,7 @@
 mod access;
 mod annotate;
 mod arrays;
+mod asked;
 mod bind;
 mod builtins;
 mod call;
@@ -28,6 +29,7 @@ mod consume;
 mod contents;
 mod cutoff;
 mod derive;
+mod discarded;
 mod entry;
 mod exec;
 mod getters;
@@ -40,6 +42,7 @@ mod library;
 mod loops;
 mod meant;
 mod measured;
+mod measuring;
 mod memo;
 mod methods;
 mod modules;
@@ -195,6 +198,7 @@ struct Interp<'p> {
     lengths: FxHashMap<ObjectId, Vec<(u32, crate::analysis::heap::Kind)>>,
     /// Lengths of the axes of arrays that library functions returned.
     lengths_of: FxHashMap<TermId, lengths::Lengths>,
+    drawless: parameters::Drawless,
     /// Keys that a lane's own key stands for, where they are no range of one family.
     lane_keys: FxHashMap<TermId, Vec<Target>>,
     /// How many transforms that only trace are around.
@@ -262,6 +266,8 @@ struct Log {
     scalar_keys: FxHashSet<TermId>,
     /// Calls that ask an argument for its shape or dtype alone.
     measures: FxHashSet<Place>,
+    /// Streams, and which of them may be asked for keys.
+    streams: asked::Streams,
     /// The arrays whose rows draws arrange or choose, by event.
     arranged: FxHashMap<usize, meant::Arranged>,
     /// Terms that an annotation declares to be keys.

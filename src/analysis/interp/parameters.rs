@@ -3,16 +3,34 @@
 //! A module whose parameters are all constants, or that has none, leaves the key alone that `init` is given.
 //!
 //! **Invariant:** nothing is said to be drawn only where every call in the methods of a class is seen: a parameter is declared with a
-//! constant initialiser, no other module is made or called, and no key is asked for.
+//! constant initialiser, no other module is made or called that may draw, and no key is asked for; or where a class of a library is
+//! given constant initialisers in place of all with which it would draw.
 
-use crate::analysis::domain::value::{ModuleIndex, Val, Value};
-use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
+use rustc_hash::FxHashSet;
+
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Value};
+use crate::analysis::heap::ClassInfo;
+use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable};
 use crate::models::{Effect, Protocol};
 
 use super::Interp;
+use super::bind::Args;
+
+/// What the names of parameters end with that take initialisers.
+const INITIALISER: &str = "_init";
 
 /// How deep functions of the program are looked into.
 const DEPTH: u32 = 3;
+
+/// Modules that draw nothing when they are initialised, by what they were made with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Drawless {
+    /// What classes of a library made.
+    pub terms: FxHashSet<TermId>,
+    /// Instances of classes that the program holds.
+    pub objects: FxHashSet<ObjectId>,
+}
 
 /// A class that is looked through.
 struct Looked<'a> {
@@ -21,21 +39,32 @@ struct Looked<'a> {
     methods: Vec<Name>,
     /// The attributes that they store: modules would be made there.
     stored: Vec<Name>,
+    /// Those that hold what a call made, and nothing else.
+    made: Vec<Name>,
 }
 
 impl Interp<'_> {
-    /// Whether the class of a receiver shows that the call of a protocol's method draws nothing.
+    /// Whether the class of a receiver, or what it was made with, shows that the call of a protocol's method draws nothing.
     pub(super) fn draws_nothing(&mut self, receiver: &Val, protocol: &Protocol) -> bool {
+        if protocol.declares.is_none() {
+            return false;
+        }
+        if let Val::Term(term) = receiver {
+            return self.drawless.terms.contains(term);
+        }
         let Val::Object(id) = receiver else { return false };
         let Some(class) = self.objects[id.0 as usize].class else { return false };
-        if protocol.declares.is_none() || !self.is_of_library(receiver, &protocol.libraries) {
-            return false;
+        // What a module was made with holds whatever a call may have changed in it since.
+        if self.drawless.objects.contains(id) || self.is_given_constants(*id, class) {
+            self.drawless.objects.insert(*id);
+            return true;
         }
-        let classes: Vec<_> = self.lineage(class).iter().map(|class| self.classes[class.0 as usize].clone()).collect();
-        let is_seen = |base: &Value| matches!(base.single(), Some(Val::Class(_) | Val::Library(_)));
-        if !classes.iter().all(|class| class.bases.iter().all(is_seen)) {
-            return false;
-        }
+        self.is_quiet_class(class, protocol, DEPTH)
+    }
+
+    /// Whether a class is one of modules of a library, all of whose methods are seen, and which draw nothing.
+    fn is_quiet_class(&mut self, class: ClassHandle, protocol: &Protocol, depth: u32) -> bool {
+        let Some(classes) = self.classes_of_module(class, protocol) else { return false };
         let mut methods: Vec<(ModuleIndex, FunctionId)> = Vec::new();
         for class in &classes {
             let module = self.module(class.module);
@@ -44,16 +73,93 @@ impl Interp<'_> {
             );
         }
         let names = methods.iter().map(|(module, id)| self.module(*module).function(*id).name.clone()).collect();
-        let stores = |op: &Op| match &op.kind {
-            OpKind::StoreAttribute(_, name, _) => Some(name.clone()),
-            _ => None,
+        let (mut stored, mut made) = (Vec::new(), Vec::new());
+        for (module, id) in &methods {
+            let ops = &self.module(*module).function(*id).ops;
+            for op in ops {
+                if let OpKind::StoreAttribute(_, name, value) = &op.kind {
+                    stored.push(name.clone());
+                    if matches!(ops[*value as usize].kind, OpKind::Call(..)) {
+                        made.push(name.clone());
+                    }
+                }
+            }
+        }
+        // What is stored once, and comes from a call.
+        made.retain(|name| stored.iter().filter(|other| *other == name).count() == 1);
+        let looked = Looked { protocol, methods: names, stored, made };
+        !methods.is_empty() && methods.into_iter().all(|(module, id)| self.is_quiet(&looked, module, id, depth))
+    }
+
+    /// A class and those that it inherits from in the program; nothing for one that is no module of the protocol's libraries.
+    fn classes_of_module(&self, class: ClassHandle, protocol: &Protocol) -> Option<Vec<ClassInfo>> {
+        let lineage = self.lineage(class);
+        let classes: Vec<ClassInfo> = lineage.iter().map(|class| self.classes[class.0 as usize].clone()).collect();
+        let is_seen = |base: &Value| matches!(base.single(), Some(Val::Class(_) | Val::Library(_)));
+        let is_module = |base: &Value| match base.single() {
+            Some(Val::Library(path)) => path.split('.').next().is_some_and(|root| is_among(&protocol.libraries, root)),
+            _ => false,
         };
-        let stored = methods
-            .iter()
-            .flat_map(|(module, id)| self.module(*module).function(*id).ops.iter().filter_map(stores))
-            .collect();
-        let looked = Looked { protocol, methods: names, stored };
-        !methods.is_empty() && methods.into_iter().all(|(module, id)| self.is_quiet(&looked, module, id, DEPTH))
+        let bases = || classes.iter().flat_map(|class| &class.bases);
+        (bases().all(is_seen) && bases().any(is_module)).then_some(classes)
+    }
+
+    /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
+    pub(super) fn makes_drawless(&self, path: &str, args: &Args) -> bool {
+        let Some(drawing) = self.program.models.draws_by(path) else { return false };
+        let is_constant = |given: &Value| given.single().is_some_and(|val| self.is_constant_value(val));
+        args.mappings.is_empty()
+            && drawing.iter().all(|name| args.keyword(name).is_some())
+            && args
+                .keywords
+                .iter()
+                .filter(|(name, _)| name.ends_with(INITIALISER))
+                .all(|(_, given)| is_constant(&given.value))
+    }
+
+    /// Whether an instance of a class that the models speak of, where the program is that library, holds constant initialisers in
+    /// place of all with which it would draw.
+    fn is_given_constants(&self, instance: ObjectId, class: ClassHandle) -> bool {
+        let class = &self.classes[class.0 as usize];
+        let module = self.module(class.module);
+        let Some(name) = module.classes.get(class.class.0 as usize).map(|class| &class.name) else { return false };
+        let path = self.program.resolver.absolute(module.file, 1, name);
+        let Some(drawing) = self.program.models.draws_by(&path) else { return false };
+        let held = &self.objects[instance.0 as usize].attributes;
+        let is_none = |val: &Val| matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::None));
+        drawing.iter().all(|name| held.contains_key(name.as_str()))
+            && held
+                .iter()
+                .filter(|(name, _)| name.ends_with(INITIALISER))
+                .all(|(_, value)| value.single().is_some_and(|val| is_none(val) || self.is_constant_value(val)))
+    }
+
+    /// Whether an initialiser leaves its key, its first parameter, alone.
+    fn is_constant_value(&self, initialiser: &Val) -> bool {
+        let models = self.program.models;
+        match initialiser {
+            Val::Library(path) => {
+                models.callable(path).is_some_and(|callable| callable.exact && callable.effect == Effect::Observe)
+            }
+            Val::Wrapped(made) => models.callable(&made.transform).is_some_and(
+                |callable| matches!(&callable.effect, Effect::Factory { makes } if makes.effect == Effect::Observe),
+            ),
+            Val::Function(closure) => self.leaves_key_alone(closure.module, closure.function),
+            _ => false,
+        }
+    }
+
+    /// Whether nothing reads the first parameter of a function.
+    fn leaves_key_alone(&self, module: ModuleIndex, id: FunctionId) -> bool {
+        let module = self.module(module);
+        let reads_key = |function: &Function, key: &Variable| {
+            function.ops.iter().any(|op| matches!(&op.kind, OpKind::Load(variable) if variable == key))
+        };
+        let within = functions_of(module, |inner| inner.parent == Some(id)).collect::<Vec<_>>();
+        let is_read_outside = |id: FunctionId| {
+            module.function(id).ops.iter().any(|op| matches!(op.kind, OpKind::Load(Variable::Outer(_, 0))))
+        };
+        !reads_key(module.function(id), &Variable::Local(0)) && !within.into_iter().any(is_read_outside)
     }
 
     fn is_quiet(&mut self, looked: &Looked<'_>, module: ModuleIndex, id: FunctionId, depth: u32) -> bool {
@@ -81,6 +187,9 @@ impl Interp<'_> {
         if hands_on_a_sampler {
             return false;
         }
+        if self.is_drawless_class(module, code, callee, arguments) {
+            return true;
+        }
         match &code.ops[callee as usize].kind {
             OpKind::Attribute(object, name) => {
                 let is_self = |temp: Temp| match &code.ops[temp as usize].kind {
@@ -93,6 +202,7 @@ impl Interp<'_> {
                         return self.is_constant_initialiser(module, code, arguments);
                     }
                     return looked.methods.contains(name)
+                        || looked.made.contains(name)
                         || looked.protocol.inert.iter().any(|inert| **inert == **name);
                 }
                 match self.named(module, code, callee) {
@@ -112,12 +222,41 @@ impl Interp<'_> {
                 let is_function = |value: Temp| matches!(code.ops[value as usize].kind, OpKind::Function(..));
                 *slot as usize >= code.parameters.len() && stores.all(is_function)
             }
+            // `Dense(4, kernel_init=zeros)(x)`
+            OpKind::Call(class, given) => {
+                self.is_drawless_class(module, code, *class, given)
+                    || self.named(module, code, *class).is_some_and(|value| {
+                        matches!(value.single(), Some(Val::Class(_))) && self.is_quiet_value(looked, &value, depth)
+                    })
+            }
             OpKind::Load(Variable::Global(_)) => {
                 let value = self.named(module, code, callee);
                 value.is_some_and(|value| self.is_quiet_value(looked, &value, depth))
             }
             _ => false,
         }
+    }
+
+    /// Whether a call makes a module of a library that draws nothing.
+    fn is_drawless_class(
+        &mut self,
+        module: ModuleIndex,
+        code: &Function,
+        callee: Temp,
+        arguments: &[Argument],
+    ) -> bool {
+        let Some(value) = self.named(module, code, callee) else { return false };
+        let Some(Val::Library(path)) = value.single() else { return false };
+        let Some(drawing) = self.program.models.draws_by(path) else { return false };
+        let is_given = |name: &String| {
+            arguments.iter().any(|given| matches!(given, Argument::Keyword(keyword, _) if **keyword == **name))
+        };
+        drawing.iter().all(is_given)
+            && arguments.iter().all(|argument| match argument {
+                Argument::Keyword(name, given) if name.ends_with(INITIALISER) => self.is_constant(module, code, *given),
+                Argument::SpreadMapping(_) => false,
+                _ => true,
+            })
     }
 
     fn is_quiet_value(&mut self, looked: &Looked<'_>, value: &Value, depth: u32) -> bool {
@@ -129,14 +268,20 @@ impl Interp<'_> {
                 let is_class = last.is_some_and(|name| name.starts_with(char::is_uppercase));
                 !(is_class && libraries.iter().any(|library| library == root))
             }
-            Some(Val::Class(class)) => !self.lineage(*class).iter().any(|class| {
-                let bases = &self.classes[class.0 as usize].bases;
-                bases.iter().any(|base| match base.single() {
-                    Some(Val::Library(path)) => libraries.iter().any(|library| path.split('.').next() == Some(library)),
-                    Some(Val::Class(_)) => false,
-                    _ => true,
-                })
-            }),
+            Some(Val::Class(class)) => {
+                let Some(depth) = depth.checked_sub(1) else { return false };
+                let is_module = self.lineage(*class).iter().any(|class| {
+                    let bases = &self.classes[class.0 as usize].bases;
+                    bases.iter().any(|base| match base.single() {
+                        Some(Val::Library(path)) => {
+                            path.split('.').next().is_some_and(|root| is_among(libraries, root))
+                        }
+                        Some(Val::Class(_)) => false,
+                        _ => true,
+                    })
+                });
+                !is_module || self.is_quiet_class(*class, looked.protocol, depth)
+            }
             Some(Val::Function(closure)) => {
                 let (module, id) = (closure.module, closure.function);
                 let Some(depth) = depth.checked_sub(1) else { return false };
@@ -153,7 +298,19 @@ impl Interp<'_> {
     /// Whether a parameter is declared with an initialiser that leaves its key alone.
     fn is_constant_initialiser(&mut self, module: ModuleIndex, code: &Function, arguments: &[Argument]) -> bool {
         let Some(Argument::Positional(initialiser)) = arguments.get(1) else { return false };
-        matches!(self.effect_of(module, code, *initialiser), Some(Effect::Observe))
+        self.is_constant(module, code, *initialiser)
+    }
+
+    /// Whether an initialiser, as it is written, leaves its key alone.
+    fn is_constant(&mut self, module: ModuleIndex, code: &Function, initialiser: Temp) -> bool {
+        if let OpKind::Function(id, _) = &code.ops[initialiser as usize].kind {
+            return self.leaves_key_alone(module, *id);
+        }
+        if let Some(effect) = self.effect_of(module, code, initialiser) {
+            return *effect == Effect::Observe;
+        }
+        let value = self.named(module, code, initialiser);
+        value.is_some_and(|value| value.single().is_some_and(|val| self.is_constant_value(val)))
     }
 
     /// Whether a function that draws is handed on, as an initialiser is.
@@ -178,7 +335,7 @@ impl Interp<'_> {
     }
 
     /// What a name of a module, or an attribute chain on one, stands for.
-    fn named(&mut self, module: ModuleIndex, code: &Function, temp: Temp) -> Option<Value> {
+    pub(super) fn named(&mut self, module: ModuleIndex, code: &Function, temp: Temp) -> Option<Value> {
         match &code.ops[temp as usize].kind {
             OpKind::Load(Variable::Global(name)) => {
                 self.global(module, name).or_else(|| Some(Value::of(Val::Library(self.builtin_path(name)?))))
@@ -191,6 +348,10 @@ impl Interp<'_> {
             _ => None,
         }
     }
+}
+
+fn is_among(libraries: &[String], root: &str) -> bool {
+    libraries.iter().any(|library| library == root)
 }
 
 /// The functions of which this holds, and those within them.

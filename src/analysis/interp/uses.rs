@@ -107,7 +107,7 @@ impl Uses {
 }
 
 /// Tells each temp that an operation reads.
-fn operands(kind: &OpKind, tell: &mut dyn FnMut(Temp)) {
+pub(super) fn operands(kind: &OpKind, tell: &mut dyn FnMut(Temp)) {
     let element = |element: &Element, tell: &mut dyn FnMut(Temp)| match element {
         Element::Value(value) | Element::Spread(value) | Element::SpreadMapping(value) => tell(*value),
         Element::Pair(key, value) => {

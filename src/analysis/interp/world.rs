@@ -178,6 +178,7 @@ impl<'p> Interp<'p> {
             lane_extents: world.lane_extents.clone(),
             lengths: world.lengths.clone(),
             lengths_of: FxHashMap::default(),
+            drawless: super::parameters::Drawless::default(),
             lane_keys: world.lane_keys.clone(),
             abstract_depth: 0,
             catching: Rc::new(RefCell::new(Vec::new())),
