@@ -5,7 +5,7 @@
 
 use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal};
-use super::names::{Does, ScopeId};
+use super::names::{Does, ScopeId, ScopeKind};
 use super::reuse::Use;
 use super::tree::Step;
 use crate::finding::{Applicability, Finding};
@@ -34,7 +34,11 @@ pub(super) fn idle(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Opti
         let mut way = bench.steps(span_of(step.statement()));
         way.pop();
         way.push(after);
-        let is_idle = |name: &str| !Variable { bench, scope, name, exempt: &[], split: None }.is_read_from(&way);
+        // What other modules draw from is used.
+        let is_global = bench.names.scopes[scope].kind == ScopeKind::Module;
+        let is_own = |name: &str| !is_global || !bench.is_exported(name);
+        let is_idle =
+            |name: &str| is_own(name) && !Variable { bench, scope, name, exempt: &[], split: None }.is_read_from(&way);
         let mut others = names.iter().filter(|name| name.id.as_str() != key && is_idle(name.id.as_str()));
         let (child, None) = (others.next()?, others.next()) else { return None };
         let (name, mut edits) = match child.id.as_str() {

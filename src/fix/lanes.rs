@@ -5,6 +5,7 @@
 
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
 use super::carry::functions;
+use super::held::{Holds, holds};
 use super::names::Does;
 use super::reuse::only_key;
 use super::tree;
@@ -27,7 +28,10 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     let Some((key, mut edits, names)) = found else { return Vec::new() };
     edits.sort_by_key(|edit| edit.span);
     let around = edits.iter().fold(span_of(call), |around, edit| around.cover(edit.span));
-    let is_lane_key = !is_used_beside(bench, key, around);
+    // The next call would draw the same numbers again.
+    let mut read = tree::expressions(bench.module).into_iter().filter(|expr| around.covers(span_of(*expr)));
+    let is_kept = read.any(|expr| bench.code(expr) == key && holds(bench, expr) != Holds::Nothing);
+    let is_lane_key = !is_kept && !is_used_beside(bench, key, around);
     vec![Proposal {
         message: format!("split `{key}` and give each lane a key of its own; the numbers change"),
         applicability: if is_lane_key { Applicability::Unsafe } else { Applicability::Display },

@@ -7,6 +7,7 @@ use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
 use super::children;
 use super::compared::are_results_compared;
+use super::held::{Holds, holds};
 use super::layout;
 use super::names::{Does, ScopeId, ScopeKind};
 use super::tree::{self, Step};
@@ -212,7 +213,9 @@ fn sister(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
     // What an object stores is split again by others, and must not be drawn from first.
     let key = only_key(bench, call, repair.written[1].as_deref()).filter(|key| !key.is_attribute_expr())?;
     let scope = bench.names.frame_at(span.start)?;
-    if !bench.names.binds(scope, unused) || bench.is_promised(scope, unused) {
+    // What other modules draw from is used.
+    let is_exported = bench.names.scopes[scope].kind == ScopeKind::Module && bench.is_exported(unused);
+    if !bench.names.binds(scope, unused) || bench.is_promised(scope, unused) || is_exported {
         return None;
     }
     Some(Proposal {
@@ -367,16 +370,20 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
         Expr::Name(name) if same => Some(name.id.as_str()),
         _ => None,
     };
+    let holds = holds(bench, first.key);
+    // What can be given the next key.
+    let carrier = name.or(Some(key).filter(|_| same && holds == Holds::Next));
     let last = uses.last().unwrap_or(first);
-    let rebinds = name.is_some_and(|name| is_rebound_by(last, name));
+    let rebinds = carrier.is_some_and(|carrier| is_rebound_by(bench, last, carrier));
     if is_bound_between(bench, &site, uses, rebinds) {
         return inline(bench, uses, mends);
     }
     // What binds the key anew in every iteration needs no help with it.
-    let goes_on = |one: &Use<'_>| name.is_some_and(|name| is_rebound_by(one, name));
+    let goes_on = |one: &Use<'_>| carrier.is_some_and(|carrier| is_rebound_by(bench, one, carrier));
     let looped: Vec<Option<Step<'_>>> =
         uses.iter().map(|one| loop_below(one, site.depth).filter(|_| !goes_on(one))).collect();
-    let can_rebind = name.is_some_and(|name| can_rebind(bench, site.scope, name));
+    let is_kept = holds == Holds::Next && carrier.is_some();
+    let can_rebind = is_kept || name.is_some_and(|name| can_rebind(bench, site.scope, name));
     let mut proposals = Vec::new();
     if looped.iter().any(Option::is_some) {
         if can_rebind {
@@ -395,6 +402,8 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
         proposals.extend(names_only());
     } else if rebinds {
         proposals.extend(writer.split_into(&uses[..uses.len() - 1], true));
+    } else if is_kept {
+        proposals.extend(writer.split_into(uses, true));
     } else if is_alive(bench, &site, uses) {
         proposals.extend(writer.split_into(uses, true));
         proposals.extend(names_only());
@@ -403,6 +412,12 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
         proposals.extend(writer.split_into(uses, true));
     }
     proposals.extend(inline(bench, uses, mends));
+    // The next call would draw the same numbers again.
+    if holds == Holds::Unclear {
+        for proposal in &mut proposals {
+            proposal.applicability = Applicability::Display;
+        }
+    }
     proposals
 }
 
@@ -458,11 +473,16 @@ fn loop_below<'a>(one: &Use<'a>, depth: usize) -> Option<Step<'a>> {
     None
 }
 
-/// Whether the statement of a use binds the key's name anew, as `key, subkey = split(key)` does.
-fn is_rebound_by(one: &Use<'_>, name: &str) -> bool {
+/// Whether the statement of a use gives the variable or attribute its next key, as `key, subkey = split(key)` does.
+fn is_rebound_by(bench: &Bench<'_>, one: &Use<'_>, carrier: &str) -> bool {
     let Some(step) = one.steps.last() else { return false };
-    let bound = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
-    matches!(step.statement(), Stmt::Assign(_)) && bound.into_iter().any(|target| target.id.as_str() == name)
+    matches!(step.statement(), Stmt::Assign(_)) && assigns(bench, step.statement(), carrier)
+}
+
+/// Whether a simple statement assigns to a variable or attribute, as it is written.
+pub(super) fn assigns(bench: &Bench<'_>, statement: &Stmt, carrier: &str) -> bool {
+    let assigned = tree::targets(statement).iter().flat_map(tree::assigned);
+    assigned.into_iter().any(|target| bench.code(target) == carrier)
 }
 
 /// Whether a variable can be assigned to in a scope without turning another into it.
@@ -479,13 +499,24 @@ fn is_bound_between(bench: &Bench<'_>, site: &Site<'_>, uses: &[Use<'_>], last_r
     let exempt = last.steps.last().filter(|_| last_rebinds).map(|step| span_of(step.statement()));
     // A rebinding after the last use, in its own statement or later, comes too late to matter.
     let end = last.span().end;
+    let counts = |at: Span| start <= at.start && at.start < end && !exempt.is_some_and(|exempt| exempt.covers(at));
+    let mut keys = uses.iter().map(|one| one.key).filter(|key| !key.is_name_expr()).peekable();
+    let is_stored = |key: &Expr| {
+        let stored = tree::expressions(bench.module).into_iter().filter(|expr| match expr {
+            Expr::Attribute(attribute) => attribute.ctx.is_store(),
+            Expr::Subscript(item) => item.ctx.is_store(),
+            _ => false,
+        });
+        stored.into_iter().any(|target| counts(span_of(target)) && bench.code(target) == bench.code(key))
+    };
+    if keys.peek().is_some() && keys.any(is_stored) {
+        return true;
+    }
     uses.iter().any(|one| {
         let Some(root) = root_name(one.key) else { return true };
         bench.names.occurrences(root).iter().any(|found| {
             let binds = matches!(found.does, Does::Bind | Does::Import);
-            let is_between = start <= found.span.start && found.span.start < end;
-            let is_exempt = exempt.is_some_and(|exempt| exempt.covers(found.span));
-            binds && is_between && !is_exempt && bench.names.is_within(found.scope, site.scope)
+            binds && counts(found.span) && bench.names.is_within(found.scope, site.scope)
         })
     })
 }
