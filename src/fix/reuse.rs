@@ -140,14 +140,16 @@ fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
 }
 
 fn proposed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let mut proposals: Vec<Proposal> = sister(bench, findings, index).into_iter().collect();
-    proposals.extend(children::other_parent(bench, findings, index));
     let family = family(bench, findings, index);
+    let uses = if family.len() < MOST_USES { uses_of(bench, findings, &family) } else { None };
+    let mut proposals: Vec<Proposal> = Vec::new();
+    proposals.extend(children::other_parent(bench, findings, index));
+    proposals.extend(uses.as_ref().and_then(|uses| children::idle(bench, uses, &family)));
+    proposals.extend(sister(bench, findings, index));
     if family.len() >= MOST_USES {
         return proposals;
     }
-    if let Some(uses) = uses_of(bench, findings, &family) {
-        proposals.extend(children::idle(bench, &uses, &family));
+    if let Some(uses) = uses {
         proposals.extend(apart(bench, &uses, &family));
         proposals.extend(renewed(bench, &uses, &family));
         return proposals;
@@ -213,6 +215,14 @@ fn sister(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
     // What an object stores is split again by others, and must not be drawn from first.
     let key = only_key(bench, call, repair.written[1].as_deref()).filter(|key| !key.is_attribute_expr())?;
     let scope = bench.names.frame_at(span.start)?;
+    // What is made of the key afterwards would meet the draw that stays with it.
+    let mut way = bench.steps(span);
+    let step = way.pop()?;
+    way.push(tree::Step { index: step.index + 1, ..step });
+    let is_alive = |name: &str| Variable { bench, scope, name, exempt: &[], split: None }.is_read_from(&way);
+    if matches!(key, Expr::Name(name) if is_alive(name.id.as_str())) {
+        return None;
+    }
     // What other modules draw from is used.
     let is_exported = bench.names.scopes[scope].kind == ScopeKind::Module && bench.is_exported(unused);
     if !bench.names.binds(scope, unused) || bench.is_promised(scope, unused) || is_exported {
@@ -457,7 +467,7 @@ fn site<'a>(bench: &Bench<'_>, uses: &[Use<'a>]) -> Option<Site<'a>> {
 }
 
 /// The innermost loop between the split and a use, whose body would see the same key in each iteration.
-fn loop_below<'a>(one: &Use<'a>, depth: usize) -> Option<Step<'a>> {
+pub(super) fn loop_below<'a>(one: &Use<'a>, depth: usize) -> Option<Step<'a>> {
     let inner = one.steps.get(depth + 1..)?.iter().enumerate().rev();
     for (offset, step) in inner {
         let around = one.steps[depth + offset];
