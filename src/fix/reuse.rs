@@ -10,6 +10,7 @@ use super::compared::are_results_compared;
 use super::held::{Holds, holds};
 use super::layout;
 use super::names::{Does, ScopeId, ScopeKind};
+use super::seeds;
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place, Sharing};
 use crate::models::Effect;
@@ -130,7 +131,9 @@ fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
         matches!(callable.map(|callable| &callable.effect), Some(Effect::Consume { only: Some(only), .. })
             if call.arguments.find_keyword(only).is_some())
     };
-    if are_results_compared(bench, [first, second]) || narrows(first) && narrows(second) {
+    let is_dummy = |written: &Option<String>| written.as_deref().is_some_and(seeds::is_called_dummy);
+    let are_dummies = finding.repair.as_ref().is_some_and(|repair| repair.written.iter().any(is_dummy));
+    if are_results_compared(bench, [first, second]) || narrows(first) && narrows(second) || are_dummies {
         return true;
     }
     evidence.sharing == Sharing::Twice

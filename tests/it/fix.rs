@@ -328,6 +328,13 @@ fn spare_children_are_called_so_safely() {
     assert_eq!(spare(&translated), translated);
     let of_inner = "def f(key):\n    a, b = jax.random.split(key)\n    def g():\n        nonlocal b\n        b = 3\n    g()\n    return jax.random.normal(a)\n";
     assert_eq!(spare(of_inner), of_inner);
+    // A comment or a string would speak of what is no more; an attribute or an argument is another thing.
+    for told in ["    # noise = normal(b)\n", "    print(\"b is spare\")\n"] {
+        let of_told = of_two.replace("    return", &format!("{told}    return"));
+        assert_eq!(spare(&of_told), of_told);
+    }
+    let of_others = of_two.replace("normal(a)", "normal(a, b=x.b)");
+    assert_eq!(spare(&of_others), of_others.replace("b = jax", "_ = jax"));
     // The repair of a mistake may want the child.
     let of_mistaken = "def f(key):\n    a, b = jax.random.split(key)\n    x = jax.random.normal(key)\n    return x + jax.random.normal(a)\n";
     assert_eq!(spare(of_mistaken), of_mistaken);
