@@ -5,6 +5,7 @@
 
 use super::bench::Bench;
 use super::names::{Does, ScopeId, ScopeKind};
+use super::reuse::root_name;
 use super::tree;
 use crate::models::Construct;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
@@ -29,7 +30,7 @@ pub(super) enum Holds {
 
 /// What holds the key that an expression in a method reads.
 pub(super) fn holds(bench: &Bench<'_>, key: &Expr) -> Holds {
-    let Some(method) = Method::around(bench, key) else { return Holds::Nothing };
+    let Some(method) = Method::around(bench, key) else { return of_parameter(bench, key) };
     let lineage = lineage(bench, method.class);
     let kinds: Vec<Kind> = lineage.iter().map(|class| kind(bench, class)).collect();
     if kinds.contains(&Kind::Frozen) {
@@ -63,6 +64,31 @@ pub(super) fn holds(bench: &Bench<'_>, key: &Expr) -> Holds {
     if is_carried && !method.may_be_traced(bench) { Holds::Next } else { Holds::Unclear }
 }
 
+/// What holds the key of an object that a function is given: where the function changes the object, that is not over with it.
+fn of_parameter(bench: &Bench<'_>, key: &Expr) -> Holds {
+    let Some(object) = root(key) else { return Holds::Nothing };
+    let scope = bench.names.scope_at(span_of(key).start);
+    let Some(binder) = bench.names.binder(scope, object) else { return Holds::Nothing };
+    let of = bench.names.occurrences(object).iter().filter(|one| one.scope == binder);
+    if !of.clone().any(|one| one.does == Does::Parameter) || of.clone().any(|one| one.does == Does::Bind) {
+        return Holds::Nothing;
+    }
+    let full = bench.names.scopes[binder].full;
+    let stored = tree::expressions(bench.module).into_iter().filter_map(|expr| match expr {
+        Expr::Attribute(attribute) if attribute.ctx.is_store() && full.covers(span_of(expr)) => Some((expr, attribute)),
+        _ => None,
+    });
+    let stored: Vec<&Expr> = stored
+        .filter(|(_, attribute)| matches!(&*attribute.value, Expr::Name(name) if name.id.as_str() == object))
+        .map(|(expr, _)| expr)
+        .collect();
+    match stored.iter().any(|target| bench.code(target) == bench.code(key)) {
+        true if scope == binder => Holds::Next,
+        _ if stored.is_empty() => Holds::Nothing,
+        _ => Holds::Unclear,
+    }
+}
+
 /// A method and the functions within it that lead to a place.
 struct Method<'a> {
     class: &'a ast::StmtClassDef,
@@ -74,7 +100,7 @@ struct Method<'a> {
 impl<'a> Method<'a> {
     /// The method of whose object an expression reads an attribute.
     fn around(bench: &Bench<'a>, key: &Expr) -> Option<Self> {
-        let (object, _) = root(key)?;
+        let object = root(key)?;
         let scope = bench.names.scope_at(span_of(key).start);
         let binder: ScopeId = bench.names.binder(scope, object)?;
         let of = &bench.names.scopes[binder];
@@ -119,17 +145,9 @@ impl<'a> Method<'a> {
     }
 }
 
-/// The variable that an expression for a key starts with, and whether it is more than that.
-fn root(key: &Expr) -> Option<(&str, bool)> {
-    match key {
-        Expr::Name(_) => None,
-        Expr::Attribute(attribute) => match &*attribute.value {
-            Expr::Name(name) => Some((name.id.as_str(), true)),
-            inner => root(inner),
-        },
-        Expr::Subscript(item) => root(&item.value),
-        _ => None,
-    }
+/// The variable that an expression for a key starts with, if it is more than that.
+fn root(key: &Expr) -> Option<&str> {
+    root_name(key).filter(|_| !key.is_name_expr())
 }
 
 /// What is known of a class by what it is made of.

@@ -5,6 +5,7 @@
 
 use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
+use super::carry::given;
 use super::children;
 use super::compared::are_results_compared;
 use super::held::{Holds, holds};
@@ -13,7 +14,7 @@ use super::names::{Does, ScopeId, ScopeKind};
 use super::seeds;
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place, Sharing};
-use crate::models::Effect;
+use crate::models::{Callable, Effect, Runs};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -45,38 +46,46 @@ impl Use<'_> {
         }
     }
 
+    /// Whether the call derives another key in each iteration of a loop: it folds in what the loop binds.
+    fn is_told_apart(&self, bench: &Bench<'_>, around: Step<'_>) -> bool {
+        let Some(path) = bench.path_of(&self.call.func) else { return false };
+        let Some(callable) = bench.models.callable(&path) else { return false };
+        let Effect::Fold { .. } = &callable.effect else { return false };
+        let Stmt::For(each) = around.statement() else { return false };
+        let bound = tree::names_bound(&each.target);
+        let read = tree::arguments(self.call).flat_map(tree::expressions_within);
+        read.filter_map(Expr::as_name_expr).any(|name| bound.iter().any(|target| target.id == name.id))
+    }
+
     /// Whether the call maps over the key, which then is an array of keys.
     fn is_mapped(&self, bench: &Bench<'_>) -> bool {
-        let path = |expr: &Expr| bench.path_of(expr).unwrap_or_default();
-        match &*self.call.func {
-            Expr::Call(transform) if LANES.contains(&path(&transform.func).as_str()) => {
-                // The axes of a call are read only where they are told apart: `None` leaves an argument whole.
-                let axes = transform.arguments.args.get(1);
-                let axes = axes.or(transform.arguments.find_keyword("in_axes").map(|keyword| &keyword.value));
-                let position = self.call.arguments.args.iter().position(|one| span_of(one) == self.span());
-                match (axes, position) {
-                    (Some(Expr::Tuple(axes)), Some(at)) => {
-                        axes.elts.get(at).is_some_and(|axis| !axis.is_none_literal_expr())
-                    }
-                    _ => true,
+        let callable = |expr: &Expr| bench.path_of(expr).and_then(|path| bench.models.callable(&path));
+        let transform = |callable: &'_ Callable| match &callable.effect {
+            Effect::Transform(transform) => Some(transform.clone()),
+            _ => None,
+        };
+        if let Expr::Call(maps) = &*self.call.func {
+            let Some(callable) = callable(&maps.func) else { return false };
+            let Some(transform) = transform(callable).filter(|transform| transform.runs == Runs::Lanes) else {
+                return false;
+            };
+            // The axes of a call are read only where they are told apart: `None` leaves an argument whole.
+            let axes = transform.axes.as_deref().and_then(|axes| given(callable, maps, axes));
+            let position = self.call.arguments.args.iter().position(|one| span_of(one) == self.span());
+            return match (axes, position) {
+                (Some(Expr::Tuple(axes)), Some(at)) => {
+                    axes.elts.get(at).is_some_and(|axis| !axis.is_none_literal_expr())
                 }
-            }
-            function => {
-                let over = match path(function).as_str() {
-                    "jax.lax.map" => 1,
-                    "jax.lax.scan" => 2,
-                    _ => return false,
-                };
-                let xs = self.call.arguments.args.get(over);
-                let xs = xs.or(self.call.arguments.find_keyword("xs").map(|keyword| &keyword.value));
-                xs.is_some_and(|xs| span_of(xs).covers(self.span()))
-            }
+                _ => true,
+            };
         }
+        let Some(callable) = callable(&self.call.func) else { return false };
+        transform(callable).filter(|transform| matches!(transform.runs, Runs::Map | Runs::Scan)).is_some_and(|of| {
+            let mut over = of.over.iter().filter_map(|over| given(callable, self.call, over));
+            over.any(|over| span_of(over).covers(self.span()))
+        })
     }
 }
-
-/// What maps a function over the first axes of its arguments.
-const LANES: [&str; 3] = ["jax.vmap", "jax.pmap", "equinox.filter_vmap"];
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let pair = pair(bench, &findings[index]);
@@ -393,8 +402,10 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
     }
     // What binds the key anew in every iteration needs no help with it.
     let goes_on = |one: &Use<'_>| carrier.is_some_and(|carrier| is_rebound_by(bench, one, carrier));
-    let looped: Vec<Option<Step<'_>>> =
-        uses.iter().map(|one| loop_below(one, site.depth).filter(|_| !goes_on(one))).collect();
+    let looped: Vec<Option<Step<'_>>> = uses
+        .iter()
+        .map(|one| loop_below(one, site.depth).filter(|around| !goes_on(one) && !one.is_told_apart(bench, *around)))
+        .collect();
     let is_kept = holds == Holds::Next && carrier.is_some();
     let can_rebind = is_kept || name.is_some_and(|name| can_rebind(bench, site.scope, name));
     let mut proposals = Vec::new();
