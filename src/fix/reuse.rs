@@ -7,7 +7,7 @@ use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
 use super::carry::given;
 use super::children;
-use super::compared::are_results_compared;
+use super::compared::{are_held_together, are_results_compared};
 use super::held::{Holds, holds};
 use super::layout;
 use super::names::{Does, ScopeId, ScopeKind};
@@ -88,13 +88,17 @@ impl Use<'_> {
 }
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let pair = pair(bench, &findings[index]);
-    if pair.is_some_and(|pair| are_rows_alike(bench, pair)) || may_be_number(bench, pair.into_iter().flatten()) {
+    let of_both = pair(bench, &findings[index]);
+    if of_both.is_some_and(|pair| are_rows_alike(bench, pair)) || may_be_number(bench, of_both.into_iter().flatten()) {
         return Vec::new();
     }
     let mut proposals = proposed(bench, findings, index);
     for proposal in &mut proposals {
-        if proposal.mends.iter().any(|at| is_perhaps_meant(bench, &findings[*at])) {
+        let mended = || proposal.mends.iter().map(|at| &findings[*at]);
+        let mut calls: Vec<&ast::ExprCall> = mended().filter_map(|finding| pair(bench, finding)).flatten().collect();
+        calls.sort_by_key(|call| span_of(*call));
+        calls.dedup_by_key(|call| span_of(*call));
+        if mended().any(|finding| is_perhaps_meant(bench, finding)) || are_held_together(bench, &calls) {
             proposal.applicability = Applicability::Display;
         }
     }
@@ -130,10 +134,6 @@ pub(super) fn may_be_number<'e>(bench: &Bench<'_>, calls: impl IntoIterator<Item
 fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
     let (Some(evidence), Some([first, second])) = (&finding.evidence, pair(bench, finding)) else { return false };
     let code = |call: &ast::ExprCall| bench.slice(span_of(call));
-    let consumes = |call: &ast::ExprCall| {
-        let callable = bench.path_of(&call.func).and_then(|path| bench.models.callable(&path));
-        callable.is_some_and(|callable| matches!(callable.effect, Effect::Consume { .. }))
-    };
     let of_program = evidence.first.len() > 1 && evidence.second.len() > 1 && !first.func.is_call_expr();
     let narrows = |call: &ast::ExprCall| {
         let callable = bench.path_of(&call.func).and_then(|path| bench.models.callable(&path));
@@ -148,7 +148,14 @@ fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
     evidence.sharing == Sharing::Twice
         && span_of(first) != span_of(second)
         && bench.code(&first.func) == bench.code(&second.func)
-        && (of_program || code(first) == code(second) && consumes(first))
+        && (of_program || code(first) == code(second) && !draws(bench, first))
+}
+
+/// Whether a call is known to draw or derive for itself, which it has no reason to do twice alike; what makes parameters or a
+/// state has.
+pub(super) fn draws(bench: &Bench<'_>, call: &ast::ExprCall) -> bool {
+    let callable = bench.path_of(&call.func).and_then(|path| bench.models.callable(&path));
+    callable.is_some_and(|callable| !matches!(callable.effect, Effect::Consume { .. }))
 }
 
 fn proposed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {

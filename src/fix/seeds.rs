@@ -6,9 +6,10 @@
 use super::bench::{Bench, Proof, Proposal, is_keyish};
 use super::layout;
 use super::names::ScopeId;
+use super::reuse::draws;
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place};
-use crate::python::ast::{self, Expr, Number, Stmt};
+use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
 use crate::python::{span_of, suites};
 use crate::text::{Edit, Span};
 
@@ -26,12 +27,30 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     }
     let is_dummy =
         |(first, again): (Place, Place)| [first, again].into_iter().any(|place| is_for_nothing(bench, place));
-    if derived.is_some_and(|derived| is_begun_anew(bench, derived) || is_dummy(derived)) {
+    if derived
+        .is_some_and(|derived| is_begun_anew(bench, derived) || is_made_alike(bench, derived) || is_dummy(derived))
+    {
         for proposal in &mut proposals {
             proposal.applicability = Applicability::Display;
         }
     }
     proposals
+}
+
+/// Whether both keys are made for one call, word for word: `params` and `target_params` begin alike. What draws for itself has no
+/// reason to.
+fn is_made_alike(bench: &Bench<'_>, (first, again): (Place, Place)) -> bool {
+    let call = |place: Place| {
+        let span = bench.here(place)?;
+        let around = tree::ancestors(bench.module, span).into_iter().rev();
+        let mut calls = around.filter_map(|node| match node {
+            AnyNodeRef::ExprCall(call) if span_of(call) != span => Some(call),
+            _ => None,
+        });
+        calls.next().filter(|call| !draws(bench, call))
+    };
+    let (Some(first), Some(again)) = (call(first), call(again)) else { return false };
+    span_of(first) != span_of(again) && bench.slice(span_of(first)) == bench.slice(span_of(again))
 }
 
 /// Words for a key that is only there because a function asks for one.
