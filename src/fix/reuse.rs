@@ -154,8 +154,20 @@ fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
 /// Whether a call is known to draw or derive for itself, which it has no reason to do twice alike; what makes parameters or a
 /// state has.
 pub(super) fn draws(bench: &Bench<'_>, call: &ast::ExprCall) -> bool {
-    let callable = bench.path_of(&call.func).and_then(|path| bench.models.callable(&path));
-    callable.is_some_and(|callable| !matches!(callable.effect, Effect::Consume { .. }))
+    let effect = |expr: &Expr| bench.path_of(expr).and_then(|path| Some(&bench.models.callable(&path)?.effect));
+    match &*call.func {
+        // `vmap(normal)(keys)`, `vmap(lambda key: normal(key))(keys)`
+        Expr::Call(maps) if matches!(effect(&maps.func), Some(Effect::Transform { .. })) => {
+            match maps.arguments.args.first() {
+                Some(Expr::Lambda(lambda)) => tree::expressions_within(&lambda.body)
+                    .into_iter()
+                    .any(|expr| matches!(expr, Expr::Call(call) if draws(bench, call))),
+                Some(function) => effect(function).is_some_and(|effect| !matches!(effect, Effect::Consume { .. })),
+                None => false,
+            }
+        }
+        function => effect(function).is_some_and(|effect| !matches!(effect, Effect::Consume { .. })),
+    }
 }
 
 fn proposed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
