@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fix::Abroad;
-use crate::ir::{Argument, Element, Function, FunctionId, Module, Name, OpKind, Temp, Variable};
+use crate::ir::{Argument, Constant, Element, Function, FunctionId, Module, Name, OpKind, Temp, Variable};
 use crate::models::{Effect, Models, Runs};
 
 /// How far the functions are followed that a value is made of.
@@ -178,6 +178,9 @@ impl Reader<'_> {
         match function.ops.get(temp as usize).map(|op| &op.kind) {
             Some(OpKind::Load(variable)) => vec![self.variable(function, id, variable)],
             Some(OpKind::Attribute(_, name)) => vec![name.clone()],
+            // `getattr(agent, "act")`, `steps["train"]`
+            Some(OpKind::Constant(Constant::Str(name))) => vec![name.clone()],
+            Some(OpKind::Item(of, _)) => self.names(function, id, *of, depth),
             Some(OpKind::Function(id, _)) => vec![self.called(*id)],
             Some(OpKind::Build(_, elements)) => elements
                 .iter()

@@ -256,6 +256,9 @@ const KEYWORDS: [&str; 9] = ["all", "any", "hash", "id", "iter", "map", "next", 
 /// The last name of an expression for a key, without what a subscript adds.
 fn base_name(key: &str) -> String {
     let head = key.split(['[', '(']).next().unwrap_or_default();
+    // What an entry is called tells more than what holds it.
+    let entry = key.split(['"', '\'']).nth(1).filter(|entry| !is_keyish(head) && is_keyish(entry));
+    let head = entry.unwrap_or(head);
     let last = head.rsplit('.').next().unwrap_or_default().trim();
     let last = last.trim_start_matches('_');
     let is_name = last.chars().all(|one| one.is_alphanumeric() || one == '_')

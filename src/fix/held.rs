@@ -74,13 +74,15 @@ fn of_parameter(bench: &Bench<'_>, key: &Expr) -> Holds {
         return Holds::Nothing;
     }
     let full = bench.names.scopes[binder].full;
-    let stored = tree::expressions(bench.module).into_iter().filter_map(|expr| match expr {
-        Expr::Attribute(attribute) if attribute.ctx.is_store() && full.covers(span_of(expr)) => Some((expr, attribute)),
-        _ => None,
-    });
-    let stored: Vec<&Expr> = stored
-        .filter(|(_, attribute)| matches!(&*attribute.value, Expr::Name(name) if name.id.as_str() == object))
-        .map(|(expr, _)| expr)
+    let is_its = |part: &Expr| matches!(part, Expr::Name(name) if name.id.as_str() == object);
+    let stored: Vec<&Expr> = tree::expressions(bench.module)
+        .into_iter()
+        .filter(|expr| full.covers(span_of(*expr)))
+        .filter(|expr| match expr {
+            Expr::Attribute(attribute) => attribute.ctx.is_store() && is_its(&attribute.value),
+            Expr::Subscript(item) => item.ctx.is_store() && is_its(&item.value),
+            _ => false,
+        })
         .collect();
     match stored.iter().any(|target| bench.code(target) == bench.code(key)) {
         true if scope == binder => Holds::Next,

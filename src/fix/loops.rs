@@ -55,7 +55,7 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
             }
             // One seed for several configurations is mostly meant.
             let is_made = found.calls.iter().any(|(_, key)| is_constant(bench, key));
-            if is_made && goes_through_configurations(bench, statement) {
+            if is_made && goes_through_configurations(bench, found.scope, statement) {
                 for proposal in &mut proposals {
                     proposal.applicability = Applicability::Display;
                 }
@@ -241,36 +241,10 @@ fn idle_child(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
     children::idle(bench, &uses, &found.mends)
 }
 
-/// Whether a loop goes through values that are written out, or all combinations of some.
-fn goes_through_configurations(bench: &Bench<'_>, statement: &Stmt) -> bool {
+/// Whether a loop goes through settings: anything but numbers that are counted.
+fn goes_through_configurations(bench: &Bench<'_>, scope: ScopeId, statement: &Stmt) -> bool {
     let Stmt::For(each) = statement else { return false };
-    are_configurations(bench, &each.iter)
-}
-
-fn are_configurations(bench: &Bench<'_>, iter: &Expr) -> bool {
-    let is_listed = |expr: &Expr| match expr {
-        Expr::List(_) | Expr::Tuple(_) => true,
-        Expr::Call(call) => bench.path_of(&call.func).is_some_and(|path| path == "itertools.product"),
-        _ => false,
-    };
-    match iter {
-        // What goes along with them says no more of them.
-        Expr::Call(call) => {
-            let scope = bench.names.scope_at(span_of(call).start);
-            let pairs = ["zip", "enumerate"].iter().any(|name| is_builtin(bench, scope, &call.func, name));
-            is_listed(iter) || pairs && call.arguments.args.iter().any(|one| are_configurations(bench, one))
-        }
-        Expr::Name(name) => {
-            let scope = bench.names.scope_at(span_of(iter).start);
-            let bound = bench.names.occurrences(name.id.as_str()).iter();
-            let mut bound = bound.filter(|one| one.scope == scope && one.does == Does::Bind);
-            bound.any(|one| {
-                let step = bench.steps(one.span).pop();
-                matches!(step.map(Step::statement), Some(Stmt::Assign(assign)) if is_listed(&assign.value))
-            })
-        }
-        iter => is_listed(iter),
-    }
+    !is_range(bench, scope, &each.iter)
 }
 
 /// `keys[0]` in a loop over `keys` whose variable nothing reads: that variable was meant.

@@ -15,7 +15,7 @@ use super::seeds;
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place, Sharing};
 use crate::models::{Callable, Effect, Runs};
-use crate::python::ast::{self, Expr, Stmt};
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
@@ -134,7 +134,27 @@ pub(super) fn may_be_number<'e>(bench: &Bench<'_>, calls: impl IntoIterator<Item
 fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
     let (Some(evidence), Some([first, second])) = (&finding.evidence, pair(bench, finding)) else { return false };
     let code = |call: &ast::ExprCall| bench.slice(span_of(call));
-    let of_program = evidence.first.len() > 1 && evidence.second.len() > 1 && !first.func.is_call_expr();
+    let of_program = evidence.first.len() > 1 && evidence.second.len() > 1;
+    // What a library does with one image it may have to do with its mask.
+    let is_modelled =
+        |call: &ast::ExprCall| bench.path_of(&call.func).is_some_and(|path| bench.models.callable(&path).is_some());
+    // Numbers and their mirror images, as antithetic variates are.
+    let is_mirrored = |call: &ast::ExprCall| {
+        let around = tree::ancestors(bench.module, span_of(call)).into_iter().rev();
+        let mut around = around.filter(|node| span_of(node) != span_of(call));
+        match around.next() {
+            Some(AnyNodeRef::ExprUnaryOp(minus)) => minus.op == ast::UnaryOp::USub,
+            Some(AnyNodeRef::ExprBinOp(difference)) => {
+                difference.op == ast::Operator::Sub
+                    && difference.left.is_number_literal_expr()
+                    && span_of(&*difference.right) == span_of(call)
+            }
+            _ => false,
+        }
+    };
+    if code(first) == code(second) && is_mirrored(first) != is_mirrored(second) {
+        return true;
+    }
     let narrows = |call: &ast::ExprCall| {
         let callable = bench.path_of(&call.func).and_then(|path| bench.models.callable(&path));
         matches!(callable.map(|callable| &callable.effect), Some(Effect::Consume { only: Some(only), .. })
@@ -148,7 +168,7 @@ fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
     evidence.sharing == Sharing::Twice
         && span_of(first) != span_of(second)
         && bench.code(&first.func) == bench.code(&second.func)
-        && (of_program || code(first) == code(second) && !draws(bench, first))
+        && (of_program || !draws(bench, first) && (code(first) == code(second) || is_modelled(first)))
 }
 
 /// Whether a call is known to draw or derive for itself, which it has no reason to do twice alike; what makes parameters or a
