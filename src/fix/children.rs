@@ -5,21 +5,22 @@
 
 use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal};
+use super::held::{Holds, holds};
 use super::names::{Does, Occurrence, ScopeId, ScopeKind};
 use super::reuse::{Use, assigns, loop_below};
-use super::tree::Step;
+use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-/// The call of `split` whose children a statement binds to names, and those names.
-fn split_of<'a>(bench: &Bench<'_>, statement: &'a Stmt) -> Option<(&'a ast::ExprCall, Vec<&'a ast::ExprName>)> {
+/// The call of `split` whose children a statement binds to names or attributes, and those.
+fn split_of<'a>(bench: &Bench<'_>, statement: &'a Stmt) -> Option<(&'a ast::ExprCall, &'a [Expr])> {
     let Stmt::Assign(assign) = statement else { return None };
     let ([Expr::Tuple(targets)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else { return None };
-    let names: Option<Vec<_>> = targets.elts.iter().map(Expr::as_name_expr).collect();
+    let are_plain = targets.elts.iter().all(|target| target.is_name_expr() || target.is_attribute_expr());
     let is_split = bench.path_of(&call.func).is_some_and(|path| path == "jax.random.split");
-    names.filter(|_| is_split).map(|names| (call, names))
+    (is_split && are_plain).then_some((call, &targets.elts[..]))
 }
 
 /// `key, a = split(key)` whose `a` nothing reads, before draws from `key`: `a` was made for one of them, and where there are
@@ -28,10 +29,13 @@ fn split_of<'a>(bench: &Bench<'_>, statement: &'a Stmt) -> Option<(&'a ast::Expr
 /// One use may stay with the key, if nothing else is made of it afterwards.
 pub(super) fn idle(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Option<Proposal> {
     let made = uses.iter().find_map(|one| {
-        let Expr::Name(key) = one.key else { return None };
+        let is_kept = !one.key.is_name_expr();
+        if is_kept && holds(bench, one.key) != Holds::Next {
+            return None;
+        }
         let scope = bench.names.frame_at(span_of(one.key).start)?;
-        let (step, split, names) = made_by(bench, scope, key.id.as_str(), one)?;
-        Some(Made { key: key.id.as_str(), scope, step, split, names })
+        let (step, split, names) = made_by(bench, scope, one)?;
+        Some(Made { key: bench.code(one.key), is_kept, scope, step, split, names })
     })?;
     let Made { key, scope, step, .. } = made;
     let own: Vec<&Use<'_>> = uses.iter().filter(|one| made.is_of(bench, one)).collect();
@@ -40,7 +44,8 @@ pub(super) fn idle(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Opti
     let depth = way.len();
     way.push(Step { suite: step.suite, index: step.index + 1 });
     let exempt: Vec<Span> = own.iter().map(|one| span_of(one.key)).collect();
-    let is_alive = Variable { bench, scope, name: key, exempt: &exempt, split: None }.is_read_from(&way);
+    let is_alive =
+        made.is_kept || Variable { bench, scope, name: key, exempt: &exempt, split: None }.is_read_from(&way);
     let stays = made.stays(bench, uses, &own, is_alive);
     let moved: Vec<&Use<'_>> =
         own.into_iter().filter(|one| !stays.is_some_and(|stays| std::ptr::eq(stays, *one))).collect();
@@ -94,18 +99,20 @@ pub(super) fn idle(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Opti
 /// A key that a statement made by splitting.
 struct Made<'a> {
     key: &'a str,
+    /// Whether an object keeps it.
+    is_kept: bool,
     scope: ScopeId,
     step: Step<'a>,
     split: &'a ast::ExprCall,
-    names: Vec<&'a ast::ExprName>,
+    names: &'a [Expr],
 }
 
 impl<'a> Made<'a> {
     /// Whether a use is one of this key.
     fn is_of(&self, bench: &Bench<'a>, one: &Use<'a>) -> bool {
-        matches!(one.key, Expr::Name(name) if name.id.as_str() == self.key)
+        bench.code(one.key) == self.key
             && bench.names.frame_at(span_of(one.key).start) == Some(self.scope)
-            && made_by(bench, self.scope, self.key, one).is_some_and(|(step, ..)| step.is(self.step))
+            && made_by(bench, self.scope, one).is_some_and(|(step, ..)| step.is(self.step))
     }
 
     /// The use that stays with the key: what makes the next key of it, else, where nothing else reads it, a split, the first
@@ -139,15 +146,15 @@ impl<'a> Made<'a> {
                 && !bench.names.occurrences(name).iter().any(is_bound)
                 && !Variable { bench, scope: self.scope, name, exempt: &[], split: None }.is_read_from(way)
         };
-        let others = self.names.iter().filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str()));
-        others.copied().collect()
+        let names = self.names.iter().filter_map(Expr::as_name_expr);
+        names.filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str())).collect()
     }
 }
 
 /// The edits that make a split give further children.
 fn widened(made: &Made<'_>, names: &[String]) -> Option<Vec<Edit>> {
     let count = made.names.len() + names.len();
-    let end = span_of(*made.names.last()?).end;
+    let end = span_of(made.names.last()?).end;
     let targets = Edit { span: Span::new(end, end), content: format!(", {}", names.join(", ")) };
     let call = span_of(made.split);
     let number = match (&made.split.arguments.args[..], &made.split.arguments.keywords[..]) {
@@ -160,14 +167,20 @@ fn widened(made: &Made<'_>, names: &[String]) -> Option<Vec<Edit>> {
 }
 
 /// The statement that made the key of a use by splitting, in a suite that leads to the use, its split, and the names that it binds.
-fn made_by<'a>(
-    bench: &Bench<'a>,
-    scope: ScopeId,
-    key: &str,
-    one: &Use<'a>,
-) -> Option<(Step<'a>, &'a ast::ExprCall, Vec<&'a ast::ExprName>)> {
-    let bound = bench.names.occurrences(key).iter().filter(|found| found.scope == scope && found.does == Does::Bind);
-    let last = bound.map(|found| found.span).filter(|span| span.end <= span_of(one.key).start).max()?;
+fn made_by<'a>(bench: &Bench<'a>, scope: ScopeId, one: &Use<'a>) -> Option<(Step<'a>, &'a ast::ExprCall, &'a [Expr])> {
+    let key = bench.code(one.key);
+    let is_before = |span: &Span| span.end <= span_of(one.key).start;
+    let last = if one.key.is_name_expr() {
+        let found = bench.names.occurrences(key).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+        found.map(|found| found.span).filter(is_before).max()?
+    } else {
+        let full = bench.names.scopes[scope].full;
+        let stored = tree::expressions(bench.module).into_iter().filter(|expr| match expr {
+            Expr::Attribute(attribute) => attribute.ctx.is_store() && bench.code(expr) == key,
+            _ => false,
+        });
+        stored.map(span_of).filter(|span| full.covers(*span) && is_before(span)).max()?
+    };
     let step = bench.steps(last).pop()?;
     let leads = one.steps.iter().any(|other| other.is_beside(step) && step.index < other.index);
     let (split, names) = split_of(bench, step.statement()).filter(|_| leads)?;
@@ -179,7 +192,7 @@ pub(super) fn other_parent(bench: &Bench<'_>, findings: &[Finding], index: usize
     let span = bench.here(*findings.get(index)?.evidence.as_ref()?.second.first()?)?;
     let step = bench.steps(span).pop()?;
     let (call, names) = split_of(bench, step.statement())?;
-    let [next, child] = names[..] else { return None };
+    let [Expr::Name(next), Expr::Name(child)] = names else { return None };
     let (next, child) = (next.id.as_str(), child.id.as_str());
     let [Expr::Name(parent)] = &call.arguments.args[..] else { return None };
     let scope = bench.names.frame_at(span.start)?;
