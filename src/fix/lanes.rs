@@ -53,6 +53,12 @@ type Found<'a> = (&'a str, Vec<Edit>, Vec<(Span, String)>);
 
 /// `broadcast_to(key, (n,))`, `repeat(key, n)` and `tile(key, (n, 1))` become `split(key, n)`.
 fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
+    if let Some((key, count)) = stacked(bench, call) {
+        let code = bench.code(key);
+        let split = bench.spelled(span_of(call).start, "jax.random.split", None)?;
+        let content = format!("{split}({code}, {})", bench.code(count));
+        return Some((code, vec![Edit { span: span_of(call), content }], Vec::new()));
+    }
     let callable = bench.models.callable(&bench.path_of(&call.func)?)?;
     let Effect::Shape { op, .. } = &callable.effect else { return None };
     let ([key, count], []) = (&call.arguments.args[..], &call.arguments.keywords[..]) else { return None };
@@ -73,6 +79,44 @@ fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
     let split = bench.spelled(span_of(call).start, "jax.random.split", None)?;
     let content = format!("{split}({code}, {})", bench.code(count));
     is_plain(key).then(|| (code, vec![Edit { span: span_of(call), content }], Vec::new()))
+}
+
+/// The key and the number of `stack([key] * n)` and `array([key for _ in range(n)])`.
+fn stacked<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr, &'a Expr)> {
+    let effect = &bench.models.callable(&bench.path_of(&call.func)?)?.effect;
+    let makes_array = match effect {
+        Effect::Shape { op, .. } => matches!(op, ShapeOp::Stack | ShapeOp::Array),
+        _ => false,
+    };
+    let ([rows], [], true) = (&call.arguments.args[..], &call.arguments.keywords[..], makes_array) else { return None };
+    let of_list = |expr: &'a Expr| match expr {
+        Expr::List(list) => match &list.elts[..] {
+            [key] => Some(key),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (key, count) = match rows {
+        Expr::BinOp(product) if product.op == ast::Operator::Mult => {
+            match (of_list(&product.left), of_list(&product.right)) {
+                (Some(key), None) => (key, &*product.right),
+                (None, Some(key)) => (key, &*product.left),
+                _ => return None,
+            }
+        }
+        Expr::ListComp(list) => {
+            let [generator] = &list.generators[..] else { return None };
+            let Expr::Call(range) = &generator.iter else { return None };
+            let is_range = matches!(&*range.func, Expr::Name(name) if name.id.as_str() == "range")
+                && bench.names.binder(bench.names.scope_at(span_of(range).start), "range").is_none();
+            let ([count], true) = (&range.arguments.args[..], is_range && generator.ifs.is_empty()) else {
+                return None;
+            };
+            (&*list.elt, count)
+        }
+        _ => return None,
+    };
+    (is_plain(key) && is_keyish(bench.code(key))).then_some((key, count))
 }
 
 /// The call that an argument is, or that its variable is bound to once.
