@@ -15,7 +15,7 @@ use crate::python::span_of;
 use crate::text::{Edit, Span};
 
 /// The call of `split` whose children a statement binds to names or attributes, and those.
-fn split_of<'a>(bench: &Bench<'_>, statement: &'a Stmt) -> Option<(&'a ast::ExprCall, &'a [Expr])> {
+pub(super) fn split_of<'a>(bench: &Bench<'_>, statement: &'a Stmt) -> Option<(&'a ast::ExprCall, &'a [Expr])> {
     let Stmt::Assign(assign) = statement else { return None };
     let ([Expr::Tuple(targets)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else { return None };
     let are_plain = targets.elts.iter().all(|target| target.is_name_expr() || target.is_attribute_expr());
@@ -74,7 +74,7 @@ pub(super) fn idle(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Opti
     }
     let more: Vec<String> = fresh.take(moved.len() - names.len()).collect();
     if !more.is_empty() {
-        edits.extend(widened(&made, &more)?);
+        edits.extend(widened(made.names, made.split, &more)?);
     }
     names.extend(more);
     if names.iter().any(|name| bench.is_promised(scope, name)) {
@@ -152,12 +152,12 @@ impl<'a> Made<'a> {
 }
 
 /// The edits that make a split give further children.
-fn widened(made: &Made<'_>, names: &[String]) -> Option<Vec<Edit>> {
-    let count = made.names.len() + names.len();
-    let end = span_of(made.names.last()?).end;
+pub(super) fn widened(bound: &[Expr], split: &ast::ExprCall, names: &[String]) -> Option<Vec<Edit>> {
+    let count = bound.len() + names.len();
+    let end = span_of(bound.last()?).end;
     let targets = Edit { span: Span::new(end, end), content: format!(", {}", names.join(", ")) };
-    let call = span_of(made.split);
-    let number = match (&made.split.arguments.args[..], &made.split.arguments.keywords[..]) {
+    let call = span_of(split);
+    let number = match (&split.arguments.args[..], &split.arguments.keywords[..]) {
         ([only], []) => Edit { span: Span::new(span_of(only).end, span_of(only).end), content: format!(", {count}") },
         ([_, number], []) => Edit { span: span_of(number), content: count.to_string() },
         ([_], [number]) => Edit { span: span_of(&number.value), content: count.to_string() },

@@ -427,6 +427,11 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
     };
     let writer = Writer { bench, site: &site, start, key, split, mends };
     let same = uses.iter().all(|one| bench.code(one.key) == key);
+    // What holds the key holds others as well: `keys["params"]` and `keys`.
+    let is_part = |one: &Use<'_>| bench.code(one.key) != key && root_name(one.key) == root_name(first.key);
+    if uses.iter().any(is_part) {
+        return Vec::new();
+    }
     let name = match first.key {
         Expr::Name(name) if same => Some(name.id.as_str()),
         _ => None,
@@ -459,6 +464,9 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
     }
     if can_rebind && is_bare_split(first) {
         proposals.extend(writer.bind(first, &uses[1..]));
+    }
+    if name.is_some() && !rebinds && !is_alive(bench, &site, uses) {
+        proposals.extend(writer.widen(first, &uses[1..]));
     }
     let names_only = || writer.split_into(uses, false);
     if !can_rebind {
@@ -678,6 +686,27 @@ impl Writer<'_, '_> {
         }];
         edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
         Some(self.proposal(edits, &names))
+    }
+
+    /// A split into names that comes first makes the keys of the uses after it as well.
+    fn widen(&self, splits: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
+        let step = splits.steps.last().filter(|step| step.is(self.site.step))?;
+        let (call, bound) = children::split_of(self.bench, step.statement())?;
+        let last = bound.last().filter(|_| span_of(call) == span_of(splits.call) && !uses.is_empty())?;
+        let names = self.next_names(self.bench.code(last), uses.len()).unwrap_or_else(|| self.fresh(uses.len()));
+        let mut edits = children::widened(bound, call, &names)?;
+        edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+        edits.sort_by_key(|edit| edit.span);
+        Some(self.proposal(edits, &names))
+    }
+
+    /// `key4` and `key5` after `key3`, where they are free.
+    fn next_names(&self, last: &str, count: usize) -> Option<Vec<String>> {
+        let base = last.trim_end_matches(|one: char| one.is_ascii_digit());
+        let number: usize = last.get(base.len()..)?.parse().ok()?;
+        let names: Vec<String> = (1..=count).map(|more| format!("{base}{}", number.saturating_add(more))).collect();
+        let is_free = |name: &String| !self.bench.is_taken(self.site.scope, name);
+        names.iter().all(is_free).then_some(names)
     }
 
     /// `key, subkey = split(key)` right before the statement of each use, but for those that make the next key themselves.
