@@ -79,3 +79,31 @@ fn the_library_may_come_by_way_of_another_module() {
     let at = project.path();
     assert_eq!(places(at, at, Path::new(".")), ["far.py:4 KEY101", "named.py:4 KEY101", "star.py:4 KEY101"]);
 }
+
+#[test]
+fn replays_find_what_modules_import_from_each_other() {
+    let project = folder(&[
+        ("lib/__init__.py", "from .draws import noise\nfrom .names import *\n"),
+        (
+            "lib/draws.py",
+            "import jax\nfrom .names import SIZE\n\ndef noise(key):\n    return jax.random.normal(key, (SIZE,))\n",
+        ),
+        // Neither of the two binds `gone`; each says that the other does.
+        ("lib/names.py", "from .other import gone, SIZE\n"),
+        ("lib/other.py", "from .names import gone\n\nSIZE = 4\n"),
+        (
+            "main.py",
+            "import jax\nfrom lib import noise\nfrom lib.names import gone\n\n\
+             def f():\n    key = jax.random.key(0)\n    if not gone:\n        return noise(key) + noise(key)\n",
+        ),
+    ]);
+    let output = Command::new(env!("CARGO_BIN_EXE_keylint"))
+        .args(["check", "--isolated", "--quiet", "--output-format", "json", "."])
+        .current_dir(project.path())
+        .output()
+        .unwrap();
+    let findings: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let [finding] = &findings[..] else { panic!("one finding, not {findings:?}") };
+    assert_eq!((&finding["code"], &finding["witness"]["status"]), (&"KEY101".into(), &"confirmed".into()));
+    assert_eq!(finding["witness"]["draws"][1]["key_data"], serde_json::json!([0, 0]));
+}

@@ -5,21 +5,24 @@
 
 use std::rc::Rc;
 
-use super::machine::{Halt, Machine, Ran, Signal};
+use super::machine::{Frame, Halt, Machine, Ran, Signal};
 use super::step::put_pair;
 use super::symbol::Node;
-use super::value::{Args, Class, Family, Instance, KeyArray, KeyKind, Value, get, set};
+use super::value::{Args, Class, Family, Import, Instance, KeyArray, KeyKind, Value, get, set};
 use crate::ir::{Module, Name};
 
 /// Attributes of arrays that are values, not methods.
 const ARRAY_VALUES: &[&str] =
     &["shape", "dtype", "ndim", "size", "T", "mT", "at", "sharding", "device", "nbytes", "itemsize"];
 
+/// How deep modules may run because others ask for something of them.
+const IMPORTING: u32 = 32;
+
 impl<'p> Machine<'p> {
     /// A global or built-in name.
     pub(super) fn global(&mut self, module: usize, name: &Name) -> Value<'p> {
-        if let Some(value) = self.globals.get(&module).and_then(|globals| globals.get(name)) {
-            return value.clone();
+        if let Some(value) = self.bound(module, name) {
+            return value;
         }
         let path: Name = format!("builtins.{name}").into();
         if self.is_modelled(&path) || is_exception(name) || matches!(&**name, "int" | "float" | "object") {
@@ -59,7 +62,7 @@ impl<'p> Machine<'p> {
         self.project.of_file(file)
     }
 
-    pub(super) fn import_from(&mut self, from: usize, level: u32, module: &Name, name: &Name) -> Value<'p> {
+    fn import_from(&mut self, from: usize, level: u32, module: &Name, name: &Name) -> Value<'p> {
         let Some(file) = self.project.modules.get(from).map(|module| module.file) else { return Value::None };
         let absolute: Name =
             if level == 0 { module.clone() } else { self.project.resolver.absolute(file, level, module).into() };
@@ -106,7 +109,33 @@ impl<'p> Machine<'p> {
     /// What a module of the program binds a name to.
     fn member(&mut self, index: usize, name: &Name) -> Option<Value<'p>> {
         self.ensure_module(index);
-        self.globals.get(&index)?.get(name).cloned()
+        self.bound(index, name)
+    }
+
+    /// What a module that runs or has run binds a name to by now.
+    pub(super) fn bound(&mut self, module: usize, name: &Name) -> Option<Value<'p>> {
+        let value = self.globals.get(&module)?.get(name)?.clone();
+        let Value::Imported(import) = &value else { return Some(value) };
+        // Modules that import a name from each other do not hold it before one of them binds it.
+        self.globals.get_mut(&module)?.remove(name);
+        if self.importing >= IMPORTING {
+            return None;
+        }
+        self.importing += 1;
+        let found = self.import_from(import.from, import.level, &import.module, &import.name);
+        self.importing -= 1;
+        self.globals.entry(module).or_default().insert(name.clone(), found.clone());
+        Some(found)
+    }
+
+    /// The value of `from module import name`. At the top of a module that is itself imported, and logs nothing, it is found when
+    /// it is asked for: most of what a package imports is not.
+    pub(super) fn import_at(&mut self, frame: &Frame<'p>, level: u32, module: &Name, name: &Name) -> Value<'p> {
+        if self.quiet > 0 && frame.id == Module::BODY && &**name != "*" {
+            let (module, name) = (module.clone(), name.clone());
+            return Value::Imported(Rc::new(Import { from: frame.module, level, module, name }));
+        }
+        self.import_from(frame.module, level, module, name)
     }
 
     fn module_member(&mut self, index: usize, name: &Name) -> Value<'p> {
@@ -123,11 +152,13 @@ impl<'p> Machine<'p> {
 
     /// Runs the body of a module that has not run.
     fn ensure_module(&mut self, index: usize) {
-        if !self.globals.contains_key(&index) && self.nesting < 32 {
+        if !self.globals.contains_key(&index) && self.importing < IMPORTING {
             self.nesting += 1;
+            self.importing += 1;
             self.quiet += 1;
             let ended = self.aside(|this| this.run_module(index));
             self.quiet -= 1;
+            self.importing -= 1;
             self.nesting -= 1;
             if ended.is_err() {
                 self.is_bounded = true;

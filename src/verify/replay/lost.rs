@@ -134,9 +134,9 @@ impl<'p> Machine<'p> {
             }
             for (variable, name) in &within.members {
                 if let Some(Value::Module(module)) = self.outside(&closure, variable)
-                    && let Some(value) = self.globals.get(&module).and_then(|globals| globals.get(name))
+                    && let Some(value) = self.bound(module, name)
                 {
-                    reach.value(value, DEPTH);
+                    reach.value(&value, DEPTH);
                 }
             }
         }
@@ -154,9 +154,9 @@ impl<'p> Machine<'p> {
     }
 
     /// The value of a variable that is not a function's own, if it is bound.
-    fn outside(&self, closure: &Closure<'p>, variable: &Variable) -> Option<Value<'p>> {
+    fn outside(&mut self, closure: &Closure<'p>, variable: &Variable) -> Option<Value<'p>> {
         match variable {
-            Variable::Global(name) => self.globals.get(&closure.module)?.get(name).cloned(),
+            Variable::Global(name) => self.bound(closure.module, name),
             Variable::Outer(depth, slot) => {
                 let environment = around(closure, *depth)?;
                 let slots = environment.slots.borrow();

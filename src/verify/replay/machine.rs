@@ -177,6 +177,8 @@ pub(super) struct Machine<'p> {
     /// Above zero, what is handed keys is not logged.
     pub(super) quiet: u32,
     pub(super) nesting: u32,
+    /// How many imports are being followed.
+    pub(super) importing: u32,
     /// The functions that are running, innermost last.
     pub(super) running: Vec<(usize, FunctionId)>,
     pub(super) made_here: Made<'p>,
@@ -240,6 +242,7 @@ impl<'p> Machine<'p> {
             numbers: 0,
             quiet: 0,
             nesting: 0,
+            importing: 0,
             running: Vec::new(),
             made_here: Made::default(),
         }

@@ -77,7 +77,7 @@ impl<'p> Machine<'p> {
                 self.make_class(frame, *class, args)?
             }
             OpKind::Import { path, whole } => self.import(frame.module, path, *whole),
-            OpKind::ImportFrom { level, module, name } => self.import_from(frame.module, *level, module, name),
+            OpKind::ImportFrom { level, module, name } => self.import_at(frame, *level, module, name),
             OpKind::Unpack { value, count, star } => {
                 let value = get(value);
                 self.unpack(&value, *count as usize, star.map(|star| star as usize))?
@@ -548,6 +548,7 @@ impl<'p> Machine<'p> {
             | Value::Method(_)
             | Value::Iterator(_)
             | Value::Generator(_)
+            | Value::Imported(_)
             | Value::Static(_)
             | Value::ClassMethod(_)
             | Value::Property(_) => self.symbols.fresh("<object>"),

@@ -84,6 +84,14 @@ pub(super) struct KeyArray {
     pub(super) kind: KeyKind,
 }
 
+/// `from module import name`
+pub(super) struct Import {
+    pub(super) from: usize,
+    pub(super) level: u32,
+    pub(super) module: Name,
+    pub(super) name: Name,
+}
+
 /// Whether keys show their words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyKind {
@@ -147,6 +155,8 @@ pub(super) enum Value<'p> {
     /// `super()`: the class after which attributes are looked for, and the receiver.
     Super(Rc<(Rc<Class<'p>>, Value<'p>)>),
     Module(usize),
+    /// What an import at the top of a module brings in, while nobody has asked for it.
+    Imported(Rc<Import>),
     Library(Name),
     /// A method of the program and its receiver.
     Bound(Rc<(Value<'p>, Value<'p>)>),
