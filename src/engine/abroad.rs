@@ -177,9 +177,8 @@ impl Reader<'_> {
         let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
         match function.ops.get(temp as usize).map(|op| &op.kind) {
             Some(OpKind::Load(variable)) => vec![self.variable(function, id, variable)],
-            Some(OpKind::Attribute(_, name)) => vec![name.clone()],
-            // `getattr(agent, "act")`, `steps["train"]`
-            Some(OpKind::Constant(Constant::Str(name))) => vec![name.clone()],
+            // `agent.act`, and `getattr(agent, "act")`
+            Some(OpKind::Attribute(_, name) | OpKind::Constant(Constant::Str(name))) => vec![name.clone()],
             Some(OpKind::Item(of, _)) => self.names(function, id, *of, depth),
             Some(OpKind::Function(id, _)) => vec![self.called(*id)],
             Some(OpKind::Build(_, elements)) => elements

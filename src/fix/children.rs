@@ -142,9 +142,10 @@ impl<'a> Made<'a> {
         let between = Span::new(span_of(self.step.statement()).end, last.start.max(span_of(self.step.statement()).end));
         let is_idle = |name: &str| {
             let is_bound = |one: &Occurrence| one.does != Does::Read && between.covers(one.span);
-            !(is_global && bench.is_exported(name))
-                && !bench.names.occurrences(name).iter().any(is_bound)
-                && !Variable { bench, scope: self.scope, name, exempt: &[], split: None }.is_read_from(way)
+            let is_asked_for = is_global && bench.is_exported(name);
+            let is_bound = bench.names.occurrences(name).iter().any(is_bound);
+            let is_read = Variable { bench, scope: self.scope, name, exempt: &[], split: None }.is_read_from(way);
+            ![is_asked_for, is_bound, is_read].contains(&true)
         };
         let names = self.names.iter().filter_map(Expr::as_name_expr);
         names.filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str())).collect()

@@ -7,8 +7,9 @@ use super::carry::{self, Carried};
 use super::children;
 use super::held::{Holds, holds};
 use super::layout;
+use super::meant::may_be_number;
 use super::names::{Does, ScopeId};
-use super::reuse::{Use, assigns, can_rebind, may_be_number, only_key, root_name, statement};
+use super::reuse::{Use, assigns, can_rebind, only_key, root_name, statement};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Sharing};
 use crate::models::{Callable, Effect, Runs, Transform};
@@ -478,7 +479,7 @@ fn each_element(bench: &Bench<'_>, found: &Loop<'_>, generators: &[Comprehension
         let child = bench.fresh(outer, &code, 1);
         let split = bench.spelled(start, "jax.random.split", Some(call))?;
         before = Some(layout::before(bench.text, start, &self::statement(&code, &split, &child, true)));
-        code = child.first()?.clone();
+        code.clone_from(child.first()?);
         names.extend(child);
     }
     if let Some(count) = count.filter(|_| generator.ifs.is_empty() && is_unused(&generator.target)) {

@@ -26,6 +26,7 @@ mod lanes;
 mod layout;
 mod legacy;
 mod loops;
+mod meant;
 mod names;
 mod reuse;
 mod seeds;

@@ -5,8 +5,8 @@
 
 use super::bench::{Bench, Proof, Proposal, is_keyish};
 use super::layout;
+use super::meant::draws;
 use super::names::ScopeId;
-use super::reuse::draws;
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place};
 use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
