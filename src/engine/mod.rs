@@ -8,6 +8,7 @@
 //! **Invariant:** the outcome depends on files and settings alone, never on threads or time. Whatever goes wrong with one file
 //! (unreadable, unparsable, a panic of our own) is a finding of that file and leaves the others as they are.
 
+mod abroad;
 mod contain;
 mod effects;
 mod explain;

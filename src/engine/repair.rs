@@ -15,7 +15,7 @@ use crate::analysis::facts::{Facts, KeyFact, KeyKind, reconcile};
 use crate::analysis::{Program, World};
 use crate::config::Shown;
 use crate::finding::{Applicability, Confidence, Finding, Fix, Level, Verdict};
-use crate::fix::{self, Bench, Held, Proof, Proposal};
+use crate::fix::{self, Abroad, Bench, Held, Proof, Proposal};
 use crate::ir;
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
@@ -44,6 +44,7 @@ pub(super) fn repair(
     job: &Job<'_>,
     project: &Project<'_>,
     program: &Program<'_>,
+    abroad: &Abroad,
     world: &mut Option<World>,
     settled: &mut Settled,
 ) {
@@ -69,7 +70,7 @@ pub(super) fn repair(
     let fixes = contained(|| {
         let kind = SourceKind::of_path(&member.display);
         let world = Cell::new(world.take());
-        let workshop = Workshop { job, project, program, world, original, kind, settled };
+        let workshop = Workshop { job, project, program, abroad, world, original, kind, settled };
         (workshop.fixes(&wanted, &noted), workshop.world.take())
     });
     let (fixes, there) = fixes.unwrap_or_default();
@@ -112,6 +113,7 @@ struct Workshop<'a, 'j, 'p> {
     job: &'a Job<'j>,
     project: &'a Project<'p>,
     program: &'a Program<'p>,
+    abroad: &'a Abroad,
     /// A world of the program, once it was needed.
     world: Cell<Option<World>>,
     /// Index of the file's own module.
@@ -135,7 +137,8 @@ impl Workshop<'_, '_, '_> {
         let findings = &self.settled.findings;
         let mut bench =
             Bench::new(self.settled.file, text, &parsed.module, self.project.models, &self.project.settings.roots)
-                .in_cells(cells.iter().map(|cell| cell.span));
+                .in_cells(cells.iter().map(|cell| cell.span))
+                .among(self.abroad);
         // Keys are alike there so that two things are equal.
         let is_compared = |index: &usize| {
             let finding = &findings[*index];

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+use super::abroad::abroad;
 use super::contain::contained;
 use super::load::{Loaded, Want, library_words, load};
 use super::outcome::Refuted;
@@ -334,6 +335,7 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
     let modules: Vec<&ir::Module> = modules.iter().collect();
     let program =
         (job.fixes != Fixes::None).then(|| Program::new(modules, project, project.models, &project.settings.roots));
+    let abroad = program.as_ref().map(|program| abroad(program.modules(), project.models)).unwrap_or_default();
     let settled = work
         .into_par_iter()
         .map_init(
@@ -342,7 +344,7 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
                 let mut settled = settle(job, project, position, file, findings)?;
                 prove_touches(job, project, &mut settled);
                 if let Some(program) = &program {
-                    repair(job, project, program, world, &mut settled);
+                    repair(job, project, program, &abroad, world, &mut settled);
                 }
                 Some(settled)
             },

@@ -4,12 +4,12 @@
 //! **Invariant:** a key is split in the statement before the one that draws from it, and only what draws there is renamed.
 
 use super::bench::{Bench, Proof, Proposal, is_plain};
+use super::held::{Holds, holds};
 use super::layout;
 use super::names::{Does, ScopeId, ScopeKind};
 use super::reuse::{can_rebind, only_key, statement};
 use super::tree;
 use crate::finding::{Applicability, Finding};
-use crate::models::Effect;
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -29,8 +29,9 @@ pub(super) fn stored(bench: &Bench<'_>, findings: &[Finding], index: usize) -> V
         _ => false,
     };
     let mut proposals: Vec<Proposal> = split_before(bench, findings, index, &own).into_iter().collect();
-    // A traced method that stores a key leaks a tracer, and who traces it is not known here.
-    if tree::expressions(bench.module).into_iter().any(|expr| is_transform(bench, expr)) {
+    // A traced method that stores a key leaks a tracer.
+    let key = key_of(bench, findings, index);
+    if key.is_none_or(|key| holds(bench, key) != Holds::Next) {
         for proposal in &mut proposals {
             proposal.applicability = Applicability::Display;
         }
@@ -38,11 +39,11 @@ pub(super) fn stored(bench: &Bench<'_>, findings: &[Finding], index: usize) -> V
     proposals
 }
 
-/// Whether an expression names a function that runs others under a trace.
-fn is_transform(bench: &Bench<'_>, expr: &Expr) -> bool {
-    let path = if matches!(expr, Expr::Attribute(_) | Expr::Name(_)) { bench.path_of(expr) } else { None };
-    path.and_then(|path| bench.models.callable(&path))
-        .is_some_and(|callable| matches!(callable.effect, Effect::Transform { .. }))
+/// The key that a finding's draw is given.
+fn key_of<'a>(bench: &Bench<'a>, findings: &[Finding], index: usize) -> Option<&'a Expr> {
+    let repair = findings[index].repair.as_ref()?;
+    let call = tree::call_at(bench.module, bench.here(repair.used_at?)?)?;
+    only_key(bench, call, repair.written[0].as_deref()).filter(|key| is_plain(key))
 }
 
 /// `key, subkey = split(key)` before the draw, so that the key handed on is a fresh one.
@@ -63,7 +64,7 @@ fn split_before(
     let finding = &findings[index];
     let repair = finding.repair.as_ref()?;
     let call = tree::call_at(bench.module, bench.here(repair.used_at?)?)?;
-    let key = only_key(bench, call, repair.written[0].as_deref()).filter(|key| is_plain(key))?;
+    let key = key_of(bench, findings, index)?;
     let scope = bench.names.frame_at(span_of(key).start)?;
     if bench.names.scopes[scope].kind == ScopeKind::Class || !can_store(bench, scope, key) {
         return None;

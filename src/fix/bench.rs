@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::abroad::Abroad;
 use super::imports::Imports;
 use super::names::{Names, ScopeId};
 use super::tree;
@@ -56,6 +57,7 @@ pub struct Bench<'a> {
     pub(super) names: Names<'a>,
     pub(super) imports: Imports<'a>,
     cells: Vec<Span>,
+    abroad: Option<&'a Abroad>,
     promised: Vec<(Span, String)>,
     mended: BTreeSet<usize>,
 }
@@ -73,6 +75,7 @@ impl<'a> Bench<'a> {
             names,
             imports,
             cells: Vec::new(),
+            abroad: None,
             promised: Vec::new(),
             mended: BTreeSet::new(),
         }
@@ -83,6 +86,29 @@ impl<'a> Bench<'a> {
     pub fn in_cells(mut self, cells: impl IntoIterator<Item = Span>) -> Self {
         self.cells = cells.into_iter().collect();
         self
+    }
+
+    /// Tells what the project around the file does with its names.
+    #[must_use]
+    pub fn among(mut self, abroad: &'a Abroad) -> Self {
+        self.abroad = Some(abroad);
+        self
+    }
+
+    /// Whether another module may use a variable of this one, or this one says that others may.
+    pub(super) fn is_exported(&self, name: &str) -> bool {
+        let is_asked_for = self.abroad.is_some_and(|abroad| abroad.is_asked_for(self.file, name));
+        is_asked_for || self.names.is_listed(name)
+    }
+
+    /// Whether functions of this name may run under a trace, as far as the project tells.
+    pub(super) fn is_traced(&self, name: &str) -> bool {
+        self.abroad.is_none_or(|abroad| abroad.is_traced(name))
+    }
+
+    /// Whether anything in the project runs under a trace.
+    pub(super) fn has_traces(&self) -> bool {
+        self.abroad.is_none_or(Abroad::has_traces)
     }
 
     /// Whether two places stand in one cell; a file that is no notebook is one.
@@ -230,6 +256,9 @@ const KEYWORDS: [&str; 9] = ["all", "any", "hash", "id", "iter", "map", "next", 
 /// The last name of an expression for a key, without what a subscript adds.
 fn base_name(key: &str) -> String {
     let head = key.split(['[', '(']).next().unwrap_or_default();
+    // What an entry is called tells more than what holds it.
+    let entry = key.split(['"', '\'']).nth(1).filter(|entry| !is_keyish(head) && is_keyish(entry));
+    let head = entry.unwrap_or(head);
     let last = head.rsplit('.').next().unwrap_or_default().trim();
     let last = last.trim_start_matches('_');
     let is_name = last.chars().all(|one| one.is_alphanumeric() || one == '_')

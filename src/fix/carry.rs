@@ -91,7 +91,7 @@ pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposa
 }
 
 /// The argument for a parameter of a loop-like function.
-fn given<'a>(callable: &Callable, call: &'a ast::ExprCall, name: &str) -> Option<&'a Expr> {
+pub(super) fn given<'a>(callable: &Callable, call: &'a ast::ExprCall, name: &str) -> Option<&'a Expr> {
     let keyword = || call.arguments.find_keyword(name).map(|keyword| &keyword.value);
     callable.position(name).and_then(|position| call.arguments.args.get(position)).or_else(keyword)
 }

@@ -5,74 +5,187 @@
 
 use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal};
-use super::names::{Does, ScopeId};
-use super::reuse::Use;
-use super::tree::Step;
+use super::held::{Holds, holds};
+use super::names::{Does, Occurrence, ScopeId, ScopeKind};
+use super::reuse::{Use, assigns, loop_below};
+use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
-use crate::text::Edit;
+use crate::text::{Edit, Span};
 
-/// The call of `split` whose children a statement binds to names, and those names.
-fn split_of<'a>(bench: &Bench<'_>, statement: &'a Stmt) -> Option<(&'a ast::ExprCall, Vec<&'a ast::ExprName>)> {
+/// The call of `split` whose children a statement binds to names or attributes, and those.
+pub(super) fn split_of<'a>(bench: &Bench<'_>, statement: &'a Stmt) -> Option<(&'a ast::ExprCall, &'a [Expr])> {
     let Stmt::Assign(assign) = statement else { return None };
     let ([Expr::Tuple(targets)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else { return None };
-    let names: Option<Vec<_>> = targets.elts.iter().map(Expr::as_name_expr).collect();
+    let are_plain = targets.elts.iter().all(|target| target.is_name_expr() || target.is_attribute_expr());
     let is_split = bench.path_of(&call.func).is_some_and(|path| path == "jax.random.split");
-    names.filter(|_| is_split).map(|names| (call, names))
+    (is_split && are_plain).then_some((call, &targets.elts[..]))
 }
 
-/// `key, a = split(key)` whose `a` nothing reads, before a draw from `key`: `a` was made for it.
+/// `key, a = split(key)` whose `a` nothing reads, before draws from `key`: `a` was made for one of them, and where there are
+/// more, the same split makes a child for each.
+///
+/// One use may stay with the key, if nothing else is made of it afterwards.
 pub(super) fn idle(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Option<Proposal> {
-    uses.iter().find_map(|one| {
-        let Expr::Name(key) = one.key else { return None };
-        let key = key.id.as_str();
-        let scope = bench.names.frame_at(span_of(one.key).start)?;
-        let is_split = bench.path_of(&one.call.func).is_some_and(|path| path == "jax.random.split");
-        let (step, names) = made_by(bench, scope, key, one).filter(|_| !is_split)?;
-        let after = Step { suite: step.suite, index: step.index + 1 };
-        let mut way = bench.steps(span_of(step.statement()));
-        way.pop();
-        way.push(after);
-        let is_idle = |name: &str| !Variable { bench, scope, name, exempt: &[], split: None }.is_read_from(&way);
-        let mut others = names.iter().filter(|name| name.id.as_str() != key && is_idle(name.id.as_str()));
-        let (child, None) = (others.next()?, others.next()) else { return None };
-        let (name, mut edits) = match child.id.as_str() {
-            "_" => {
-                let fresh = bench.fresh(scope, key, 1).pop()?;
-                (fresh.clone(), vec![Edit { span: span_of(*child), content: fresh }])
-            }
-            named => (named.to_owned(), Vec::new()),
-        };
-        if bench.is_promised(scope, &name) {
+    let made = uses.iter().find_map(|one| {
+        let is_kept = !one.key.is_name_expr();
+        if is_kept && holds(bench, one.key) != Holds::Next {
             return None;
         }
-        edits.push(Edit { span: span_of(one.key), content: name.clone() });
-        edits.sort_by_key(|edit| edit.span);
-        Some(Proposal {
-            message: format!("draw from `{name}`, the child that nothing uses yet; the numbers change"),
-            applicability: Applicability::Unsafe,
-            proof: Proof::Claim,
-            edits,
-            mends: mends.to_vec(),
-            names: bench.promise(scope, &[name]),
-        })
+        let scope = bench.names.frame_at(span_of(one.key).start)?;
+        let (step, split, names) = made_by(bench, scope, one)?;
+        Some(Made { key: bench.code(one.key), is_kept, scope, step, split, names })
+    })?;
+    let Made { key, scope, step, .. } = made;
+    let own: Vec<&Use<'_>> = uses.iter().filter(|one| made.is_of(bench, one)).collect();
+    let mut way = bench.steps(span_of(step.statement()));
+    way.pop();
+    let depth = way.len();
+    way.push(Step { suite: step.suite, index: step.index + 1 });
+    let exempt: Vec<Span> = own.iter().map(|one| span_of(one.key)).collect();
+    let is_alive =
+        made.is_kept || Variable { bench, scope, name: key, exempt: &exempt, split: None }.is_read_from(&way);
+    let stays = made.stays(bench, uses, &own, is_alive);
+    let moved: Vec<&Use<'_>> =
+        own.into_iter().filter(|one| !stays.is_some_and(|stays| std::ptr::eq(stays, *one))).collect();
+    let last = span_of(moved.last()?.key);
+    // In a loop behind the split, one child would be drawn from again and again.
+    if moved.iter().any(|one| loop_below(one, depth).is_some()) {
+        return None;
+    }
+    let mut children = made.idle(bench, &way, last);
+    if children.is_empty() {
+        return None;
+    }
+    children.truncate(moved.len());
+    let mut edits = Vec::new();
+    let mut names = Vec::new();
+    let fresh = bench.fresh(scope, key, moved.len());
+    let mut fresh = fresh.into_iter();
+    for child in children {
+        if child.id.as_str() == "_" {
+            let name = fresh.next()?;
+            edits.push(Edit { span: span_of(child), content: name.clone() });
+            names.push(name);
+        } else {
+            names.push(child.id.to_string());
+        }
+    }
+    let more: Vec<String> = fresh.take(moved.len() - names.len()).collect();
+    if !more.is_empty() {
+        edits.extend(widened(made.names, made.split, &more)?);
+    }
+    names.extend(more);
+    if names.iter().any(|name| bench.is_promised(scope, name)) {
+        return None;
+    }
+    edits.extend(moved.iter().zip(&names).map(|(one, name)| Edit { span: span_of(one.key), content: name.clone() }));
+    edits.sort_by_key(|edit| edit.span);
+    let message = match &names[..] {
+        [name] => format!("draw from `{name}`, the child that nothing uses yet; the numbers change"),
+        _ => format!("draw from children of `{key}`, one of which nothing uses yet; the numbers change"),
+    };
+    Some(Proposal {
+        message,
+        applicability: Applicability::Unsafe,
+        proof: Proof::Claim,
+        edits,
+        mends: mends.to_vec(),
+        names: bench.promise(scope, &names),
     })
 }
 
-/// The statement that made the key of a use by splitting, in a suite that leads to the use, and the names that it binds.
-fn made_by<'a>(
-    bench: &Bench<'a>,
+/// A key that a statement made by splitting.
+struct Made<'a> {
+    key: &'a str,
+    /// Whether an object keeps it.
+    is_kept: bool,
     scope: ScopeId,
-    key: &str,
-    one: &Use<'a>,
-) -> Option<(Step<'a>, Vec<&'a ast::ExprName>)> {
-    let bound = bench.names.occurrences(key).iter().filter(|found| found.scope == scope && found.does == Does::Bind);
-    let last = bound.map(|found| found.span).filter(|span| span.end <= span_of(one.key).start).max()?;
+    step: Step<'a>,
+    split: &'a ast::ExprCall,
+    names: &'a [Expr],
+}
+
+impl<'a> Made<'a> {
+    /// Whether a use is one of this key.
+    fn is_of(&self, bench: &Bench<'a>, one: &Use<'a>) -> bool {
+        bench.code(one.key) == self.key
+            && bench.names.frame_at(span_of(one.key).start) == Some(self.scope)
+            && made_by(bench, self.scope, one).is_some_and(|(step, ..)| step.is(self.step))
+    }
+
+    /// The use that stays with the key: what makes the next key of it, else, where nothing else reads it, a split, the first
+    /// use of one of several children, or the last of what was carried on.
+    fn stays<'u>(
+        &self,
+        bench: &Bench<'a>,
+        uses: &'u [Use<'a>],
+        own: &[&'u Use<'a>],
+        is_alive: bool,
+    ) -> Option<&'u Use<'a>> {
+        let is_split = |one: &&&Use<'_>| bench.path_of(&one.call.func).is_some_and(|path| path == "jax.random.split");
+        let goes_on =
+            own.iter().find(|one| one.steps.last().is_some_and(|step| assigns(bench, step.statement(), self.key)));
+        if goes_on.is_some() || is_alive || uses.len() < 2 {
+            return goes_on.copied();
+        }
+        let is_carried = self.split.arguments.args.first().is_some_and(|parent| bench.code(parent) == self.key);
+        let either = if is_carried { own.last() } else { own.first() };
+        own.iter().find(is_split).or(either).copied()
+    }
+
+    /// The children that nothing reads, and that nothing binds anew up to the last use.
+    fn idle(&self, bench: &Bench<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
+        // What other modules draw from is used.
+        let is_global = bench.names.scopes[self.scope].kind == ScopeKind::Module;
+        let between = Span::new(span_of(self.step.statement()).end, last.start.max(span_of(self.step.statement()).end));
+        let is_idle = |name: &str| {
+            let is_bound = |one: &Occurrence| one.does != Does::Read && between.covers(one.span);
+            let is_asked_for = is_global && bench.is_exported(name);
+            let is_bound = bench.names.occurrences(name).iter().any(is_bound);
+            let is_read = Variable { bench, scope: self.scope, name, exempt: &[], split: None }.is_read_from(way);
+            ![is_asked_for, is_bound, is_read].contains(&true)
+        };
+        let names = self.names.iter().filter_map(Expr::as_name_expr);
+        names.filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str())).collect()
+    }
+}
+
+/// The edits that make a split give further children.
+pub(super) fn widened(bound: &[Expr], split: &ast::ExprCall, names: &[String]) -> Option<Vec<Edit>> {
+    let count = bound.len() + names.len();
+    let end = span_of(bound.last()?).end;
+    let targets = Edit { span: Span::new(end, end), content: format!(", {}", names.join(", ")) };
+    let call = span_of(split);
+    let number = match (&split.arguments.args[..], &split.arguments.keywords[..]) {
+        ([only], []) => Edit { span: Span::new(span_of(only).end, span_of(only).end), content: format!(", {count}") },
+        ([_, number], []) => Edit { span: span_of(number), content: count.to_string() },
+        ([_], [number]) => Edit { span: span_of(&number.value), content: count.to_string() },
+        _ => return None,
+    };
+    call.covers(number.span).then(|| vec![targets, number])
+}
+
+/// The statement that made the key of a use by splitting, in a suite that leads to the use, its split, and the names that it binds.
+fn made_by<'a>(bench: &Bench<'a>, scope: ScopeId, one: &Use<'a>) -> Option<(Step<'a>, &'a ast::ExprCall, &'a [Expr])> {
+    let key = bench.code(one.key);
+    let is_before = |span: &Span| span.end <= span_of(one.key).start;
+    let last = if one.key.is_name_expr() {
+        let found = bench.names.occurrences(key).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+        found.map(|found| found.span).filter(is_before).max()?
+    } else {
+        let full = bench.names.scopes[scope].full;
+        let stored = tree::expressions(bench.module).into_iter().filter(|expr| match expr {
+            Expr::Attribute(attribute) => attribute.ctx.is_store() && bench.code(expr) == key,
+            _ => false,
+        });
+        stored.map(span_of).filter(|span| full.covers(*span) && is_before(span)).max()?
+    };
     let step = bench.steps(last).pop()?;
     let leads = one.steps.iter().any(|other| other.is_beside(step) && step.index < other.index);
-    let (_, names) = split_of(bench, step.statement()).filter(|_| leads)?;
-    Some((step, names))
+    let (split, names) = split_of(bench, step.statement()).filter(|_| leads)?;
+    Some((step, split, names))
 }
 
 /// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for them.
@@ -80,7 +193,7 @@ pub(super) fn other_parent(bench: &Bench<'_>, findings: &[Finding], index: usize
     let span = bench.here(*findings.get(index)?.evidence.as_ref()?.second.first()?)?;
     let step = bench.steps(span).pop()?;
     let (call, names) = split_of(bench, step.statement())?;
-    let [next, child] = names[..] else { return None };
+    let [Expr::Name(next), Expr::Name(child)] = names else { return None };
     let (next, child) = (next.id.as_str(), child.id.as_str());
     let [Expr::Name(parent)] = &call.arguments.args[..] else { return None };
     let scope = bench.names.frame_at(span.start)?;

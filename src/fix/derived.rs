@@ -3,7 +3,7 @@
 //! **Invariant:** equal `fold_in` calls are told apart by giving each a key of its own, never by inventing data.
 
 use super::bench::{Bench, Proof, Proposal};
-use super::names::{Does, Occurrence, ScopeKind};
+use super::names::{Does, Occurrence, ScopeId, ScopeKind};
 use super::reuse::{self, Use, only_key};
 use super::tree;
 use crate::finding::{Applicability, Finding, Place};
@@ -89,10 +89,27 @@ fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) ->
     let is_local = bench.names.scopes[scope].kind == ScopeKind::Function;
     (is_local && !is_needed && !is_translated).then(|| Proposal {
         message: format!("call `{unused}`, which nothing uses, `_`"),
-        applicability: Applicability::Safe,
+        applicability: if is_told_of(bench, scope, unused) { Applicability::Display } else { Applicability::Safe },
         proof: Proof::Nothing,
         edits: vec![Edit { span: span_of(only), content: "_".to_owned() }],
         mends: vec![index],
         names: Vec::new(),
+    })
+}
+
+/// Whether the text of a function has a name where it is no variable: in a comment or a string, which would speak of nothing.
+fn is_told_of(bench: &Bench<'_>, scope: ScopeId, name: &str) -> bool {
+    let full = bench.names.scopes[scope].full;
+    let text = bench.slice(full);
+    let is_part = |one: Option<char>| one.is_some_and(|one| one.is_alphanumeric() || one == '_');
+    let mut found = text.match_indices(name).filter(|(at, _)| {
+        !is_part(text[..*at].chars().next_back()) && !is_part(text[at + name.len()..].chars().next())
+    });
+    found.any(|(at, _)| {
+        let start = u32::try_from(at).map_or(u32::MAX, |at| full.start.saturating_add(at));
+        let is_variable = bench.names.occurrences(name).iter().any(|one| one.span.start == start);
+        // An attribute or an argument of that name is another thing.
+        let is_other = text[..at].ends_with('.') || text[at + name.len()..].starts_with('=');
+        !is_variable && !is_other
     })
 }

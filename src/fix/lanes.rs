@@ -5,6 +5,7 @@
 
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
 use super::carry::functions;
+use super::held::{Holds, holds};
 use super::names::Does;
 use super::reuse::only_key;
 use super::tree;
@@ -27,7 +28,10 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     let Some((key, mut edits, names)) = found else { return Vec::new() };
     edits.sort_by_key(|edit| edit.span);
     let around = edits.iter().fold(span_of(call), |around, edit| around.cover(edit.span));
-    let is_lane_key = !is_used_beside(bench, key, around);
+    // The next call would draw the same numbers again.
+    let mut read = tree::expressions(bench.module).into_iter().filter(|expr| around.covers(span_of(*expr)));
+    let is_kept = read.any(|expr| bench.code(expr) == key && holds(bench, expr) != Holds::Nothing);
+    let is_lane_key = !is_kept && !is_used_beside(bench, key, around);
     vec![Proposal {
         message: format!("split `{key}` and give each lane a key of its own; the numbers change"),
         applicability: if is_lane_key { Applicability::Unsafe } else { Applicability::Display },
@@ -49,6 +53,12 @@ type Found<'a> = (&'a str, Vec<Edit>, Vec<(Span, String)>);
 
 /// `broadcast_to(key, (n,))`, `repeat(key, n)` and `tile(key, (n, 1))` become `split(key, n)`.
 fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
+    if let Some((key, count)) = stacked(bench, call) {
+        let code = bench.code(key);
+        let split = bench.spelled(span_of(call).start, "jax.random.split", None)?;
+        let content = format!("{split}({code}, {})", bench.code(count));
+        return Some((code, vec![Edit { span: span_of(call), content }], Vec::new()));
+    }
     let callable = bench.models.callable(&bench.path_of(&call.func)?)?;
     let Effect::Shape { op, .. } = &callable.effect else { return None };
     let ([key, count], []) = (&call.arguments.args[..], &call.arguments.keywords[..]) else { return None };
@@ -69,6 +79,44 @@ fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
     let split = bench.spelled(span_of(call).start, "jax.random.split", None)?;
     let content = format!("{split}({code}, {})", bench.code(count));
     is_plain(key).then(|| (code, vec![Edit { span: span_of(call), content }], Vec::new()))
+}
+
+/// The key and the number of `stack([key] * n)` and `array([key for _ in range(n)])`.
+fn stacked<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr, &'a Expr)> {
+    let effect = &bench.models.callable(&bench.path_of(&call.func)?)?.effect;
+    let makes_array = match effect {
+        Effect::Shape { op, .. } => matches!(op, ShapeOp::Stack | ShapeOp::Array),
+        _ => false,
+    };
+    let ([rows], [], true) = (&call.arguments.args[..], &call.arguments.keywords[..], makes_array) else { return None };
+    let of_list = |expr: &'a Expr| match expr {
+        Expr::List(list) => match &list.elts[..] {
+            [key] => Some(key),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (key, count) = match rows {
+        Expr::BinOp(product) if product.op == ast::Operator::Mult => {
+            match (of_list(&product.left), of_list(&product.right)) {
+                (Some(key), None) => (key, &*product.right),
+                (None, Some(key)) => (key, &*product.left),
+                _ => return None,
+            }
+        }
+        Expr::ListComp(list) => {
+            let [generator] = &list.generators[..] else { return None };
+            let Expr::Call(range) = &generator.iter else { return None };
+            let is_range = matches!(&*range.func, Expr::Name(name) if name.id.as_str() == "range")
+                && bench.names.binder(bench.names.scope_at(span_of(range).start), "range").is_none();
+            let ([count], true) = (&range.arguments.args[..], is_range && generator.ifs.is_empty()) else {
+                return None;
+            };
+            (&*list.elt, count)
+        }
+        _ => return None,
+    };
+    (is_plain(key) && is_keyish(bench.code(key))).then_some((key, count))
 }
 
 /// The call that an argument is, or that its variable is bound to once.

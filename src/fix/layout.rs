@@ -50,6 +50,18 @@ pub(super) fn own_lines(text: &str, statement: Span) -> Option<Span> {
     Some(Span::new(statement.start - u32::try_from(indent.len()).ok()?, end))
 }
 
+/// What comments on the lines of a statement may say, and on the line before where that is a comment only; a sign in a string
+/// counts as one.
+pub(super) fn comments_around(text: &str, statement: Span) -> impl Iterator<Item = &str> {
+    let head = text.get(..statement.start as usize).unwrap_or_default();
+    let line = head.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let above = head[..line].lines().next_back().filter(|above| above.trim_start().starts_with('#'));
+    let rest = text.get(statement.end as usize..).unwrap_or_default();
+    let end = statement.end as usize + rest.find(['\n', '\r']).unwrap_or(rest.len());
+    let own = text.get(line..end).unwrap_or_default();
+    above.into_iter().chain(own.lines()).filter_map(|line| Some(line.split_once('#')?.1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,9 +5,11 @@
 use super::bench::{Bench, Proof, Proposal};
 use super::carry::{self, Carried};
 use super::children;
+use super::held::{Holds, holds};
 use super::layout;
+use super::meant::may_be_number;
 use super::names::{Does, ScopeId};
-use super::reuse::{Use, can_rebind, may_be_number, only_key, root_name, statement};
+use super::reuse::{Use, assigns, can_rebind, only_key, root_name, statement};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Sharing};
 use crate::models::{Callable, Effect, Runs, Transform};
@@ -41,22 +43,26 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
         return Vec::new();
     }
     let mut proposals = Vec::new();
+    let holds = found.calls.first().map_or(Holds::Nothing, |(_, key)| holds(bench, key));
+    let is_kept = holds == Holds::Next;
     match &found.repeats {
         Repeats::Statement(statement) => {
             proposals.extend(own_element(bench, &found, statement));
             proposals.extend(kept_parent(bench, &found));
             proposals.extend(idle_child(bench, &found));
             proposals.extend(split_each(bench, &found, suites(statement).first().copied()));
-            proposals.extend(fold_index(bench, &found, statement));
+            if !is_kept {
+                proposals.extend(fold_index(bench, &found, statement));
+            }
             // One seed for several configurations is mostly meant.
             let is_made = found.calls.iter().any(|(_, key)| is_constant(bench, key));
-            if is_made && goes_through_configurations(bench, statement) {
+            if is_made && goes_through_configurations(bench, found.scope, statement) {
                 for proposal in &mut proposals {
                     proposal.applicability = Applicability::Display;
                 }
             }
         }
-        Repeats::Comprehension(generators, _) => proposals.extend(each_element(bench, &found, generators)),
+        Repeats::Comprehension(generators, _) => proposals.extend(each_element(bench, &found, generators, is_kept)),
         Repeats::Body(def) => {
             proposals.extend(kept_parent(bench, &found));
             proposals.extend(idle_child(bench, &found));
@@ -75,6 +81,12 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
             if let Some(parameters) = lambda.parameters.as_deref() {
                 proposals.extend(fold_parameter(bench, &found, findings, index, parameters));
             }
+        }
+    }
+    // The next call would draw the same numbers again.
+    if holds == Holds::Unclear {
+        for proposal in &mut proposals {
+            proposal.applicability = Applicability::Display;
         }
     }
     proposals
@@ -230,36 +242,10 @@ fn idle_child(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
     children::idle(bench, &uses, &found.mends)
 }
 
-/// Whether a loop goes through values that are written out, or all combinations of some.
-fn goes_through_configurations(bench: &Bench<'_>, statement: &Stmt) -> bool {
+/// Whether a loop goes through settings: anything but numbers that are counted.
+fn goes_through_configurations(bench: &Bench<'_>, scope: ScopeId, statement: &Stmt) -> bool {
     let Stmt::For(each) = statement else { return false };
-    are_configurations(bench, &each.iter)
-}
-
-fn are_configurations(bench: &Bench<'_>, iter: &Expr) -> bool {
-    let is_listed = |expr: &Expr| match expr {
-        Expr::List(_) | Expr::Tuple(_) => true,
-        Expr::Call(call) => bench.path_of(&call.func).is_some_and(|path| path == "itertools.product"),
-        _ => false,
-    };
-    match iter {
-        // What goes along with them says no more of them.
-        Expr::Call(call) => {
-            let scope = bench.names.scope_at(span_of(call).start);
-            let pairs = ["zip", "enumerate"].iter().any(|name| is_builtin(bench, scope, &call.func, name));
-            is_listed(iter) || pairs && call.arguments.args.iter().any(|one| are_configurations(bench, one))
-        }
-        Expr::Name(name) => {
-            let scope = bench.names.scope_at(span_of(iter).start);
-            let bound = bench.names.occurrences(name.id.as_str()).iter();
-            let mut bound = bound.filter(|one| one.scope == scope && one.does == Does::Bind);
-            bound.any(|one| {
-                let step = bench.steps(one.span).pop();
-                matches!(step.map(Step::statement), Some(Stmt::Assign(assign)) if is_listed(&assign.value))
-            })
-        }
-        iter => is_listed(iter),
-    }
+    !is_range(bench, scope, &each.iter)
 }
 
 /// `keys[0]` in a loop over `keys` whose variable nothing reads: that variable was meant.
@@ -294,26 +280,30 @@ fn is_builtin(bench: &Bench<'_>, scope: ScopeId, callee: &Expr, builtin: &str) -
 /// `key, subkey = split(key)` at the start of the body, and each call gets a `subkey` of its own. In the body of a loop-like
 /// transform the split goes before the first call, since the key comes in with the carry.
 fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Option<Proposal> {
-    let (_, Expr::Name(name)) = *found.calls.first()? else { return None };
-    let name = name.id.as_str();
+    let (_, key) = *found.calls.first()?;
+    let name = bench.code(key);
+    let is_kept = !key.is_name_expr() && holds(bench, key) == Holds::Next;
+    if !is_kept && !key.is_name_expr() {
+        return None;
+    }
     // What makes the next key itself, as `key, subkey = split(key)` does, is left as it is where others use that key.
     let goes_on = |call: &ast::ExprCall| {
-        let step = bench.steps(span_of(call)).pop();
-        let bound = step.into_iter().flat_map(|step| tree::targets(step.statement())).flat_map(tree::names_bound);
-        bound.into_iter().any(|target| target.id.as_str() == name)
+        bench.steps(span_of(call)).pop().is_some_and(|step| assigns(bench, step.statement(), name))
     };
     let others: Vec<_> = found.calls.iter().copied().filter(|(call, _)| !goes_on(call)).collect();
     let calls = if others.is_empty() { &found.calls } else { &others };
     let (first, _) = *calls.first()?;
-    if bench.names.frame_at(span_of(first).start) != Some(found.scope) || !can_rebind(bench, found.scope, name) {
+    let is_free = is_kept || can_rebind(bench, found.scope, name);
+    if bench.names.frame_at(span_of(first).start) != Some(found.scope) || !is_free {
         return None;
     }
     let span = found.repeats.span();
-    let is_bound_inside = bench
-        .names
-        .occurrences(name)
-        .iter()
-        .any(|one| one.scope == found.scope && one.does == Does::Bind && span.covers(one.span));
+    let is_bound_inside = is_kept
+        || bench
+            .names
+            .occurrences(name)
+            .iter()
+            .any(|one| one.scope == found.scope && one.does == Does::Bind && span.covers(one.span));
     let start = match body.and_then(<[Stmt]>::first) {
         Some(head) if !is_bound_inside => span_of(head).start,
         _ => common_statement(bench, &calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?,
@@ -450,7 +440,9 @@ fn is_range(bench: &Bench<'_>, scope: ScopeId, iter: &Expr) -> bool {
 }
 
 /// A comprehension draws from a key for each element: one of a split where elements are only counted, else by their number.
-fn each_element(bench: &Bench<'_>, found: &Loop<'_>, generators: &[Comprehension]) -> Option<Proposal> {
+///
+/// What an object keeps for the next call is split before.
+fn each_element(bench: &Bench<'_>, found: &Loop<'_>, generators: &[Comprehension], is_kept: bool) -> Option<Proposal> {
     let [generator] = generators else { return None };
     let [(call, key)] = found.calls[..] else { return None };
     if generator.is_async || found.scope != bench.names.scope_at(span_of(&generator.target).start) {
@@ -476,11 +468,29 @@ fn each_element(bench: &Bench<'_>, found: &Loop<'_>, generators: &[Comprehension
     };
     let mut edits;
     let mut names = Vec::new();
+    let mut before = None;
+    let mut code = bench.code(key).to_owned();
+    if is_kept {
+        let statement = bench.steps(span_of(call)).pop()?.statement();
+        // A condition may be looked at again and again.
+        let is_simple = suites(statement).is_empty();
+        let start = span_of(statement).start;
+        let outer = bench.names.frame_at(start).filter(|_| is_simple)?;
+        let child = bench.fresh(outer, &code, 1);
+        let split = bench.spelled(start, "jax.random.split", Some(call))?;
+        before = Some(layout::before(bench.text, start, &self::statement(&code, &split, &child, true)));
+        code.clone_from(child.first()?);
+        names.extend(child);
+    }
     if let Some(count) = count.filter(|_| generator.ifs.is_empty() && is_unused(&generator.target)) {
         let offset = span_of(&generator.iter).start;
         let split = bench.spelled(offset, "jax.random.split", Some(call))?;
-        let name = bench.fresh(found.scope, bench.code(key), 1).pop()?;
-        let children = format!("{split}({}, {})", bench.code(key), bench.code(count));
+        let mut free = bench.fresh(found.scope, bench.code(key), 2).into_iter();
+        let name = match &before {
+            Some(_) => free.next()?,
+            None => bench.fresh(found.scope, bench.code(key), 1).pop()?,
+        };
+        let children = format!("{split}({code}, {})", bench.code(count));
         edits = vec![
             replace(key, name.clone()),
             replace(&generator.target, name.clone()),
@@ -493,9 +503,11 @@ fn each_element(bench: &Bench<'_>, found: &Loop<'_>, generators: &[Comprehension
             None => numbered(bench, found.scope, &generator.target, &generator.iter)?,
         };
         edits = more;
-        names = new;
-        edits.push(folded(bench, call, key, &index)?);
+        names.extend(new);
+        let fold = bench.spelled(span_of(key).start, "jax.random.fold_in", Some(call))?;
+        edits.push(replace(key, format!("{fold}({code}, {index})")));
     }
+    edits.extend(before);
     edits.sort_by_key(|edit| edit.span);
     Some(proposal_of_fold(bench, found, key, edits, &names))
 }

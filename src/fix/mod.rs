@@ -8,6 +8,7 @@
 //! **Invariant:** a proposal's edits are sorted, do not overlap and touch nothing but what they must; names that one
 //! proposal introduces are not offered again once it was accepted ([`Bench::accept`]).
 
+mod abroad;
 mod advance;
 mod alive;
 mod apply;
@@ -19,11 +20,13 @@ mod children;
 mod compared;
 mod derived;
 mod diff;
+mod held;
 mod imports;
 mod lanes;
 mod layout;
 mod legacy;
 mod loops;
+mod meant;
 mod names;
 mod reuse;
 mod seeds;
@@ -31,6 +34,7 @@ mod tree;
 mod typed;
 mod uses;
 
+pub use abroad::Abroad;
 pub use apply::{Batch, select};
 pub use bench::{Bench, Proof, Proposal};
 pub use compared::is_compared;

@@ -5,8 +5,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::tree;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
-use crate::python::ast::{self, AnyNodeRef, Comprehension, Expr, ExprContext};
+use crate::python::ast::{self, AnyNodeRef, Comprehension, Expr, ExprContext, Stmt};
 use crate::python::span_of;
 use crate::text::Span;
 
@@ -60,6 +61,8 @@ pub(super) struct Occurrence {
 pub(super) struct Names<'a> {
     pub scopes: Vec<Scope>,
     by_name: FxHashMap<&'a str, Vec<Occurrence>>,
+    /// The strings that stand in what the module binds `__all__` to.
+    listed: Vec<&'a str>,
 }
 
 impl<'a> Names<'a> {
@@ -71,7 +74,13 @@ impl<'a> Names<'a> {
         for statement in &module.body {
             walk.visit_stmt(statement);
         }
-        Self { scopes: walk.scopes, by_name: walk.by_name }
+        let listed = module.body.iter().filter(|statement| binds_all(statement)).flat_map(strings).collect();
+        Self { scopes: walk.scopes, by_name: walk.by_name, listed }
+    }
+
+    /// Whether `__all__` lists a name of the module.
+    pub fn is_listed(&self, name: &str) -> bool {
+        self.listed.contains(&name)
     }
 
     /// The occurrences of a name, in source order as far as the tree is.
@@ -143,6 +152,34 @@ impl<'a> Names<'a> {
                 || (occurrence.does != Does::Read && self.is_within(scope, occurrence.scope))
         })
     }
+}
+
+/// Whether a statement binds or extends `__all__`.
+fn binds_all(statement: &Stmt) -> bool {
+    let is_all = |expr: &Expr| matches!(expr, Expr::Name(name) if name.id.as_str() == "__all__");
+    match statement {
+        Stmt::Expr(call) => match &*call.value {
+            Expr::Call(call) => matches!(&*call.func, Expr::Attribute(method) if is_all(&method.value)),
+            _ => false,
+        },
+        other => tree::targets(other).iter().any(is_all),
+    }
+}
+
+/// The strings that are written within a statement.
+fn strings(statement: &Stmt) -> Vec<&str> {
+    struct Strings<'a>(Vec<&'a str>);
+    impl<'a> SourceOrderVisitor<'a> for Strings<'a> {
+        fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
+            if let AnyNodeRef::ExprStringLiteral(literal) = node {
+                self.0.push(literal.value.to_str());
+            }
+            TraversalSignal::Traverse
+        }
+    }
+    let mut strings = Strings(Vec::new());
+    strings.visit_stmt(statement);
+    strings.0
 }
 
 struct Walk<'a> {

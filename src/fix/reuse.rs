@@ -5,13 +5,16 @@
 
 use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
+use super::carry::given;
 use super::children;
-use super::compared::are_results_compared;
+use super::compared::are_held_together;
+use super::held::{Holds, holds};
 use super::layout;
+use super::meant::{are_rows_alike, is_perhaps_meant, may_be_number, pair};
 use super::names::{Does, ScopeId, ScopeKind};
 use super::tree::{self, Step};
-use crate::finding::{Applicability, Finding, Place, Sharing};
-use crate::models::Effect;
+use crate::finding::{Applicability, Finding, Sharing};
+use crate::models::{Callable, Effect, Runs};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -43,110 +46,76 @@ impl Use<'_> {
         }
     }
 
+    /// Whether the call derives another key in each iteration of a loop: it folds in what the loop binds.
+    fn is_told_apart(&self, bench: &Bench<'_>, around: Step<'_>) -> bool {
+        let Some(path) = bench.path_of(&self.call.func) else { return false };
+        let Some(callable) = bench.models.callable(&path) else { return false };
+        let Effect::Fold { .. } = &callable.effect else { return false };
+        let Stmt::For(each) = around.statement() else { return false };
+        let bound = tree::names_bound(&each.target);
+        let read = tree::arguments(self.call).flat_map(tree::expressions_within);
+        read.filter_map(Expr::as_name_expr).any(|name| bound.iter().any(|target| target.id == name.id))
+    }
+
     /// Whether the call maps over the key, which then is an array of keys.
     fn is_mapped(&self, bench: &Bench<'_>) -> bool {
-        let path = |expr: &Expr| bench.path_of(expr).unwrap_or_default();
-        match &*self.call.func {
-            Expr::Call(transform) if LANES.contains(&path(&transform.func).as_str()) => {
-                // The axes of a call are read only where they are told apart: `None` leaves an argument whole.
-                let axes = transform.arguments.args.get(1);
-                let axes = axes.or(transform.arguments.find_keyword("in_axes").map(|keyword| &keyword.value));
-                let position = self.call.arguments.args.iter().position(|one| span_of(one) == self.span());
-                match (axes, position) {
-                    (Some(Expr::Tuple(axes)), Some(at)) => {
-                        axes.elts.get(at).is_some_and(|axis| !axis.is_none_literal_expr())
-                    }
-                    _ => true,
+        let callable = |expr: &Expr| bench.path_of(expr).and_then(|path| bench.models.callable(&path));
+        let transform = |callable: &'_ Callable| match &callable.effect {
+            Effect::Transform(transform) => Some(transform.clone()),
+            _ => None,
+        };
+        if let Expr::Call(maps) = &*self.call.func {
+            let Some(callable) = callable(&maps.func) else { return false };
+            let Some(transform) = transform(callable).filter(|transform| transform.runs == Runs::Lanes) else {
+                return false;
+            };
+            // The axes of a call are read only where they are told apart: `None` leaves an argument whole.
+            let axes = transform.axes.as_deref().and_then(|axes| given(callable, maps, axes));
+            let position = self.call.arguments.args.iter().position(|one| span_of(one) == self.span());
+            return match (axes, position) {
+                (Some(Expr::Tuple(axes)), Some(at)) => {
+                    axes.elts.get(at).is_some_and(|axis| !axis.is_none_literal_expr())
                 }
-            }
-            function => {
-                let over = match path(function).as_str() {
-                    "jax.lax.map" => 1,
-                    "jax.lax.scan" => 2,
-                    _ => return false,
-                };
-                let xs = self.call.arguments.args.get(over);
-                let xs = xs.or(self.call.arguments.find_keyword("xs").map(|keyword| &keyword.value));
-                xs.is_some_and(|xs| span_of(xs).covers(self.span()))
-            }
+                _ => true,
+            };
         }
+        let Some(callable) = callable(&self.call.func) else { return false };
+        transform(callable).filter(|transform| matches!(transform.runs, Runs::Map | Runs::Scan)).is_some_and(|of| {
+            let mut over = of.over.iter().filter_map(|over| given(callable, self.call, over));
+            over.any(|over| span_of(over).covers(self.span()))
+        })
     }
 }
 
-/// What maps a function over the first axes of its arguments.
-const LANES: [&str; 3] = ["jax.vmap", "jax.pmap", "equinox.filter_vmap"];
-
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let pair = pair(bench, &findings[index]);
-    if pair.is_some_and(|pair| are_rows_alike(bench, pair)) || may_be_number(bench, pair.into_iter().flatten()) {
+    let of_both = pair(bench, &findings[index]);
+    if of_both.is_some_and(|pair| are_rows_alike(bench, pair)) || may_be_number(bench, of_both.into_iter().flatten()) {
         return Vec::new();
     }
     let mut proposals = proposed(bench, findings, index);
     for proposal in &mut proposals {
-        if proposal.mends.iter().any(|at| is_perhaps_meant(bench, &findings[*at])) {
+        let mended = || proposal.mends.iter().map(|at| &findings[*at]);
+        let mut calls: Vec<&ast::ExprCall> = mended().filter_map(|finding| pair(bench, finding)).flatten().collect();
+        calls.sort_by_key(|call| span_of(*call));
+        calls.dedup_by_key(|call| span_of(*call));
+        if mended().any(|finding| is_perhaps_meant(bench, finding)) || are_held_together(bench, &calls) {
             proposal.applicability = Applicability::Display;
         }
     }
     proposals
 }
 
-/// The two calls of a finding in its own frame.
-fn pair<'a>(bench: &Bench<'a>, finding: &Finding) -> Option<[&'a ast::ExprCall; 2]> {
-    let evidence = finding.evidence.as_ref()?;
-    let call = |way: &[Place]| tree::call_at(bench.module, bench.here(*way.first()?)?);
-    Some([call(&evidence.first)?, call(&evidence.second)?])
-}
-
-/// Whether two arrays are put in one order, or the same of their rows are chosen: that is what one key is for.
-fn are_rows_alike(bench: &Bench<'_>, [first, second]: [&ast::ExprCall; 2]) -> bool {
-    let path = bench.path_of(&first.func);
-    let arranges = |path: &str| {
-        bench.models.callable(path).is_some_and(|one| matches!(one.effect, Effect::Sample { rows: Some(_), .. }))
-    };
-    path == bench.path_of(&second.func) && path.is_some_and(|path| arranges(&path))
-}
-
-/// Whether what is taken for a key may be a number: nothing but streams are made of it, and it is called a seed.
-pub(super) fn may_be_number<'e>(bench: &Bench<'_>, calls: impl IntoIterator<Item = &'e ast::ExprCall>) -> bool {
-    let mut calls = calls.into_iter().peekable();
-    let is_seed = |expr: &Expr| bench.code(expr).to_ascii_lowercase().contains("seed");
-    calls.peek().is_some()
-        && calls.all(|call| bench.stream_seed_of(call).is_some() && tree::arguments(call).any(is_seed))
-}
-
-/// Whether two calls are so alike that one key may be what was meant: of one function of the program, which does with some data
-/// what it did with others, or of one of a library, with the very same arguments.
-fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
-    let (Some(evidence), Some([first, second])) = (&finding.evidence, pair(bench, finding)) else { return false };
-    let code = |call: &ast::ExprCall| bench.slice(span_of(call));
-    let consumes = |call: &ast::ExprCall| {
-        let callable = bench.path_of(&call.func).and_then(|path| bench.models.callable(&path));
-        callable.is_some_and(|callable| matches!(callable.effect, Effect::Consume { .. }))
-    };
-    let of_program = evidence.first.len() > 1 && evidence.second.len() > 1 && !first.func.is_call_expr();
-    let narrows = |call: &ast::ExprCall| {
-        let callable = bench.path_of(&call.func).and_then(|path| bench.models.callable(&path));
-        matches!(callable.map(|callable| &callable.effect), Some(Effect::Consume { only: Some(only), .. })
-            if call.arguments.find_keyword(only).is_some())
-    };
-    if are_results_compared(bench, [first, second]) || narrows(first) && narrows(second) {
-        return true;
-    }
-    evidence.sharing == Sharing::Twice
-        && span_of(first) != span_of(second)
-        && bench.code(&first.func) == bench.code(&second.func)
-        && (of_program || code(first) == code(second) && consumes(first))
-}
-
 fn proposed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let mut proposals: Vec<Proposal> = sister(bench, findings, index).into_iter().collect();
-    proposals.extend(children::other_parent(bench, findings, index));
     let family = family(bench, findings, index);
+    let uses = if family.len() < MOST_USES { uses_of(bench, findings, &family) } else { None };
+    let mut proposals: Vec<Proposal> = Vec::new();
+    proposals.extend(children::other_parent(bench, findings, index));
+    proposals.extend(uses.as_ref().and_then(|uses| children::idle(bench, uses, &family)));
+    proposals.extend(sister(bench, findings, index));
     if family.len() >= MOST_USES {
         return proposals;
     }
-    if let Some(uses) = uses_of(bench, findings, &family) {
-        proposals.extend(children::idle(bench, &uses, &family));
+    if let Some(uses) = uses {
         proposals.extend(apart(bench, &uses, &family));
         proposals.extend(renewed(bench, &uses, &family));
         return proposals;
@@ -212,7 +181,17 @@ fn sister(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
     // What an object stores is split again by others, and must not be drawn from first.
     let key = only_key(bench, call, repair.written[1].as_deref()).filter(|key| !key.is_attribute_expr())?;
     let scope = bench.names.frame_at(span.start)?;
-    if !bench.names.binds(scope, unused) || bench.is_promised(scope, unused) {
+    // What is made of the key afterwards would meet the draw that stays with it.
+    let mut way = bench.steps(span);
+    let step = way.pop()?;
+    way.push(tree::Step { index: step.index + 1, ..step });
+    let is_alive = |name: &str| Variable { bench, scope, name, exempt: &[], split: None }.is_read_from(&way);
+    if matches!(key, Expr::Name(name) if is_alive(name.id.as_str())) {
+        return None;
+    }
+    // What other modules draw from is used.
+    let is_exported = bench.names.scopes[scope].kind == ScopeKind::Module && bench.is_exported(unused);
+    if !bench.names.binds(scope, unused) || bench.is_promised(scope, unused) || is_exported {
         return None;
     }
     Some(Proposal {
@@ -363,20 +342,31 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
     };
     let writer = Writer { bench, site: &site, start, key, split, mends };
     let same = uses.iter().all(|one| bench.code(one.key) == key);
+    // What holds the key holds others as well: `keys["params"]` and `keys`.
+    let is_part = |one: &Use<'_>| bench.code(one.key) != key && root_name(one.key) == root_name(first.key);
+    if uses.iter().any(is_part) {
+        return Vec::new();
+    }
     let name = match first.key {
         Expr::Name(name) if same => Some(name.id.as_str()),
         _ => None,
     };
+    let holds = holds(bench, first.key);
+    // What can be given the next key.
+    let carrier = name.or(Some(key).filter(|_| same && holds == Holds::Next));
     let last = uses.last().unwrap_or(first);
-    let rebinds = name.is_some_and(|name| is_rebound_by(last, name));
+    let rebinds = carrier.is_some_and(|carrier| is_rebound_by(bench, last, carrier));
     if is_bound_between(bench, &site, uses, rebinds) {
         return inline(bench, uses, mends);
     }
     // What binds the key anew in every iteration needs no help with it.
-    let goes_on = |one: &Use<'_>| name.is_some_and(|name| is_rebound_by(one, name));
-    let looped: Vec<Option<Step<'_>>> =
-        uses.iter().map(|one| loop_below(one, site.depth).filter(|_| !goes_on(one))).collect();
-    let can_rebind = name.is_some_and(|name| can_rebind(bench, site.scope, name));
+    let goes_on = |one: &Use<'_>| carrier.is_some_and(|carrier| is_rebound_by(bench, one, carrier));
+    let looped: Vec<Option<Step<'_>>> = uses
+        .iter()
+        .map(|one| loop_below(one, site.depth).filter(|around| !goes_on(one) && !one.is_told_apart(bench, *around)))
+        .collect();
+    let is_kept = holds == Holds::Next && carrier.is_some();
+    let can_rebind = is_kept || name.is_some_and(|name| can_rebind(bench, site.scope, name));
     let mut proposals = Vec::new();
     if looped.iter().any(Option::is_some) {
         if can_rebind {
@@ -390,11 +380,16 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
     if can_rebind && is_bare_split(first) {
         proposals.extend(writer.bind(first, &uses[1..]));
     }
+    if name.is_some() && !rebinds && !is_alive(bench, &site, uses) {
+        proposals.extend(writer.widen(first, &uses[1..]));
+    }
     let names_only = || writer.split_into(uses, false);
     if !can_rebind {
         proposals.extend(names_only());
     } else if rebinds {
         proposals.extend(writer.split_into(&uses[..uses.len() - 1], true));
+    } else if is_kept {
+        proposals.extend(writer.split_into(uses, true));
     } else if is_alive(bench, &site, uses) {
         proposals.extend(writer.split_into(uses, true));
         proposals.extend(names_only());
@@ -403,6 +398,12 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
         proposals.extend(writer.split_into(uses, true));
     }
     proposals.extend(inline(bench, uses, mends));
+    // The next call would draw the same numbers again.
+    if holds == Holds::Unclear {
+        for proposal in &mut proposals {
+            proposal.applicability = Applicability::Display;
+        }
+    }
     proposals
 }
 
@@ -442,7 +443,7 @@ fn site<'a>(bench: &Bench<'_>, uses: &[Use<'a>]) -> Option<Site<'a>> {
 }
 
 /// The innermost loop between the split and a use, whose body would see the same key in each iteration.
-fn loop_below<'a>(one: &Use<'a>, depth: usize) -> Option<Step<'a>> {
+pub(super) fn loop_below<'a>(one: &Use<'a>, depth: usize) -> Option<Step<'a>> {
     let inner = one.steps.get(depth + 1..)?.iter().enumerate().rev();
     for (offset, step) in inner {
         let around = one.steps[depth + offset];
@@ -458,11 +459,16 @@ fn loop_below<'a>(one: &Use<'a>, depth: usize) -> Option<Step<'a>> {
     None
 }
 
-/// Whether the statement of a use binds the key's name anew, as `key, subkey = split(key)` does.
-fn is_rebound_by(one: &Use<'_>, name: &str) -> bool {
+/// Whether the statement of a use gives the variable or attribute its next key, as `key, subkey = split(key)` does.
+fn is_rebound_by(bench: &Bench<'_>, one: &Use<'_>, carrier: &str) -> bool {
     let Some(step) = one.steps.last() else { return false };
-    let bound = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
-    matches!(step.statement(), Stmt::Assign(_)) && bound.into_iter().any(|target| target.id.as_str() == name)
+    matches!(step.statement(), Stmt::Assign(_)) && assigns(bench, step.statement(), carrier)
+}
+
+/// Whether a simple statement assigns to a variable or attribute, as it is written.
+pub(super) fn assigns(bench: &Bench<'_>, statement: &Stmt, carrier: &str) -> bool {
+    let assigned = tree::targets(statement).iter().flat_map(tree::assigned);
+    assigned.into_iter().any(|target| bench.code(target) == carrier)
 }
 
 /// Whether a variable can be assigned to in a scope without turning another into it.
@@ -479,13 +485,24 @@ fn is_bound_between(bench: &Bench<'_>, site: &Site<'_>, uses: &[Use<'_>], last_r
     let exempt = last.steps.last().filter(|_| last_rebinds).map(|step| span_of(step.statement()));
     // A rebinding after the last use, in its own statement or later, comes too late to matter.
     let end = last.span().end;
+    let counts = |at: Span| start <= at.start && at.start < end && !exempt.is_some_and(|exempt| exempt.covers(at));
+    let mut keys = uses.iter().map(|one| one.key).filter(|key| !key.is_name_expr()).peekable();
+    let is_stored = |key: &Expr| {
+        let stored = tree::expressions(bench.module).into_iter().filter(|expr| match expr {
+            Expr::Attribute(attribute) => attribute.ctx.is_store(),
+            Expr::Subscript(item) => item.ctx.is_store(),
+            _ => false,
+        });
+        stored.into_iter().any(|target| counts(span_of(target)) && bench.code(target) == bench.code(key))
+    };
+    if keys.peek().is_some() && keys.any(is_stored) {
+        return true;
+    }
     uses.iter().any(|one| {
         let Some(root) = root_name(one.key) else { return true };
         bench.names.occurrences(root).iter().any(|found| {
             let binds = matches!(found.does, Does::Bind | Does::Import);
-            let is_between = start <= found.span.start && found.span.start < end;
-            let is_exempt = exempt.is_some_and(|exempt| exempt.covers(found.span));
-            binds && is_between && !is_exempt && bench.names.is_within(found.scope, site.scope)
+            binds && counts(found.span) && bench.names.is_within(found.scope, site.scope)
         })
     })
 }
@@ -584,6 +601,27 @@ impl Writer<'_, '_> {
         }];
         edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
         Some(self.proposal(edits, &names))
+    }
+
+    /// A split into names that comes first makes the keys of the uses after it as well.
+    fn widen(&self, splits: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
+        let step = splits.steps.last().filter(|step| step.is(self.site.step))?;
+        let (call, bound) = children::split_of(self.bench, step.statement())?;
+        let last = bound.last().filter(|_| span_of(call) == span_of(splits.call) && !uses.is_empty())?;
+        let names = self.next_names(self.bench.code(last), uses.len()).unwrap_or_else(|| self.fresh(uses.len()));
+        let mut edits = children::widened(bound, call, &names)?;
+        edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+        edits.sort_by_key(|edit| edit.span);
+        Some(self.proposal(edits, &names))
+    }
+
+    /// `key4` and `key5` after `key3`, where they are free.
+    fn next_names(&self, last: &str, count: usize) -> Option<Vec<String>> {
+        let base = last.trim_end_matches(|one: char| one.is_ascii_digit());
+        let number: usize = last.get(base.len()..)?.parse().ok()?;
+        let names: Vec<String> = (1..=count).map(|more| format!("{base}{}", number.saturating_add(more))).collect();
+        let is_free = |name: &String| !self.bench.is_taken(self.site.scope, name);
+        names.iter().all(is_free).then_some(names)
     }
 
     /// `key, subkey = split(key)` right before the statement of each use, but for those that make the next key themselves.

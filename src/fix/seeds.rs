@@ -3,13 +3,14 @@
 //! **Invariant:** keys are merged only if plain assignments of one suite make them, with nothing between them that names the second; a
 //! seed of its own is one that the file names nowhere as a seed.
 
-use super::bench::{Bench, Proof, Proposal};
+use super::bench::{Bench, Proof, Proposal, is_keyish};
 use super::layout;
+use super::meant::draws;
 use super::names::ScopeId;
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place};
-use crate::python::ast::{self, Expr, Number, Stmt};
-use crate::python::span_of;
+use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
+use crate::python::{span_of, suites};
 use crate::text::{Edit, Span};
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
@@ -24,12 +25,67 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
         }
         proposals.insert(proposals.len() - usize::from(proposal.mends.len() > 1), proposal);
     }
-    if derived.is_some_and(|derived| is_begun_anew(bench, derived)) {
+    let is_dummy =
+        |(first, again): (Place, Place)| [first, again].into_iter().any(|place| is_for_nothing(bench, place));
+    if derived
+        .is_some_and(|derived| is_begun_anew(bench, derived) || is_made_alike(bench, derived) || is_dummy(derived))
+    {
         for proposal in &mut proposals {
             proposal.applicability = Applicability::Display;
         }
     }
     proposals
+}
+
+/// Whether both keys are made for one call, word for word: `params` and `target_params` begin alike. What draws for itself has no
+/// reason to.
+fn is_made_alike(bench: &Bench<'_>, (first, again): (Place, Place)) -> bool {
+    let call = |place: Place| {
+        let span = bench.here(place)?;
+        let around = tree::ancestors(bench.module, span).into_iter().rev();
+        let mut calls = around.filter_map(|node| match node {
+            AnyNodeRef::ExprCall(call) if span_of(call) != span => Some(call),
+            _ => None,
+        });
+        calls.next().filter(|call| !draws(bench, call))
+    };
+    let (Some(first), Some(again)) = (call(first), call(again)) else { return false };
+    span_of(first) != span_of(again) && bench.slice(span_of(first)) == bench.slice(span_of(again))
+}
+
+/// Words for a key that is only there because a function asks for one.
+const DUMMIES: [&str; 2] = ["dummy", "placeholder"];
+
+/// Whether code says that a key serves nothing.
+pub(super) fn is_called_dummy(code: &str) -> bool {
+    let code = code.to_ascii_lowercase();
+    DUMMIES.iter().any(|word| code.contains(word))
+}
+
+/// Whether a key is made for a call of which only other results are kept, or is said to serve nothing: its numbers are nobody's.
+fn is_for_nothing(bench: &Bench<'_>, place: Place) -> bool {
+    let Some((span, step)) = bench.here(place).and_then(|span| Some((span, bench.steps(span).pop()?))) else {
+        return false;
+    };
+    let statement = step.statement();
+    let is_dropped = match statement {
+        Stmt::Assign(assign) => match (&assign.targets[..], &*assign.value) {
+            ([Expr::Name(name)], Expr::Call(call)) => span_of(call) != span && name.id.as_str() == "_",
+            ([Expr::Tuple(targets)], Expr::Call(call)) => {
+                let is_given = tree::arguments(call).any(|argument| span_of(argument).covers(span));
+                let is_split = bench.path_of(&call.func).is_some_and(|path| path == "jax.random.split");
+                is_given && !is_split && targets.elts.iter().any(|target| bench.code(target) == "_")
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    let is_named = tree::targets(statement).iter().any(|target| is_called_dummy(bench.code(target)));
+    // A comment may stand behind the statement, or on the line before.
+    let mut comments = layout::comments_around(bench.text, span_of(statement));
+    let is_said =
+        suites(statement).is_empty() && comments.any(|said| is_called_dummy(said) && said.split(' ').any(is_keyish));
+    is_dropped || is_named || is_said
 }
 
 /// Whether one statement, word for word, makes both keys: it begins anew with what it began with before.

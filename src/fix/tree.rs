@@ -154,6 +154,23 @@ pub(super) fn arguments(call: &ast::ExprCall) -> impl Iterator<Item = &Expr> {
     call.arguments.args.iter().chain(call.arguments.keywords.iter().map(|keyword| &keyword.value))
 }
 
+/// All expressions of a statement, those of statements within it as well.
+pub(super) fn expressions_of(statement: &Stmt) -> Vec<&Expr> {
+    let mut gather = Gather(Vec::new());
+    gather.visit_stmt(statement);
+    gather.0
+}
+
+/// What the target of an assignment assigns to, taken apart.
+pub(super) fn assigned(target: &Expr) -> Vec<&Expr> {
+    match target {
+        Expr::Tuple(tuple) => tuple.elts.iter().flat_map(assigned).collect(),
+        Expr::List(list) => list.elts.iter().flat_map(assigned).collect(),
+        Expr::Starred(starred) => assigned(&starred.value),
+        other => vec![other],
+    }
+}
+
 /// The names that the target of an assignment binds, as expressions.
 pub(super) fn names_bound(target: &Expr) -> Vec<&ast::ExprName> {
     match target {

@@ -328,6 +328,13 @@ fn spare_children_are_called_so_safely() {
     assert_eq!(spare(&translated), translated);
     let of_inner = "def f(key):\n    a, b = jax.random.split(key)\n    def g():\n        nonlocal b\n        b = 3\n    g()\n    return jax.random.normal(a)\n";
     assert_eq!(spare(of_inner), of_inner);
+    // A comment or a string would speak of what is no more; an attribute or an argument is another thing.
+    for told in ["    # noise = normal(b)\n", "    print(\"b is spare\")\n"] {
+        let of_told = of_two.replace("    return", &format!("{told}    return"));
+        assert_eq!(spare(&of_told), of_told);
+    }
+    let of_others = of_two.replace("normal(a)", "normal(a, b=x.b)");
+    assert_eq!(spare(&of_others), of_others.replace("b = jax", "_ = jax"));
     // The repair of a mistake may want the child.
     let of_mistaken = "def f(key):\n    a, b = jax.random.split(key)\n    x = jax.random.normal(key)\n    return x + jax.random.normal(a)\n";
     assert_eq!(spare(of_mistaken), of_mistaken);
@@ -336,6 +343,57 @@ fn spare_children_are_called_so_safely() {
     assert_eq!(spare(of_none), of_none);
     let of_both = "def f(key):\n    a, b = jax.random.split(key)\n    return 1\n";
     assert_eq!(spare(of_both), of_both);
+}
+
+#[test]
+fn what_other_modules_draw_from_is_no_idle_child() {
+    let folder = tempfile::tempdir().unwrap();
+    let setup = "import jax\n\nkey = jax.random.key(0)\nkey, child = jax.random.split(key)\na = jax.random.normal(key)\nkey, other = jax.random.split(key)\nb = jax.random.normal(other)\n";
+    fs::write(folder.path().join("setup.py"), "").unwrap();
+    let path = folder.path().join("keys.py");
+    let user = folder.path().join("user.py");
+    let fixed = |uses: &str| {
+        fs::write(&path, setup).unwrap();
+        fs::write(&user, format!("import jax\n{uses}\n")).unwrap();
+        keylint(&["--fix", "--unsafe-fixes", folder.path().to_str().unwrap()], folder.path(), b"");
+        fs::read_to_string(&path).unwrap()
+    };
+    assert!(fixed("x = jax.random.normal(jax.random.key(1))").contains("a = jax.random.normal(child)"));
+    for uses in [
+        "from keys import child\nx = jax.random.normal(child)",
+        "import keys\nx = jax.random.normal(keys.child)",
+        "from keys import *\nx = jax.random.normal(child)",
+    ] {
+        let text = fixed(uses);
+        assert!(text != setup && !text.contains("normal(child)"), "{uses}\n{text}");
+    }
+    let listed = format!("__all__ = [\"child\"]\n{setup}");
+    let (_, out, _) = keylint(&["--fix", "--unsafe-fixes", "-"], nowhere(), listed.as_bytes());
+    assert!(!String::from_utf8(out).unwrap().contains("normal(child)"));
+}
+
+#[test]
+fn methods_that_another_module_traces_store_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = "import jax\n\n\nclass Agent:\n    def __init__(self, key):\n        self.key = key\n\n    def act(self):\n        return jax.random.normal(self.key) + jax.random.uniform(self.key)\n";
+    fs::write(folder.path().join("setup.py"), "").unwrap();
+    let path = folder.path().join("agent.py");
+    let fixed = |uses: &str| {
+        fs::write(&path, agent).unwrap();
+        fs::write(folder.path().join("main.py"), format!("import jax\nfrom agent import Agent\n\n{uses}")).unwrap();
+        keylint(&["--fix", "--unsafe-fixes", folder.path().to_str().unwrap()], folder.path(), b"");
+        fs::read_to_string(&path).unwrap()
+    };
+    let plain = "def main(agent: Agent):\n    return agent.act() + agent.act()\n";
+    assert!(fixed(plain).contains("self.key, key_1, key_2 = jax.random.split(self.key, 3)"));
+    for uses in [
+        "def main(agent: Agent):\n    return jax.jit(agent.act)()\n",
+        "@jax.jit\ndef step(agent: Agent):\n    return agent.act()\n",
+        "def step(agent, x):\n    return x + agent.act()\n\ndef main(agent, x):\n    def body(i, x):\n        return step(agent, x)\n    return jax.lax.fori_loop(0, 3, body, x)\n",
+        "def main(agent: Agent, xs):\n    return jax.vmap(lambda x: x + agent.act())(xs)\n",
+    ] {
+        assert_eq!(fixed(uses), agent, "{uses}");
+    }
 }
 
 /// `fixtures/fixes/NAME.py` becomes `NAME.fixed.py`, or stays as it is where there is none. `BLESS=1` writes them.

@@ -1,0 +1,221 @@
+//! What a project tells of the names of its files that one file alone does not: who asks for them, and what is traced.
+//!
+//! Functions are told apart by name only. One may run under a trace if it is handed to a transform or decorated with one, or
+//! if a function that may run so calls it or hands it on.
+//!
+//! **Invariant:** every call of the modules that were lowered is looked at; what a name may stand for, it stands for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::fix::Abroad;
+use crate::ir::{Argument, Constant, Element, Function, FunctionId, Module, Name, OpKind, Temp, Variable};
+use crate::models::{Effect, Models, Runs};
+
+/// How far the functions are followed that a value is made of.
+const DEPTH: usize = 4;
+
+/// What the modules of a project tell.
+pub(super) fn abroad(modules: &[&Module], models: &Models) -> Abroad {
+    let mut abroad = Abroad::default();
+    let transforms = transforms(models);
+    let mut calls = Calls::default();
+    for module in modules {
+        let reader = Reader { module, transforms: &transforms };
+        for (index, function) in module.functions.iter().enumerate() {
+            let id = FunctionId(u32::try_from(index).unwrap_or(u32::MAX));
+            reader.read(id, function, &mut calls);
+        }
+        for name in reader.asked() {
+            abroad.asks(module.file, &name);
+        }
+    }
+    for name in calls.traced() {
+        abroad.traces(name);
+    }
+    abroad
+}
+
+/// The names of what runs functions under a trace.
+fn transforms(models: &Models) -> BTreeSet<&str> {
+    let callables = models.callables().into_iter();
+    callables
+        .filter(|callable| match &callable.effect {
+            Effect::Transform(transform) => !matches!(transform.runs, Runs::TreeMap | Runs::Reduce),
+            _ => false,
+        })
+        .filter_map(|callable| callable.path.rsplit('.').next())
+        .collect()
+}
+
+/// Who calls whom, by name, and what is handed to transforms.
+#[derive(Default)]
+struct Calls {
+    handed: BTreeSet<Name>,
+    called: BTreeMap<Name, BTreeSet<Name>>,
+}
+
+impl Calls {
+    /// What may run under a trace.
+    fn traced(self) -> BTreeSet<Name> {
+        let mut traced = BTreeSet::new();
+        let mut work: Vec<Name> = self.handed.into_iter().collect();
+        while let Some(name) = work.pop() {
+            if let Some(called) = self.called.get(&name).filter(|_| !traced.contains(&name)) {
+                work.extend(called.iter().cloned());
+            }
+            traced.insert(name);
+        }
+        traced
+    }
+}
+
+struct Reader<'m> {
+    module: &'m Module,
+    transforms: &'m BTreeSet<&'m str>,
+}
+
+impl Reader<'_> {
+    /// The names that the module imports, or reads off what it imports; of what it imports whole, all that it does not bind itself.
+    fn asked(&self) -> BTreeSet<Name> {
+        let functions = || self.module.functions.iter().enumerate();
+        let ops = || {
+            functions().flat_map(|(index, function)| {
+                let id = FunctionId(u32::try_from(index).unwrap_or(u32::MAX));
+                function.ops.iter().map(move |op| (id, function, &op.kind))
+            })
+        };
+        let is_import = |function: &Function, value: Temp| {
+            let kind = function.ops.get(value as usize).map(|op| &op.kind);
+            matches!(kind, Some(OpKind::Import { .. } | OpKind::ImportFrom { .. }))
+        };
+        let mut imported = BTreeSet::new();
+        let mut asked = BTreeSet::new();
+        let mut is_whole = false;
+        for (id, function, kind) in ops() {
+            match kind {
+                OpKind::Store(variable, value) if is_import(function, *value) => {
+                    imported.insert(self.variable(function, id, variable));
+                }
+                OpKind::ImportFrom { name, .. } => {
+                    is_whole |= &**name == "*";
+                    asked.insert(name.clone());
+                }
+                _ => {}
+            }
+        }
+        for (id, function, kind) in ops() {
+            match kind {
+                OpKind::Attribute(of, name) if self.is_of(&imported, id, function, *of) => {
+                    asked.insert(name.clone());
+                }
+                OpKind::Load(Variable::Global(name)) if is_whole => {
+                    asked.insert(name.clone());
+                }
+                _ => {}
+            }
+        }
+        asked
+    }
+
+    /// Whether a value is one of some variables, or an attribute of one.
+    fn is_of(&self, variables: &BTreeSet<Name>, id: FunctionId, function: &Function, value: Temp) -> bool {
+        let mut value = value;
+        loop {
+            value = match function.ops.get(value as usize).map(|op| &op.kind) {
+                Some(OpKind::Load(variable)) => return variables.contains(&self.variable(function, id, variable)),
+                Some(OpKind::Attribute(of, _)) => *of,
+                _ => return false,
+            };
+        }
+    }
+
+    /// Notes what one function calls and hands on.
+    fn read(&self, id: FunctionId, function: &Function, calls: &mut Calls) {
+        let name = self.called(id);
+        for op in &function.ops {
+            let (callee, arguments) = match &op.kind {
+                OpKind::Call(callee, arguments) => (*callee, arguments),
+                // What a variable or attribute is set to goes by its name as well.
+                OpKind::Store(variable, value) => {
+                    let of = self.variable(function, id, variable);
+                    calls.called.entry(of).or_default().extend(self.names(function, id, *value, DEPTH));
+                    continue;
+                }
+                OpKind::StoreAttribute(_, of, value) => {
+                    calls.called.entry(of.clone()).or_default().extend(self.names(function, id, *value, DEPTH));
+                    continue;
+                }
+                _ => continue,
+            };
+            let mut named = BTreeSet::new();
+            for argument in arguments {
+                let (Argument::Positional(given)
+                | Argument::Spread(given)
+                | Argument::Keyword(_, given)
+                | Argument::SpreadMapping(given)) = argument;
+                named.extend(self.names(function, id, *given, DEPTH));
+            }
+            if self.is_transform(function, id, callee) {
+                calls.handed.extend(named.iter().cloned());
+            }
+            named.extend(self.names(function, id, callee, DEPTH));
+            calls.called.entry(name.clone()).or_default().extend(named);
+        }
+    }
+
+    /// The name that a function goes by; lambdas go by a name that nobody else has.
+    fn called(&self, id: FunctionId) -> Name {
+        let function = self.module.function(id);
+        if function.name.starts_with('<') {
+            return format!("{}:{}:{}", function.name, self.module.file.0, id.0).into();
+        }
+        function.name.clone()
+    }
+
+    /// The names of the functions that a value may be or hold.
+    fn names(&self, function: &Function, id: FunctionId, temp: Temp, depth: usize) -> Vec<Name> {
+        let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
+        match function.ops.get(temp as usize).map(|op| &op.kind) {
+            Some(OpKind::Load(variable)) => vec![self.variable(function, id, variable)],
+            // `agent.act`, and `getattr(agent, "act")`
+            Some(OpKind::Attribute(_, name) | OpKind::Constant(Constant::Str(name))) => vec![name.clone()],
+            Some(OpKind::Item(of, _)) => self.names(function, id, *of, depth),
+            Some(OpKind::Function(id, _)) => vec![self.called(*id)],
+            Some(OpKind::Build(_, elements)) => elements
+                .iter()
+                .flat_map(|element| match element {
+                    Element::Value(value) | Element::Spread(value) | Element::SpreadMapping(value) => vec![*value],
+                    Element::Pair(key, value) => vec![*key, *value],
+                })
+                .flat_map(|value| self.names(function, id, value, depth))
+                .collect(),
+            // `partial(f, x)`, and a method of what is made there.
+            Some(OpKind::Call(callee, arguments)) => {
+                let given = arguments.iter().filter_map(|argument| match argument {
+                    Argument::Positional(given) => Some(*given),
+                    _ => None,
+                });
+                given.chain([*callee]).flat_map(|value| self.names(function, id, value, depth)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a value is a transform, or one that was given options: `jit`, `partial(jit, static_argnums=0)`.
+    fn is_transform(&self, function: &Function, id: FunctionId, temp: Temp) -> bool {
+        self.names(function, id, temp, DEPTH).iter().any(|name| self.transforms.contains(&**name))
+    }
+
+    fn variable(&self, function: &Function, id: FunctionId, variable: &Variable) -> Name {
+        let slot = |of: &Function, slot: u32| of.slots.get(slot as usize).cloned();
+        let found = match variable {
+            Variable::Global(name) => Some(name.clone()),
+            Variable::Local(at) => slot(function, *at),
+            Variable::Outer(out, at) => {
+                let owner = (0..*out).try_fold(id, |id, _| self.module.function(id).parent);
+                owner.and_then(|owner| slot(self.module.function(owner), *at))
+            }
+        };
+        found.unwrap_or_else(|| Name::from(""))
+    }
+}

@@ -1,0 +1,43 @@
+//! What a file cannot tell of itself: which of its names other modules use, and which of its functions may run under a trace.
+//!
+//! **Invariant:** a name stands for everything that goes by it, so that an answer may be more careful than it has to be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::text::FileId;
+
+/// What is known of the project around a file.
+#[derive(Clone, Debug, Default)]
+pub struct Abroad {
+    /// The files that ask other modules for a name, or name an attribute so.
+    asked: BTreeMap<Arc<str>, BTreeSet<FileId>>,
+    traced: BTreeSet<Arc<str>>,
+}
+
+impl Abroad {
+    /// Notes that a file imports a name, or reads an attribute of that name.
+    pub fn asks(&mut self, file: FileId, name: &Arc<str>) {
+        self.asked.entry(name.clone()).or_default().insert(file);
+    }
+
+    /// Notes that functions of a name may run under a trace.
+    pub fn traces(&mut self, name: Arc<str>) {
+        self.traced.insert(name);
+    }
+
+    /// Whether a file other than this one may use the variable that this one calls so.
+    pub fn is_asked_for(&self, file: FileId, name: &str) -> bool {
+        self.asked.get(name).is_some_and(|files| files.iter().any(|other| *other != file))
+    }
+
+    /// Whether anything runs under a trace.
+    pub fn has_traces(&self) -> bool {
+        !self.traced.is_empty()
+    }
+
+    /// Whether a function of this name may run under a trace, somewhere in the project.
+    pub fn is_traced(&self, name: &str) -> bool {
+        self.traced.contains(name)
+    }
+}

@@ -1,0 +1,253 @@
+//! Keys that an object holds: whether a method may put the next one in their place.
+//!
+//! **Invariant:** an attribute is assigned to only in methods that run under no trace, of objects that nothing says are
+//! immutable and of which something says that they are not.
+
+use super::bench::Bench;
+use super::names::{Does, ScopeId, ScopeKind};
+use super::reuse::root_name;
+use super::tree;
+use crate::models::Construct;
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
+use crate::python::span_of;
+
+/// How many classes of a file are followed from one to its bases.
+const LINEAGE: usize = 8;
+
+/// Methods that make the object.
+const MAKERS: [&str; 2] = ["__init__", "__post_init__"];
+
+/// What becomes of a key after a method has drawn from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// No object of the method's own holds it, or one that nobody can assign to.
+    Nothing,
+    /// The object holds it for the next call, and the method can store another there.
+    Next,
+    /// The object holds it for the next call, but whether another may be stored there is not known.
+    Unclear,
+}
+
+/// What holds the key that an expression in a method reads.
+pub(super) fn holds(bench: &Bench<'_>, key: &Expr) -> Holds {
+    let Some(method) = Method::around(bench, key) else { return of_parameter(bench, key) };
+    let lineage = lineage(bench, method.class);
+    let kinds: Vec<Kind> = lineage.iter().map(|class| kind(bench, class)).collect();
+    if kinds.contains(&Kind::Frozen) {
+        return Holds::Nothing;
+    }
+    let Expr::Attribute(attribute) = key else { return Holds::Unclear };
+    let name = attribute.attr.as_str();
+    let is_direct = attribute.value.is_name_expr();
+    // A property, or a class that hears of what is assigned.
+    let is_special =
+        lineage.iter().flat_map(|class| methods(class)).any(|def| [name, "__setattr__"].contains(&def.name.as_str()));
+    if !is_direct || is_special {
+        return Holds::Unclear;
+    }
+    let stores = |def: &ast::StmtFunctionDef, wanted: Option<&str>| {
+        stored(def).iter().any(|attribute| wanted.is_none_or(|wanted| attribute.attr.as_str() == wanted))
+    };
+    // Where it is stored already, no harm comes of it.
+    if stores(method.def, Some(name)) && method.inner.is_empty() && !method.is_in_lambda {
+        return Holds::Next;
+    }
+    let is_made = |def: &&ast::StmtFunctionDef| MAKERS.contains(&def.name.as_str());
+    let mut all = lineage.iter().flat_map(|class| methods(class));
+    let changes = |wanted: Option<&str>| {
+        lineage.iter().flat_map(|class| methods(class)).any(|def| !is_made(&def) && stores(def, wanted))
+    };
+    let is_set = all.any(|def| is_made(&def) && stores(def, Some(name)))
+        || lineage.iter().any(|class| fields(class).contains(&name));
+    let is_plain = !kinds.contains(&Kind::Unknown);
+    let is_carried = changes(Some(name)) || is_set && (is_plain || changes(None));
+    if is_carried && !method.may_be_traced(bench) { Holds::Next } else { Holds::Unclear }
+}
+
+/// What holds the key of an object that a function is given: where the function changes the object, that is not over with it.
+fn of_parameter(bench: &Bench<'_>, key: &Expr) -> Holds {
+    let Some(object) = root(key) else { return Holds::Nothing };
+    let scope = bench.names.scope_at(span_of(key).start);
+    let Some(binder) = bench.names.binder(scope, object) else { return Holds::Nothing };
+    let of = bench.names.occurrences(object).iter().filter(|one| one.scope == binder);
+    if !of.clone().any(|one| one.does == Does::Parameter) || of.clone().any(|one| one.does == Does::Bind) {
+        return Holds::Nothing;
+    }
+    let full = bench.names.scopes[binder].full;
+    let is_its = |part: &Expr| matches!(part, Expr::Name(name) if name.id.as_str() == object);
+    let stored: Vec<&Expr> = tree::expressions(bench.module)
+        .into_iter()
+        .filter(|expr| full.covers(span_of(*expr)))
+        .filter(|expr| match expr {
+            Expr::Attribute(attribute) => attribute.ctx.is_store() && is_its(&attribute.value),
+            Expr::Subscript(item) => item.ctx.is_store() && is_its(&item.value),
+            _ => false,
+        })
+        .collect();
+    match stored.iter().any(|target| bench.code(target) == bench.code(key)) {
+        true if scope == binder => Holds::Next,
+        _ if stored.is_empty() => Holds::Nothing,
+        _ => Holds::Unclear,
+    }
+}
+
+/// A method and the functions within it that lead to a place.
+struct Method<'a> {
+    class: &'a ast::StmtClassDef,
+    def: &'a ast::StmtFunctionDef,
+    inner: Vec<&'a ast::StmtFunctionDef>,
+    is_in_lambda: bool,
+}
+
+impl<'a> Method<'a> {
+    /// The method of whose object an expression reads an attribute.
+    fn around(bench: &Bench<'a>, key: &Expr) -> Option<Self> {
+        let object = root(key)?;
+        let scope = bench.names.scope_at(span_of(key).start);
+        let binder: ScopeId = bench.names.binder(scope, object)?;
+        let of = &bench.names.scopes[binder];
+        if of.kind != ScopeKind::Function || bench.names.scopes[of.parent].kind != ScopeKind::Class {
+            return None;
+        }
+        let around = tree::ancestors(bench.module, span_of(key));
+        let at = around
+            .iter()
+            .position(|node| matches!(node, AnyNodeRef::StmtFunctionDef(def) if span_of(*def) == of.full))?;
+        let AnyNodeRef::StmtFunctionDef(def) = around[at] else { return None };
+        let class = around[..at].iter().rev().find_map(|node| match node {
+            AnyNodeRef::StmtClassDef(class) => Some(*class),
+            _ => None,
+        })?;
+        let first = def.parameters.iter_non_variadic_params().next()?;
+        let is_static =
+            def.decorator_list.iter().any(|one| ["staticmethod", "classmethod"].contains(&bench.code(&one.expression)));
+        let inner = around[at + 1..].iter().filter_map(|node| match node {
+            AnyNodeRef::StmtFunctionDef(def) => Some(*def),
+            _ => None,
+        });
+        let is_in_lambda = around[at + 1..].iter().any(|node| matches!(node, AnyNodeRef::ExprLambda(_)));
+        let is_bound = bench.names.occurrences(object).iter().any(|one| one.scope == binder && one.does == Does::Bind);
+        (first.parameter.name.as_str() == object && !is_static && !is_bound).then(|| Self {
+            class,
+            def,
+            inner: inner.collect(),
+            is_in_lambda,
+        })
+    }
+
+    fn may_be_traced(&self, bench: &Bench<'_>) -> bool {
+        let name = self.def.name.as_str();
+        // What makes an object may be traced with it: the object is then as short-lived as the trace.
+        let is_called_by_name = MAKERS.contains(&name);
+        let is_traced = |name: &str| if name.starts_with("__") { bench.has_traces() } else { bench.is_traced(name) };
+        self.is_in_lambda
+            || !self.def.decorator_list.is_empty()
+            || !is_called_by_name && is_traced(name)
+            || self.inner.iter().any(|def| !def.decorator_list.is_empty() || is_traced(def.name.as_str()))
+    }
+}
+
+/// The variable that an expression for a key starts with, if it is more than that.
+fn root(key: &Expr) -> Option<&str> {
+    root_name(key).filter(|_| !key.is_name_expr())
+}
+
+/// What is known of a class by what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Its objects can be assigned to.
+    Plain,
+    /// Its objects cannot.
+    Frozen,
+    Unknown,
+}
+
+/// What the bases and decorators of a class that are not of this file say.
+fn kind(bench: &Bench<'_>, class: &ast::StmtClassDef) -> Kind {
+    let arguments = class.arguments.as_deref();
+    let bases = arguments.into_iter().flat_map(|arguments| &arguments.args).map(|base| {
+        let base = if let Expr::Subscript(of) = base { &*of.value } else { base };
+        match base {
+            Expr::Name(name) if name.id.as_str() == "object" => Kind::Plain,
+            base if class_of(bench, base).is_some() => Kind::Plain,
+            base => match bench.path_of(base).and_then(|path| Some(&bench.models.class(&path)?.construct)) {
+                Some(Construct::Record { frozen: true, .. }) => Kind::Frozen,
+                Some(Construct::Plain { consumes }) if consumes.is_empty() => Kind::Plain,
+                _ => Kind::Unknown,
+            },
+        }
+    });
+    let decorators = class.decorator_list.iter().map(|decorator| {
+        let (function, options) = match &decorator.expression {
+            Expr::Call(call) => (&*call.func, Some(&call.arguments)),
+            other => (other, None),
+        };
+        let frozen = options.and_then(|options| options.find_keyword("frozen")).map(|keyword| &keyword.value);
+        let is_frozen = frozen.map(|frozen| !matches!(frozen, Expr::BooleanLiteral(is) if !is.value));
+        match bench.path_of(function).and_then(|path| Some(&bench.models.class(&path)?.construct)) {
+            Some(Construct::Record { frozen, .. }) if is_frozen.unwrap_or(*frozen) => Kind::Frozen,
+            Some(Construct::Record { .. }) => Kind::Plain,
+            _ => Kind::Unknown,
+        }
+    });
+    let has_keywords = arguments.is_some_and(|arguments| !arguments.keywords.is_empty());
+    let kinds: Vec<Kind> = bases.chain(decorators).chain(has_keywords.then_some(Kind::Unknown)).collect();
+    [Kind::Frozen, Kind::Unknown].into_iter().find(|kind| kinds.contains(kind)).unwrap_or(Kind::Plain)
+}
+
+/// The class of this file that an expression names.
+fn class_of<'a>(bench: &Bench<'a>, base: &Expr) -> Option<&'a ast::StmtClassDef> {
+    let Expr::Name(name) = base else { return None };
+    let mut named = bench.module.body.iter().filter_map(|statement| match statement {
+        Stmt::ClassDef(class) if class.name.as_str() == name.id.as_str() => Some(class),
+        _ => None,
+    });
+    let (only, None) = (named.next()?, named.next()) else { return None };
+    Some(only)
+}
+
+/// A class and its bases, as far as they are of this file.
+fn lineage<'a>(bench: &Bench<'a>, class: &'a ast::StmtClassDef) -> Vec<&'a ast::StmtClassDef> {
+    let mut lineage: Vec<&ast::StmtClassDef> = vec![class];
+    let mut at = 0;
+    while let Some(class) = lineage.get(at).copied().filter(|_| at < LINEAGE) {
+        at += 1;
+        let bases = class.arguments.iter().flat_map(|arguments| &arguments.args);
+        for base in bases.filter_map(|base| class_of(bench, base)) {
+            if !lineage.iter().any(|known| span_of(*known) == span_of(base)) {
+                lineage.push(base);
+            }
+        }
+    }
+    lineage
+}
+
+fn methods(class: &ast::StmtClassDef) -> impl Iterator<Item = &ast::StmtFunctionDef> {
+    class.body.iter().filter_map(|statement| match statement {
+        Stmt::FunctionDef(def) => Some(def),
+        _ => None,
+    })
+}
+
+/// The annotated names of a class, which records make attributes of.
+fn fields(class: &ast::StmtClassDef) -> Vec<&str> {
+    let declared = class.body.iter().filter_map(|statement| match statement {
+        Stmt::AnnAssign(assign) => match &*assign.target {
+            Expr::Name(name) => Some(name.id.as_str()),
+            _ => None,
+        },
+        _ => None,
+    });
+    declared.collect()
+}
+
+/// The attributes of its object that a method assigns to.
+fn stored(def: &ast::StmtFunctionDef) -> Vec<&ast::ExprAttribute> {
+    let Some(object) = def.parameters.iter_non_variadic_params().next() else { return Vec::new() };
+    let object = object.parameter.name.as_str();
+    let stored = def.body.iter().flat_map(tree::expressions_of).filter_map(|expr| match expr {
+        Expr::Attribute(attribute) if attribute.ctx.is_store() => Some(attribute),
+        _ => None,
+    });
+    stored.filter(|attribute| matches!(&*attribute.value, Expr::Name(name) if name.id.as_str() == object)).collect()
+}

@@ -1,0 +1,98 @@
+//! Uses of one key that may be meant to be alike: rows that stay together, parameters that begin alike, numbers and their mirror
+//! images, results that are compared.
+//!
+//! **Invariant:** what may be meant is left to people; nothing here says that it is.
+
+use super::bench::Bench;
+use super::compared::are_results_compared;
+use super::seeds;
+use super::tree;
+use crate::finding::{Finding, Place, Sharing};
+use crate::models::Effect;
+use crate::python::ast::{self, AnyNodeRef, Expr};
+use crate::python::span_of;
+
+/// The two calls of a finding in its own frame.
+pub(super) fn pair<'a>(bench: &Bench<'a>, finding: &Finding) -> Option<[&'a ast::ExprCall; 2]> {
+    let evidence = finding.evidence.as_ref()?;
+    let call = |way: &[Place]| tree::call_at(bench.module, bench.here(*way.first()?)?);
+    Some([call(&evidence.first)?, call(&evidence.second)?])
+}
+
+/// Whether two arrays are put in one order, or the same of their rows are chosen: that is what one key is for.
+pub(super) fn are_rows_alike(bench: &Bench<'_>, [first, second]: [&ast::ExprCall; 2]) -> bool {
+    let path = bench.path_of(&first.func);
+    let arranges = |path: &str| {
+        bench.models.callable(path).is_some_and(|one| matches!(one.effect, Effect::Sample { rows: Some(_), .. }))
+    };
+    path == bench.path_of(&second.func) && path.is_some_and(|path| arranges(&path))
+}
+
+/// Whether what is taken for a key may be a number: nothing but streams are made of it, and it is called a seed.
+pub(super) fn may_be_number<'e>(bench: &Bench<'_>, calls: impl IntoIterator<Item = &'e ast::ExprCall>) -> bool {
+    let mut calls = calls.into_iter().peekable();
+    let is_seed = |expr: &Expr| bench.code(expr).to_ascii_lowercase().contains("seed");
+    calls.peek().is_some()
+        && calls.all(|call| bench.stream_seed_of(call).is_some() && tree::arguments(call).any(is_seed))
+}
+
+/// Whether two calls are so alike that one key may be what was meant: of one function of the program, which does with some data
+/// what it did with others, or of one of a library, with the very same arguments.
+pub(super) fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
+    let (Some(evidence), Some([first, second])) = (&finding.evidence, pair(bench, finding)) else { return false };
+    let code = |call: &ast::ExprCall| bench.slice(span_of(call));
+    let of_program = evidence.first.len() > 1 && evidence.second.len() > 1;
+    // What a library does with one image it may have to do with its mask.
+    let is_modelled =
+        |call: &ast::ExprCall| bench.path_of(&call.func).is_some_and(|path| bench.models.callable(&path).is_some());
+    // Numbers and their mirror images, as antithetic variates are.
+    let is_mirrored = |call: &ast::ExprCall| {
+        let around = tree::ancestors(bench.module, span_of(call)).into_iter().rev();
+        let mut around = around.filter(|node| span_of(node) != span_of(call));
+        match around.next() {
+            Some(AnyNodeRef::ExprUnaryOp(minus)) => minus.op == ast::UnaryOp::USub,
+            Some(AnyNodeRef::ExprBinOp(difference)) => {
+                difference.op == ast::Operator::Sub
+                    && difference.left.is_number_literal_expr()
+                    && span_of(&*difference.right) == span_of(call)
+            }
+            _ => false,
+        }
+    };
+    if code(first) == code(second) && is_mirrored(first) != is_mirrored(second) {
+        return true;
+    }
+    let narrows = |call: &ast::ExprCall| {
+        let callable = bench.path_of(&call.func).and_then(|path| bench.models.callable(&path));
+        matches!(callable.map(|callable| &callable.effect), Some(Effect::Consume { only: Some(only), .. })
+            if call.arguments.find_keyword(only).is_some())
+    };
+    let is_dummy = |written: &Option<String>| written.as_deref().is_some_and(seeds::is_called_dummy);
+    let are_dummies = finding.repair.as_ref().is_some_and(|repair| repair.written.iter().any(is_dummy));
+    if are_results_compared(bench, [first, second]) || narrows(first) && narrows(second) || are_dummies {
+        return true;
+    }
+    evidence.sharing == Sharing::Twice
+        && span_of(first) != span_of(second)
+        && bench.code(&first.func) == bench.code(&second.func)
+        && (of_program || !draws(bench, first) && (code(first) == code(second) || is_modelled(first)))
+}
+
+/// Whether a call is known to draw or derive for itself, which it has no reason to do twice alike; what makes parameters or a
+/// state has.
+pub(super) fn draws(bench: &Bench<'_>, call: &ast::ExprCall) -> bool {
+    let effect = |expr: &Expr| bench.path_of(expr).and_then(|path| Some(&bench.models.callable(&path)?.effect));
+    match &*call.func {
+        // `vmap(normal)(keys)`, `vmap(lambda key: normal(key))(keys)`
+        Expr::Call(maps) if matches!(effect(&maps.func), Some(Effect::Transform { .. })) => {
+            match maps.arguments.args.first() {
+                Some(Expr::Lambda(lambda)) => tree::expressions_within(&lambda.body)
+                    .into_iter()
+                    .any(|expr| matches!(expr, Expr::Call(call) if draws(bench, call))),
+                Some(function) => effect(function).is_some_and(|effect| !matches!(effect, Effect::Consume { .. })),
+                None => false,
+            }
+        }
+        function => effect(function).is_some_and(|effect| !matches!(effect, Effect::Consume { .. })),
+    }
+}
