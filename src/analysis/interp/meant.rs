@@ -4,6 +4,7 @@
 //! undoes another; what is meant is still told, as a note.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use crate::analysis::domain::term::{Symbol, Term, TermId, place_key};
 use crate::analysis::log::{Activation, Event, Iteration, Meeting};
@@ -51,33 +52,30 @@ impl Interp<'_> {
         self.run_again(first, second, false)
     }
 
-    fn run_again(&self, first: &Event, second: &Event, serves: bool) -> bool {
+    /// The calls that lead to two draws from the innermost function that both have in common, in its code; of those who are at
+    /// least so many calls away from either.
+    fn calls_apart(&self, first: &Event, second: &Event, away: usize) -> Option<(&Function, Rc<Uses>, [Temp; 2])> {
         let (a, b) = (Self::chain(first), Self::chain(second));
         let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
-        let Some(frame) = common.checked_sub(1).filter(|frame| frame + 1 < a.len() && frame + 1 < b.len()) else {
-            return false;
-        };
+        let frame = common.checked_sub(1).filter(|frame| frame + away < a.len() && frame + away < b.len())?;
         let ((activation, one), (_, other)) = (&a[frame], &b[frame]);
-        let (module, id) = (activation.module, activation.function);
-        let uses = self.uses_of(module, id);
-        let (Some(once), Some(again)) = (uses.call_at(one.span), uses.call_at(other.span)) else { return false };
+        let uses = self.uses_of(activation.module, activation.function);
+        let calls = [uses.call_at(one.span)?, uses.call_at(other.span)?];
+        Some((self.module(activation.module).function(activation.function), uses, calls))
+    }
+
+    fn run_again(&self, first: &Event, second: &Event, serves: bool) -> bool {
+        let Some((code, uses, [once, again])) = self.calls_apart(first, second, 1) else { return false };
         once != again
             && uses.readers(once).is_empty()
             && !(serves && uses.readers(again).is_empty())
-            && is_written_alike(self.module(module).function(id), once, again)
+            && is_written_alike(code, once, again)
     }
 
     /// Whether two draws happen within the same call, written twice or run by a loop, of which the program only waits for the first
     /// result: it is timed, or run once for the compiler's sake.
     pub(super) fn is_timed(&self, first: &Event, second: &Event) -> bool {
-        let (a, b) = (Self::chain(first), Self::chain(second));
-        let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
-        let Some(frame) = common.checked_sub(1) else { return false };
-        let ((activation, one), (_, other)) = (&a[frame], &b[frame]);
-        let (module, id) = (activation.module, activation.function);
-        let uses = self.uses_of(module, id);
-        let (Some(once), Some(again)) = (uses.call_at(one.span), uses.call_at(other.span)) else { return false };
-        let code = self.module(module).function(id);
+        let Some((code, uses, [once, again])) = self.calls_apart(first, second, 0) else { return false };
         let is_alike = || once == again || is_written_alike(code, once, again);
         (is_only_awaited(code, &uses, once) || is_awaited_until(code, &uses, once, again)) && is_alike()
     }
@@ -89,14 +87,7 @@ impl Interp<'_> {
         if !is_parameter || !matches!(self.terms.get(*name), Term::Text(_)) {
             return false;
         }
-        let (a, b) = (Self::chain(first), Self::chain(second));
-        let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
-        let Some(frame) = common.checked_sub(1) else { return false };
-        let ((activation, one), (_, other)) = (&a[frame], &b[frame]);
-        let (module, id) = (activation.module, activation.function);
-        let uses = self.uses_of(module, id);
-        let (Some(once), Some(again)) = (uses.call_at(one.span), uses.call_at(other.span)) else { return false };
-        let code = self.module(module).function(id);
+        let Some((code, _, [once, again])) = self.calls_apart(first, second, 0) else { return false };
         let call = |temp: Temp| match &code.ops[temp as usize].kind {
             OpKind::Call(callee, given) => Some((*callee, given.iter().find_map(spread_mapping)?)),
             _ => None,
