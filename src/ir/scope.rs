@@ -1,7 +1,7 @@
 //! Which names a function binds, by Python's scoping rules.
 //!
 //! **Invariant:** a name is bound by a scope if any statement of that scope (not of a nested one) can bind it, whether or not
-//! the statement is reached; `global` and `nonlocal` declarations win.
+//! the statement is reached; `global` and `nonlocal` declarations win, but over parameters, where Python refuses them.
 
 use rustc_hash::FxHashMap;
 
@@ -18,6 +18,8 @@ pub(super) struct Bindings<'a> {
     /// Names declared `global`.
     pub globals: Vec<&'a str>,
     nonlocals: Vec<&'a str>,
+    /// How many of the names are bound before the scope runs: parameters.
+    given: usize,
     /// Whether the scope holds a `yield` of its own.
     pub yields: bool,
 }
@@ -27,7 +29,7 @@ impl<'a> Bindings<'a> {
     pub fn of_names(names: Vec<&'a str>, mut slots: FxHashMap<&'a str, u32>) -> Self {
         slots.clear();
         slots.extend(names.iter().copied().zip(0..));
-        Self { bound: names, slots, ..Self::default() }
+        Self { given: names.len(), bound: names, slots, ..Self::default() }
     }
 
     /// The same with what a list of statements binds.
@@ -51,8 +53,14 @@ impl<'a> Bindings<'a> {
 
     fn settle(mut self) -> Self {
         if !self.globals.is_empty() || !self.nonlocals.is_empty() {
-            let (globals, nonlocals) = (&self.globals, &self.nonlocals);
-            self.bound.retain(|name| !globals.contains(name) && !nonlocals.contains(name));
+            let (given, declared) = self.bound.split_at(self.given.min(self.bound.len()));
+            let mut bound = given.to_vec();
+            for names in [&mut self.globals, &mut self.nonlocals] {
+                names.retain(|name| !given.contains(name));
+            }
+            let is_elsewhere = |name: &&str| self.globals.contains(name) || self.nonlocals.contains(name);
+            bound.extend(declared.iter().copied().filter(|name| !is_elsewhere(name)));
+            self.bound = bound;
             self.slots = self.bound.iter().copied().zip(0..).collect();
         }
         self

@@ -60,3 +60,16 @@ fn evaluation_order_is_that_of_python() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn declared_parameters_stay_parameters() {
+    // Python refuses these; the parser does not.
+    for text in [
+        "def f(a):\n    global a\n    return a\n",
+        "def f(a):\n    def g(b, **a):\n        nonlocal a\n        return a\n",
+    ] {
+        let module = lowered(text);
+        let given = module.functions.iter().flat_map(|function| &function.parameters).filter(|one| &*one.name == "a");
+        assert_eq!(given.count(), text.matches("a)").count(), "{text}");
+    }
+}
