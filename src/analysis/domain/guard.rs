@@ -110,6 +110,8 @@ pub struct Guards {
     has_answers: bool,
     /// The literals, in the order in which they were first met.
     literals: Vec<TermId>,
+    /// What they say, of those that were asked.
+    claims: Vec<Option<Claim>>,
     levels: FxHashMap<TermId, Level>,
     exhausted: bool,
     /// Number of nodes at which the budget is hit.
@@ -126,6 +128,7 @@ impl Default for Guards {
             memo: Vec::new(),
             has_answers: false,
             literals: Vec::new(),
+            claims: Vec::new(),
             levels: FxHashMap::default(),
             exhausted: false,
             limit: NODE_BUDGET,
@@ -145,6 +148,7 @@ impl Guards {
         let level = *self.levels.entry(literal).or_insert(next);
         if level == next {
             self.literals.push(literal);
+            self.claims.push(None);
         }
         self.node(Node { level, low: Guard::FALSE, high: Guard::TRUE })
     }
@@ -324,7 +328,7 @@ impl Guards {
 
     /// Looks for one path to [`Guard::TRUE`] in both diagrams whose literals can hold together with those of `path`; `None` where
     /// that takes more than `steps`.
-    fn search(&self, pair: [Guard; 2], terms: &Terms, path: &mut Vec<(Claim, bool)>, steps: &mut u32) -> Option<bool> {
+    fn search(&mut self, pair: [Guard; 2], terms: &Terms, path: &mut Vec<(Claim, bool)>, steps: &mut u32) -> Option<bool> {
         if pair.contains(&Guard::FALSE) {
             return Some(false);
         }
@@ -334,7 +338,8 @@ impl Guards {
         *steps = steps.checked_sub(1)?;
         let nodes = pair.map(|guard| self.nodes[guard.0 as usize]);
         let level = nodes[0].level.min(nodes[1].level);
-        let claim = terms.claim(self.literals[level.literal()]);
+        let number = level.literal();
+        let claim = *self.claims[number].get_or_insert_with(|| terms.claim(self.literals[number]));
         for polarity in [false, true] {
             let below = |index: usize| match (nodes[index].level == level, polarity) {
                 (false, _) => pair[index],
@@ -371,6 +376,7 @@ impl Guards {
         for node in self.nodes.drain(mark.0..) {
             self.interned.remove(&node);
         }
+        self.claims.truncate(mark.1);
         for literal in self.literals.drain(mark.1..) {
             self.levels.remove(&literal);
         }
