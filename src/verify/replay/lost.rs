@@ -240,8 +240,7 @@ impl<'p> Reach<'p> {
 
     fn class(&mut self, class: &Rc<Class<'p>>, depth: u32) {
         for class in class.lineage() {
-            let attributes = class.attributes.borrow().clone();
-            for (_, value) in &attributes {
+            for (_, value) in class.attributes.borrow().iter() {
                 self.value(value, depth);
             }
         }
