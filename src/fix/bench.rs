@@ -111,6 +111,11 @@ impl<'a> Bench<'a> {
         self.abroad.is_none_or(Abroad::has_traces)
     }
 
+    /// Whether the file is a notebook.
+    pub(super) fn is_notebook(&self) -> bool {
+        !self.cells.is_empty()
+    }
+
     /// Whether two places stand in one cell; a file that is no notebook is one.
     pub(super) fn is_in_one_cell(&self, first: Span, second: Span) -> bool {
         let cell = |span: Span| self.cells.iter().position(|cell| cell.contains(span.start));

@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::bench::Bench;
+use super::names::Does;
 use super::tree;
 use crate::finding::Place;
 use crate::python::ast::{self, Expr, Stmt};
@@ -17,6 +18,13 @@ const EQUALITIES: [&str; 5] = ["allclose", "all_close", "AllClose", "assert_tree
 
 /// Ends of such names.
 const ENDINGS: [&str; 2] = ["Equal", "_equal"];
+
+/// Parts of names of comparisons that leave numbers some room.
+const TOLERANT: [&str; 7] =
+    ["allclose", "all_close", "AllClose", "isclose", "is_close", "AlmostEqual", "almost_equal"];
+
+/// What stands for all numbers around another.
+const AROUND: &str = "approx";
 
 /// Whether the function around a place asserts that things are equal.
 pub fn is_compared(bench: &Bench<'_>, place: Place) -> bool {
@@ -72,7 +80,7 @@ type Sources = u64;
 /// Whether an assertion holds what comes of one of some calls against what comes of another: that they are equal, or that
 /// nothing is between them.
 pub(super) fn are_held_together(bench: &Bench<'_>, calls: &[&ast::ExprCall]) -> bool {
-    let Some(first) = calls.first().filter(|_| calls.len() > 1 && calls.len() <= Sources::BITS as usize) else {
+    let Some(first) = calls.first().filter(|_| calls.len() > 1 && calls.len() < Sources::BITS as usize) else {
         return false;
     };
     let around = tree::ancestors(bench.module, span_of(*first)).into_iter().rev();
@@ -81,14 +89,51 @@ pub(super) fn are_held_together(bench: &Bench<'_>, calls: &[&ast::ExprCall]) -> 
         _ => None,
     });
     let body = functions.next().unwrap_or(&bench.module.body);
-    let mut flow = Flow { bench, calls, of: FxHashMap::default() };
+    let mut flow = Flow { bench, calls, asks: Asks::Together, of: FxHashMap::default() };
     flow.suite(body)
 }
+
+/// Whether an assertion compares, within some tolerance, numbers that come of one of some calls.
+pub(super) fn is_held_to_tolerance(bench: &Bench<'_>, calls: &[&ast::ExprCall]) -> bool {
+    let is_there = |part: &&str| bench.text.contains(*part);
+    TOLERANT.iter().chain([&AROUND]).any(|part| is_there(&part))
+        && calls.iter().any(|call| {
+            // What a function within a test draws, the test may look at.
+            let mut around = tree::ancestors(bench.module, span_of(*call)).into_iter().filter_map(|node| match node {
+                ast::AnyNodeRef::StmtFunctionDef(def) => Some(&def.body),
+                _ => None,
+            });
+            let body = around.next().unwrap_or(&bench.module.body);
+            let calls = std::slice::from_ref(call);
+            Flow { bench, calls, asks: Asks::Tolerance, of: FxHashMap::default() }.suite(body)
+        })
+}
+
+/// Whether anything in the file may depend on the results of both of two calls.
+pub(super) fn do_results_meet(bench: &Bench<'_>, calls: [&ast::ExprCall; 2]) -> bool {
+    let mut flow = Flow { bench, calls: &calls, asks: Asks::Meeting, of: FxHashMap::default() };
+    flow.suite(&bench.module.body)
+}
+
+/// What is asked of assertions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    /// Whether they hold the results of two calls together.
+    Together,
+    /// Whether they hold results to others within some tolerance.
+    Tolerance,
+    /// Whether any statement, be it an assertion or not, uses the results of two calls.
+    Meeting,
+}
+
+/// Stands among sources for a comparison within some tolerance.
+const COMPARED: Sources = 1 << (Sources::BITS - 1);
 
 /// Follows the results of calls through the variables of a function, as far as assignments go in source order.
 struct Flow<'b, 'a> {
     bench: &'b Bench<'a>,
     calls: &'b [&'b ast::ExprCall],
+    asks: Asks,
     of: FxHashMap<&'a str, Sources>,
 }
 
@@ -98,6 +143,14 @@ impl<'a> Flow<'_, 'a> {
     }
 
     fn statement(&mut self, statement: &'a Stmt) -> bool {
+        if self.asks == Asks::Meeting {
+            let all = tree::expressions_of(statement).into_iter();
+            let sources = all.fold(0, |sources, expr| sources | self.source(expr));
+            self.note_kept(statement, sources);
+            if sources.count_ones() > 1 && suites(statement).is_empty() {
+                return true;
+            }
+        }
         match statement {
             Stmt::Assign(assign) => {
                 let sources = self.sources(&assign.value);
@@ -106,8 +159,39 @@ impl<'a> Flow<'_, 'a> {
                 }
                 false
             }
-            Stmt::Assert(assert) => self.equates(&assert.test),
-            Stmt::Expr(expr) => self.equates(&expr.value),
+            Stmt::AugAssign(assign) => {
+                let sources = self.sources(&assign.value);
+                for name in tree::names_bound(&assign.target) {
+                    *self.of.entry(name.id.as_str()).or_default() |= sources;
+                }
+                false
+            }
+            Stmt::Assert(assert) => match self.asks {
+                Asks::Together => self.equates(&assert.test),
+                Asks::Tolerance => self.measures(&assert.test),
+                Asks::Meeting => false,
+            },
+            Stmt::Expr(expr) => match self.asks {
+                Asks::Together => self.equates(&expr.value),
+                Asks::Meeting => false,
+                Asks::Tolerance => {
+                    self.note_kept(statement, self.sources(&expr.value));
+                    let name = expr.value.as_call_expr().map(|call| last_name(self.bench.code(&call.func)));
+                    name.is_some_and(|name| name.starts_with("assert")) && self.measures(&expr.value)
+                }
+            },
+            Stmt::FunctionDef(def) if self.asks != Asks::Together => {
+                let within = tree::expressions_of(statement);
+                let sources = within.into_iter().fold(0, |sources, expr| sources | self.source(expr));
+                self.of.insert(def.name.as_str(), sources);
+                false
+            }
+            Stmt::ClassDef(def) if self.asks == Asks::Meeting => {
+                let within = tree::expressions_of(statement);
+                let sources = within.into_iter().fold(0, |sources, expr| sources | self.source(expr));
+                self.of.insert(def.name.as_str(), sources);
+                false
+            }
             Stmt::For(each) => {
                 let sources = self.sources(&each.iter);
                 for name in tree::names_bound(&each.target) {
@@ -129,17 +213,53 @@ impl<'a> Flow<'_, 'a> {
         };
         let shapes: Vec<Span> = within.iter().filter(is_shape).map(|expr| span_of(*expr)).collect();
         let counted = within.into_iter().filter(|expr| !shapes.iter().any(|shape| shape.covers(span_of(*expr))));
-        counted.fold(0, |sources, expr| {
-            sources
-                | match expr {
-                    Expr::Name(name) => self.of.get(name.id.as_str()).copied().unwrap_or_default(),
-                    Expr::Call(call) => {
-                        let at = self.calls.iter().position(|one| span_of(*one) == span_of(call));
-                        at.map_or(0, |at| 1 << at)
-                    }
-                    _ => 0,
-                }
-        })
+        counted.fold(0, |sources, expr| sources | self.source(expr))
+    }
+
+    /// The sources that an expression adds to those of what is within it.
+    fn source(&self, expr: &Expr) -> Sources {
+        match expr {
+            Expr::Name(name) => self.of.get(name.id.as_str()).copied().unwrap_or_default(),
+            Expr::Call(call) => {
+                let at = self.calls.iter().position(|one| span_of(*one) == span_of(call));
+                let name = last_name(self.bench.code(&call.func));
+                let is_tolerant = name == AROUND || TOLERANT.iter().any(|part| name.contains(part));
+                let compared = if is_tolerant && self.asks == Asks::Tolerance { COMPARED } else { 0 };
+                compared | at.map_or(0, |at| 1 << at)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether what is asserted compares numbers of the calls within some tolerance.
+    fn measures(&self, asserted: &'a Expr) -> bool {
+        let sources = self.sources(asserted);
+        sources & COMPARED != 0 && sources & !COMPARED != 0
+    }
+
+    /// An object may keep what its methods are given, or what is put into it.
+    fn note_kept(&mut self, statement: &'a Stmt, sources: Sources) {
+        let keepers: Vec<&Expr> = match statement {
+            Stmt::Expr(expr) => match &*expr.value {
+                Expr::Call(call) if self.bench.path_of(&call.func).is_none() => vec![&call.func],
+                _ => Vec::new(),
+            },
+            other => tree::targets(other).iter().flat_map(tree::assigned).collect(),
+        };
+        for keeper in keepers.into_iter().filter(|keeper| !keeper.is_name_expr()) {
+            let mut root = keeper;
+            while let Expr::Attribute(ast::ExprAttribute { value, .. }) | Expr::Subscript(ast::ExprSubscript { value, .. }) =
+                root
+            {
+                root = value;
+            }
+            if let Expr::Name(name) = root
+                && name.id.as_str() != "self"
+                && !self.bench.names.occurrences(name.id.as_str()).iter().any(|one| one.does == Does::Import)
+            {
+                *self.of.entry(name.id.as_str()).or_default() |= sources;
+            }
+        }
     }
 
     /// Whether an assertion within an expression holds two of the calls together.
@@ -170,4 +290,9 @@ impl<'a> Flow<'_, 'a> {
 /// Whether each of two values comes from a call that the other does not come from.
 fn are_apart(left: Sources, right: Sources) -> bool {
     left & !right != 0 && right & !left != 0
+}
+
+/// The name at the end of an attribute chain.
+fn last_name(code: &str) -> &str {
+    code.rsplit('.').next().unwrap_or(code)
 }

@@ -10,6 +10,7 @@ use super::layout;
 use super::meant::may_be_number;
 use super::names::{Does, ScopeId};
 use super::reuse::{Use, assigns, can_rebind, only_key, root_name, statement};
+use super::settings::{is_lost, is_over_settings};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Sharing};
 use crate::models::{Callable, Effect, Runs, Transform};
@@ -56,7 +57,9 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
             }
             // One seed for several configurations is mostly meant.
             let is_made = found.calls.iter().any(|(_, key)| is_constant(bench, key));
-            if is_made && goes_through_configurations(bench, found.scope, statement) {
+            let is_configured = is_made && goes_through_configurations(bench, found.scope, statement);
+            let calls = found.calls.iter().map(|(call, _)| *call);
+            if is_configured || is_over_settings(bench, statement) || is_lost(bench, found.scope, statement, calls) {
                 for proposal in &mut proposals {
                     proposal.applicability = Applicability::Display;
                 }

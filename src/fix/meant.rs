@@ -4,7 +4,7 @@
 //! **Invariant:** what may be meant is left to people; nothing here says that it is.
 
 use super::bench::Bench;
-use super::compared::are_results_compared;
+use super::compared::{are_results_compared, do_results_meet, is_held_to_tolerance};
 use super::seeds;
 use super::tree;
 use crate::finding::{Finding, Place, Sharing};
@@ -17,6 +17,14 @@ pub(super) fn pair<'a>(bench: &Bench<'a>, finding: &Finding) -> Option<[&'a ast:
     let evidence = finding.evidence.as_ref()?;
     let call = |way: &[Place]| tree::call_at(bench.module, bench.here(*way.first()?)?);
     Some([call(&evidence.first)?, call(&evidence.second)?])
+}
+
+/// Whether an assertion measures what comes of the calls of some findings: with other numbers it may fail.
+pub(super) fn is_measured<'f>(bench: &Bench<'_>, findings: impl Iterator<Item = &'f Finding>) -> bool {
+    let mut calls: Vec<&ast::ExprCall> = findings.filter_map(|finding| pair(bench, finding)).flatten().collect();
+    calls.sort_by_key(|call| span_of(*call));
+    calls.dedup_by_key(|call| span_of(*call));
+    is_held_to_tolerance(bench, &calls)
 }
 
 /// Whether two arrays are put in one order, or the same of their rows are chosen: that is what one key is for.
@@ -69,6 +77,9 @@ pub(super) fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
     };
     let is_dummy = |written: &Option<String>| written.as_deref().is_some_and(seeds::is_called_dummy);
     let are_dummies = finding.repair.as_ref().is_some_and(|repair| repair.written.iter().any(is_dummy));
+    if is_shown_again(bench, finding, [first, second]) {
+        return true;
+    }
     if are_results_compared(bench, [first, second]) || narrows(first) && narrows(second) || are_dummies {
         return true;
     }
@@ -76,6 +87,26 @@ pub(super) fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
         && span_of(first) != span_of(second)
         && bench.code(&first.func) == bench.code(&second.func)
         && (of_program || !draws(bench, first) && (code(first) == code(second) || is_modelled(first)))
+}
+
+/// Whether two cells of a notebook do one thing in two ways: they call one function with arguments of which one at most differs,
+/// and what comes of the two calls never meets.
+fn is_shown_again(bench: &Bench<'_>, finding: &Finding, [first, second]: [&ast::ExprCall; 2]) -> bool {
+    let Some(evidence) = finding.evidence.as_ref().filter(|_| bench.is_notebook()) else { return false };
+    let leads_alike = evidence.first.len() > 1 && evidence.first.last() == evidence.second.last();
+    let is_one = leads_alike || bench.code(&first.func) == bench.code(&second.func) && !draws(bench, first);
+    let keywords = |call: &ast::ExprCall| -> Vec<Option<String>> {
+        call.arguments.keywords.iter().map(|keyword| keyword.arg.as_ref().map(ToString::to_string)).collect()
+    };
+    let counts = |call: &ast::ExprCall| call.arguments.args.len();
+    let arguments = tree::arguments(first).zip(tree::arguments(second));
+    let different = arguments.filter(|(left, right)| bench.code(left) != bench.code(right)).count();
+    is_one
+        && different <= 1
+        && counts(first) == counts(second)
+        && keywords(first) == keywords(second)
+        && !bench.is_in_one_cell(span_of(first), span_of(second))
+        && !do_results_meet(bench, [first, second])
 }
 
 /// Whether a call is known to draw or derive for itself, which it has no reason to do twice alike; what makes parameters or a

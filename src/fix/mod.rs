@@ -30,6 +30,7 @@ mod meant;
 mod names;
 mod reuse;
 mod seeds;
+mod settings;
 mod tree;
 mod typed;
 mod uses;
@@ -42,7 +43,7 @@ pub use diff::{hunks, unified};
 pub use typed::converted;
 pub use uses::{Held, stays_legal};
 
-use crate::finding::Finding;
+use crate::finding::{Applicability, Finding};
 
 /// What may mend the finding at `index`, best first. Proposals may mend others of the findings as well.
 pub fn proposals(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
@@ -66,6 +67,12 @@ pub fn proposals(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<P
         _ => Vec::new(),
     };
     proposals.retain(|proposal| !proposal.edits.is_empty());
+    for proposal in &mut proposals {
+        let changes = proposal.applicability == Applicability::Unsafe && proposal.proof == Proof::Claim;
+        if changes && meant::is_measured(bench, proposal.mends.iter().filter_map(|at| findings.get(*at))) {
+            proposal.applicability = Applicability::Display;
+        }
+    }
     proposals
 }
 

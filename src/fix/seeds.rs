@@ -4,6 +4,7 @@
 //! seed of its own is one that the file names nowhere as a seed.
 
 use super::bench::{Bench, Proof, Proposal, is_keyish};
+use super::compared::do_results_meet;
 use super::layout;
 use super::meant::draws;
 use super::names::ScopeId;
@@ -27,9 +28,13 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
     }
     let is_dummy =
         |(first, again): (Place, Place)| [first, again].into_iter().any(|place| is_for_nothing(bench, place));
-    if derived
-        .is_some_and(|derived| is_begun_anew(bench, derived) || is_made_alike(bench, derived) || is_dummy(derived))
-    {
+    let is_meant = |derived: (Place, Place)| {
+        is_begun_anew(bench, derived)
+            || is_made_alike(bench, derived)
+            || is_dummy(derived)
+            || begins_examples(bench, derived)
+    };
+    if derived.is_some_and(is_meant) {
         for proposal in &mut proposals {
             proposal.applicability = Applicability::Display;
         }
@@ -68,13 +73,18 @@ fn is_for_nothing(bench: &Bench<'_>, place: Place) -> bool {
         return false;
     };
     let statement = step.statement();
+    let is_given = |call: &ast::ExprCall| tree::arguments(call).any(|argument| span_of(argument).covers(span));
     let is_dropped = match statement {
+        // What is merely initialised has its parameters in what it returns.
+        Stmt::Expr(expr) => match &*expr.value {
+            Expr::Call(call) => is_given(call) && is_initialisation(bench, call),
+            _ => false,
+        },
         Stmt::Assign(assign) => match (&assign.targets[..], &*assign.value) {
             ([Expr::Name(name)], Expr::Call(call)) => span_of(call) != span && name.id.as_str() == "_",
             ([Expr::Tuple(targets)], Expr::Call(call)) => {
-                let is_given = tree::arguments(call).any(|argument| span_of(argument).covers(span));
                 let is_split = bench.path_of(&call.func).is_some_and(|path| path == "jax.random.split");
-                is_given && !is_split && targets.elts.iter().any(|target| bench.code(target) == "_")
+                is_given(call) && !is_split && targets.elts.iter().any(|target| bench.code(target) == "_")
             }
             _ => false,
         },
@@ -86,6 +96,26 @@ fn is_for_nothing(bench: &Bench<'_>, place: Place) -> bool {
     let is_said =
         suites(statement).is_empty() && comments.any(|said| is_called_dummy(said) && said.split(' ').any(is_keyish));
     is_dropped || is_named || is_said
+}
+
+/// Whether a method initialises something that does not keep it: an object that initialises itself does.
+fn is_initialisation(bench: &Bench<'_>, call: &ast::ExprCall) -> bool {
+    match &*call.func {
+        Expr::Attribute(method) => method.attr.as_str() == "init" && bench.code(&method.value) != "self",
+        _ => false,
+    }
+}
+
+/// How many examples of a notebook begin with one seed where that is a habit.
+const HABIT: usize = 3;
+
+/// Whether examples of a notebook each begin with one seed, and what comes of two of them never meets.
+fn begins_examples(bench: &Bench<'_>, (first, again): (Place, Place)) -> bool {
+    let call = |place: Place| tree::call_at(bench.module, bench.here(place)?);
+    let (Some(first), Some(again)) = (call(first), call(again)) else { return false };
+    let Some((_, seed)) = seed_of(bench, first).filter(|_| bench.is_notebook()) else { return false };
+    let alike = tree::calls(bench.module).into_iter().filter(|call| seed_of(bench, call).is_some_and(|of| of.1 == seed));
+    alike.take(HABIT).count() == HABIT && !do_results_meet(bench, [first, again])
 }
 
 /// Whether one statement, word for word, makes both keys: it begins anew with what it began with before.

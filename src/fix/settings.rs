@@ -1,0 +1,249 @@
+//! Loops that may want one key in every iteration: those over settings, and those whose numbers nobody looks at.
+//!
+//! **Invariant:** what is not understood is no such loop; all is read off the function that holds it, and off the calls of that
+//! function in its file.
+
+use super::bench::Bench;
+use super::names::{Does, Occurrence, ScopeId};
+use super::tree;
+use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
+use crate::python::{span_of, suites};
+use crate::text::Span;
+
+/// How many variables and parameters are gone through to find what a loop is over.
+const DEPTH: u32 = 3;
+
+/// What waits for a result and does nothing else with it.
+const WAITS: &str = "block_until_ready";
+
+/// Whether a loop gathers one result for each of some settings that are written out, and nothing else tells its iterations
+/// apart: that they begin alike is how settings are compared.
+pub(super) fn is_over_settings(bench: &Bench<'_>, statement: &Stmt) -> bool {
+    let Stmt::For(each) = statement else { return false };
+    let mut settings = vec![(&*each.target, &*each.iter)];
+    if let (Expr::Tuple(targets), Expr::Call(call)) = (&*each.target, &*each.iter)
+        && let Expr::Name(callee) = &*call.func
+        && bench.names.binder(bench.names.scope_at(span_of(call).start), callee.id.as_str()).is_none()
+    {
+        let given = &call.arguments.args;
+        settings = match callee.id.as_str() {
+            "enumerate" => targets.elts.iter().skip(1).zip(given).collect(),
+            "zip" if given.len() == targets.elts.len() => targets.elts.iter().zip(given).collect(),
+            _ => return false,
+        };
+    }
+    let is_read = |target: &Expr| {
+        tree::names_bound(target).into_iter().any(|name| {
+            let mut occurrences = bench.names.occurrences(name.id.as_str()).iter();
+            occurrences.any(|one| one.does == Does::Read && is_in(&each.body, one.span))
+        })
+    };
+    settings.iter().any(|(target, _)| is_read(target))
+        && settings.iter().all(|(_, over)| are_settings(bench, over, DEPTH))
+        && gathers_only(bench, each)
+}
+
+fn is_in(suite: &[Stmt], span: Span) -> bool {
+    suite.iter().any(|statement| span_of(statement).covers(span))
+}
+
+/// Whether values are written out and not merely counted, here or wherever a variable or a parameter gets them.
+fn are_settings(bench: &Bench<'_>, over: &Expr, depth: u32) -> bool {
+    let all = |elements: &[Expr]| {
+        let is_count = |(at, element): (usize, &Expr)| match element {
+            Expr::NumberLiteral(literal) => match &literal.value {
+                Number::Int(number) => number.as_u64() == u64::try_from(at).ok(),
+                _ => false,
+            },
+            _ => false,
+        };
+        elements.len() > 1 && elements.iter().all(is_literal) && !elements.iter().enumerate().all(is_count)
+    };
+    match over {
+        Expr::List(list) => all(&list.elts),
+        Expr::Tuple(tuple) => all(&tuple.elts),
+        Expr::Name(name) => depth > 0 && are_settings_bound(bench, name, depth - 1),
+        _ => false,
+    }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    match expr {
+        Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::BooleanLiteral(_) | Expr::NoneLiteral(_) => true,
+        Expr::UnaryOp(unary) => is_literal(&unary.operand),
+        Expr::BinOp(binary) => is_literal(&binary.left) && is_literal(&binary.right),
+        Expr::Tuple(tuple) => tuple.elts.iter().all(is_literal),
+        _ => false,
+    }
+}
+
+/// Whether a variable is bound to nothing but settings.
+fn are_settings_bound(bench: &Bench<'_>, name: &ast::ExprName, depth: u32) -> bool {
+    let written = name.id.as_str();
+    let Some(scope) = bench.names.binder(bench.names.scope_at(span_of(name).start), written) else { return false };
+    let is_bound = |one: &&Occurrence| one.scope == scope && matches!(one.does, Does::Bind | Does::Parameter);
+    let mut bound = bench.names.occurrences(written).iter().filter(is_bound).peekable();
+    bound.peek().is_some()
+        && bound.all(|one| {
+            if one.does == Does::Parameter {
+                return are_settings_given(bench, one.span, written, depth);
+            }
+            match bench.steps(one.span).pop().map(tree::Step::statement) {
+                Some(Stmt::Assign(assign)) => match &assign.targets[..] {
+                    [Expr::Name(_)] => are_settings(bench, &assign.value, depth),
+                    _ => false,
+                },
+                _ => false,
+            }
+        })
+}
+
+/// Whether all calls of a function in its file give a parameter nothing but settings.
+fn are_settings_given(bench: &Bench<'_>, parameter: Span, name: &str, depth: u32) -> bool {
+    let around = tree::ancestors(bench.module, parameter).into_iter().rev();
+    let mut functions = around.filter_map(|node| match node {
+        AnyNodeRef::StmtFunctionDef(def) => Some(def),
+        _ => None,
+    });
+    let Some(def) = functions.next() else { return false };
+    let mut parameters = def.parameters.iter_non_variadic_params();
+    let Some(position) = parameters.position(|one| one.parameter.name.as_str() == name) else { return false };
+    let is_call = |call: &&ast::ExprCall| matches!(&*call.func, Expr::Name(callee) if callee.id == def.name.id);
+    let mut calls = tree::calls(bench.module).into_iter().filter(is_call).peekable();
+    calls.peek().is_some()
+        && calls.all(|call| {
+            let keyword = || call.arguments.find_keyword(name).map(|keyword| &keyword.value);
+            let given = call.arguments.args.get(position).or_else(keyword);
+            given.is_some_and(|given| are_settings(bench, given, depth))
+        })
+}
+
+/// Whether a loop adds a result to a list and hands nothing else on to its next iteration.
+fn gathers_only(bench: &Bench<'_>, each: &ast::StmtFor) -> bool {
+    let gathered = each.body.iter().filter_map(|statement| match statement {
+        Stmt::Expr(expr) => match &*expr.value {
+            Expr::Call(call) => match &*call.func {
+                Expr::Attribute(method) if method.attr.as_str() == "append" => method.value.as_name_expr(),
+                _ => None,
+            },
+            _ => None,
+        },
+        Stmt::AugAssign(assign) if assign.value.is_list_expr() => assign.target.as_name_expr(),
+        _ => None,
+    });
+    let gathered: Vec<&str> = gathered.map(|name| name.id.as_str()).collect();
+    let mut first: Vec<(&str, &Stmt)> = Vec::new();
+    note_bindings(&each.body, &mut first);
+    let is_carried = |(name, statement): &(&str, &Stmt)| {
+        let span = span_of(*statement);
+        // What a `for` binds is there in its body.
+        let made = if statement.is_for_stmt() { span.start } else { span.end };
+        let is_before =
+            |one: &Occurrence| one.does == Does::Read && is_in(&each.body, one.span) && one.span.start < made;
+        !gathered.contains(name)
+            && (statement.is_aug_assign_stmt() || bench.names.occurrences(name).iter().any(is_before))
+    };
+    !gathered.is_empty() && !first.iter().any(is_carried)
+}
+
+/// Notes for each variable the first statement that binds it.
+fn note_bindings<'a>(suite: &'a [Stmt], first: &mut Vec<(&'a str, &'a Stmt)>) {
+    for statement in suite {
+        let targets = match statement {
+            Stmt::For(each) => std::slice::from_ref(&*each.target),
+            other => tree::targets(other),
+        };
+        for name in targets.iter().flat_map(tree::names_bound) {
+            if !first.iter().any(|(known, _)| *known == name.id.as_str()) {
+                first.push((name.id.as_str(), statement));
+            }
+        }
+        if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+            suites(statement).into_iter().for_each(|inner| note_bindings(inner, first));
+        }
+    }
+}
+
+/// Whether nothing that comes of some calls leaves the iteration of the loop that makes them: it is waited for, deleted or
+/// dropped.
+pub(super) fn is_lost<'a>(
+    bench: &Bench<'a>,
+    scope: ScopeId,
+    repeats: &Stmt,
+    calls: impl IntoIterator<Item = &'a ast::ExprCall>,
+) -> bool {
+    let mut lost = Lost { bench, scope, repeats: span_of(repeats), names: Vec::new() };
+    calls.into_iter().all(|call| lost.goes_nowhere(span_of(call)))
+}
+
+struct Lost<'b, 'a> {
+    bench: &'b Bench<'a>,
+    scope: ScopeId,
+    repeats: Span,
+    names: Vec<&'a str>,
+}
+
+impl<'a> Lost<'_, 'a> {
+    /// Whether the value at a span, in the statement around it, goes nowhere.
+    fn goes_nowhere(&mut self, value: Span) -> bool {
+        let Some(step) = self.bench.steps(value).pop() else { return false };
+        if !self.repeats.covers(span_of(step.statement())) {
+            return false;
+        }
+        match step.statement() {
+            Stmt::Delete(_) => true,
+            Stmt::Expr(expr) => {
+                let awaited = self.awaited(&expr.value);
+                span_of(awaited).covers(value) && self.is_pure(awaited, value)
+            }
+            Stmt::Assign(assign) if span_of(&*assign.value).covers(value) => {
+                let targets = assign.targets.iter().flat_map(tree::assigned);
+                let names: Option<Vec<&str>> =
+                    targets.map(|target| Some(target.as_name_expr()?.id.as_str())).collect();
+                self.is_pure(&assign.value, value)
+                    && names.is_some_and(|names| names.into_iter().all(|name| self.is_lost(name)))
+            }
+            _ => false,
+        }
+    }
+
+    /// What is waited for.
+    fn awaited<'e>(&self, expr: &'e Expr) -> &'e Expr {
+        let Expr::Call(call) = expr else { return expr };
+        match (&*call.func, &call.arguments.args[..]) {
+            (Expr::Attribute(method), []) if method.attr.as_str() == WAITS => self.awaited(&method.value),
+            (function, [awaited])
+                if self.bench.path_of(function).is_some_and(|path| path.rsplit('.').next() == Some(WAITS)) =>
+            {
+                self.awaited(awaited)
+            }
+            _ => expr,
+        }
+    }
+
+    /// Whether all calls that are given a value are of functions: an object may keep what its methods are given.
+    fn is_pure(&self, whole: &Expr, value: Span) -> bool {
+        tree::expressions_within(whole).into_iter().all(|expr| match expr {
+            Expr::Call(call) if span_of(call).covers(value) => match &*call.func {
+                Expr::Name(name) => name.id.as_str() != "print",
+                function => span_of(function).covers(value) || self.bench.path_of(function).is_some(),
+            },
+            _ => true,
+        })
+    }
+
+    /// Whether a variable is read only where its value goes nowhere.
+    fn is_lost(&mut self, name: &'a str) -> bool {
+        if self.names.contains(&name) {
+            return true;
+        }
+        self.names.push(name);
+        let (bench, scope) = (self.bench, self.scope);
+        if bench.names.declares(scope, name) || bench.is_exported(name) {
+            return false;
+        }
+        let reads = bench.names.occurrences(name).iter().filter(|one| one.does == Does::Read);
+        let mut reads = reads.filter(|one| bench.names.is_within(one.scope, scope));
+        reads.all(|one| one.scope == scope && self.goes_nowhere(one.span))
+    }
+}
