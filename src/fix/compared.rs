@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::bench::Bench;
-use super::names::Does;
+use super::names::{Does, ScopeId};
 use super::tree;
 use crate::finding::Place;
 use crate::python::ast::{self, Expr, Stmt};
@@ -20,8 +20,7 @@ const EQUALITIES: [&str; 5] = ["allclose", "all_close", "AllClose", "assert_tree
 const ENDINGS: [&str; 2] = ["Equal", "_equal"];
 
 /// Parts of names of comparisons that leave numbers some room.
-const TOLERANT: [&str; 7] =
-    ["allclose", "all_close", "AllClose", "isclose", "is_close", "AlmostEqual", "almost_equal"];
+const TOLERANT: [&str; 7] = ["allclose", "all_close", "AllClose", "isclose", "is_close", "AlmostEqual", "almost_equal"];
 
 /// What stands for all numbers around another.
 const AROUND: &str = "approx";
@@ -89,8 +88,7 @@ pub(super) fn are_held_together(bench: &Bench<'_>, calls: &[&ast::ExprCall]) -> 
         _ => None,
     });
     let body = functions.next().unwrap_or(&bench.module.body);
-    let mut flow = Flow { bench, calls, asks: Asks::Together, of: FxHashMap::default() };
-    flow.suite(body)
+    Flow::of(bench, calls, Asks::Together, body).suite(body)
 }
 
 /// Whether an assertion compares, within some tolerance, numbers that come of one of some calls.
@@ -105,14 +103,13 @@ pub(super) fn is_held_to_tolerance(bench: &Bench<'_>, calls: &[&ast::ExprCall]) 
             });
             let body = around.next().unwrap_or(&bench.module.body);
             let calls = std::slice::from_ref(call);
-            Flow { bench, calls, asks: Asks::Tolerance, of: FxHashMap::default() }.suite(body)
+            Flow::of(bench, calls, Asks::Tolerance, body).suite(body)
         })
 }
 
 /// Whether anything in the file may depend on the results of both of two calls.
 pub(super) fn do_results_meet(bench: &Bench<'_>, calls: [&ast::ExprCall; 2]) -> bool {
-    let mut flow = Flow { bench, calls: &calls, asks: Asks::Meeting, of: FxHashMap::default() };
-    flow.suite(&bench.module.body)
+    Flow::of(bench, &calls, Asks::Meeting, &bench.module.body).suite(&bench.module.body)
 }
 
 /// What is asked of assertions.
@@ -134,10 +131,17 @@ struct Flow<'b, 'a> {
     bench: &'b Bench<'a>,
     calls: &'b [&'b ast::ExprCall],
     asks: Asks,
+    /// The scope whose variables are followed.
+    scope: ScopeId,
     of: FxHashMap<&'a str, Sources>,
 }
 
-impl<'a> Flow<'_, 'a> {
+impl<'b, 'a> Flow<'b, 'a> {
+    fn of(bench: &'b Bench<'a>, calls: &'b [&'b ast::ExprCall], asks: Asks, body: &[Stmt]) -> Self {
+        let start = body.first().map_or(0, |statement| span_of(statement).start);
+        Self { bench, calls, asks, scope: bench.names.scope_at(start), of: FxHashMap::default() }
+    }
+
     fn suite(&mut self, suite: &'a [Stmt]) -> bool {
         suite.iter().any(|statement| self.statement(statement))
     }
@@ -219,7 +223,11 @@ impl<'a> Flow<'_, 'a> {
     /// The sources that an expression adds to those of what is within it.
     fn source(&self, expr: &Expr) -> Sources {
         match expr {
-            Expr::Name(name) => self.of.get(name.id.as_str()).copied().unwrap_or_default(),
+            Expr::Name(name) => {
+                let names = &self.bench.names;
+                let is_own = || names.binder(names.scope_at(span_of(name).start), name.id.as_str()) == Some(self.scope);
+                self.of.get(name.id.as_str()).copied().filter(|_| is_own()).unwrap_or_default()
+            }
             Expr::Call(call) => {
                 let at = self.calls.iter().position(|one| span_of(*one) == span_of(call));
                 let name = last_name(self.bench.code(&call.func));
@@ -248,8 +256,8 @@ impl<'a> Flow<'_, 'a> {
         };
         for keeper in keepers.into_iter().filter(|keeper| !keeper.is_name_expr()) {
             let mut root = keeper;
-            while let Expr::Attribute(ast::ExprAttribute { value, .. }) | Expr::Subscript(ast::ExprSubscript { value, .. }) =
-                root
+            while let Expr::Attribute(ast::ExprAttribute { value, .. })
+            | Expr::Subscript(ast::ExprSubscript { value, .. }) = root
             {
                 root = value;
             }

@@ -114,7 +114,8 @@ fn begins_examples(bench: &Bench<'_>, (first, again): (Place, Place)) -> bool {
     let call = |place: Place| tree::call_at(bench.module, bench.here(place)?);
     let (Some(first), Some(again)) = (call(first), call(again)) else { return false };
     let Some((_, seed)) = seed_of(bench, first).filter(|_| bench.is_notebook()) else { return false };
-    let alike = tree::calls(bench.module).into_iter().filter(|call| seed_of(bench, call).is_some_and(|of| of.1 == seed));
+    let alike =
+        tree::calls(bench.module).into_iter().filter(|call| seed_of(bench, call).is_some_and(|of| of.1 == seed));
     alike.take(HABIT).count() == HABIT && !do_results_meet(bench, [first, again])
 }
 

@@ -136,8 +136,8 @@ fn gathers_only(bench: &Bench<'_>, each: &ast::StmtFor) -> bool {
     note_bindings(&each.body, &mut first);
     let is_carried = |(name, statement): &(&str, &Stmt)| {
         let span = span_of(*statement);
-        // What a `for` binds is there in its body.
-        let made = if statement.is_for_stmt() { span.start } else { span.end };
+        // What a `for` or a `def` binds is there in its body.
+        let made = if suites(statement).is_empty() { span.end } else { span.start };
         let is_before =
             |one: &Occurrence| one.does == Does::Read && is_in(&each.body, one.span) && one.span.start < made;
         !gathered.contains(name)
@@ -149,13 +149,16 @@ fn gathers_only(bench: &Bench<'_>, each: &ast::StmtFor) -> bool {
 /// Notes for each variable the first statement that binds it.
 fn note_bindings<'a>(suite: &'a [Stmt], first: &mut Vec<(&'a str, &'a Stmt)>) {
     for statement in suite {
-        let targets = match statement {
-            Stmt::For(each) => std::slice::from_ref(&*each.target),
-            other => tree::targets(other),
+        let (targets, defined) = match statement {
+            Stmt::For(each) => (std::slice::from_ref(&*each.target), None),
+            Stmt::FunctionDef(def) => (&[][..], Some(def.name.as_str())),
+            Stmt::ClassDef(def) => (&[][..], Some(def.name.as_str())),
+            other => (tree::targets(other), None),
         };
-        for name in targets.iter().flat_map(tree::names_bound) {
-            if !first.iter().any(|(known, _)| *known == name.id.as_str()) {
-                first.push((name.id.as_str(), statement));
+        let targets = targets.iter().flat_map(tree::names_bound).map(|name| name.id.as_str());
+        for name in targets.chain(defined) {
+            if !first.iter().any(|(known, _)| *known == name) {
+                first.push((name, statement));
             }
         }
         if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
@@ -198,8 +201,7 @@ impl<'a> Lost<'_, 'a> {
             }
             Stmt::Assign(assign) if span_of(&*assign.value).covers(value) => {
                 let targets = assign.targets.iter().flat_map(tree::assigned);
-                let names: Option<Vec<&str>> =
-                    targets.map(|target| Some(target.as_name_expr()?.id.as_str())).collect();
+                let names: Option<Vec<&str>> = targets.map(|target| Some(target.as_name_expr()?.id.as_str())).collect();
                 self.is_pure(&assign.value, value)
                     && names.is_some_and(|names| names.into_iter().all(|name| self.is_lost(name)))
             }
@@ -243,7 +245,7 @@ impl<'a> Lost<'_, 'a> {
             return false;
         }
         let reads = bench.names.occurrences(name).iter().filter(|one| one.does == Does::Read);
-        let mut reads = reads.filter(|one| bench.names.is_within(one.scope, scope));
+        let mut reads = reads.filter(|one| bench.names.binder(one.scope, name) == Some(scope));
         reads.all(|one| one.scope == scope && self.goes_nowhere(one.span))
     }
 }

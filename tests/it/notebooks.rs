@@ -173,6 +173,39 @@ fn repairs_are_written_into_the_document() {
     assert!(run(&["--output-format", "concise"]).contains("All checks passed"));
 }
 
+/// The code after a repair of what is worth repairing unasked.
+fn repaired(cells: &[&str]) -> String {
+    let before = notebook(cells);
+    let printed = keylint(&[("a.ipynb", &before)], &["check", "--diff", "--unsafe-fixes", "a.ipynb"]);
+    printed
+        .lines()
+        .filter(|line| line.starts_with('+') && !line.starts_with("+++"))
+        .fold(String::new(), |all, line| all + &line[1..] + "\n")
+}
+
+/// Examples that each begin with one seed are told apart only where their results meet.
+#[test]
+fn examples_of_one_seed_are_left_alone() {
+    let begin =
+        "import jax\nimport jax.numpy as jnp\ndef draw(n, key):\n  y = jax.random.normal(key, (n,))\n  return y";
+    let examples = "y = draw(3, jax.random.key(0))\nprint(y)\nz = draw(4, jax.random.key(0))\nprint(z)";
+    let third = "draw(5, jax.random.key(0))";
+    assert_eq!(repaired(&[begin, examples, third]), "");
+    assert_ne!(repaired(&[begin, examples, third, "print(y.sum() + z.sum())"]), "");
+    assert_ne!(repaired(&[begin, examples]), "", "twice is no habit");
+}
+
+/// What one cell does, another does in a second way.
+#[test]
+fn what_is_shown_again_is_left_alone() {
+    let begin = "import jax\nkey = jax.random.key(0)\ndef start(key, x, scale):\n  y = scale * jax.random.normal(key, x.shape)\n  return y\nx = jax.numpy.ones(3)";
+    let (first, again) = ("a = start(key, x, 1.0)\nprint(a)", "b = jax.jit(start)(key, x, 2.0)\nprint(b)");
+    assert_eq!(repaired(&[begin, first, again]), "");
+    assert_ne!(repaired(&[begin, first, again, "def both():\n  return a @ b\nprint(both())"]), "");
+    assert_ne!(repaired(&[begin, first, "b = start(key, 2 * x, 2.0)"]), "", "two arguments differ");
+    assert_ne!(repaired(&[begin, &format!("{first}\n{again}")]), "", "one cell");
+}
+
 #[test]
 fn a_broken_cell_keeps_no_other_from_being_repaired() {
     let reuse = "a = jax.random.normal(key)\nb = jax.random.normal(key)";

@@ -328,7 +328,13 @@ impl Guards {
 
     /// Looks for one path to [`Guard::TRUE`] in both diagrams whose literals can hold together with those of `path`; `None` where
     /// that takes more than `steps`.
-    fn search(&mut self, pair: [Guard; 2], terms: &Terms, path: &mut Vec<(Claim, bool)>, steps: &mut u32) -> Option<bool> {
+    fn search(
+        &mut self,
+        pair: [Guard; 2],
+        terms: &Terms,
+        path: &mut Vec<(Claim, bool)>,
+        steps: &mut u32,
+    ) -> Option<bool> {
         if pair.contains(&Guard::FALSE) {
             return Some(false);
         }
