@@ -162,7 +162,9 @@ fn note_bindings<'a>(suite: &'a [Stmt], first: &mut Vec<(&'a str, &'a Stmt)>) {
             }
         }
         if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
-            suites(statement).into_iter().for_each(|inner| note_bindings(inner, first));
+            for inner in suites(statement) {
+                note_bindings(inner, first);
+            }
         }
     }
 }
