@@ -94,7 +94,7 @@ pub(super) fn are_held_together(bench: &Bench<'_>, calls: &[&ast::ExprCall]) -> 
 /// Whether an assertion compares, within some tolerance, numbers that come of one of some calls.
 pub(super) fn is_held_to_tolerance(bench: &Bench<'_>, calls: &[&ast::ExprCall]) -> bool {
     let is_there = |part: &&str| bench.text.contains(*part);
-    TOLERANT.iter().chain([&AROUND]).any(|part| is_there(part))
+    TOLERANT.iter().chain([&AROUND]).any(is_there)
         && calls.iter().any(|call| {
             // What a function within a test draws, the test may look at.
             let mut around = tree::ancestors(bench.module, span_of(*call)).into_iter().filter_map(|node| match node {
