@@ -10,7 +10,7 @@ use crate::ir::{Constant, FunctionId, FunctionKind, OpKind, Temp, Variable};
 use super::Interp;
 
 /// What an array tells without its numbers.
-const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
+pub(super) const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
 
 impl Interp<'_> {
     /// Whether a draw serves no numbers: it is asked for its shape alone, or left lying, or what it is made of
@@ -20,7 +20,7 @@ impl Interp<'_> {
             return true;
         }
         let event = self.log.events[event].clone();
-        self.serves_shape_only(&event) || self.is_left_lying(&event)
+        self.serves_shape_only(&event) || self.is_left_lying(&event) || self.is_split_for_nothing(&event)
     }
 
     /// Whether nothing of a draw is used but its shape or dtype: `normal(key, n).shape`, `zeros_like(normal(key, n))`; or nothing
