@@ -69,7 +69,9 @@ impl Interp<'_> {
                     .chain(partial.keywords.iter().map(|(_, value)| value))
                     .for_each(|bound| self.children_in(bound, depth, found)),
                 Val::Object(object) => match &self.objects[object.0 as usize].kind {
-                    Kind::List { items, .. } => items.iter().for_each(|item| self.children_in(&item.value, depth, found)),
+                    Kind::List { items, .. } => {
+                        items.iter().for_each(|item| self.children_in(&item.value, depth, found))
+                    }
                     Kind::Dict { entries, .. } => {
                         entries.iter().for_each(|entry| self.children_in(&entry.value, depth, found));
                     }
@@ -163,9 +165,11 @@ impl Interp<'_> {
             other.activation.id == event.activation.id
                 || Self::iterations(other).iter().any(|iteration| instances.contains(&iteration.instance))
         };
-        let alike = self.log.events.iter().filter(|other| {
-            other.role == Role::Split && other.place == event.place && is_alike(other)
-        });
+        let alike = self
+            .log
+            .events
+            .iter()
+            .filter(|other| other.role == Role::Split && other.place == event.place && is_alike(other));
         let activations: FxHashSet<u32> = alike.map(|other| other.activation.id).collect();
         let made = (1u32..).zip(&self.log.derivations).filter(|(_, derivation)| {
             derivation.place == event.place && activations.contains(&derivation.activation.id)

@@ -32,6 +32,7 @@ mod derive;
 mod discarded;
 mod entry;
 mod exec;
+mod expected;
 mod getters;
 mod handed;
 mod index;
