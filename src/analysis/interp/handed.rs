@@ -70,10 +70,14 @@ impl Interp<'_> {
                     .for_each(|bound| self.children_in(bound, depth, found)),
                 Val::Object(object) => match &self.objects[object.0 as usize].kind {
                     Kind::List { items, .. } => {
-                        items.iter().for_each(|item| self.children_in(&item.value, depth, found))
+                        for item in items {
+                            self.children_in(&item.value, depth, found);
+                        }
                     }
                     Kind::Dict { entries, .. } => {
-                        entries.iter().for_each(|entry| self.children_in(&entry.value, depth, found));
+                        for entry in entries {
+                            self.children_in(&entry.value, depth, found);
+                        }
                     }
                     _ => {}
                 },
