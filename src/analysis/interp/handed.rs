@@ -112,6 +112,15 @@ impl Interp<'_> {
             | OpKind::Annotate(..)
             | OpKind::Build(Collection::Tuple, _)
             | OpKind::Call(..) => {}
+            // Who is handed the function may run it.
+            OpKind::Function(_, defaults) if is_body => {
+                defaults.iter().for_each(|(_, temp)| self.take(&frame.temps[*temp as usize]));
+                let uses = self.uses_of(frame.module, frame.activation.function);
+                let slots = self.environments[frame.environment.0 as usize].slots.clone();
+                for (_, held) in (0u32..).zip(&slots).filter(|(slot, _)| uses.is_captured(*slot)) {
+                    self.take(held);
+                }
+            }
             kind => operands(kind, &mut |temp| self.take(&frame.temps[temp as usize])),
         }
     }
@@ -122,7 +131,8 @@ impl Interp<'_> {
             return;
         }
         let is_in_sight = match callee {
-            Val::Function(_) | Val::Method(_) => true,
+            Val::Function(closure) => !self.module(closure.module).function(closure.function).is_generator,
+            Val::Method(_) => true,
             Val::Class(class) => self.class_attribute(*class, &"__init__".into()).is_some(),
             _ => false,
         };
