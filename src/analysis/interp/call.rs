@@ -107,6 +107,7 @@ impl<'p> Interp<'p> {
         written: Option<Name>,
     ) -> Value {
         self.note_asked_by(function, receiver, &args);
+        self.note_taken_by(function, &args);
         match function {
             Val::Function(closure) => self.call_function(frame, closure, args, place),
             Val::Method(method) => {

@@ -91,7 +91,7 @@ impl Interp<'_> {
         chain
     }
 
-    fn iterations(event: &Event) -> Vec<Rc<Iteration>> {
+    pub(super) fn iterations(event: &Event) -> Vec<Rc<Iteration>> {
         std::iter::successors(event.iteration.clone(), |iteration| iteration.outer.clone()).collect()
     }
 
@@ -316,7 +316,9 @@ impl Interp<'_> {
             // One permutation for inputs and labels, or for all leaves of a tree.
             CollisionKind::Sampled => aligned || is_timed || is_paired,
             // Every configuration is tried with the same seeds.
-            CollisionKind::Iterated => aligned || per_configuration || is_timed || is_paired,
+            CollisionKind::Iterated => {
+                aligned || per_configuration || is_timed || is_paired || self.are_stand_ins(&first, &second)
+            }
             _ => false,
         };
         let collision = Collision {
@@ -438,7 +440,7 @@ impl Interp<'_> {
     }
 
     /// Whether a key was made only because none was given: `if key is None: key = PRNGKey(0)`.
-    fn is_fallback(&self, event: &Event) -> bool {
+    pub(super) fn is_fallback(&self, event: &Event) -> bool {
         let Some(derivation) = self.derivation(event.target.derivation) else { return false };
         let code = self.module(derivation.activation.module).function(derivation.activation.function);
         let made = |temp: &Temp| {

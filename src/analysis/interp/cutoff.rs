@@ -47,6 +47,7 @@ impl Interp<'_> {
     pub(super) fn unknown_result(&mut self, given: &[Value], code: &Function, place: Place) -> Value {
         for value in given {
             self.ask(value);
+            self.take(value);
             self.havoc(value);
         }
         self.opaque(self.call_text(&code.name), Some(place))

@@ -50,12 +50,14 @@ impl<'p> Interp<'p> {
     #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn run_op(&mut self, frame: &mut Frame<'p>, temp: Temp, op: &'p Op) -> Value {
         self.note_asked(frame, &op.kind);
+        self.note_taken(frame, &op.kind);
         match &op.kind {
             OpKind::Constant(constant) => self.constant(constant),
             OpKind::Load(variable) => {
                 let value = self.load(frame, variable, op);
                 if matches!(variable, Variable::Outer(..)) {
                     self.ask(&value);
+                    self.take(&value);
                 }
                 value
             }

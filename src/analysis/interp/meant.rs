@@ -80,6 +80,19 @@ impl Interp<'_> {
         (is_only_awaited(code, &uses, once) || is_awaited_until(code, &uses, once, again)) && is_alike()
     }
 
+    /// Whether both keys were made anew, each in a call of its own, only because that call gives none: the function has a parameter
+    /// for a key, and is right for those who use it.
+    pub(super) fn are_stand_ins(&self, first: &Event, second: &Event) -> bool {
+        let made_in = |event: &Event| {
+            let derivation = self.derivation(event.target.derivation)?;
+            Some(derivation.activation.id).filter(|_| derivation.activation.caller.is_some() && self.is_fallback(event))
+        };
+        match (made_in(first), made_in(second)) {
+            (Some(one), Some(other)) => one != other,
+            _ => false,
+        }
+    }
+
     /// Whether a key is one of the options that are handed on whole to two calls of one function: `f(x, **kwargs), f(y, **kwargs)`.
     pub(super) fn is_option_of_both(&self, first: &Event, second: &Event) -> bool {
         let Term::Item(options, name, _) = self.terms.get(second.target.term) else { return false };

@@ -10,17 +10,20 @@ use crate::ir::{Constant, FunctionId, FunctionKind, OpKind, Temp, Variable};
 use super::Interp;
 
 /// What an array tells without its numbers.
-const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
+pub(super) const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
 
 impl Interp<'_> {
-    /// Whether a draw serves no numbers: it is asked for its shape alone, or left lying, or what it is made of
-    /// is a stream that nobody asks.
+    /// Whether a draw serves no numbers: it is asked for its shape alone, or left lying, or is to raise, or what it is made of
+    /// is a stream that nobody asks, or none of the keys that it splits is drawn from.
     pub(super) fn serves_no_numbers(&mut self, event: usize) -> bool {
         if self.is_never_asked(event) {
             return true;
         }
         let event = self.log.events[event].clone();
-        self.serves_shape_only(&event) || self.is_left_lying(&event)
+        self.serves_shape_only(&event)
+            || self.is_left_lying(&event)
+            || self.is_split_for_nothing(&event)
+            || self.is_expected_to_raise(&event)
     }
 
     /// Whether nothing of a draw is used but its shape or dtype: `normal(key, n).shape`, `zeros_like(normal(key, n))`; or nothing

@@ -32,7 +32,9 @@ mod derive;
 mod discarded;
 mod entry;
 mod exec;
+mod expected;
 mod getters;
+mod handed;
 mod index;
 mod iterate;
 mod lanes;
@@ -268,6 +270,8 @@ struct Log {
     measures: FxHashSet<Place>,
     /// Streams, and which of them may be asked for keys.
     streams: asked::Streams,
+    /// What became of the children of splits.
+    children: handed::Children,
     /// The arrays whose rows draws arrange or choose, by event.
     arranged: FxHashMap<usize, meant::Arranged>,
     /// Terms that an annotation declares to be keys.

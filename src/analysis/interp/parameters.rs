@@ -11,14 +11,17 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Value};
 use crate::analysis::heap::ClassInfo;
-use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable};
-use crate::models::{Effect, Protocol};
+use crate::ir::{Argument, Collection, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable};
+use crate::models::{Effect, Protocol, ProtocolEffect};
 
 use super::Interp;
 use super::bind::Args;
 
 /// What the names of parameters end with that take initialisers.
 const INITIALISER: &str = "_init";
+
+/// What shows its arguments to people.
+const PRINT: &str = "builtins.print";
 
 /// How deep functions of the program are looked into.
 const DEPTH: u32 = 3;
@@ -164,11 +167,37 @@ impl Interp<'_> {
 
     fn is_quiet(&mut self, looked: &Looked<'_>, module: ModuleIndex, id: FunctionId, depth: u32) -> bool {
         let code = self.module(module).function(id);
-        code.ops.iter().all(|op| match &op.kind {
-            OpKind::Call(callee, arguments) => self.is_quiet_call(looked, module, code, *callee, arguments, depth),
+        (0u32..).zip(&code.ops).all(|(temp, op)| match &op.kind {
+            OpKind::Call(callee, arguments) => {
+                self.is_quiet_call(looked, module, code, *callee, arguments, depth)
+                    || self.is_key_shown(module, id, temp, *callee)
+            }
             OpKind::Unsupported(_) => false,
             _ => true,
         })
+    }
+
+    /// Whether a call asks the module itself for a key that is printed, and nothing else: `print(f"{self.make_rng('params')}")`.
+    fn is_key_shown(&mut self, module: ModuleIndex, id: FunctionId, call: Temp, callee: Temp) -> bool {
+        let code = self.module(module).function(id);
+        let OpKind::Attribute(object, name) = &code.ops[callee as usize].kind else { return false };
+        let is_self =
+            code.class.is_some() && matches!(code.ops[*object as usize].kind, OpKind::Load(Variable::Local(0)));
+        let supplies =
+            self.program.models.protocols(name).iter().any(|protocol| protocol.effect == ProtocolEffect::Supply);
+        let uses = self.uses_of(module, id);
+        is_self
+            && supplies
+            && uses.readers(call).iter().all(|reader| match &code.ops[*reader as usize].kind {
+                OpKind::Build(Collection::Text, _) => true,
+                OpKind::Call(print, _) => *print != call && self.is_print(module, code, *print),
+                _ => false,
+            })
+    }
+
+    fn is_print(&mut self, module: ModuleIndex, code: &Function, callee: Temp) -> bool {
+        let named = self.named(module, code, callee);
+        matches!(named.as_ref().and_then(Value::single), Some(Val::Library(path)) if &**path == PRINT)
     }
 
     fn is_quiet_call(
