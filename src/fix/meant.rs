@@ -4,7 +4,7 @@
 //! **Invariant:** what may be meant is left to people; nothing here says that it is.
 
 use super::bench::Bench;
-use super::compared::{are_results_compared, do_results_meet, is_held_to_tolerance};
+use super::compared::{are_results_compared, do_results_meet};
 use super::seeds;
 use super::tree;
 use crate::finding::{Finding, Place, Sharing};
@@ -19,12 +19,12 @@ pub(super) fn pair<'a>(bench: &Bench<'a>, finding: &Finding) -> Option<[&'a ast:
     Some([call(&evidence.first)?, call(&evidence.second)?])
 }
 
-/// Whether an assertion measures what comes of the calls of some findings: with other numbers it may fail.
-pub(super) fn is_measured<'f>(bench: &Bench<'_>, findings: impl Iterator<Item = &'f Finding>) -> bool {
+/// The calls of some findings in their own frames.
+pub(super) fn calls<'a, 'f>(bench: &Bench<'a>, findings: impl Iterator<Item = &'f Finding>) -> Vec<&'a ast::ExprCall> {
     let mut calls: Vec<&ast::ExprCall> = findings.filter_map(|finding| pair(bench, finding)).flatten().collect();
     calls.sort_by_key(|call| span_of(*call));
     calls.dedup_by_key(|call| span_of(*call));
-    is_held_to_tolerance(bench, &calls)
+    calls
 }
 
 /// Whether two arrays are put in one order, or the same of their rows are chosen: that is what one key is for.

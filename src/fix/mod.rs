@@ -9,6 +9,7 @@
 //! proposal introduces are not offered again once it was accepted ([`Bench::accept`]).
 
 mod abroad;
+mod absent;
 mod advance;
 mod alive;
 mod apply;
@@ -68,8 +69,11 @@ pub fn proposals(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<P
     };
     proposals.retain(|proposal| !proposal.edits.is_empty());
     for proposal in &mut proposals {
-        let changes = proposal.applicability == Applicability::Unsafe && proposal.proof == Proof::Claim;
-        if changes && meant::is_measured(bench, proposal.mends.iter().filter_map(|at| findings.get(*at))) {
+        if proposal.applicability != Applicability::Unsafe || proposal.proof != Proof::Claim {
+            continue;
+        }
+        let calls = meant::calls(bench, proposal.mends.iter().filter_map(|at| findings.get(*at)));
+        if compared::is_held_to_tolerance(bench, &calls) || absent::may_be_absent(bench, &calls, &proposal.edits) {
             proposal.applicability = Applicability::Display;
         }
     }

@@ -1,0 +1,140 @@
+//! Keys that need not be there: `key: Optional[PRNGKey] = None`, handed on to a function that asks for it only where it is needed.
+//!
+//! A repair derives from such a key whatever the function that gets it does, and `split(None)` raises.
+//!
+//! **Invariant:** a key that the function itself compares with `None` is left to the replay, which runs both ways.
+
+use super::bench::Bench;
+use super::meant::draws;
+use super::tree;
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::Edit;
+
+/// How many assignments are followed from a variable to what it stands for.
+const STEPS: u32 = 4;
+
+/// Whether edits derive from a key that may be `None` and that a call only hands on.
+pub(super) fn may_be_absent(bench: &Bench<'_>, calls: &[&ast::ExprCall], edits: &[Edit]) -> bool {
+    let is_replaced = |expr: &Expr| edits.iter().any(|edit| edit.span == span_of(expr));
+    calls.iter().filter(|call| !draws(bench, call)).any(|call| {
+        let around = tree::ancestors(bench.module, span_of(*call));
+        let def = around.iter().rev().find_map(|node| match node {
+            AnyNodeRef::StmtFunctionDef(def) => Some(*def),
+            _ => None,
+        });
+        let class = around.iter().rev().find_map(|node| match node {
+            AnyNodeRef::StmtClassDef(class) => Some(*class),
+            _ => None,
+        });
+        def.is_some_and(|def| {
+            tree::arguments(call).filter(|given| is_replaced(given)).any(|key| is_absent(bench, def, class, key, STEPS))
+        })
+    })
+}
+
+/// Whether what an expression in a function reads may be `None`, as far as the function does not ask.
+fn is_absent(
+    bench: &Bench<'_>,
+    def: &ast::StmtFunctionDef,
+    class: Option<&ast::StmtClassDef>,
+    key: &Expr,
+    steps: u32,
+) -> bool {
+    let Some(steps) = steps.checked_sub(1) else { return false };
+    if is_compared(bench, def, key) {
+        return false;
+    }
+    match key {
+        Expr::Name(name) => {
+            let values: Vec<Option<&Expr>> =
+                values(def, |target| matches!(target, Expr::Name(one) if one.id == name.id));
+            match &values[..] {
+                [] => is_optional(bench, def, name.id.as_str()),
+                [Some(value)] => !is_parameter(def, name.id.as_str()) && is_absent(bench, def, class, value, steps),
+                _ => false,
+            }
+        }
+        Expr::Attribute(attribute) if attribute.value.is_name_expr() => {
+            class.is_some_and(|class| holds_absent(bench, class, attribute.attr.as_str()))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a class is declared to hold `None` under a name, or a method stores an argument there that may be left out.
+fn holds_absent(bench: &Bench<'_>, class: &ast::StmtClassDef, name: &str) -> bool {
+    class.body.iter().any(|statement| match statement {
+        Stmt::AnnAssign(field) => {
+            matches!(&*field.target, Expr::Name(target) if target.id.as_str() == name)
+                && (says_none(bench, &field.annotation) || field.value.as_deref().is_some_and(Expr::is_none_literal_expr))
+        }
+        Stmt::FunctionDef(def) => {
+            let stored = values(def, |target| {
+                matches!(target, Expr::Attribute(one) if one.attr.as_str() == name && one.value.is_name_expr())
+            });
+            stored.into_iter().flatten().any(|value| match value {
+                Expr::Name(value) => {
+                    let is_bound = |target: &Expr| matches!(target, Expr::Name(one) if one.id == value.id);
+                    values(def, is_bound).is_empty() && is_optional(bench, def, value.id.as_str())
+                }
+                value => value.is_none_literal_expr(),
+            })
+        }
+        _ => false,
+    })
+}
+
+/// What a function assigns to targets like these; `None` where it is a part of a value.
+fn values(def: &ast::StmtFunctionDef, is_meant: impl Fn(&Expr) -> bool) -> Vec<Option<&Expr>> {
+    let mut found = Vec::new();
+    let mut open: Vec<&Stmt> = def.body.iter().collect();
+    while let Some(statement) = open.pop() {
+        if matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+            continue;
+        }
+        for target in tree::targets(statement) {
+            let value = match statement {
+                Stmt::Assign(assign) => Some(&*assign.value),
+                Stmt::AnnAssign(assign) => assign.value.as_deref(),
+                _ => None,
+            };
+            if is_meant(target) {
+                found.push(value);
+            } else if tree::assigned(target).into_iter().any(&is_meant) {
+                found.push(None);
+            }
+        }
+        open.extend(crate::python::suites(statement).into_iter().flatten());
+    }
+    found
+}
+
+fn is_parameter(def: &ast::StmtFunctionDef, name: &str) -> bool {
+    def.parameters.iter().any(|parameter| parameter.name().as_str() == name)
+}
+
+/// Whether a function can be called without a parameter, or its annotation says that it may be `None`.
+fn is_optional(bench: &Bench<'_>, def: &ast::StmtFunctionDef, name: &str) -> bool {
+    def.parameters.iter_non_variadic_params().filter(|given| given.parameter.name.as_str() == name).any(|given| {
+        given.default.as_deref().is_some_and(Expr::is_none_literal_expr)
+            || given.parameter.annotation.as_deref().is_some_and(|annotation| says_none(bench, annotation))
+    })
+}
+
+/// `Optional[T]`, `T | None`, `Union[T, None]`, also in quotes.
+fn says_none(bench: &Bench<'_>, annotation: &Expr) -> bool {
+    let words = bench.code(annotation).split(|part: char| !part.is_alphanumeric() && part != '_');
+    words.into_iter().any(|word| matches!(word, "None" | "Optional"))
+}
+
+/// Whether a function compares something with `None`.
+fn is_compared(bench: &Bench<'_>, def: &ast::StmtFunctionDef, key: &Expr) -> bool {
+    let of = bench.code(key);
+    def.body.iter().flat_map(tree::expressions_of).any(|expr| match expr {
+        Expr::Compare(compare) => {
+            bench.code(&compare.left) == of && compare.comparators.iter().any(Expr::is_none_literal_expr)
+        }
+        _ => false,
+    })
+}
