@@ -8,7 +8,7 @@ use super::bench::Bench;
 use super::meant::draws;
 use super::tree;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
-use crate::python::span_of;
+use crate::python::{span_of, suites};
 use crate::text::Edit;
 
 /// How many assignments are followed from a variable to what it stands for.
@@ -105,7 +105,7 @@ fn values(def: &ast::StmtFunctionDef, is_meant: impl Fn(&Expr) -> bool) -> Vec<O
                 found.push(None);
             }
         }
-        open.extend(crate::python::suites(statement).into_iter().flatten());
+        open.extend(suites(statement).into_iter().flatten());
     }
     found
 }
@@ -124,11 +124,11 @@ fn is_optional(bench: &Bench<'_>, def: &ast::StmtFunctionDef, name: &str) -> boo
 
 /// `Optional[T]`, `T | None`, `Union[T, None]`, also in quotes.
 fn says_none(bench: &Bench<'_>, annotation: &Expr) -> bool {
-    let words = bench.code(annotation).split(|part: char| !part.is_alphanumeric() && part != '_');
-    words.into_iter().any(|word| matches!(word, "None" | "Optional"))
+    let mut words = bench.code(annotation).split(|part: char| !part.is_alphanumeric() && part != '_');
+    words.any(|word| matches!(word, "None" | "Optional"))
 }
 
-/// Whether a function compares something with `None`.
+/// Whether a function compares a key with `None`.
 fn is_compared(bench: &Bench<'_>, def: &ast::StmtFunctionDef, key: &Expr) -> bool {
     let of = bench.code(key);
     def.body.iter().flat_map(tree::expressions_of).any(|expr| match expr {
