@@ -368,6 +368,7 @@ impl Reader<'_, '_, '_> {
             let speech = self.read(number, function, &mut asked);
             self.graph.speech[start + number] = speech;
             self.read_holders(function);
+            self.read_captured(number, function);
             if speech != Speech::Keys {
                 for node in &asked {
                     self.graph.edge(start + number, *node);
@@ -415,6 +416,25 @@ impl Reader<'_, '_, '_> {
                 _ => continue,
             };
             self.read_held(function, node, value);
+        }
+    }
+
+    /// Whoever captures a variable that holds functions may call them: `make = initializers.normal()` around `def init(key): make(key, 3)`.
+    fn read_captured(&mut self, number: usize, function: &Function) {
+        let module = self.project.modules[self.index];
+        for op in &function.ops {
+            let OpKind::Load(Variable::Outer(out, slot)) = &op.kind else { continue };
+            let outer = (0..*out).try_fold(function, |inner, _| inner.parent.map(|parent| module.function(parent)));
+            let Some(outer) = outer else { continue };
+            let stored = outer.ops.iter().filter_map(|op| match &op.kind {
+                OpKind::Store(Variable::Local(target), value) if target == slot => Some(*value),
+                _ => None,
+            });
+            for value in stored {
+                if self.held(outer, value).is_some() {
+                    self.read_held(outer, self.graph.starts[self.index] + number, value);
+                }
+            }
         }
     }
 
@@ -628,6 +648,7 @@ impl Reader<'_, '_, '_> {
         model.is_some_and(|model| match &model.effect {
             Effect::Transform(transform) => transform.returns == Returns::Function,
             Effect::Builtin(op) => matches!(op, BuiltinOp::Partial),
+            Effect::Factory { .. } => true,
             _ => false,
         })
     }
