@@ -11,7 +11,7 @@ use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Item, Kind};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Callable, ShapeOp};
+use crate::models::{Callable, Effect, ShapeOp};
 
 use super::bind::Args;
 use super::library::short_name;
@@ -156,6 +156,13 @@ impl<'p> Interp<'p> {
         if matches!(op, ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile) {
             let one = match input.single() {
                 Some(Val::Term(term)) if self.may_be_key(*term) => Some(input.clone()),
+                // `repeat(expand_dims(key, 0), n, axis=0)`
+                Some(Val::Term(term)) => match self.terms.get(*term) {
+                    Term::Apply(path, parts) if self.adds_an_axis(path) => {
+                        parts.first().copied().filter(|of| self.may_be_key(*of)).map(Value::term)
+                    }
+                    _ => None,
+                },
                 Some(Val::Array(array)) => match &array.elements {
                     Elements::Listed(parts) if parts.len() == 1 => parts.first().cloned(),
                     _ => None,
@@ -181,6 +188,12 @@ impl<'p> Interp<'p> {
             parts.push(self.term_of(&arg.value));
         }
         Value::term(self.terms.intern(Term::Apply(path.into(), parts.into())))
+    }
+
+    /// Whether a library function gives what it is given with one axis more.
+    fn adds_an_axis(&self, path: &str) -> bool {
+        let callable = self.program.models.callable(path).filter(|callable| callable.exact);
+        callable.is_some_and(|callable| matches!(callable.effect, Effect::Shape { op: ShapeOp::ExpandDims, .. }))
     }
 
     /// The lengths in a shape argument: `reshape(a, (m, n))`, `a.reshape(m, n)`, `tile(a, n)`.
