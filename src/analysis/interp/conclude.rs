@@ -769,7 +769,12 @@ impl Interp<'_> {
                         && Self::chain(event)[0].0.id == exit.activation.id
                 })
                 .cloned();
-            let Some(event) = consumed else { continue };
+            // What is told to be used again needs not be told to be carried on.
+            let is_told = |event: &Event| {
+                self.log.meetings.iter().any(|meeting| self.log.events[meeting.first].place == event.place)
+            };
+            let is_consequence = self.terms.ancestors(exit.term).iter().any(|ancestor| self.log.met.contains(ancestor));
+            let Some(event) = consumed.filter(|event| !is_told(event) && !is_consequence) else { continue };
             let both = self.guards.and(event.guard, exit.guard);
             if !self.feasible(both) || !seen.insert(exit.place) {
                 continue;

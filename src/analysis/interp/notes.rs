@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{ClassHandle, Key, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, Key, ObjectId, Val, Value};
 use crate::analysis::facts::{BufferOp, CarryKind, KeyKind, ReferenceKind};
 use crate::analysis::heap::Kind;
 use crate::analysis::log::Activation;
@@ -210,6 +210,7 @@ impl<'p> Interp<'p> {
                             entries.iter().map(|entry| (entry.guard, entry.value.clone())).collect()
                         }
                         Kind::List { items, .. } => items.iter().map(|item| (item.guard, item.value.clone())).collect(),
+                        Kind::Instance => self.fields_set(*id).into_iter().map(|field| (Guard::TRUE, field)).collect(),
                         _ => continue,
                     };
                     for (there, value) in held {
@@ -230,6 +231,26 @@ impl<'p> Interp<'p> {
                 after: self.log.events.len(),
             });
         }
+    }
+
+    /// What the fields of a record were set to, where nothing but a call gave them: what a constructor of the program's own stores
+    /// is told there, and what a copy took over is told where it is not replaced.
+    fn fields_set(&self, id: ObjectId) -> Vec<Value> {
+        let object = &self.objects[id.0 as usize];
+        let is_plain = |class: ClassHandle| {
+            self.classes[class.0 as usize].record && self.class_attribute(class, &"__init__".into()).is_none()
+        };
+        let is_given = object.copied.is_some() || !self.is_parameter(object.symbol);
+        if !(is_given && object.class.is_some_and(is_plain)) {
+            return Vec::new();
+        }
+        let is_taken_over = |value: &&Value| match value.single() {
+            Some(Val::Key(Key { term, .. }) | Val::Term(term)) => {
+                matches!(self.terms.get(*term), Term::Attribute(of, ..) if *of == object.symbol)
+            }
+            _ => false,
+        };
+        object.attributes.values().filter(|value| !is_taken_over(value)).cloned().collect()
     }
 
     /// Closures in a value that is returned or stored may run any number of times.
@@ -284,6 +305,11 @@ impl<'p> Interp<'p> {
         if frame.activation.root && is_key {
             let written: Name = format!("self.{name}").into();
             self.note_exit(frame, value, CarryKind::Stored, place, Some(&written), 1);
+        } else if frame.activation.root
+            && let Some(Val::Object(record)) = value.single()
+            && record != id
+        {
+            self.note_exit(frame, &value.clone(), CarryKind::Stored, place, None, 2);
         }
     }
 
