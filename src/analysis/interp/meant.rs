@@ -29,16 +29,30 @@ impl Interp<'_> {
     /// A number of rows is no array, and what the calls around a draw gave is no other array.
     pub(super) fn keeps_rows_aligned(&self, meeting: &Meeting) -> bool {
         let (first, second) = (&self.log.events[meeting.first], &self.log.events[meeting.second]);
-        let arranged = |event: usize| self.log.arranged.get(&event).filter(|arranged| !self.is_number(arranged.rows));
+        let arranged = |event: usize| self.log.arranged.get(&event);
         let (Some(a), Some(b)) = (arranged(meeting.first), arranged(meeting.second)) else { return false };
         let (one, other) = (a.rows, b.rows);
+        if one == other {
+            return a.others == b.others && self.are_of_one_tree(first, second);
+        }
+        if self.is_number(one) || self.is_number(other) {
+            return false;
+        }
         let calls: Vec<_> =
             [first, second].into_iter().flat_map(Self::chain).map(|(_, place)| place_key(place)).collect();
         let is_drawn = |term: TermId| {
             let made = self.terms.symbol(self.root_of(term)).and_then(|info| info.place);
             made.is_some_and(|made| calls.contains(&made))
         };
-        first.callee == second.callee && a.others == b.others && one != other && !is_drawn(one) && !is_drawn(other)
+        first.callee == second.callee && a.others == b.others && !is_drawn(one) && !is_drawn(other)
+    }
+
+    /// Whether two draws happen at one place, for two leaves of one tree:
+    /// `tree.map(lambda x: jnp.take(x, permutation(key, n), axis=0), batch)`.
+    fn are_of_one_tree(&self, first: &Event, second: &Event) -> bool {
+        let leaf = |event: &Event| event.iteration.clone().filter(|leaf| self.log.trees.contains(&leaf.place));
+        let (Some(one), Some(other)) = (leaf(first), leaf(second)) else { return false };
+        first.place == second.place && one.instance == other.instance
     }
 
     /// Whether two draws happen within the same call written twice, the first time for nothing and the second time not: a run that

@@ -268,6 +268,8 @@ struct Log {
     scalar_keys: FxHashSet<TermId>,
     /// Calls that ask an argument for its shape or dtype alone.
     measures: FxHashSet<Place>,
+    /// Calls that go through the leaves of a tree.
+    trees: FxHashSet<Place>,
     /// Streams, and which of them may be asked for keys.
     streams: asked::Streams,
     /// What became of the children of splits.

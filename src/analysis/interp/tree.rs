@@ -33,6 +33,7 @@ impl<'p> Interp<'p> {
         {
             self.log.measures.insert(place);
         }
+        self.log.trees.insert(place);
         let (instance, outer) = self.begin_loop();
         let mut copy = 0;
         let result = self.map_leaves(frame, trees, DEPTH, &mut |this, frame, leaves, more| {
