@@ -302,7 +302,7 @@ impl Interp<'_> {
         let per_configuration = repeated_by.as_ref().is_some_and(|outer| self.has_seeds_of_its_own(&second, outer));
         let is_timed =
             self.is_timed(&first, &second) || self.is_warmed_up(&first, &second) || self.are_measured(&first, &second);
-        let is_paired = self.is_undone(&first, &second) || self.is_option_of_both(&first, &second);
+        let is_paired = self.are_paired(&first, &second);
         let disjoint = kind == CollisionKind::SplitTwice && self.children_are_disjoint(&first, &second);
         let harmless = match kind {
             CollisionKind::SplitTwice => is_timed || is_paired || disjoint,

@@ -68,7 +68,12 @@ impl Interp<'_> {
 
     /// The calls that lead to two draws from the innermost function that both have in common, in its code; of those who are at
     /// least so many calls away from either.
-    fn calls_apart(&self, first: &Event, second: &Event, away: usize) -> Option<(&Function, Rc<Uses>, [Temp; 2])> {
+    pub(super) fn calls_apart(
+        &self,
+        first: &Event,
+        second: &Event,
+        away: usize,
+    ) -> Option<(&Function, Rc<Uses>, [Temp; 2])> {
         let (a, b) = (Self::chain(first), Self::chain(second));
         let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
         let frame = common.checked_sub(1).filter(|frame| frame + away < a.len() && frame + away < b.len())?;
@@ -105,6 +110,14 @@ impl Interp<'_> {
             (Some(one), Some(other)) => one != other,
             _ => false,
         }
+    }
+
+    /// Whether two draws serve one end, for which they have to be equal or of which only one counts.
+    pub(super) fn are_paired(&self, first: &Event, second: &Event) -> bool {
+        self.is_undone(first, second)
+            || self.is_option_of_both(first, second)
+            || self.are_alternatives(first, second)
+            || self.is_target_copy(first, second)
     }
 
     /// Whether a key is one of the options that are handed on whole to two calls of one function: `f(x, **kwargs), f(y, **kwargs)`.
@@ -257,7 +270,7 @@ fn bound_to<'c>(code: &'c Function, uses: &Uses, temp: Temp) -> Option<Vec<&'c V
 }
 
 /// Whether two operations compute the same from the same variables, as far as they are written.
-fn is_written_alike(code: &Function, one: Temp, other: Temp) -> bool {
+pub(super) fn is_written_alike(code: &Function, one: Temp, other: Temp) -> bool {
     let alike = |one: &Temp, other: &Temp| is_written_alike(code, *one, *other);
     match (&code.ops[one as usize].kind, &code.ops[other as usize].kind) {
         (OpKind::Load(one), OpKind::Load(other)) => one == other,

@@ -44,6 +44,7 @@ impl<'p> Interp<'p> {
                 return self.concatenate(frame, op, &inputs, path, place);
             }
             ShapeOp::Where | ShapeOp::Select => {
+                self.log.choices.insert(place);
                 return self.select(&inputs, get("condition"), path, args, place);
             }
             _ => {}

@@ -1,0 +1,106 @@
+//! Draws of which a program needs one only, and those that make one thing twice.
+//!
+//! **Invariant:** each answer rests on where the two results go, and on names only where they tell a target from the network that it copies.
+
+use crate::analysis::log::Event;
+use crate::finding::Place;
+use crate::ir::{Argument, Function, Name, OpKind, Temp, Variable};
+
+use super::Interp;
+use super::meant::is_written_alike;
+use super::uses::Uses;
+
+/// Most operations that a result is followed through.
+const STEPS: usize = 16;
+
+/// What a network is called that lags behind another.
+const TARGET: &str = "target";
+
+impl Interp<'_> {
+    /// Whether two draws are the two sides of a choice, which takes each element from one of them:
+    /// `jnp.where(test, normal(key), uniform(key))`.
+    pub(super) fn are_alternatives(&self, first: &Event, second: &Event) -> bool {
+        let Some((code, uses, [once, again])) = self.calls_apart(first, second, 0) else { return false };
+        let span = code.ops[once as usize].span;
+        let Some((_, Place { file, .. })) = Self::chain(first).into_iter().find(|(_, place)| place.span == span) else {
+            return false;
+        };
+        let is_choice = |call: Temp| self.log.choices.contains(&Place { file, span: code.ops[call as usize].span });
+        let sides = [once, again].map(|temp| side_of(code, &uses, temp, &is_choice));
+        matches!(sides, [Some((one, side)), Some((other, opposite))] if one == other && side != opposite)
+    }
+
+    /// Whether two draws happen within calls that make one network twice, once as the target that starts as its copy:
+    /// `params=net.init(key, x), target_params=net.init(key, x)`.
+    pub(super) fn is_target_copy(&self, first: &Event, second: &Event) -> bool {
+        let Some((code, uses, [once, again])) = self.calls_apart(first, second, 0) else { return false };
+        let call = |temp: Temp| match &code.ops[temp as usize].kind {
+            OpKind::Call(callee, given) => Some((*callee, given.first()?)),
+            _ => None,
+        };
+        let (Some((one, given)), Some((other, taken))) = (call(once), call(again)) else { return false };
+        let is_one_network = match (given, taken) {
+            (Argument::Positional(given), Argument::Positional(taken)) => is_written_alike(code, *given, *taken),
+            (Argument::Keyword(..), Argument::Keyword(..)) => true,
+            _ => false,
+        };
+        let is_target = |temp: Temp| name_of(code, &uses, temp).map(|name| says_target(&name));
+        once != again
+            && first.callee == second.callee
+            && is_written_alike(code, one, other)
+            && is_one_network
+            && matches!((is_target(once), is_target(again)), (Some(one), Some(other)) if one != other)
+    }
+}
+
+/// The choice that a result goes into, alone and as one of its sides, and which side that is.
+fn side_of(code: &Function, uses: &Uses, temp: Temp, is_choice: &dyn Fn(Temp) -> bool) -> Option<(Temp, usize)> {
+    let mut temp = temp;
+    for _ in 0..STEPS {
+        let [reader] = uses.readers(temp) else { return None };
+        temp = match &code.ops[*reader as usize].kind {
+            OpKind::Call(_, given) if is_choice(*reader) => {
+                let side = given.iter().position(|argument| match argument {
+                    Argument::Positional(value) => *value == temp,
+                    Argument::Keyword(name, value) => *value == temp && !matches!(&**name, "condition" | "pred"),
+                    Argument::Spread(_) | Argument::SpreadMapping(_) => false,
+                })?;
+                let is_test = side == 0 && matches!(given[0], Argument::Positional(_));
+                return (!is_test).then_some((*reader, side));
+            }
+            OpKind::Call(..) | OpKind::Operate(..) | OpKind::Attribute(..) | OpKind::Item(..) => *reader,
+            OpKind::Store(Variable::Local(slot), _) if uses.stores_of(*slot) == 1 && !uses.is_captured(*slot) => {
+                let [load] = uses.loads_of(*slot) else { return None };
+                *load
+            }
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// The variable, attribute or keyword that a result, or a part of it, is given to alone.
+fn name_of(code: &Function, uses: &Uses, temp: Temp) -> Option<Name> {
+    let mut temp = temp;
+    for _ in 0..STEPS {
+        let [reader] = uses.readers(temp) else { return None };
+        match &code.ops[*reader as usize].kind {
+            OpKind::Call(_, given) => {
+                return given.iter().find_map(|argument| match argument {
+                    Argument::Keyword(name, value) if *value == temp => Some(name.clone()),
+                    _ => None,
+                });
+            }
+            OpKind::Store(Variable::Local(slot), _) => return Some(code.slots[*slot as usize].clone()),
+            OpKind::Store(Variable::Global(name), _) | OpKind::StoreAttribute(_, name, _) => return Some(name.clone()),
+            OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Project(..) => temp = *reader,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Whether a name says that it is that of a target: `target_critic`, `qf1_target_params`.
+fn says_target(name: &str) -> bool {
+    name.split('_').any(|word| word.eq_ignore_ascii_case(TARGET))
+}
