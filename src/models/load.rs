@@ -363,6 +363,7 @@ impl<'t> Reader<'t> {
                 idle: raw.idle,
                 idle_when: raw.idle_when.clone(),
                 idle_with: raw.idle_with.clone(),
+                idle_streams: raw.idle_streams.clone(),
                 keyless: raw.keyless.clone(),
             };
             self.models.protocols.entry(method).or_default().push(protocol);

@@ -166,6 +166,8 @@ pub struct Protocol {
     pub idle_when: BTreeMap<String, bool>,
     /// Keywords that, where they are given, say that the call perhaps draws nothing: the values that would be drawn.
     pub idle_with: Vec<String>,
+    /// Streams from which, where they are all that is given, perhaps nothing is drawn: that of parameters that are there already.
+    pub idle_streams: Vec<String>,
     /// Callables that make receivers whose method takes no key, so that what stands in its place is something else.
     pub keyless: Vec<String>,
 }

@@ -204,5 +204,7 @@ pub(super) struct RawProtocol {
     #[serde(default)]
     pub idle_with: Vec<String>,
     #[serde(default)]
+    pub idle_streams: Vec<String>,
+    #[serde(default)]
     pub keyless: Vec<String>,
 }

@@ -248,7 +248,9 @@ impl<'p> Interp<'p> {
         match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
             Some((ProtocolEffect::Consume, protocol, key)) => {
                 // What is told to be deterministic is given keys for the sake of one signature and perhaps draws nothing.
-                let is_idle = self.is_idle(protocol, &args) || self.draws_nothing(val, protocol);
+                let is_idle = self.is_idle(protocol, &args)
+                    || self.is_idle_stream(protocol, &key.value)
+                    || self.draws_nothing(val, protocol);
                 let role = if is_idle { Role::Unresolved } else { Role::Protocol };
                 self.consume(frame, &key, role, &text, place);
                 for value in args.values().cloned().collect::<Vec<_>>() {
@@ -325,6 +327,14 @@ impl<'p> Interp<'p> {
                 matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::Bool(flag) if flag == wanted))
             })
             })
+    }
+
+    /// Whether all streams that are given are of those that mostly nobody asks: `apply(variables, x, rngs={"params": key})`.
+    fn is_idle_stream(&self, protocol: &Protocol, given: &Value) -> bool {
+        let Some(Val::Object(id)) = given.single() else { return false };
+        let Kind::Dict { entries, unknown: false } = &self.objects[id.0 as usize].kind else { return false };
+        let is_idle = |term| matches!(self.terms.get(term), Term::Text(name) if protocol.idle_streams.iter().any(|idle| **name == **idle));
+        !entries.is_empty() && entries.iter().all(|entry| is_idle(entry.key))
     }
 
     /// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that;
