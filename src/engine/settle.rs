@@ -10,7 +10,7 @@ use crate::finding::{Finding, Level, Place};
 use crate::rules;
 use crate::source;
 use crate::suppress;
-use crate::text::{Cells, FileId, LineIndex, Span};
+use crate::text::{Cells, FileId, LineIndex, Span, marks};
 
 /// The rule about values that nobody uses.
 const DISCARDED: &str = "KEY110";
@@ -65,7 +65,7 @@ pub(super) fn settle(
     findings.retain(|finding| !(finding.code == DISCARDED && is_shown(&cells, &text, finding.primary.span)));
     for finding in &mut findings {
         // Cells of a tutorial begin anew, each with a seed of its own.
-        if finding.code == SAME_SEED && spans_cells(&cells, finding) {
+        if finding.code == SAME_SEED && spans_cells(&cells, &text, finding) {
             finding.level = Level::Note;
         }
     }
@@ -97,9 +97,13 @@ fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
     })
 }
 
-/// Whether a finding is about places in several cells of one notebook.
-fn spans_cells(cells: &Cells, finding: &Finding) -> bool {
-    let cell = |place: Place| cells.around(place.span.start).map(|cell| cell.number);
+/// Whether a finding is about places in several cells of one notebook, be it a script whose comments mark the cells.
+fn spans_cells(cells: &Cells, text: &str, finding: &Finding) -> bool {
+    let marks = if cells.is_empty() { marks(text) } else { Vec::new() };
+    let cell = |place: Place| match cells.around(place.span.start) {
+        Some(cell) => cell.number as usize,
+        None => marks.partition_point(|mark| *mark <= place.span.start),
+    };
     let own = finding.related.iter().filter(|label| label.place.file == finding.primary.file);
     own.map(|label| cell(label.place)).any(|other| other != cell(finding.primary))
 }
