@@ -86,8 +86,8 @@ impl Interp<'_> {
     fn run_again(&self, first: &Event, second: &Event, serves: bool) -> bool {
         let Some((code, uses, [once, again])) = self.calls_apart(first, second, 1) else { return false };
         once != again
-            && uses.readers(once).is_empty()
-            && !(serves && uses.readers(again).is_empty())
+            && is_for_nothing(code, &uses, once)
+            && !(serves && is_for_nothing(code, &uses, again))
             && is_written_alike(code, once, again)
     }
 
@@ -251,6 +251,16 @@ fn is_awaited_until(code: &Function, uses: &Uses, once: Temp, again: Temp) -> bo
         waits = true;
         is_only_awaited(code, uses, load)
     }) && waits
+}
+
+/// Whether nothing is done with a result, or it is thrown away by name: `_, _ = step(state)`.
+fn is_for_nothing(code: &Function, uses: &Uses, temp: Temp) -> bool {
+    let is_thrown_away = |variable: &&Variable| match variable {
+        Variable::Local(slot) => code.slots.get(*slot as usize).is_some_and(|name| &**name == "_"),
+        Variable::Global(name) => &**name == "_",
+        Variable::Outer(..) => false,
+    };
+    bound_to(code, uses, temp).is_some_and(|names| names.iter().all(is_thrown_away))
 }
 
 /// The variables that a result is stored in, whole or taken apart; `None` where something else is done with it.
