@@ -10,8 +10,8 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::facts::{
-    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, Collision, CollisionKind,
-    Exhausted, Facts, KeyFact, KeyKind, Origin, Role, Use,
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision,
+    CollisionKind, Exhausted, Facts, KeyFact, KeyKind, Origin, Role, Use,
 };
 use crate::analysis::heap::Kind;
 use crate::analysis::log::{Activation, Event, Iteration, Meeting};
@@ -751,7 +751,7 @@ impl Interp<'_> {
 
     /// Consumed keys that are returned or stored.
     fn conclude_exits(&mut self, facts: &mut Facts, file: FileId) {
-        let mut seen = BTreeSet::new();
+        let (mut seen, mut records) = (BTreeSet::new(), BTreeSet::new());
         for exit in self.log.exits.clone() {
             let code = self.module(exit.activation.module).function(exit.activation.function);
             if exit.place.file != file
@@ -776,7 +776,9 @@ impl Interp<'_> {
             let is_consequence = self.terms.ancestors(exit.term).iter().any(|ancestor| self.log.met.contains(ancestor));
             let Some(event) = consumed.filter(|event| !is_told(event) && !is_consequence) else { continue };
             let both = self.guards.and(event.guard, exit.guard);
-            if !self.feasible(both) || !seen.insert(exit.place) {
+            // A record that is stored again is told where it is stored first.
+            let is_stored_again = exit.kind == CarryKind::Stored && exit.name.is_none() && !records.insert(exit.term);
+            if !self.feasible(both) || is_stored_again || !seen.insert(exit.place) {
                 continue;
             }
             let chain = Self::chain(&event);
