@@ -95,9 +95,10 @@ impl<'a> Bench<'a> {
         self
     }
 
-    /// Whether another module may use a variable of this one, or this one says that others may.
+    /// Whether another module may use a variable of this one, or this one says that others may. Nobody imports a notebook.
     pub(super) fn is_exported(&self, name: &str) -> bool {
-        let is_asked_for = self.abroad.is_some_and(|abroad| abroad.is_asked_for(self.file, name));
+        let is_asked_for =
+            !self.is_notebook() && self.abroad.is_some_and(|abroad| abroad.is_asked_for(self.file, name));
         is_asked_for || self.names.is_listed(name)
     }
 

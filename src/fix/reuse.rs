@@ -240,7 +240,7 @@ fn family(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<usize> {
 }
 
 /// The consumptions of a family in source order; `None` where one of them cannot be made out.
-fn uses_of<'a>(bench: &Bench<'a>, findings: &[Finding], family: &[usize]) -> Option<Vec<Use<'a>>> {
+pub(super) fn uses_of<'a>(bench: &Bench<'a>, findings: &[Finding], family: &[usize]) -> Option<Vec<Use<'a>>> {
     let mut calls: Vec<(Span, Option<&str>)> = Vec::new();
     let mut known_text = None;
     for at in family {
