@@ -30,12 +30,14 @@ mod legacy;
 mod loops;
 mod meant;
 mod names;
+mod naming;
 mod reuse;
 mod seeds;
 mod settings;
 mod tree;
 mod typed;
 mod uses;
+mod writer;
 
 pub use abroad::Abroad;
 pub use apply::{Batch, select};
