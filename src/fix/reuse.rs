@@ -89,6 +89,55 @@ impl Use<'_> {
 }
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let mut proposals = alone(bench, findings, index);
+    if let Some(joined) = proposals.first().and_then(|own| with_other_branches(bench, findings, index, own)) {
+        proposals.insert(0, joined);
+    }
+    proposals
+}
+
+/// Other branches of one `if` that are repaired together.
+const BRANCHES: usize = 8;
+
+/// A repair with those of its kind in other branches of the same `if`, of which one alone would look forgotten.
+fn with_other_branches(bench: &Bench<'_>, findings: &[Finding], index: usize, own: &Proposal) -> Option<Proposal> {
+    let used = |at: usize| {
+        let [call, _] = pair(bench, findings.get(at)?)?;
+        Some((bench.code(only_key(bench, call, None)?), bench.steps(span_of(call))))
+    };
+    let (key, way) = used(index)?;
+    let is_beside = |other: &[Step<'_>]| {
+        let common = way.iter().zip(other).take_while(|(one, other)| one.is(**other)).count();
+        let around = common.checked_sub(1).and_then(|last| way.get(last));
+        let parts = || Some(!way.get(common)?.is_beside(*other.get(common)?));
+        around.is_some_and(|around| matches!(around.statement(), Stmt::If(_))) && parts() == Some(true)
+    };
+    let others = bench.matching(findings, |other| {
+        matches!(other.code, "KEY101" | "KEY103" | "KEY104") && other.function == findings[index].function
+    });
+    let mut joined = own.clone();
+    let is_open = |at: &usize| !bench.is_mended(*at);
+    for at in others.into_iter().filter(is_open).take(BRANCHES) {
+        if joined.mends.contains(&at) || used(at).is_none_or(|(code, other)| code != key || !is_beside(&other)) {
+            continue;
+        }
+        let Some(other) = alone(bench, findings, at).into_iter().next() else { continue };
+        let meets = |edit: &Edit| {
+            let mut known = joined.edits.iter();
+            known.any(|one| one.span.start <= edit.span.end && edit.span.start <= one.span.end)
+        };
+        if other.applicability != joined.applicability || other.edits.iter().any(meets) {
+            continue;
+        }
+        joined.edits.extend(other.edits);
+        joined.mends.extend(other.mends);
+        joined.names.extend(other.names);
+    }
+    joined.edits.sort_by_key(|edit| edit.span);
+    (joined.edits.len() > own.edits.len()).then_some(joined)
+}
+
+fn alone(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let of_both = pair(bench, &findings[index]);
     if of_both.is_some_and(|pair| are_rows_alike(bench, pair)) || may_be_number(bench, of_both.into_iter().flatten()) {
         return Vec::new();
