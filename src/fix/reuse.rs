@@ -16,7 +16,7 @@ use super::tree::{self, Step};
 use super::writer::{Site, Split, Writer};
 use crate::finding::{Applicability, Finding, Sharing};
 use crate::models::{Callable, Effect, Runs};
-use crate::python::ast::{self, Expr, Stmt};
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
@@ -33,6 +33,24 @@ pub(super) struct Use<'a> {
 impl Use<'_> {
     pub(super) fn span(&self) -> Span {
         span_of(self.key)
+    }
+
+    /// What a key of its own stands for: the key, or the child that is taken of it at once, as in `split(key)[0]`.
+    pub(super) fn replaceable(&self, bench: &Bench<'_>) -> Span {
+        let is_split = bench.path_of(&self.call.func).is_some_and(|path| path == "jax.random.split");
+        if !is_split || self.call.arguments.len() != 1 {
+            return self.span();
+        }
+        let call = span_of(self.call);
+        let around = tree::ancestors(bench.module, call).into_iter().rev().find(|node| span_of(node) != call);
+        match around {
+            Some(AnyNodeRef::ExprSubscript(item))
+                if span_of(&*item.value) == call && item.slice.is_number_literal_expr() =>
+            {
+                span_of(item)
+            }
+            _ => self.span(),
+        }
     }
 
     /// Where the variable stands that the key's expression starts with.

@@ -84,7 +84,7 @@ impl Writer<'_, '_> {
         let mut edits = Vec::with_capacity(uses.len() + 1);
         let statement = self.split.statement(self.key, &names, keeps);
         edits.push(layout::before(self.bench.text, self.start, &statement));
-        edits.extend(replaced(uses, &names));
+        edits.extend(replaced(self.bench, uses, &names));
         Some(self.proposal(edits, self.bench.promise_within(self.site.scope, &names, range)))
     }
 
@@ -102,7 +102,7 @@ impl Writer<'_, '_> {
             Some(targets) => Edit { span: Span::new(call.start, call.start), content: targets },
             None => Edit { span: call, content: code },
         }];
-        edits.extend(replaced(uses, &names));
+        edits.extend(replaced(self.bench, uses, &names));
         Some(self.proposal(edits, self.bench.promise_within(self.site.scope, &names, range)))
     }
 
@@ -122,7 +122,7 @@ impl Writer<'_, '_> {
         let known: Vec<&str> = bound.iter().map(|target| self.bench.code(target)).collect();
         let names = self.bench.more_children(self.site.scope, self.key, &known, true, uses.len(), range);
         let mut edits = children::widened(bound, call, &names)?;
-        edits.extend(replaced(uses, &names));
+        edits.extend(replaced(self.bench, uses, &names));
         edits.sort_by_key(|edit| edit.span);
         Some(self.proposal(edits, self.bench.promise_within(self.site.scope, &names, range)))
     }
@@ -215,8 +215,9 @@ impl Writer<'_, '_> {
 }
 
 /// Each use reads a name instead.
-fn replaced<'n>(uses: &'n [Use<'_>], names: &'n [String]) -> impl Iterator<Item = Edit> + 'n {
-    uses.iter().zip(names).map(|(one, name)| Edit { span: one.span(), content: name.clone() })
+fn replaced(bench: &Bench<'_>, uses: &[Use<'_>], names: &[String]) -> Vec<Edit> {
+    let pairs = uses.iter().zip(names);
+    pairs.map(|(one, name)| Edit { span: one.replaceable(bench), content: name.clone() }).collect()
 }
 
 /// `key, a, b = split(key, 3)`, or without `key` on the left.
