@@ -144,7 +144,9 @@ fn with_other_branches(bench: &Bench<'_>, findings: &[Finding], index: usize, ow
             let mut known = joined.edits.iter();
             known.any(|one| one.span.start <= edit.span.end && edit.span.start <= one.span.end)
         };
-        if other.applicability != joined.applicability || other.edits.iter().any(meets) {
+        // What another branch needs otherwise is another mistake.
+        let is_alike = other.applicability == joined.applicability && other.message == joined.message;
+        if !is_alike || other.edits.iter().any(meets) {
             continue;
         }
         joined.edits.extend(other.edits);
