@@ -20,7 +20,7 @@ pub(super) fn abroad(modules: &[&Module], models: &Models) -> Abroad {
     let transforms = transforms(models);
     let mut calls = Calls::default();
     for module in modules {
-        let reader = Reader { module, transforms: &transforms };
+        let reader = Reader { module, models, transforms: &transforms };
         for (index, function) in module.functions.iter().enumerate() {
             let id = FunctionId(u32::try_from(index).unwrap_or(u32::MAX));
             reader.read(id, function, &mut calls);
@@ -69,13 +69,26 @@ impl Calls {
     }
 }
 
+/// The path that an import stands for; what is imported relatively is the project's own.
+fn path_of_import(kind: &OpKind) -> Option<String> {
+    match kind {
+        OpKind::Import { path, whole: true } => Some(path.to_string()),
+        OpKind::Import { path, whole: false } => path.split('.').next().map(str::to_owned),
+        OpKind::ImportFrom { level: 0, module, name } => Some(format!("{module}.{name}")),
+        OpKind::ImportFrom { name, .. } => Some(format!(".{name}")),
+        _ => None,
+    }
+}
+
 struct Reader<'m> {
     module: &'m Module,
+    models: &'m Models,
     transforms: &'m BTreeSet<&'m str>,
 }
 
 impl Reader<'_> {
-    /// The names that the module imports, or reads off what it imports; of what it imports whole, all that it does not bind itself.
+    /// The names that the module imports, or reads off what it imports; of what it imports whole, all that it does not bind
+    /// itself. `random.split` of a library is no variable of the project that is called `split`.
     fn asked(&self) -> BTreeSet<Name> {
         let functions = || self.module.functions.iter().enumerate();
         let ops = || {
@@ -84,17 +97,16 @@ impl Reader<'_> {
                 function.ops.iter().map(move |op| (id, function, &op.kind))
             })
         };
-        let is_import = |function: &Function, value: Temp| {
-            let kind = function.ops.get(value as usize).map(|op| &op.kind);
-            matches!(kind, Some(OpKind::Import { .. } | OpKind::ImportFrom { .. }))
-        };
-        let mut imported = BTreeSet::new();
+        let mut imported: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
         let mut asked = BTreeSet::new();
         let mut is_whole = false;
         for (id, function, kind) in ops() {
             match kind {
-                OpKind::Store(variable, value) if is_import(function, *value) => {
-                    imported.insert(self.variable(function, id, variable));
+                OpKind::Store(variable, value) => {
+                    let made = function.ops.get(*value as usize).and_then(|op| path_of_import(&op.kind));
+                    if let Some(path) = made {
+                        imported.entry(self.variable(function, id, variable)).or_default().insert(path);
+                    }
                 }
                 OpKind::ImportFrom { name, .. } => {
                     is_whole |= &**name == "*";
@@ -105,8 +117,13 @@ impl Reader<'_> {
         }
         for (id, function, kind) in ops() {
             match kind {
-                OpKind::Attribute(of, name) if self.is_of(&imported, id, function, *of) => {
-                    asked.insert(name.clone());
+                OpKind::Attribute(of, name) => {
+                    let paths = self.paths_of(&imported, id, function, *of).into_iter().flatten();
+                    let is_theirs = |path: String| self.models.callable(&format!("{path}.{name}")).is_some();
+                    let mut paths = paths.map(is_theirs).peekable();
+                    if paths.peek().is_some() && !paths.all(|is_theirs| is_theirs) {
+                        asked.insert(name.clone());
+                    }
                 }
                 OpKind::Load(Variable::Global(name)) if is_whole => {
                     asked.insert(name.clone());
@@ -117,14 +134,27 @@ impl Reader<'_> {
         asked
     }
 
-    /// Whether a value is one of some variables, or an attribute of one.
-    fn is_of(&self, variables: &BTreeSet<Name>, id: FunctionId, function: &Function, value: Temp) -> bool {
+    /// The paths that a value may stand for that is one of some variables, or an attribute of one.
+    fn paths_of(
+        &self,
+        variables: &BTreeMap<Name, BTreeSet<String>>,
+        id: FunctionId,
+        function: &Function,
+        value: Temp,
+    ) -> Option<Vec<String>> {
         let mut value = value;
+        let mut behind = String::new();
         loop {
             value = match function.ops.get(value as usize).map(|op| &op.kind) {
-                Some(OpKind::Load(variable)) => return variables.contains(&self.variable(function, id, variable)),
-                Some(OpKind::Attribute(of, _)) => *of,
-                _ => return false,
+                Some(OpKind::Load(variable)) => {
+                    let paths = variables.get(&self.variable(function, id, variable))?;
+                    return Some(paths.iter().map(|path| format!("{path}{behind}")).collect());
+                }
+                Some(OpKind::Attribute(of, name)) => {
+                    behind = format!(".{name}{behind}");
+                    *of
+                }
+                _ => return None,
             };
         }
     }

@@ -154,7 +154,12 @@ impl Workshop<'_, '_, '_> {
             if fixes.contains_key(&index) || hopeless.contains(&index) {
                 continue;
             }
-            for proposal in fix::proposals(&bench, findings, index) {
+            let proposals = fix::proposals(&bench, findings, index);
+            // What every proposal would mend as well would be offered the same.
+            let shared = |other: &usize| *other != index && proposals.iter().all(|one| one.mends.contains(other));
+            let shared: Vec<usize> =
+                proposals.iter().flat_map(|one| one.mends.iter().copied().filter(shared)).collect();
+            for proposal in proposals {
                 if !proposal.edits.iter().all(|edit| is_sound(edit.span)) {
                     continue;
                 }
@@ -170,8 +175,7 @@ impl Workshop<'_, '_, '_> {
                     seen
                 });
                 let Some((proposal, fix)) = self.tried(&bench, &parsed, before, index, &proposal, &mut trials) else {
-                    // Those that it would mend as well would be offered the same.
-                    hopeless.extend(proposal.mends.iter().filter(|other| **other != index));
+                    hopeless.extend(&shared);
                     continue;
                 };
                 bench.accept(&proposal);

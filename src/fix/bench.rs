@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use super::abroad::Abroad;
 use super::imports::Imports;
-use super::names::{Names, ScopeId};
+use super::names::Names;
+use super::naming::Reserved;
 use super::tree;
 use crate::finding::{Applicability, Finding, Place};
 use crate::models::{Callable, Class, Construct, Effect, Models, Param};
@@ -43,9 +44,12 @@ pub struct Proposal {
     pub edits: Vec<Edit>,
     /// Positions of the findings that they mend.
     pub mends: Vec<usize>,
-    /// Names and seeds that they introduce, each with the span of the scope that it is introduced in.
-    pub names: Vec<(Span, String)>,
+    /// Names and seeds that they introduce.
+    pub names: Vec<Reserved>,
 }
+
+/// Lines over which a reader does not look back for where a key comes from.
+const FAR: usize = 12;
 
 /// The file under repair.
 pub struct Bench<'a> {
@@ -58,7 +62,7 @@ pub struct Bench<'a> {
     pub(super) imports: Imports<'a>,
     cells: Vec<Span>,
     abroad: Option<&'a Abroad>,
-    promised: Vec<(Span, String)>,
+    pub(super) promised: Vec<Reserved>,
     mended: BTreeSet<usize>,
 }
 
@@ -95,9 +99,10 @@ impl<'a> Bench<'a> {
         self
     }
 
-    /// Whether another module may use a variable of this one, or this one says that others may.
+    /// Whether another module may use a variable of this one, or this one says that others may. Nobody imports a notebook.
     pub(super) fn is_exported(&self, name: &str) -> bool {
-        let is_asked_for = self.abroad.is_some_and(|abroad| abroad.is_asked_for(self.file, name));
+        let is_asked_for =
+            !self.is_notebook() && self.abroad.is_some_and(|abroad| abroad.is_asked_for(self.file, name));
         is_asked_for || self.names.is_listed(name)
     }
 
@@ -120,6 +125,12 @@ impl<'a> Bench<'a> {
     pub(super) fn is_in_one_cell(&self, first: Span, second: Span) -> bool {
         let cell = |span: Span| self.cells.iter().position(|cell| cell.contains(span.start));
         cell(first) == cell(second)
+    }
+
+    /// Whether a reader who is at one of two places has the other in sight: few lines lie between them, and no cell ends there.
+    pub(super) fn are_near(&self, first: Span, second: Span) -> bool {
+        let between = self.slice(Span::new(first.end.min(second.start), second.start));
+        self.is_in_one_cell(first, second) && memchr::memchr_iter(b'\n', between.as_bytes()).count() <= FAR
     }
 
     /// Keeps the names of a proposal for it, and remembers what it mends.
@@ -191,55 +202,10 @@ impl<'a> Bench<'a> {
         self.imports.spelling(&self.names, scope, path)
     }
 
-    /// Whether a new variable would be in anybody's way.
-    pub(super) fn is_taken(&self, scope: ScopeId, name: &str) -> bool {
-        let full = self.names.scopes[scope].full;
-        let meets = |span: &Span| span.covers(full) || full.covers(*span);
-        self.names.is_taken(scope, name)
-            || KEYWORDS.binary_search(&name).is_ok()
-            || self.promised.iter().any(|(span, promised)| promised == name && meets(span))
-    }
-
-    /// Whether a name was promised to an accepted proposal for this very scope.
-    pub(super) fn is_promised(&self, scope: ScopeId, name: &str) -> bool {
-        let full = self.names.scopes[scope].full;
-        self.promised.iter().any(|(span, promised)| promised == name && *span == full)
-    }
-
-    /// Free names for `count` keys that are made of the key called `key`.
-    pub(super) fn fresh(&self, scope: ScopeId, key: &str, count: usize) -> Vec<String> {
-        let base = base_name(key);
-        if count == 1 {
-            let single = if base.ends_with("rng") && !base.ends_with("key") { "sub_rng" } else { "subkey" };
-            if !self.is_taken(scope, single) {
-                return vec![single.to_owned()];
-            }
-        }
-        let is_numbered = base.ends_with(|last: char| last.is_ascii_digit());
-        let is_short = base.len() <= 2 && !is_numbered;
-        let mut names = Vec::with_capacity(count);
-        let mut number = 0_u32;
-        while names.len() < count {
-            number += 1;
-            let gap = if is_short { "" } else { "_" };
-            let name = format!("{base}{gap}{number}");
-            if !self.is_taken(scope, &name) {
-                names.push(name);
-            }
-        }
-        names
-    }
-
     /// Positions of the findings that pass a test, all of this file.
     pub(super) fn matching(&self, findings: &[Finding], test: impl Fn(&Finding) -> bool) -> Vec<usize> {
         let fits = |finding: &Finding| finding.primary.file == self.file && test(finding);
         (0..findings.len()).filter(|index| fits(&findings[*index])).collect()
-    }
-
-    /// The span that names introduced in a scope are promised for; a seed is a name that no variable has.
-    pub(super) fn promise(&self, scope: ScopeId, names: &[String]) -> Vec<(Span, String)> {
-        let full = self.names.scopes[scope].full;
-        names.iter().map(|name| (full, name.clone())).collect()
     }
 
     /// The statements around a span.
@@ -253,27 +219,6 @@ fn argument<'e>(params: &[Param], call: &'e ast::ExprCall, name: &str) -> Option
     let position = params.iter().position(|param| param.name == name);
     let positional = position.and_then(|position| call.arguments.args.get(position));
     positional.or_else(|| call.arguments.find_keyword(name).map(|keyword| &keyword.value))
-}
-
-/// Words that no variable can be called, and builtins that none should be.
-const KEYWORDS: [&str; 9] = ["all", "any", "hash", "id", "iter", "map", "next", "set", "zip"];
-
-/// The last name of an expression for a key, without what a subscript adds.
-fn base_name(key: &str) -> String {
-    let head = key.split(['[', '(']).next().unwrap_or_default();
-    // What an entry is called tells more than what holds it.
-    let entry = key.split(['"', '\'']).nth(1).filter(|entry| !is_keyish(head) && is_keyish(entry));
-    let head = entry.unwrap_or(head);
-    let last = head.rsplit('.').next().unwrap_or_default().trim();
-    let last = last.trim_start_matches('_');
-    let is_name = last.chars().all(|one| one.is_alphanumeric() || one == '_')
-        && last.chars().next().is_some_and(|first| !first.is_numeric());
-    let last = if is_name { last } else { "key" };
-    // The children of one of the `keys` are keys.
-    match last.strip_suffix('s').filter(|rest| rest.ends_with("key") || rest.ends_with("rng")) {
-        Some(single) => single.to_owned(),
-        None => last.to_owned(),
-    }
 }
 
 /// Whether an expression is called what keys are called.

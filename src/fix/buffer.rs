@@ -6,6 +6,7 @@
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
 use super::layout;
 use super::loops::common_statement;
+use super::naming::Reserved;
 use super::tree;
 use crate::finding::{Applicability, Finding};
 use crate::models::{Effect, ShapeOp};
@@ -16,7 +17,7 @@ use crate::text::{Edit, Span};
 /// More children than anybody would take by constant indices.
 const MOST_CHILDREN: u64 = 16;
 
-fn unsafe_proposal(message: String, edits: Vec<Edit>, mends: Vec<usize>, names: Vec<(Span, String)>) -> Proposal {
+fn unsafe_proposal(message: String, edits: Vec<Edit>, mends: Vec<usize>, names: Vec<Reserved>) -> Proposal {
     Proposal { message, applicability: Applicability::Unsafe, proof: Proof::Own { instead: None }, edits, mends, names }
 }
 

@@ -7,8 +7,9 @@
 use super::bench::{Bench, Proof, Proposal};
 use super::layout;
 use super::names::{Does, ScopeId};
-use super::reuse::{can_rebind, statement};
+use super::reuse::can_rebind;
 use super::tree;
+use super::writer::statement;
 use crate::finding::Applicability;
 use crate::models::{Callable, Effect, Runs};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_stmt};

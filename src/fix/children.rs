@@ -28,86 +28,158 @@ pub(super) fn split_of<'a>(bench: &Bench<'_>, statement: &'a Stmt) -> Option<(&'
 ///
 /// One use may stay with the key, if nothing else is made of it afterwards.
 pub(super) fn idle(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Option<Proposal> {
-    let made = uses.iter().find_map(|one| {
+    let moves = Moves::of(bench, uses)?;
+    if moves.idle.is_empty() {
+        return None;
+    }
+    moves.proposal(bench, mends)
+}
+
+/// `key, a = split(key)` right before draws from `key`, or from `a`: the same split makes a child for each.
+pub(super) fn more(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Option<Proposal> {
+    let moves = Moves::of(bench, uses)?;
+    if !moves.is_all || !moves.uses.iter().all(|one| moves.made.serves(bench, one)) {
+        return None;
+    }
+    moves.proposal(bench, mends)
+}
+
+/// Uses of a key that its split made, and that are given other children of that split.
+struct Moves<'u, 'a> {
+    made: Made<'a>,
+    /// The uses, but for one that may stay with the key.
+    uses: Vec<&'u Use<'a>>,
+    /// Whether all uses that were asked about are of this key.
+    is_all: bool,
+    idle: Vec<&'a ast::ExprName>,
+}
+
+impl<'u, 'a> Moves<'u, 'a> {
+    fn of(bench: &Bench<'a>, uses: &'u [Use<'a>]) -> Option<Self> {
+        let made = uses.iter().find_map(|one| Made::of(bench, one))?;
+        let own: Vec<&Use<'_>> = uses.iter().filter(|one| made.is_of(bench, one)).collect();
+        let is_all = own.len() == uses.len();
+        let way = made.behind(bench);
+        let exempt: Vec<Span> = own.iter().map(|one| span_of(one.key)).collect();
+        let (scope, name) = (made.scope, made.key);
+        let is_alive = made.is_kept || Variable { bench, scope, name, exempt: &exempt, split: None }.is_read_from(&way);
+        let stays = made.stays(bench, uses, &own, is_alive);
+        let moved: Vec<&Use<'_>> =
+            own.into_iter().filter(|one| !stays.is_some_and(|stays| std::ptr::eq(stays, *one))).collect();
+        let last = span_of(moved.last()?.key);
+        // In a loop behind the split, one child would be drawn from again and again.
+        if moved.iter().any(|one| loop_below(one, way.len() - 1).is_some()) {
+            return None;
+        }
+        let mut idle = made.idle(bench, &way, last);
+        idle.truncate(moved.len());
+        Some(Self { made, uses: moved, is_all, idle })
+    }
+
+    fn proposal(&self, bench: &Bench<'_>, mends: &[usize]) -> Option<Proposal> {
+        let (mut edits, names, range) = self.made.give(bench, &self.uses, &self.idle)?;
+        edits.extend(self.uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+        edits.sort_by_key(|edit| edit.span);
+        let message = match &names[..] {
+            [name] if self.idle.len() == 1 => {
+                format!("draw from `{name}`, the child that nothing uses yet; the numbers change")
+            }
+            _ if self.idle.is_empty() => {
+                format!("let the split that makes `{}` make a key for each call; the numbers change", self.made.key)
+            }
+            _ => {
+                format!("draw from children of `{}`, one of which nothing uses yet; the numbers change", self.made.key)
+            }
+        };
+        // A child that was there is read by nobody else from now on.
+        let known = self.idle.iter().map(|child| child.id.to_string());
+        let known: Vec<String> = known.filter(|name| names.contains(name)).collect();
+        let mut reserved = bench.promise_within(self.made.scope, &names, range);
+        reserved.extend(bench.promise(self.made.scope, &known));
+        Some(Proposal {
+            message,
+            applicability: Applicability::Unsafe,
+            proof: Proof::Claim,
+            edits,
+            mends: mends.to_vec(),
+            names: reserved,
+        })
+    }
+}
+
+/// A key that a statement made by splitting.
+pub(super) struct Made<'a> {
+    key: &'a str,
+    /// Whether an object keeps it.
+    is_kept: bool,
+    scope: ScopeId,
+    /// The statement.
+    pub step: Step<'a>,
+    split: &'a ast::ExprCall,
+    names: &'a [Expr],
+}
+
+impl<'a> Made<'a> {
+    /// The split that made the key of a use.
+    pub fn of(bench: &Bench<'a>, one: &Use<'a>) -> Option<Self> {
         let is_kept = !one.key.is_name_expr();
         if is_kept && holds(bench, one.key) != Holds::Next {
             return None;
         }
         let scope = bench.names.frame_at(span_of(one.key).start)?;
         let (step, split, names) = made_by(bench, scope, one)?;
-        Some(Made { key: bench.code(one.key), is_kept, scope, step, split, names })
-    })?;
-    let Made { key, scope, step, .. } = made;
-    let own: Vec<&Use<'_>> = uses.iter().filter(|one| made.is_of(bench, one)).collect();
-    let mut way = bench.steps(span_of(step.statement()));
-    way.pop();
-    let depth = way.len();
-    way.push(Step { suite: step.suite, index: step.index + 1 });
-    let exempt: Vec<Span> = own.iter().map(|one| span_of(one.key)).collect();
-    let is_alive =
-        made.is_kept || Variable { bench, scope, name: key, exempt: &exempt, split: None }.is_read_from(&way);
-    let stays = made.stays(bench, uses, &own, is_alive);
-    let moved: Vec<&Use<'_>> =
-        own.into_iter().filter(|one| !stays.is_some_and(|stays| std::ptr::eq(stays, *one))).collect();
-    let last = span_of(moved.last()?.key);
-    // In a loop behind the split, one child would be drawn from again and again.
-    if moved.iter().any(|one| loop_below(one, depth).is_some()) {
-        return None;
+        Some(Self { key: bench.code(one.key), is_kept, scope, step, split, names })
     }
-    let mut children = made.idle(bench, &way, last);
-    if children.is_empty() {
-        return None;
+
+    /// The way to what stands behind the statement.
+    fn behind(&self, bench: &Bench<'a>) -> Vec<Step<'a>> {
+        let mut way = bench.steps(span_of(self.step.statement()));
+        way.pop();
+        way.push(Step { suite: self.step.suite, index: self.step.index + 1 });
+        way
     }
-    children.truncate(moved.len());
-    let mut edits = Vec::new();
-    let mut names = Vec::new();
-    let fresh = bench.fresh(scope, key, moved.len());
-    let mut fresh = fresh.into_iter();
-    for child in children {
-        if child.id.as_str() == "_" {
+
+    /// Whether a child of this split may serve a use: it is a use of this key, in sight, and not in a loop behind the split.
+    pub fn serves(&self, bench: &Bench<'a>, one: &Use<'a>) -> bool {
+        self.is_of(bench, one)
+            && bench.are_near(span_of(self.step.statement()), span_of(one.key))
+            && loop_below(one, bench.steps(span_of(self.step.statement())).len() - 1).is_none()
+    }
+
+    /// Names of children for some uses, those first that are there already, the edits that make the others, and from where to
+    /// where they are wanted.
+    pub fn give(
+        &self,
+        bench: &Bench<'_>,
+        uses: &[&Use<'_>],
+        idle: &[&ast::ExprName],
+    ) -> Option<(Vec<Edit>, Vec<String>, Span)> {
+        let start = span_of(self.step.statement()).start;
+        let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(start, u32::max));
+        let (unnamed, named): (Vec<&ast::ExprName>, Vec<_>) = idle.iter().partition(|child| child.id.as_str() == "_");
+        if named.iter().any(|child| bench.is_promised(self.scope, child.id.as_str())) {
+            return None;
+        }
+        let known: Vec<&str> = self.names.iter().map(|name| bench.code(name)).filter(|name| *name != "_").collect();
+        let is_parent = |argument: &Expr| bench.code(argument) == self.key;
+        let is_carried = self.split.arguments.args.first().is_some_and(is_parent);
+        let missing = uses.len() - named.len();
+        let mut fresh = bench.more_children(self.scope, self.key, &known, is_carried, missing, range).into_iter();
+        let mut edits = Vec::new();
+        let mut names: Vec<String> = named.iter().map(|child| child.id.to_string()).collect();
+        for child in unnamed {
             let name = fresh.next()?;
             edits.push(Edit { span: span_of(child), content: name.clone() });
             names.push(name);
-        } else {
-            names.push(child.id.to_string());
         }
+        let more: Vec<String> = fresh.collect();
+        if !more.is_empty() {
+            edits.extend(widened(self.names, self.split, &more)?);
+        }
+        names.extend(more);
+        Some((edits, names, range))
     }
-    let more: Vec<String> = fresh.take(moved.len() - names.len()).collect();
-    if !more.is_empty() {
-        edits.extend(widened(made.names, made.split, &more)?);
-    }
-    names.extend(more);
-    if names.iter().any(|name| bench.is_promised(scope, name)) {
-        return None;
-    }
-    edits.extend(moved.iter().zip(&names).map(|(one, name)| Edit { span: span_of(one.key), content: name.clone() }));
-    edits.sort_by_key(|edit| edit.span);
-    let message = match &names[..] {
-        [name] => format!("draw from `{name}`, the child that nothing uses yet; the numbers change"),
-        _ => format!("draw from children of `{key}`, one of which nothing uses yet; the numbers change"),
-    };
-    Some(Proposal {
-        message,
-        applicability: Applicability::Unsafe,
-        proof: Proof::Claim,
-        edits,
-        mends: mends.to_vec(),
-        names: bench.promise(scope, &names),
-    })
-}
 
-/// A key that a statement made by splitting.
-struct Made<'a> {
-    key: &'a str,
-    /// Whether an object keeps it.
-    is_kept: bool,
-    scope: ScopeId,
-    step: Step<'a>,
-    split: &'a ast::ExprCall,
-    names: &'a [Expr],
-}
-
-impl<'a> Made<'a> {
     /// Whether a use is one of this key.
     fn is_of(&self, bench: &Bench<'a>, one: &Use<'a>) -> bool {
         bench.code(one.key) == self.key
@@ -158,10 +230,12 @@ pub(super) fn widened(bound: &[Expr], split: &ast::ExprCall, names: &[String]) -
     let end = span_of(bound.last()?).end;
     let targets = Edit { span: Span::new(end, end), content: format!(", {}", names.join(", ")) };
     let call = span_of(split);
+    // `split(key, (2, n))` gives rows of keys.
+    let is_plain = |number: &Expr| number.is_number_literal_expr();
     let number = match (&split.arguments.args[..], &split.arguments.keywords[..]) {
         ([only], []) => Edit { span: Span::new(span_of(only).end, span_of(only).end), content: format!(", {count}") },
-        ([_, number], []) => Edit { span: span_of(number), content: count.to_string() },
-        ([_], [number]) => Edit { span: span_of(&number.value), content: count.to_string() },
+        ([_, number], []) if is_plain(number) => Edit { span: span_of(number), content: count.to_string() },
+        ([_], [number]) if is_plain(&number.value) => Edit { span: span_of(&number.value), content: count.to_string() },
         _ => return None,
     };
     call.covers(number.span).then(|| vec![targets, number])
@@ -170,7 +244,10 @@ pub(super) fn widened(bound: &[Expr], split: &ast::ExprCall, names: &[String]) -
 /// The statement that made the key of a use by splitting, in a suite that leads to the use, its split, and the names that it binds.
 fn made_by<'a>(bench: &Bench<'a>, scope: ScopeId, one: &Use<'a>) -> Option<(Step<'a>, &'a ast::ExprCall, &'a [Expr])> {
     let key = bench.code(one.key);
-    let is_before = |span: &Span| span.end <= span_of(one.key).start;
+    // `key, a = split(key)` reads the key before it binds it.
+    let is_simple = |step: &&Step<'_>| matches!(step.statement(), Stmt::Assign(_));
+    let start = one.steps.last().filter(is_simple).map_or(span_of(one.key), |step| span_of(step.statement())).start;
+    let is_before = |span: &Span| span.end <= start;
     let last = if one.key.is_name_expr() {
         let found = bench.names.occurrences(key).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
         found.map(|found| found.span).filter(is_before).max()?

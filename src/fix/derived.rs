@@ -98,7 +98,7 @@ fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) ->
 }
 
 /// Whether the text of a function has a name where it is no variable: in a comment or a string, which would speak of nothing.
-fn is_told_of(bench: &Bench<'_>, scope: ScopeId, name: &str) -> bool {
+pub(super) fn is_told_of(bench: &Bench<'_>, scope: ScopeId, name: &str) -> bool {
     let full = bench.names.scopes[scope].full;
     let text = bench.slice(full);
     let is_part = |one: Option<char>| one.is_some_and(|one| one.is_alphanumeric() || one == '_');

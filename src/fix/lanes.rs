@@ -7,6 +7,7 @@ use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
 use super::carry::functions;
 use super::held::{Holds, holds};
 use super::names::Does;
+use super::naming::Reserved;
 use super::reuse::only_key;
 use super::tree;
 use crate::finding::{Applicability, Finding};
@@ -49,7 +50,7 @@ fn is_used_beside(bench: &Bench<'_>, key: &str, around: Span) -> bool {
     reads.any(|one| !around.covers(one.span) && bench.names.frame_at(one.span.start) == frame)
 }
 
-type Found<'a> = (&'a str, Vec<Edit>, Vec<(Span, String)>);
+type Found<'a> = (&'a str, Vec<Edit>, Vec<Reserved>);
 
 /// `broadcast_to(key, (n,))`, `repeat(key, n)` and `tile(key, (n, 1))` become `split(key, n)`.
 fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {

@@ -9,9 +9,10 @@ use super::held::{Holds, holds};
 use super::layout;
 use super::meant::may_be_number;
 use super::names::{Does, ScopeId};
-use super::reuse::{Use, assigns, can_rebind, only_key, root_name, statement};
+use super::reuse::{Use, assigns, can_rebind, only_key, root_name};
 use super::settings::{is_lost, is_over_settings};
 use super::tree::{self, Step};
+use super::writer::statement;
 use crate::finding::{Applicability, Finding, Sharing};
 use crate::models::{Callable, Effect, Runs, Transform};
 use crate::python::ast::{self, AnyNodeRef, Comprehension, Expr, Stmt};
@@ -312,7 +313,8 @@ fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Opt
         _ => common_statement(bench, &calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?,
     };
     let split = bench.spelled(start, "jax.random.split", Some(first))?;
-    let names = bench.fresh(found.scope, name, calls.len());
+    let range = Span::new(start, calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max));
+    let names = bench.fresh_within(found.scope, name, calls.len(), range);
     let mut edits = vec![layout::before(bench.text, start, &statement(name, &split, &names, true))];
     edits.extend(calls.iter().zip(&names).map(|((_, key), new)| replace(key, new.clone())));
     Some(Proposal {
@@ -321,7 +323,7 @@ fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Opt
         proof: Proof::Claim,
         edits,
         mends: found.mends.clone(),
-        names: bench.promise(found.scope, &names),
+        names: bench.promise_within(found.scope, &names, range),
     })
 }
 

@@ -19,6 +19,7 @@ mod captured;
 mod carry;
 mod children;
 mod compared;
+mod dead;
 mod derived;
 mod diff;
 mod held;
@@ -29,12 +30,14 @@ mod legacy;
 mod loops;
 mod meant;
 mod names;
+mod naming;
 mod reuse;
 mod seeds;
 mod settings;
 mod tree;
 mod typed;
 mod uses;
+mod writer;
 
 pub use abroad::Abroad;
 pub use apply::{Batch, select};
@@ -67,6 +70,9 @@ pub fn proposals(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<P
         "KEY302" => legacy::removed(bench, findings, index),
         _ => Vec::new(),
     };
+    if matches!(finding.code, "KEY101" | "KEY102" | "KEY103" | "KEY104") {
+        proposals = dead::prefer(bench, findings, index, proposals);
+    }
     proposals.retain(|proposal| !proposal.edits.is_empty());
     for proposal in &mut proposals {
         if proposal.applicability != Applicability::Unsafe || proposal.proof != Proof::Claim {

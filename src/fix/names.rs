@@ -83,6 +83,11 @@ impl<'a> Names<'a> {
         self.listed.contains(&name)
     }
 
+    /// All names, in no order.
+    pub fn all(&self) -> impl Iterator<Item = &'a str> {
+        self.by_name.keys().copied()
+    }
+
     /// The occurrences of a name, in source order as far as the tree is.
     pub fn occurrences(&self, name: &str) -> &[Occurrence] {
         self.by_name.get(name).map_or(&[], Vec::as_slice)

@@ -13,9 +13,10 @@ use super::layout;
 use super::meant::{are_rows_alike, is_perhaps_meant, may_be_number, pair};
 use super::names::{Does, ScopeId, ScopeKind};
 use super::tree::{self, Step};
+use super::writer::{Site, Split, Writer};
 use crate::finding::{Applicability, Finding, Sharing};
 use crate::models::{Callable, Effect, Runs};
-use crate::python::ast::{self, Expr, Stmt};
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
@@ -30,8 +31,26 @@ pub(super) struct Use<'a> {
 }
 
 impl Use<'_> {
-    fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         span_of(self.key)
+    }
+
+    /// What a key of its own stands for: the key, or the child that is taken of it at once, as in `split(key)[0]`.
+    pub(super) fn replaceable(&self, bench: &Bench<'_>) -> Span {
+        let is_split = bench.path_of(&self.call.func).is_some_and(|path| path == "jax.random.split");
+        if !is_split || self.call.arguments.len() != 1 {
+            return self.span();
+        }
+        let call = span_of(self.call);
+        let around = tree::ancestors(bench.module, call).into_iter().rev().find(|node| span_of(node) != call);
+        match around {
+            Some(AnyNodeRef::ExprSubscript(item))
+                if span_of(&*item.value) == call && item.slice.is_number_literal_expr() =>
+            {
+                span_of(item)
+            }
+            _ => self.span(),
+        }
     }
 
     /// Where the variable stands that the key's expression starts with.
@@ -88,6 +107,57 @@ impl Use<'_> {
 }
 
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let mut proposals = alone(bench, findings, index);
+    if let Some(joined) = proposals.first().and_then(|own| with_other_branches(bench, findings, index, own)) {
+        proposals.insert(0, joined);
+    }
+    proposals
+}
+
+/// Other branches of one `if` that are repaired together.
+const BRANCHES: usize = 8;
+
+/// A repair with those of its kind in other branches of the same `if`, of which one alone would look forgotten.
+fn with_other_branches(bench: &Bench<'_>, findings: &[Finding], index: usize, own: &Proposal) -> Option<Proposal> {
+    let used = |at: usize| {
+        let [call, _] = pair(bench, findings.get(at)?)?;
+        Some((bench.code(only_key(bench, call, None)?), bench.steps(span_of(call))))
+    };
+    let (key, way) = used(index)?;
+    let is_beside = |other: &[Step<'_>]| {
+        let common = way.iter().zip(other).take_while(|(one, other)| one.is(**other)).count();
+        let around = common.checked_sub(1).and_then(|last| way.get(last));
+        let parts = || Some(!way.get(common)?.is_beside(*other.get(common)?));
+        around.is_some_and(|around| matches!(around.statement(), Stmt::If(_))) && parts() == Some(true)
+    };
+    let others = bench.matching(findings, |other| {
+        matches!(other.code, "KEY101" | "KEY103" | "KEY104") && other.function == findings[index].function
+    });
+    let mut joined = own.clone();
+    let is_open = |at: &usize| !bench.is_mended(*at);
+    for at in others.into_iter().filter(is_open).take(BRANCHES) {
+        if joined.mends.contains(&at) || used(at).is_none_or(|(code, other)| code != key || !is_beside(&other)) {
+            continue;
+        }
+        let Some(other) = alone(bench, findings, at).into_iter().next() else { continue };
+        let meets = |edit: &Edit| {
+            let mut known = joined.edits.iter();
+            known.any(|one| one.span.start <= edit.span.end && edit.span.start <= one.span.end)
+        };
+        // What another branch needs otherwise is another mistake.
+        let is_alike = other.applicability == joined.applicability && other.message == joined.message;
+        if !is_alike || other.edits.iter().any(meets) {
+            continue;
+        }
+        joined.edits.extend(other.edits);
+        joined.mends.extend(other.mends);
+        joined.names.extend(other.names);
+    }
+    joined.edits.sort_by_key(|edit| edit.span);
+    (joined.edits.len() > own.edits.len()).then_some(joined)
+}
+
+fn alone(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let of_both = pair(bench, &findings[index]);
     if of_both.is_some_and(|pair| are_rows_alike(bench, pair)) || may_be_number(bench, of_both.into_iter().flatten()) {
         return Vec::new();
@@ -112,6 +182,7 @@ fn proposed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Propos
     proposals.extend(children::other_parent(bench, findings, index));
     proposals.extend(uses.as_ref().and_then(|uses| children::idle(bench, uses, &family)));
     proposals.extend(sister(bench, findings, index));
+    proposals.extend(uses.as_ref().and_then(|uses| children::more(bench, uses, &family)));
     if family.len() >= MOST_USES {
         return proposals;
     }
@@ -240,7 +311,7 @@ fn family(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<usize> {
 }
 
 /// The consumptions of a family in source order; `None` where one of them cannot be made out.
-fn uses_of<'a>(bench: &Bench<'a>, findings: &[Finding], family: &[usize]) -> Option<Vec<Use<'a>>> {
+pub(super) fn uses_of<'a>(bench: &Bench<'a>, findings: &[Finding], family: &[usize]) -> Option<Vec<Use<'a>>> {
     let mut calls: Vec<(Span, Option<&str>)> = Vec::new();
     let mut known_text = None;
     for at in family {
@@ -317,16 +388,6 @@ pub(super) fn only_key<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall, written: 
     keys.next().is_none().then_some(only)
 }
 
-/// Where the statement that splits goes, and what it may do there.
-struct Site<'a> {
-    /// The function or module.
-    scope: ScopeId,
-    /// The statement that it goes before.
-    step: Step<'a>,
-    /// How many statements lie around that one.
-    depth: usize,
-}
-
 /// Proposals that give each use a key of its own.
 pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec<Proposal> {
     let Some(site) = site(bench, uses) else { return inline(bench, uses, mends) };
@@ -374,7 +435,10 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
         }
         return proposals;
     }
-    if can_rebind && bench.names.scopes[site.scope].kind == ScopeKind::Module && are_far_apart(bench, first, last) {
+    if can_rebind
+        && bench.names.scopes[site.scope].kind == ScopeKind::Module
+        && !bench.are_near(first.span(), last.span())
+    {
         proposals.extend(writer.one_by_one(uses, &|one| rebinds && std::ptr::eq(one, last)));
     }
     if can_rebind && is_bare_split(first) {
@@ -405,18 +469,6 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
         }
     }
     proposals
-}
-
-/// Lines over which a reader of a script does not look back for where a key comes from.
-const FAR: usize = 12;
-
-/// Whether two uses stand so far apart in a script, or in different cells of a notebook, that each should make its own key.
-fn are_far_apart(bench: &Bench<'_>, first: &Use<'_>, last: &Use<'_>) -> bool {
-    let between = bench.slice(Span::new(first.span().end, last.span().start));
-    if !bench.is_in_one_cell(first.span(), last.span()) {
-        return true;
-    }
-    memchr::memchr_iter(b'\n', between.as_bytes()).count() > FAR
 }
 
 /// Where a split has to stand so that every use passes it.
@@ -527,158 +579,12 @@ fn is_alive(bench: &Bench<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
     Variable { bench, scope: site.scope, name, exempt: &exempt, split }.is_read_from(&way)
 }
 
-/// How a key, or each key of an array, is split here.
-enum Split {
-    Plain(String),
-    Lanes { vmap: String, split: String },
-}
-
-impl Split {
-    fn statement(&self, key: &str, names: &[String], keeps: bool) -> String {
-        let (vmap, split) = match self {
-            Self::Plain(split) => return statement(key, split, names, keeps),
-            Self::Lanes { vmap, split } => (vmap, split),
-        };
-        let mut targets: Vec<&str> = names.iter().map(String::as_str).collect();
-        if keeps {
-            targets.insert(0, key);
-        }
-        let each = match targets.len() {
-            2 => split.clone(),
-            count => format!("lambda key: {split}(key, {count})"),
-        };
-        format!("{} = {vmap}({each}, out_axes=1)({key})", targets.join(", "))
-    }
-}
-
-/// Writes splits.
-struct Writer<'b, 'a> {
-    bench: &'b Bench<'a>,
-    site: &'b Site<'a>,
-    start: u32,
-    key: &'b str,
-    split: Split,
-    mends: &'b [usize],
-}
-
-impl Writer<'_, '_> {
-    /// Free names for keys, or for as many arrays of keys.
-    fn fresh(&self, count: usize) -> Vec<String> {
-        let names = self.bench.fresh(self.site.scope, self.key, count);
-        let many: Vec<String> = match self.split {
-            Split::Plain(_) => return names,
-            Split::Lanes { .. } => (1..=count).map(|number| format!("keys_{number}")).collect(),
-        };
-        let is_free = many.iter().all(|name| !self.bench.is_taken(self.site.scope, name));
-        if is_free { many } else { names }
-    }
-
-    /// `a, b = split(key)` or `key, a, b = split(key, 3)`, and each use gets its own.
-    fn split_into(&self, uses: &[Use<'_>], keeps: bool) -> Option<Proposal> {
-        if uses.is_empty() || (uses.len() < 2 && !keeps) {
-            return None;
-        }
-        let names = self.fresh(uses.len());
-        let mut edits = Vec::with_capacity(uses.len() + 1);
-        let statement = self.split.statement(self.key, &names, keeps);
-        edits.push(layout::before(self.bench.text, self.start, &statement));
-        edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
-        Some(self.proposal(edits, &names))
-    }
-
-    /// A split that dropped its result was meant to make the keys of the uses after it.
-    fn bind(&self, bare: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
-        if uses.is_empty() {
-            return None;
-        }
-        let names = self.fresh(uses.len());
-        let call = span_of(bare.call);
-        let code = self.split.statement(self.key, &names, true);
-        let targets = code.strip_suffix(self.bench.slice(call)).map(str::to_owned);
-        let mut edits = vec![match targets {
-            Some(targets) => Edit { span: Span::new(call.start, call.start), content: targets },
-            None => Edit { span: call, content: code },
-        }];
-        edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
-        Some(self.proposal(edits, &names))
-    }
-
-    /// A split into names that comes first makes the keys of the uses after it as well.
-    fn widen(&self, splits: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
-        let step = splits.steps.last().filter(|step| step.is(self.site.step))?;
-        let (call, bound) = children::split_of(self.bench, step.statement())?;
-        let last = bound.last().filter(|_| span_of(call) == span_of(splits.call) && !uses.is_empty())?;
-        let names = self.next_names(self.bench.code(last), uses.len()).unwrap_or_else(|| self.fresh(uses.len()));
-        let mut edits = children::widened(bound, call, &names)?;
-        edits.extend(uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
-        edits.sort_by_key(|edit| edit.span);
-        Some(self.proposal(edits, &names))
-    }
-
-    /// `key4` and `key5` after `key3`, where they are free.
-    fn next_names(&self, last: &str, count: usize) -> Option<Vec<String>> {
-        let base = last.trim_end_matches(|one: char| one.is_ascii_digit());
-        let number: usize = last.get(base.len()..)?.parse().ok()?;
-        let names: Vec<String> = (1..=count).map(|more| format!("{base}{}", number.saturating_add(more))).collect();
-        let is_free = |name: &String| !self.bench.is_taken(self.site.scope, name);
-        names.iter().all(is_free).then_some(names)
-    }
-
-    /// `key, subkey = split(key)` right before the statement of each use, but for those that make the next key themselves.
-    fn one_by_one(&self, uses: &[Use<'_>], goes_on: &dyn Fn(&Use<'_>) -> bool) -> Option<Proposal> {
-        let mut at: Vec<(Step<'_>, Vec<&Use<'_>>)> = Vec::new();
-        for one in uses.iter().filter(|one| !goes_on(one)) {
-            let step = *one.steps.last()?;
-            // The condition of a loop is looked at again and again.
-            if matches!(step.statement(), Stmt::While(_)) {
-                return None;
-            }
-            match at.iter_mut().find(|(known, _)| known.is(step)) {
-                Some((_, here)) => here.push(one),
-                None => at.push((step, vec![one])),
-            }
-        }
-        // Children that are used up at once may share their names.
-        let names = self.fresh(at.iter().map(|(_, here)| here.len()).max()?);
-        let mut edits = Vec::with_capacity(uses.len() + at.len());
-        for (step, here) in at {
-            let names = names.get(..here.len())?;
-            let code = self.split.statement(self.key, names, true);
-            edits.push(layout::before(self.bench.text, span_of(step.statement()).start, &code));
-            edits.extend(here.iter().zip(names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
-        }
-        edits.sort_by_key(|edit| edit.span);
-        Some(self.proposal(edits, &names))
-    }
-
-    fn proposal(&self, edits: Vec<Edit>, names: &[String]) -> Proposal {
-        Proposal {
-            message: format!("split `{}` and give each call a key of its own; the numbers change", self.key),
-            applicability: Applicability::Unsafe,
-            proof: Proof::Claim,
-            edits,
-            mends: self.mends.to_vec(),
-            names: self.bench.promise(self.site.scope, names),
-        }
-    }
-}
-
 /// Whether a use is a statement that splits and drops the result.
 fn is_bare_split(one: &Use<'_>) -> bool {
     one.steps.last().is_some_and(|step| match step.statement() {
         Stmt::Expr(statement) => span_of(&*statement.value) == span_of(one.call),
         _ => false,
     })
-}
-
-/// `key, a, b = split(key, 3)`, or without `key` on the left.
-pub(super) fn statement(key: &str, split: &str, names: &[String], keeps: bool) -> String {
-    let mut targets: Vec<&str> = names.iter().map(String::as_str).collect();
-    if keeps {
-        targets.insert(0, key);
-    }
-    let number = if targets.len() == 2 { String::new() } else { format!(", {}", targets.len()) };
-    format!("{} = {split}({key}{number})", targets.join(", "))
 }
 
 /// Where no statement can be put, or the key cannot be bound anew: a derived key for each use, written in its place.

@@ -1,0 +1,233 @@
+//! Names for the keys that a repair makes: those that the file's author would have given them.
+//!
+//! **Invariant:** a name that is offered for a stretch of code is in nobody's way there. Nothing else has it, or all that has it
+//! are children of keys that are dead by then: `key, subkey = split(key)` may bind `subkey` again.
+
+use super::alive::Variable;
+use super::bench::{Bench, is_keyish};
+use super::names::{Does, Occurrence, ScopeId, ScopeKind};
+use super::tree;
+use crate::python::ast::{Expr, Stmt};
+use crate::text::Span;
+
+/// A name that a proposal introduces; a seed is a name that no variable has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// The whole scope that it is introduced in.
+    pub scope: Span,
+    /// The name.
+    pub name: String,
+    /// From where to where its value is wanted.
+    pub range: Span,
+}
+
+/// Words that no variable can be called, and builtins that none should be.
+const KEYWORDS: [&str; 9] = ["all", "any", "hash", "id", "iter", "map", "next", "set", "zip"];
+
+/// Statements that are looked at for what children of a key are called.
+const LOOKED_AT: usize = 64;
+
+impl Bench<'_> {
+    /// Whether a new variable would be in anybody's way.
+    pub(super) fn is_taken(&self, scope: ScopeId, name: &str) -> bool {
+        let full = self.names.scopes[scope].full;
+        self.names.is_taken(scope, name) || KEYWORDS.binary_search(&name).is_ok() || self.is_reserved(name, full, full)
+    }
+
+    /// Whether a name was promised to an accepted proposal for a stretch of a scope, or for a scope around or within it.
+    fn is_reserved(&self, name: &str, scope: Span, range: Span) -> bool {
+        let meets = |one: Span, other: Span| one.start < other.end && other.start < one.end;
+        let nests = |other: Span| other != scope && (other.covers(scope) || scope.covers(other));
+        let is_met = |one: &Reserved| nests(one.scope) || one.scope == scope && meets(one.range, range);
+        self.promised.iter().any(|one| one.name == name && is_met(one))
+    }
+
+    /// Whether a name was promised to an accepted proposal for all of this very scope, as children are that were idle.
+    pub(super) fn is_promised(&self, scope: ScopeId, name: &str) -> bool {
+        let full = self.names.scopes[scope].full;
+        self.promised.iter().any(|one| one.name == name && one.scope == full && one.range == full)
+    }
+
+    /// The names of a proposal, promised for all of a scope.
+    pub(super) fn promise(&self, scope: ScopeId, names: &[String]) -> Vec<Reserved> {
+        self.promise_within(scope, names, self.names.scopes[scope].full)
+    }
+
+    /// The names of a proposal that binds them at the start of a stretch of code and does not read them behind it.
+    pub(super) fn promise_within(&self, scope: ScopeId, names: &[String], range: Span) -> Vec<Reserved> {
+        let scope = self.names.scopes[scope].full;
+        names.iter().map(|name| Reserved { scope, name: name.clone(), range }).collect()
+    }
+
+    /// Free names for `count` keys that are made of the key called `key`.
+    pub(super) fn fresh(&self, scope: ScopeId, key: &str, count: usize) -> Vec<String> {
+        let base = base_name(key);
+        if count == 1 {
+            let single = single_name(&base);
+            if !self.is_taken(scope, single) {
+                return vec![single.to_owned()];
+            }
+        }
+        self.numbered(&base, count, &|name| !self.is_taken(scope, name))
+    }
+
+    /// Names for `count` keys that are made of the key called `key`, bound where a stretch of code starts and read within it.
+    pub(super) fn fresh_within(&self, scope: ScopeId, key: &str, count: usize, range: Span) -> Vec<String> {
+        let is_free = |name: &str| self.is_free_within(scope, name, range);
+        let base = base_name(key);
+        let usual = self.usual_child(scope, key);
+        if count == 1 {
+            // Beside a `_rng` that is taken, another is `rng_1`.
+            let is_hidden = usual.is_some_and(|(_, child)| child.starts_with('_'));
+            let single = Some(single_name(&base)).filter(|_| !is_hidden);
+            let free = usual.map(|(_, child)| child).into_iter().chain(single).find(|name| is_free(name));
+            if let Some(single) = free {
+                return vec![single.to_owned()];
+            }
+        }
+        let stem = usual.filter(|(is_here, child)| {
+            *is_here && is_keyish(child) && !child.starts_with('_') && !ends_in_digit(child)
+        });
+        self.numbered(stem.map_or(&base, |(_, child)| child), count, &is_free)
+    }
+
+    /// Names for `count` more children of the split that binds some names and made the key called `key` or splits it.
+    pub(super) fn more_children(
+        &self,
+        scope: ScopeId,
+        key: &str,
+        bound: &[&str],
+        is_carried: bool,
+        count: usize,
+        range: Span,
+    ) -> Vec<String> {
+        let is_free = |name: &str| self.is_free_within(scope, name, range);
+        // `key4` and `key5` after `key3`, where they are free.
+        let stem = |name: &str| name.trim_end_matches(|one: char| one.is_ascii_digit()).len();
+        let run = bound.last().and_then(|last| {
+            let (base, number) = last.split_at_checked(stem(last))?;
+            let number: u32 = number.parse().ok()?;
+            let is_akin = is_carried || key.get(..stem(key)) == Some(base);
+            let names = (1..=count).map(|more| {
+                let more = u32::try_from(more).unwrap_or(u32::MAX);
+                format!("{base}{}", number.saturating_add(more))
+            });
+            Some(names.collect::<Vec<_>>()).filter(|names| is_akin && names.iter().all(|name| is_free(name)))
+        });
+        match run {
+            Some(names) => names,
+            None if is_carried || bound == [key] => self.fresh_within(scope, key, count, range),
+            None => self.numbered(&base_name(key), count, &is_free),
+        }
+    }
+
+    /// The first free ones of `key_1`, `key_2`, …, or of `key1`, `key2`, … where the file numbers its keys so.
+    fn numbered(&self, base: &str, count: usize, is_free: &dyn Fn(&str) -> bool) -> Vec<String> {
+        let is_short = base.len() <= 2 || self.numbers_without_gap();
+        let gap = if is_short && !ends_in_digit(base) { "" } else { "_" };
+        let numbers = (1_u32..).map(|number| format!("{base}{gap}{number}"));
+        numbers.filter(|name| is_free(name)).take(count).collect()
+    }
+
+    /// Whether the file numbers its keys like `key1` and not like `key_1`.
+    fn numbers_without_gap(&self) -> bool {
+        let (mut with, mut without) = (0_usize, 0_usize);
+        for name in self.names.all() {
+            let stem = name.trim_end_matches(|one: char| one.is_ascii_digit());
+            if stem.len() == name.len() || !["key", "rng"].iter().any(|end| stem.trim_end_matches('_').ends_with(end)) {
+                continue;
+            }
+            *(if stem.ends_with('_') { &mut with } else { &mut without }) += 1;
+        }
+        without > with
+    }
+
+    /// What the author calls the child of a key that is carried on, `subkey` in `key, subkey = split(key)`, in this scope or
+    /// elsewhere; whether it is in this one. Names that say what a child is for are not for others.
+    fn usual_child(&self, scope: ScopeId, key: &str) -> Option<(bool, &str)> {
+        let bound = self.names.occurrences(key).iter().filter(|one| one.does == Does::Bind).take(LOOKED_AT);
+        let children = bound.filter_map(|one| Some((one.scope == scope, self.child_bound_at(key, one.span)?)));
+        let general = children.filter(|(_, child)| {
+            let is_hidden = child.strip_prefix('_') == Some(key);
+            is_hidden || *child == "split" || child.contains("sub")
+        });
+        general.min_by_key(|(is_here, _)| !*is_here)
+    }
+
+    fn child_bound_at(&self, key: &str, span: Span) -> Option<&str> {
+        let Stmt::Assign(assign) = self.steps(span).pop()?.statement() else { return None };
+        let ([Expr::Tuple(targets)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else { return None };
+        let [Expr::Name(next), Expr::Name(child)] = &targets.elts[..] else { return None };
+        let is_carried = next.id.as_str() == key && call.arguments.args.first().is_some_and(|of| self.code(of) == key);
+        (is_carried && self.is_split(&call.func)).then_some(child.id.as_str())
+    }
+
+    fn is_split(&self, function: &Expr) -> bool {
+        self.path_of(function).is_some_and(|path| path == "jax.random.split")
+    }
+
+    /// Whether a name can be bound where a stretch of code starts and read until it ends.
+    pub(super) fn is_free_within(&self, scope: ScopeId, name: &str, range: Span) -> bool {
+        let full = self.names.scopes[scope].full;
+        if KEYWORDS.binary_search(&name).is_ok() || self.is_reserved(name, full, range) {
+            return false;
+        }
+        // What functions within bind themselves is theirs.
+        let is_theirs = |one: &&Occurrence| {
+            let binder = self.names.binder(one.scope, name);
+            binder.is_some_and(|binder| binder != scope && self.names.is_within(binder, scope))
+        };
+        let mut seen = self.names.occurrences(name).iter().filter(|one| {
+            let is_around = one.does != Does::Read && self.names.is_within(scope, one.scope);
+            is_around || self.names.is_within(one.scope, scope) && !is_theirs(one)
+        });
+        seen.next().is_none() || self.is_dead_within(scope, name, range)
+    }
+
+    /// Whether a variable holds nothing but children of keys, of which none is wanted in a stretch of code or behind it.
+    fn is_dead_within(&self, scope: ScopeId, name: &str, range: Span) -> bool {
+        let is_made_by_split = |one: &Occurrence| match self.steps(one.span).pop().map(tree::Step::statement) {
+            Some(Stmt::Assign(assign)) => matches!(&*assign.value, Expr::Call(call) if self.is_split(&call.func)),
+            _ => false,
+        };
+        let is_child = |one: &Occurrence| match one.does {
+            Does::Read => true,
+            Does::Bind => !range.covers(one.span) && is_made_by_split(one),
+            _ => false,
+        };
+        let is_global = self.names.scopes[scope].kind == ScopeKind::Module;
+        let mut own = self.names.occurrences(name).iter().filter(|one| one.scope == scope);
+        let way = self.steps(Span::new(range.start, range.start));
+        self.names.binds(scope, name)
+            && own.all(is_child)
+            && !(is_global && self.is_exported(name))
+            && !Variable { bench: self, scope, name, exempt: &[], split: None }.is_read_from(&way)
+    }
+}
+
+fn ends_in_digit(name: &str) -> bool {
+    name.ends_with(|last: char| last.is_ascii_digit())
+}
+
+/// What the only child of a key is called.
+fn single_name(base: &str) -> &'static str {
+    if base.ends_with("rng") { "sub_rng" } else { "subkey" }
+}
+
+/// The last name of an expression for a key, without what a subscript adds.
+fn base_name(key: &str) -> String {
+    let head = key.split(['[', '(']).next().unwrap_or_default();
+    // What an entry is called tells more than what holds it.
+    let entry = key.split(['"', '\'']).nth(1).filter(|entry| !is_keyish(head) && is_keyish(entry));
+    let head = entry.unwrap_or(head);
+    let last = head.rsplit('.').next().unwrap_or_default().trim();
+    let last = last.trim_start_matches('_');
+    let is_name = last.chars().all(|one| one.is_alphanumeric() || one == '_')
+        && last.chars().next().is_some_and(|first| !first.is_numeric());
+    let last = if is_name { last } else { "key" };
+    // The children of one of the `keys` are keys.
+    match last.strip_suffix('s').filter(|rest| rest.ends_with("key") || rest.ends_with("rng")) {
+        Some(single) => single.to_owned(),
+        None => last.to_owned(),
+    }
+}

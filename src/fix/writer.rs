@@ -1,0 +1,231 @@
+//! Statements that split a key for its uses, and what becomes of the uses.
+//!
+//! **Invariant:** what is written binds names that are free from there to the last use that reads them, and nothing else.
+
+use super::bench::{Bench, Proof, Proposal};
+use super::children::{self, Made};
+use super::layout;
+use super::names::ScopeId;
+use super::naming::Reserved;
+use super::reuse::Use;
+use super::tree::Step;
+use crate::finding::Applicability;
+use crate::python::ast::{self, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// Where the statement that splits goes, and what it may do there.
+pub(super) struct Site<'a> {
+    /// The function or module.
+    pub scope: ScopeId,
+    /// The statement that it goes before.
+    pub step: Step<'a>,
+    /// How many statements lie around that one.
+    pub depth: usize,
+}
+
+/// How a key, or each key of an array, is split here.
+pub(super) enum Split {
+    Plain(String),
+    Lanes { vmap: String, split: String },
+}
+
+impl Split {
+    fn statement(&self, key: &str, names: &[String], keeps: bool) -> String {
+        let (vmap, split) = match self {
+            Self::Plain(split) => return statement(key, split, names, keeps),
+            Self::Lanes { vmap, split } => (vmap, split),
+        };
+        let mut targets: Vec<&str> = names.iter().map(String::as_str).collect();
+        if keeps {
+            targets.insert(0, key);
+        }
+        let each = match targets.len() {
+            2 => split.clone(),
+            count => format!("lambda key: {split}(key, {count})"),
+        };
+        format!("{} = {vmap}({each}, out_axes=1)({key})", targets.join(", "))
+    }
+}
+
+/// Writes splits.
+pub(super) struct Writer<'b, 'a> {
+    pub bench: &'b Bench<'a>,
+    pub site: &'b Site<'a>,
+    pub start: u32,
+    pub key: &'b str,
+    pub split: Split,
+    pub mends: &'b [usize],
+}
+
+impl Writer<'_, '_> {
+    /// Free names for keys, or for as many arrays of keys, from the split to the last of some uses.
+    fn fresh(&self, count: usize, range: Span) -> Vec<String> {
+        let many: Vec<String> = match self.split {
+            Split::Plain(_) => return self.bench.fresh_within(self.site.scope, self.key, count, range),
+            Split::Lanes { .. } => (1..=count).map(|number| format!("keys_{number}")).collect(),
+        };
+        let is_free = many.iter().all(|name| self.bench.is_free_within(self.site.scope, name, range));
+        if is_free { many } else { self.bench.fresh_within(self.site.scope, self.key, count, range) }
+    }
+
+    /// From the site to the last of some uses.
+    fn range(&self, uses: &[Use<'_>]) -> Span {
+        Span::new(self.start, uses.iter().map(|one| span_of(one.call).end).fold(self.start, u32::max))
+    }
+
+    /// `a, b = split(key)` or `key, a, b = split(key, 3)`, and each use gets its own.
+    pub(super) fn split_into(&self, uses: &[Use<'_>], keeps: bool) -> Option<Proposal> {
+        if uses.is_empty() || (uses.len() < 2 && !keeps) {
+            return None;
+        }
+        let range = self.range(uses);
+        let names = self.fresh(uses.len(), range);
+        let mut edits = Vec::with_capacity(uses.len() + 1);
+        let statement = self.split.statement(self.key, &names, keeps);
+        edits.push(layout::before(self.bench.text, self.start, &statement));
+        edits.extend(replaced(self.bench, uses, &names));
+        Some(self.proposal(edits, self.bench.promise_within(self.site.scope, &names, range)))
+    }
+
+    /// A split that dropped its result was meant to make the keys of the uses after it.
+    pub(super) fn bind(&self, bare: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
+        if uses.is_empty() {
+            return None;
+        }
+        let range = self.range(uses);
+        let names = self.fresh(uses.len(), range);
+        let call = span_of(bare.call);
+        let code = self.split.statement(self.key, &names, true);
+        let targets = code.strip_suffix(self.bench.slice(call)).map(str::to_owned);
+        let mut edits = vec![match targets {
+            Some(targets) => Edit { span: Span::new(call.start, call.start), content: targets },
+            None => Edit { span: call, content: code },
+        }];
+        edits.extend(replaced(self.bench, uses, &names));
+        Some(self.proposal(edits, self.bench.promise_within(self.site.scope, &names, range)))
+    }
+
+    /// A split into names that comes first makes the keys of the uses after it as well.
+    pub(super) fn widen(&self, splits: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
+        let step = splits.steps.last().filter(|step| step.is(self.site.step))?;
+        let (call, bound) = children::split_of(self.bench, step.statement())?;
+        if span_of(call) != span_of(splits.call) || uses.is_empty() {
+            return None;
+        }
+        if let [other] = uses
+            && let Some(proposal) = self.merge(call, bound, *step, other)
+        {
+            return Some(proposal);
+        }
+        let range = self.range(uses);
+        let known: Vec<&str> = bound.iter().map(|target| self.bench.code(target)).collect();
+        let names = self.bench.more_children(self.site.scope, self.key, &known, true, uses.len(), range);
+        let mut edits = children::widened(bound, call, &names)?;
+        edits.extend(replaced(self.bench, uses, &names));
+        edits.sort_by_key(|edit| edit.span);
+        Some(self.proposal(edits, self.bench.promise_within(self.site.scope, &names, range)))
+    }
+
+    /// `a, b = split(key)` and `c, d = split(key)` behind it become `a, b, c, d = split(key, 4)`.
+    fn merge(&self, call: &ast::ExprCall, bound: &[Expr], step: Step<'_>, other: &Use<'_>) -> Option<Proposal> {
+        let later = other.steps.last().filter(|later| later.is_beside(step))?;
+        let (again, more) = children::split_of(self.bench, later.statement())?;
+        let lines = layout::own_lines(self.bench.text, span_of(later.statement()))?;
+        let is_said = layout::comments_around(self.bench.text, span_of(later.statement())).next().is_some();
+        let between = Span::new(span_of(step.statement()).start, span_of(later.statement()).start);
+        let is_new = |target: &Expr| {
+            let code = self.bench.code(target);
+            let mut known = self.bench.names.occurrences(code).iter();
+            target.is_name_expr() && code != "_" && code != self.key && !known.any(|one| between.covers(one.span))
+        };
+        let names: Vec<String> = more.iter().map(|target| self.bench.code(target).to_owned()).collect();
+        let has_free = names.iter().all(|name| !self.bench.is_promised(self.site.scope, name));
+        let is_alike = span_of(again) == span_of(other.call) && more.iter().all(is_new) && has_free;
+        let is_near = self.bench.are_near(span_of(step.statement()), span_of(later.statement()));
+        let mut edits = children::widened(bound, call, &names).filter(|_| is_alike && is_near && !is_said)?;
+        edits.push(Edit { span: lines, content: String::new() });
+        edits.sort_by_key(|edit| edit.span);
+        let message = format!("split `{}` once, into all of its children; the numbers change", self.key);
+        let names = self.bench.promise(self.site.scope, &names);
+        Some(Proposal { message, ..self.proposal(edits, names) })
+    }
+
+    /// `key, subkey = split(key)` right before the statement of each use, but for those that make the next key themselves.
+    pub(super) fn one_by_one(&self, uses: &[Use<'_>], goes_on: &dyn Fn(&Use<'_>) -> bool) -> Option<Proposal> {
+        let mut at: Vec<(Step<'_>, Vec<&Use<'_>>)> = Vec::new();
+        for one in uses.iter().filter(|one| !goes_on(one)) {
+            let step = *one.steps.last()?;
+            // The condition of a loop is looked at again and again.
+            if matches!(step.statement(), Stmt::While(_)) {
+                return None;
+            }
+            match at.iter_mut().find(|(known, _)| known.is(step)) {
+                Some((_, here)) => here.push(one),
+                None => at.push((step, vec![one])),
+            }
+        }
+        let scope = self.site.scope;
+        let mut edits = Vec::with_capacity(uses.len() + at.len());
+        let mut reserved = Vec::new();
+        // The split that made the key makes the children for the uses right behind it.
+        let mut near: Vec<(Made<'_>, Vec<&Use<'_>>)> = Vec::new();
+        at.retain(|(_, here)| {
+            let made = here.first().and_then(|one| Made::of(self.bench, one)).filter(|made| {
+                let serves = |one: &&Use<'_>| made.serves(self.bench, one);
+                matches!(self.split, Split::Plain(_)) && here.iter().all(serves)
+            });
+            let Some(made) = made else { return true };
+            match near.iter_mut().find(|(known, _)| known.step.is(made.step)) {
+                Some((_, known)) => known.extend(here),
+                None => near.push((made, here.clone())),
+            }
+            false
+        });
+        for (made, here) in near {
+            let (more, names, range) = made.give(self.bench, &here, &[])?;
+            edits.extend(more);
+            edits.extend(here.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+            reserved.extend(self.bench.promise_within(scope, &names, range));
+        }
+        for (step, here) in at {
+            let start = span_of(step.statement()).start;
+            let end = here.iter().map(|one| span_of(one.call).end).fold(start, u32::max);
+            let range = Span::new(start, end);
+            let names = self.fresh(here.len(), range);
+            let code = self.split.statement(self.key, &names, true);
+            edits.push(layout::before(self.bench.text, start, &code));
+            edits.extend(here.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+            reserved.extend(self.bench.promise_within(scope, &names, range));
+        }
+        edits.sort_by_key(|edit| edit.span);
+        Some(self.proposal(edits, reserved))
+    }
+
+    fn proposal(&self, edits: Vec<Edit>, names: Vec<Reserved>) -> Proposal {
+        Proposal {
+            message: format!("split `{}` and give each call a key of its own; the numbers change", self.key),
+            applicability: Applicability::Unsafe,
+            proof: Proof::Claim,
+            edits,
+            mends: self.mends.to_vec(),
+            names,
+        }
+    }
+}
+
+/// Each use reads a name instead.
+fn replaced(bench: &Bench<'_>, uses: &[Use<'_>], names: &[String]) -> Vec<Edit> {
+    let pairs = uses.iter().zip(names);
+    pairs.map(|(one, name)| Edit { span: one.replaceable(bench), content: name.clone() }).collect()
+}
+
+/// `key, a, b = split(key, 3)`, or without `key` on the left.
+pub(super) fn statement(key: &str, split: &str, names: &[String], keeps: bool) -> String {
+    let mut targets: Vec<&str> = names.iter().map(String::as_str).collect();
+    if keeps {
+        targets.insert(0, key);
+    }
+    let number = if targets.len() == 2 { String::new() } else { format!(", {}", targets.len()) };
+    format!("{} = {split}({key}{number})", targets.join(", "))
+}
