@@ -221,13 +221,13 @@ impl<'a> Premises<'a> {
             threads: 0,
             verify: how.verify,
             fixes: how.fixes,
-            analyse: &|world, program, module| {
+            analyse: &|world, program, module, only| {
                 if (how.is_cancelled)() {
                     Facts::default()
                 } else if how.observes {
-                    analyse(world, &program.observing(), module)
+                    analyse(world, &program.observing(), module, only)
                 } else {
-                    analyse(world, program, module)
+                    analyse(world, program, module, only)
                 }
             },
         })

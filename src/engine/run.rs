@@ -191,7 +191,7 @@ fn interpret(
         // Where one module breaks the world, each is analysed in an empty one, so that only those that need it break.
         let mut there = world.take().unwrap_or_else(|| contained(|| World::of(program)).unwrap_or_default());
         let result = contained(|| {
-            let facts = module.map(|module| (job.analyse)(&mut there, program, module)).unwrap_or_default();
+            let facts = module.map(|module| (job.analyse)(&mut there, program, module, None)).unwrap_or_default();
             (facts, there)
         });
         let facts = result.map(|(facts, there)| {
@@ -336,20 +336,26 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
     let program =
         (job.fixes != Fixes::None).then(|| Program::new(modules, project, project.models, &project.settings.roots));
     let abroad = program.as_ref().map(|program| abroad(program.modules(), project.models)).unwrap_or_default();
-    let settled = work
+    let workers = rayon::current_num_threads().clamp(1, work.len().max(1));
+    let queue = Mutex::new(work.into_iter());
+    let settled = (0..workers)
         .into_par_iter()
-        .map_init(
-            || None,
-            |world, (position, file, findings)| {
-                let mut settled = settle(job, project, position, file, findings)?;
+        .with_max_len(1)
+        .flat_map_iter(|_| {
+            // One world for each worker.
+            let mut world: Option<World> = None;
+            let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let mut done = Vec::new();
+            while let Some((position, file, findings)) = next() {
+                let Some(mut settled) = settle(job, project, position, file, findings) else { continue };
                 prove_touches(job, project, &mut settled);
                 if let Some(program) = &program {
-                    repair(job, project, program, &abroad, world, &mut settled);
+                    repair(job, project, program, &abroad, &mut world, &mut settled);
                 }
-                Some(settled)
-            },
-        )
-        .flatten_iter()
+                done.push(settled);
+            }
+            done
+        })
         .collect();
     (settled, refuted)
 }

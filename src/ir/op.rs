@@ -340,6 +340,61 @@ impl OpKind {
         }
     }
 
+    /// Tells each temp that the operation reads; its blocks read others.
+    pub fn operands(&self, tell: &mut dyn FnMut(Temp)) {
+        let element = |element: &Element, tell: &mut dyn FnMut(Temp)| match element {
+            Element::Value(value) | Element::Spread(value) | Element::SpreadMapping(value) => tell(*value),
+            Element::Pair(key, value) => {
+                tell(*key);
+                tell(*value);
+            }
+        };
+        let argument = |argument: &Argument, tell: &mut dyn FnMut(Temp)| match argument {
+            Argument::Positional(value)
+            | Argument::Spread(value)
+            | Argument::Keyword(_, value)
+            | Argument::SpreadMapping(value) => tell(*value),
+        };
+        match self {
+            Self::Store(_, value)
+            | Self::Attribute(value, _)
+            | Self::DeleteAttribute(value, _)
+            | Self::Project(value, _)
+            | Self::Iterate(value)
+            | Self::Next(value)
+            | Self::Enter(value)
+            | Self::Leave(value)
+            | Self::Await(value)
+            | Self::Annotate(value, _)
+            | Self::Unpack { value, .. }
+            | Self::If { test: value, .. }
+            | Self::Return(Some(value))
+            | Self::Raise(Some(value))
+            | Self::Yield { value: Some(value), .. }
+            | Self::Loop { test: Some(value), .. } => tell(*value),
+            Self::StoreAttribute(object, _, value) | Self::Item(object, value) | Self::DeleteItem(object, value) => {
+                tell(*object);
+                tell(*value);
+            }
+            Self::StoreItem(object, index, value) => [object, index, value].into_iter().for_each(|temp| tell(*temp)),
+            Self::Build(_, elements) => elements.iter().for_each(|one| element(one, tell)),
+            Self::Append(container, value) => {
+                tell(*container);
+                element(value, tell);
+            }
+            Self::Operate(_, operands, _) => operands.iter().flatten().for_each(|temp| tell(*temp)),
+            Self::Call(callee, arguments) => {
+                tell(*callee);
+                for one in arguments {
+                    argument(one, tell);
+                }
+            }
+            Self::Function(_, defaults) => defaults.iter().for_each(|(_, value)| tell(*value)),
+            Self::Class(_, arguments) => arguments.iter().for_each(|one| argument(one, tell)),
+            _ => {}
+        }
+    }
+
     /// Whether the operation can raise by itself, so that a `try` may be left before it takes effect. The test of an `If`
     /// or a `Loop` can: what it asks for the truth may refuse to tell.
     pub fn may_raise(&self) -> bool {

@@ -31,4 +31,5 @@ mod rule_docs;
 mod rules;
 mod server;
 mod structures;
+mod touched;
 mod worlds;

@@ -14,7 +14,6 @@ use crate::ir::{Name, OpKind, Variable};
 use crate::models::{BuiltinOp, Effect};
 
 use super::bind::Args;
-use super::uses::operands;
 use super::{Frame, Interp};
 
 /// The streams that an analysis made.
@@ -64,7 +63,7 @@ impl Interp<'_> {
             | OpKind::Call(..) => {}
             // Who calls a function that is not the root goes on with what it returns.
             OpKind::Return(_) if !frame.activation.root => {}
-            kind => operands(kind, &mut |temp| {
+            kind => kind.operands(&mut |temp| {
                 let value = frame.temps[temp as usize].clone();
                 self.ask(&value);
             }),

@@ -18,7 +18,6 @@ use crate::models::{BuiltinOp, Effect, Runs};
 
 use super::bind::Args;
 use super::measured::MEASURES;
-use super::uses::operands;
 use super::{Frame, Interp};
 
 /// How deep a value is searched for children.
@@ -121,7 +120,7 @@ impl Interp<'_> {
                     self.take(held);
                 }
             }
-            kind => operands(kind, &mut |temp| self.take(&frame.temps[temp as usize])),
+            kind => kind.operands(&mut |temp| self.take(&frame.temps[temp as usize])),
         }
     }
 

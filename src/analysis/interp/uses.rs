@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::value::ModuleIndex;
-use crate::ir::{Argument, Element, Function, FunctionId, Module, OpKind, Temp, Variable};
+use crate::ir::{Function, FunctionId, Module, OpKind, Temp, Variable};
 use crate::text::Span;
 
 /// The definitions and uses of one function.
@@ -41,7 +41,7 @@ impl Uses {
             captured: FxHashSet::default(),
         };
         for (temp, op) in (0u32..).zip(&code.ops) {
-            operands(&op.kind, &mut |operand| {
+            op.kind.operands(&mut |operand| {
                 if let Some(readers) = uses.readers.get_mut(operand as usize)
                     && readers.last() != Some(&temp)
                 {
@@ -103,60 +103,5 @@ impl Uses {
     /// Whether the function, or one within it, reads or deletes a slot of it.
     pub fn reads_slot(&self, slot: u32) -> bool {
         self.read.contains(&slot)
-    }
-}
-
-/// Tells each temp that an operation reads.
-pub(super) fn operands(kind: &OpKind, tell: &mut dyn FnMut(Temp)) {
-    let element = |element: &Element, tell: &mut dyn FnMut(Temp)| match element {
-        Element::Value(value) | Element::Spread(value) | Element::SpreadMapping(value) => tell(*value),
-        Element::Pair(key, value) => {
-            tell(*key);
-            tell(*value);
-        }
-    };
-    let argument = |argument: &Argument, tell: &mut dyn FnMut(Temp)| match argument {
-        Argument::Positional(value)
-        | Argument::Spread(value)
-        | Argument::Keyword(_, value)
-        | Argument::SpreadMapping(value) => tell(*value),
-    };
-    match kind {
-        OpKind::Store(_, value)
-        | OpKind::Attribute(value, _)
-        | OpKind::DeleteAttribute(value, _)
-        | OpKind::Project(value, _)
-        | OpKind::Iterate(value)
-        | OpKind::Next(value)
-        | OpKind::Enter(value)
-        | OpKind::Leave(value)
-        | OpKind::Await(value)
-        | OpKind::Annotate(value, _)
-        | OpKind::Unpack { value, .. }
-        | OpKind::If { test: value, .. }
-        | OpKind::Return(Some(value))
-        | OpKind::Raise(Some(value))
-        | OpKind::Yield { value: Some(value), .. }
-        | OpKind::Loop { test: Some(value), .. } => tell(*value),
-        OpKind::StoreAttribute(object, _, value) | OpKind::Item(object, value) | OpKind::DeleteItem(object, value) => {
-            tell(*object);
-            tell(*value);
-        }
-        OpKind::StoreItem(object, index, value) => [object, index, value].into_iter().for_each(|temp| tell(*temp)),
-        OpKind::Build(_, elements) => elements.iter().for_each(|one| element(one, tell)),
-        OpKind::Append(container, value) => {
-            tell(*container);
-            element(value, tell);
-        }
-        OpKind::Operate(_, operands, _) => operands.iter().flatten().for_each(|temp| tell(*temp)),
-        OpKind::Call(callee, arguments) => {
-            tell(*callee);
-            for one in arguments {
-                argument(one, tell);
-            }
-        }
-        OpKind::Function(_, defaults) => defaults.iter().for_each(|(_, value)| tell(*value)),
-        OpKind::Class(_, arguments) => arguments.iter().for_each(|one| argument(one, tell)),
-        _ => {}
     }
 }

@@ -549,6 +549,7 @@ impl<'p> Machine<'p> {
             | Value::Iterator(_)
             | Value::Generator(_)
             | Value::Imported(_)
+            | Value::Deferred(_)
             | Value::Static(_)
             | Value::ClassMethod(_)
             | Value::Property(_) => self.symbols.fresh("<object>"),
