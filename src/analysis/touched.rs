@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** names over-approximate, within the module: who mentions the name of a function that is touched, as a global or as an
 //! attribute, may run it and is touched. Where a function may be run without being named (by the module's body, by the constructor of
-//! its class, by an operator), everything is.
+//! its class, by an operator), everything is. With a method, those that store attributes are touched.
 
 use rustc_hash::FxHashSet;
 
@@ -44,9 +44,19 @@ pub fn touched(module: &Module, edits: &[Span]) -> Option<Vec<FunctionId>> {
             break;
         }
     }
+    if found.iter().any(|id| module.function(*id).class.is_some()) {
+        found.extend(storing(module, &owners));
+    }
     let mut found: Vec<FunctionId> = found.into_iter().collect();
     found.sort_unstable();
     Some(found)
+}
+
+/// The methods that store attributes: what is said of a stored key depends on who replaces it.
+fn storing<'a>(module: &'a Module, owners: &'a [Option<FunctionId>]) -> impl Iterator<Item = FunctionId> + 'a {
+    let stores = |function: &&Function| function.ops.iter().any(|op| matches!(op.kind, OpKind::StoreAttribute(..)));
+    let owned = module.functions.iter().zip(owners).filter(move |(function, _)| stores(function));
+    owned.filter_map(|(_, owner)| *owner).filter(|owner| module.function(*owner).class.is_some())
 }
 
 /// For each function, the one around it, or it itself, that is analysed on its own.

@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn cells_are_marked_by_comments_alone() {
         let light = "# ---\n# jupyter:\n#   jupytext:\n# ---\n\n# +\nx = 1\n# -\n# + [markdown]\n";
-        assert_eq!(marks(light), [36, 49]);
+        assert_eq!(marks(light), [38, 52]);
         assert_eq!(marks("x = 1\n# %% second\ny = 2\n#%%\n"), [6, 24]);
         assert_eq!(marks("# + is an operator\n# +\nprint('# %%')\n    # %% of a block\n"), [0u32; 0]);
     }

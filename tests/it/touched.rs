@@ -72,8 +72,10 @@ fn who_mentions_a_function_is_touched_with_it() {
     is("sample(key)", &["draw", "outer"]);
     is("return inner()", &["outer"]);
     is("return key", &["alone"]);
-    is("stepped(self)", &["Model.step", "Model.run"]);
-    is("nothing(self)", &["Model.other"]);
+    // With methods come those that store attributes.
+    let stores = ["Model.__init__", "Model.setup"];
+    is("stepped(self)", &[&stores[..], &["Model.step", "Model.run"]].concat());
+    is("nothing(self)", &[&stores[..], &["Model.other"]].concat());
 }
 
 #[test]
