@@ -9,9 +9,7 @@ mod interp;
 mod log;
 mod program;
 mod relevance;
-mod touched;
 mod vocabulary;
 
 pub use interp::{World, analyse};
 pub use program::{Program, Resolver};
-pub use touched::touched;

@@ -34,7 +34,6 @@ use std::sync::Arc;
 use crate::analysis::facts::Facts;
 use crate::analysis::{Program, World};
 use crate::config::{KnownRule, Settings};
-use crate::ir::FunctionId;
 use crate::models::Models;
 use crate::rules::{self, Status};
 use crate::source::{Files, Problem};
@@ -73,8 +72,8 @@ pub type Survey<'a> = &'a (dyn Fn(&Path) -> Vec<PathBuf> + Sync);
 /// Is told how many files of how many are done; the numbers never fall.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// Interprets one module of a program, in a world of that program: all of its functions, or these.
-pub type Analyse<'a> = &'a (dyn Fn(&mut World, &Program<'_>, usize, Option<&[FunctionId]>) -> Facts + Sync);
+/// Interprets one module of a program, in a world of that program.
+pub type Analyse<'a> = &'a (dyn Fn(&mut World, &Program<'_>, usize) -> Facts + Sync);
 
 /// Which findings get fixes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

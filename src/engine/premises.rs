@@ -221,13 +221,13 @@ impl<'a> Premises<'a> {
             threads: 0,
             verify: how.verify,
             fixes: how.fixes,
-            analyse: &|world, program, module, only| {
+            analyse: &|world, program, module| {
                 if (how.is_cancelled)() {
                     Facts::default()
                 } else if how.observes {
-                    analyse(world, &program.observing(), module, only)
+                    analyse(world, &program.observing(), module)
                 } else {
-                    analyse(world, program, module, only)
+                    analyse(world, program, module)
                 }
             },
         })

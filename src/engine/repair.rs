@@ -12,11 +12,11 @@ use super::project::Project;
 use super::settle::Settled;
 use super::{Fixes, Job};
 use crate::analysis::facts::{Facts, KeyFact, KeyKind, reconcile};
-use crate::analysis::{Program, World, touched};
+use crate::analysis::{Program, World};
 use crate::config::Shown;
 use crate::finding::{Applicability, Confidence, Finding, Fix, Level, Verdict};
 use crate::fix::{self, Abroad, Bench, Held, Proof, Proposal};
-use crate::ir::{self, FunctionId};
+use crate::ir;
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
 use crate::text::{Edit, Span, apply_edits};
@@ -146,7 +146,7 @@ impl Workshop<'_, '_, '_> {
         };
         let wanted: Vec<usize> = wanted.iter().copied().filter(|index| !is_compared(index)).collect();
         let wanted = fix::in_order(findings, wanted);
-        let mut before: BTreeMap<Option<Vec<FunctionId>>, Seen> = BTreeMap::new();
+        let mut before: Option<Seen> = None;
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
         let mut hopeless: BTreeSet<usize> = BTreeSet::new();
@@ -167,8 +167,14 @@ impl Workshop<'_, '_, '_> {
                     return fixes.into_iter().collect();
                 }
                 trials -= 1;
-                let Some((proposal, fix)) = self.tried(&bench, &parsed, &mut before, index, &proposal, &mut trials)
-                else {
+                let before = before.get_or_insert_with(|| {
+                    let seen = self.seen(self.program.module(self.original));
+                    if seen.is_exhausted {
+                        trials = trials.min(HARD_TRIALS);
+                    }
+                    seen
+                });
+                let Some((proposal, fix)) = self.tried(&bench, &parsed, before, index, &proposal, &mut trials) else {
                     hopeless.extend(&shared);
                     continue;
                 };
@@ -189,7 +195,7 @@ impl Workshop<'_, '_, '_> {
         &self,
         bench: &Bench<'_>,
         original: &python::Parsed,
-        before: &mut BTreeMap<Option<Vec<FunctionId>>, Seen>,
+        before: &Seen,
         index: usize,
         proposal: &Proposal,
         trials: &mut usize,
@@ -203,15 +209,7 @@ impl Workshop<'_, '_, '_> {
             }
             let effects = Effects::of(&text, &parsed.comments);
             let patched = ir::lower(self.settled.file, &parsed.module, &|header| effects.on(header));
-            let only = self.touched(&proposal.edits, &patched);
-            let before = before.entry(only.clone()).or_insert_with(|| {
-                let seen = self.seen(self.program.module(self.original), only.as_deref());
-                if seen.is_exhausted {
-                    *trials = HARD_TRIALS.min(*trials);
-                }
-                seen
-            });
-            let after = self.seen(&patched, only.as_deref());
+            let after = self.seen(&patched);
             let converted = fix::converted(bench, &proposal, &after.findings)?;
             if converted.edits == proposal.edits {
                 if matches!(proposal.proof, Proof::Keys(_))
@@ -228,20 +226,11 @@ impl Workshop<'_, '_, '_> {
         None
     }
 
-    /// The functions whose analysis these edits may change; `None` for all of them.
-    fn touched(&self, edits: &[Edit], patched: &ir::Module) -> Option<Vec<FunctionId>> {
-        if !self.program.is_akin(self.original, patched) {
-            return None;
-        }
-        let places: Vec<Span> = edits.iter().map(|edit| edit.span).collect();
-        touched(self.program.module(self.original), &places)
-    }
-
     /// Whether nothing that the repaired file does with its keys, typed ones now, needs raw ones.
     fn stays_legal(&self, text: &str, parsed: &python::Parsed, patched: &ir::Module, edits: &[Edit]) -> bool {
         let Project { models, settings, .. } = self.project;
         let program = self.program.replacing(self.original, patched).observing();
-        let facts = self.analysed(&program, patched, None);
+        let facts = self.analysed(&program, patched);
         let held: Vec<Held> = facts
             .values
             .iter()
@@ -284,21 +273,21 @@ impl Workshop<'_, '_, '_> {
         Some(Fix { message: proposal.message.clone(), applicability, verdict, edits: proposal.edits.clone() })
     }
 
-    /// The facts of the file, or of these functions of it, in a program that has `module` for it.
-    fn analysed(&self, program: &Program<'_>, module: &ir::Module, only: Option<&[FunctionId]>) -> Facts {
+    /// The facts of the file in a program that has `module` for it.
+    fn analysed(&self, program: &Program<'_>, module: &ir::Module) -> Facts {
         let is_akin = self.program.is_akin(self.original, module);
         let mut world = if is_akin { self.world.take() } else { None };
         let there = world.get_or_insert_with(|| World::of(program));
-        let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, program, index, only));
+        let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, program, index));
         if is_akin {
             self.world.set(world);
         }
         facts.unwrap_or_default()
     }
 
-    /// What the analysis of the program says of the file, or of these functions of it, were `module` its own.
-    fn seen(&self, module: &ir::Module, only: Option<&[FunctionId]>) -> Seen {
-        let mut facts = vec![self.analysed(&self.program.replacing(self.original, module), module, only)];
+    /// What the analysis of the program says of the file, were `module` its own.
+    fn seen(&self, module: &ir::Module) -> Seen {
+        let mut facts = vec![self.analysed(&self.program.replacing(self.original, module), module)];
         reconcile(&mut facts);
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
         let mut counts = Counts::new();

@@ -191,7 +191,7 @@ fn interpret(
         // Where one module breaks the world, each is analysed in an empty one, so that only those that need it break.
         let mut there = world.take().unwrap_or_else(|| contained(|| World::of(program)).unwrap_or_default());
         let result = contained(|| {
-            let facts = module.map(|module| (job.analyse)(&mut there, program, module, None)).unwrap_or_default();
+            let facts = module.map(|module| (job.analyse)(&mut there, program, module)).unwrap_or_default();
             (facts, there)
         });
         let facts = result.map(|(facts, there)| {

@@ -31,5 +31,4 @@ mod rule_docs;
 mod rules;
 mod server;
 mod structures;
-mod touched;
 mod worlds;

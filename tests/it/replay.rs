@@ -2,7 +2,6 @@
 //!
 //! **Invariant:** a program goes in as text; what its replay says is compared with what is known of the program.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -661,40 +660,4 @@ fn any_place_can_be_claimed() {
             }
         }
     }
-}
-
-#[test]
-fn what_statements_do_to_others_is_seen_when_these_are_read() {
-    // A statement that is put off has run before what it may have written to is read, in the order of the statements.
-    let text = "
-import jax
-KEYS = []
-def note(key):
-    KEYS.append(key)
-    return key
-one = note(jax.random.key(1))
-two = note(jax.random.key(2))
-def f():
-    READ
-    return jax.random.normal(KEYS[0]) + jax.random.normal(KEYS[1])
-";
-    for read in ["None", "one", "two", "two, one"] {
-        let traces = traces(&text.replace("READ", read), "KEYS[0]");
-        let keys: Vec<&[u32]> = traces.paths[0].draws.iter().map(|draw| &draw.keys[0][..]).collect();
-        assert!(traces.is_complete);
-        assert_eq!(keys, [[0, 1], [0, 2]], "{read}");
-    }
-}
-
-#[test]
-fn statements_that_nobody_asks_for_are_put_off() {
-    // Together they would cost more than a path may.
-    let mut text = "import jax\ndef work(): return [x for x in range(4_000)]\n".to_owned();
-    for number in 0..40 {
-        writeln!(text, "table{number} = [work(), work()]").unwrap();
-    }
-    text.push_str("KEY = jax.random.key(work()[7])\ndef f(): return jax.random.normal(KEY)\n");
-    let traces = traces(&text, "normal(KEY)");
-    assert!(traces.is_complete);
-    assert_eq!(traces.paths[0].draws[0].keys, [[0, 7]]);
 }

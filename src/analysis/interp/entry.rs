@@ -23,8 +23,8 @@ use super::{Escape, FUEL, Frame, Idle, Interp, World};
 const CLOSURES: usize = 64;
 
 /// Analyses one module of a program in a world of that program, or of one that differs in the text of this module only and
-/// has the same functions in it. Of its functions, `only` those are analysed on their own, where not all are.
-pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex, only: Option<&[FunctionId]>) -> Facts {
+/// has the same functions in it.
+pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> Facts {
     if !program.relevance.any(index) {
         return Facts::default();
     }
@@ -41,8 +41,7 @@ pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex, onl
     let mut stale = Vec::new();
     for (number, function) in (0u32..).zip(&module.functions) {
         let id = FunctionId(number);
-        let is_asked = only.is_none_or(|only| only.contains(&id));
-        if !is_asked || !is_entry(module, function) || !program.relevance.is_entry(index, id) {
+        if !is_entry(module, function) || !program.relevance.is_entry(index, id) {
             continue;
         }
         let marks = (base.terms.mark(), base.guards.mark());
@@ -65,7 +64,7 @@ pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex, onl
 }
 
 /// Whether a function is analysed with symbols for its parameters: those of the module and of its classes.
-pub(in crate::analysis) fn is_entry(module: &Module, function: &Function) -> bool {
+pub(super) fn is_entry(module: &Module, function: &Function) -> bool {
     if function.kind != FunctionKind::Def || function.is_stub {
         return false;
     }

@@ -82,7 +82,6 @@ use super::log::{Activation, Derivation, Event, Iteration, Meeting, Target};
 use super::program::Program;
 
 pub use entry::analyse;
-pub(super) use entry::is_entry;
 pub use world::World;
 
 /// Operations that one analysis of one function may run.

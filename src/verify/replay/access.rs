@@ -16,7 +16,7 @@ const ARRAY_VALUES: &[&str] =
     &["shape", "dtype", "ndim", "size", "T", "mT", "at", "sharding", "device", "nbytes", "itemsize"];
 
 /// How deep modules may run because others ask for something of them.
-pub(super) const IMPORTING: u32 = 32;
+const IMPORTING: u32 = 32;
 
 impl<'p> Machine<'p> {
     /// A global or built-in name.
@@ -115,16 +115,7 @@ impl<'p> Machine<'p> {
     /// What a module that runs or has run binds a name to by now.
     pub(super) fn bound(&mut self, module: usize, name: &Name) -> Option<Value<'p>> {
         let value = self.globals.get(&module)?.get(name)?.clone();
-        if let Value::Deferred(deferred) = &value {
-            let found = self.undeferred(deferred, name)?;
-            self.globals.entry(module).or_default().insert(name.clone(), found.clone());
-            self.settle_module(module, &found);
-            return Some(found);
-        }
-        let Value::Imported(import) = &value else {
-            self.settle_module(module, &value);
-            return Some(value);
-        };
+        let Value::Imported(import) = &value else { return Some(value) };
         // Modules that import a name from each other do not hold it before one of them binds it.
         self.globals.get_mut(&module)?.remove(name);
         if self.importing >= IMPORTING {
@@ -178,13 +169,9 @@ impl<'p> Machine<'p> {
     /// Runs the body of a module; what it raises ends it.
     pub(super) fn run_module(&mut self, index: usize) -> Ran<'p, ()> {
         self.globals.entry(index).or_default();
+        let Some(mut frame) = self.frame(index, Module::BODY, Vec::new(), None) else { return Ok(()) };
         let (here, stack) = (self.here, std::mem::take(&mut self.stack));
-        let ended = if self.quiet > 0 {
-            self.run_deferring(index)
-        } else {
-            let Some(mut frame) = self.frame(index, Module::BODY, Vec::new(), None) else { return Ok(()) };
-            self.run(&mut frame)
-        };
+        let ended = self.run(&mut frame);
         self.here = here;
         self.stack = stack;
         match ended {

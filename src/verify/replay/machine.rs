@@ -4,10 +4,9 @@
 //! operation is paid for, so that every run ends.
 
 use std::cell::RefCell;
-use std::ops::Range;
 use std::rc::{Rc, Weak};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::carry::{Answers, Asked};
 use super::hints::Hints;
@@ -17,7 +16,7 @@ use super::symbol::{Node, Question, Symbol, Symbols};
 use super::value::{Class, Closure, Environment, Instance, Value};
 use super::{DrawKind, Project};
 use crate::finding::Place;
-use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
+use crate::ir::{Function, FunctionId, FunctionKind, Name, Op, OpKind, Temp, Variable};
 use crate::text::Span;
 
 /// Most choices of one path.
@@ -48,10 +47,7 @@ pub(super) struct Frame<'p> {
     pub(super) id: FunctionId,
     pub(super) code: &'p Function,
     pub(super) environment: Rc<Environment<'p>>,
-    /// The results of its operations.
-    temps: Vec<Value<'p>>,
-    /// The operation whose result is the first of them.
-    first: Temp,
+    pub(super) temps: Vec<Value<'p>>,
     tasks: Vec<Task<'p>>,
     /// Exceptions that are being handled.
     handling: Vec<Value<'p>>,
@@ -148,10 +144,6 @@ pub(super) struct Machine<'p> {
     pub(super) hints: &'p Hints,
     pub(super) symbols: Symbols,
     pub(super) globals: FxHashMap<usize, FxHashMap<Name, Value<'p>>>,
-    /// Modules in which statements that call were put off.
-    pub(super) unsettled: FxHashSet<usize>,
-    /// The statements that run though they were put off: module and number, innermost last.
-    pub(super) undeferring: Vec<(usize, usize)>,
     /// The latest value of each function.
     pub(super) made: FxHashMap<(usize, FunctionId), Rc<Closure<'p>>>,
     /// All function values of functions within others.
@@ -230,8 +222,6 @@ impl<'p> Machine<'p> {
             hints,
             symbols: Symbols::default(),
             globals: FxHashMap::default(),
-            unsettled: FxHashSet::default(),
-            undeferring: Vec::new(),
             made: FxHashMap::default(),
             closures: Vec::new(),
             written: FxHashMap::default(),
@@ -330,62 +320,26 @@ impl<'p> Machine<'p> {
         &mut self,
         module: usize,
         id: FunctionId,
-        slots: Vec<Option<Value<'p>>>,
+        mut slots: Vec<Option<Value<'p>>>,
         parent: Option<Rc<Environment<'p>>>,
     ) -> Option<Frame<'p>> {
         let code = self.project.modules.get(module)?.functions.get(id.0 as usize)?;
-        let environment = self.environment(code, slots, parent);
-        let all = 0..Temp::try_from(code.ops.len()).ok()?;
-        Some(self.frame_of((module, id), code, environment, all, &code.body))
-    }
-
-    /// A frame of operations that stand in the body of a module, with the variables of that body or new ones.
-    pub(super) fn part(
-        &mut self,
-        module: usize,
-        arena: Range<Temp>,
-        block: &'p [Temp],
-        environment: Option<Rc<Environment<'p>>>,
-    ) -> Option<Frame<'p>> {
-        let code = self.project.modules.get(module)?.functions.first()?;
-        let environment = environment.unwrap_or_else(|| self.environment(code, Vec::new(), None));
-        Some(self.frame_of((module, Module::BODY), code, environment, arena, block))
-    }
-
-    fn environment(
-        &mut self,
-        code: &'p Function,
-        mut slots: Vec<Option<Value<'p>>>,
-        parent: Option<Rc<Environment<'p>>>,
-    ) -> Rc<Environment<'p>> {
         slots.resize(code.slots.len(), None);
+        self.activations += 1;
         let environment = Rc::new(Environment { slots: RefCell::new(slots), parent });
         self.made_here.environments.push(Rc::downgrade(&environment));
-        environment
-    }
-
-    fn frame_of(
-        &mut self,
-        (module, id): (usize, FunctionId),
-        code: &'p Function,
-        environment: Rc<Environment<'p>>,
-        arena: Range<Temp>,
-        block: &'p [Temp],
-    ) -> Frame<'p> {
-        self.activations += 1;
-        Frame {
+        Some(Frame {
             module,
             id,
             code,
             environment,
-            temps: vec![Value::None; arena.len()],
-            first: arena.start,
-            tasks: vec![Task::Run(block)],
+            temps: vec![Value::None; code.ops.len()],
+            tasks: vec![Task::Run(&code.body)],
             handling: Vec::new(),
             activation: self.activations,
             rounds: FxHashMap::default(),
             began: FxHashMap::default(),
-        }
+        })
     }
 
     /// Runs a frame until it returns, yields or raises.
@@ -737,13 +691,11 @@ impl<'p> Machine<'p> {
 
 /// The value of an operation.
 pub(super) fn at<'p>(frame: &Frame<'p>, temp: Temp) -> Value<'p> {
-    let at = temp.checked_sub(frame.first).map(|at| at as usize);
-    at.and_then(|at| frame.temps.get(at)).cloned().unwrap_or(Value::None)
+    frame.temps.get(temp as usize).cloned().unwrap_or(Value::None)
 }
 
 pub(super) fn put<'p>(frame: &mut Frame<'p>, temp: Temp, value: Value<'p>) {
-    let at = temp.checked_sub(frame.first).map(|at| at as usize);
-    if let Some(place) = at.and_then(|at| frame.temps.get_mut(at)) {
+    if let Some(place) = frame.temps.get_mut(temp as usize) {
         *place = value;
     }
 }

@@ -23,7 +23,6 @@ mod carry;
 mod claim;
 mod coherent;
 mod compare;
-mod defer;
 mod hints;
 mod iterate;
 mod keys;
@@ -69,8 +68,6 @@ pub struct Project<'a> {
     by_file: FxHashMap<FileId, usize>,
     /// What functions reach from within, of modules that were asked for it.
     reached_within: Vec<OnceLock<Vec<lost::Within>>>,
-    /// What of the bodies of modules may be put off, of those that were asked for it.
-    plans: Vec<OnceLock<defer::Plan>>,
     /// Where functions are mentioned, once that was asked.
     mentions: OnceLock<callers::Mentions>,
 }
@@ -80,18 +77,11 @@ impl<'a> Project<'a> {
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
         let reached_within = modules.iter().map(|_| OnceLock::new()).collect();
-        let plans = modules.iter().map(|_| OnceLock::new()).collect();
-        Self { modules, resolver, models, roots, by_file, reached_within, plans, mentions: OnceLock::new() }
+        Self { modules, resolver, models, roots, by_file, reached_within, mentions: OnceLock::new() }
     }
 
     fn mentions(&self) -> &callers::Mentions {
         self.mentions.get_or_init(|| callers::mentions(&self.modules))
-    }
-
-    /// What of a module's body may be put off.
-    fn plan(&self, module: usize) -> Option<&defer::Plan> {
-        let code = self.modules.get(module)?;
-        Some(self.plans.get(module)?.get_or_init(|| defer::Plan::of(code)))
     }
 
     /// What a function reaches though it is not its own.

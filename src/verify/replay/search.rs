@@ -95,7 +95,6 @@ pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, script: Sc
     let made = if is_module { 0 } else { machine.closures.len() };
     if !is_module {
         machine.refill();
-        machine.make_ready(start.module, start.function);
         let closure = machine.made.get(&(start.module, start.function)).cloned();
         let closure = closure.or_else(|| machine.orphan(start.module, start.function));
         if let Some(closure) = closure {

@@ -549,7 +549,6 @@ impl<'p> Machine<'p> {
             | Value::Iterator(_)
             | Value::Generator(_)
             | Value::Imported(_)
-            | Value::Deferred(_)
             | Value::Static(_)
             | Value::ClassMethod(_)
             | Value::Property(_) => self.symbols.fresh("<object>"),

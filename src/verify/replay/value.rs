@@ -5,7 +5,6 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::defer::Deferred;
 use super::iterate::Source;
 use super::machine::Frame;
 use super::symbol::Symbol;
@@ -158,8 +157,6 @@ pub(super) enum Value<'p> {
     Module(usize),
     /// What an import at the top of a module brings in, while nobody has asked for it.
     Imported(Rc<Import>),
-    /// What a statement of a module that was put off binds.
-    Deferred(Rc<Deferred<'p>>),
     Library(Name),
     /// A method of the program and its receiver.
     Bound(Rc<(Value<'p>, Value<'p>)>),
