@@ -46,10 +46,13 @@ enum Part {
     Answer(TermId),
 }
 
-/// What a literal says of its subject: a term, or the difference of two.
+/// What claims are about: a term, or the difference of two.
+pub(super) type Subject = (TermId, Option<TermId>);
+
+/// What a literal says of its subject.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
-    subject: (TermId, Option<TermId>),
+    pub(super) subject: Subject,
     part: Part,
     says: Says,
 }
@@ -187,7 +190,7 @@ impl Terms {
         for (index, (a, first)) in claims.iter().enumerate() {
             for (b, second) in claims[index + 1..].iter().filter(|(_, other)| other.subject == first.subject) {
                 for (x, y) in [(true, true), (true, false), (false, true), (false, false)] {
-                    if !self.admits(&[(*first, x)], second, y) {
+                    if !self.agree(&[(*first, x), (*second, y)]) {
                         pairs.push([(*a, x), (*b, y)]);
                     }
                 }
@@ -196,18 +199,9 @@ impl Terms {
         pairs
     }
 
-    /// Whether a claim can hold, with this polarity, beside those of a path.
-    pub(super) fn admits(&self, path: &[(Claim, bool)], claim: &Claim, polarity: bool) -> bool {
-        let mut alike = path.iter().filter(|(other, _)| other.subject == claim.subject).copied().peekable();
-        if alike.peek().is_none() {
-            return true;
-        }
-        let claims: Vec<(Claim, bool)> = alike.chain([(*claim, polarity)]).collect();
-        self.agree(claim.subject, &claims)
-    }
-
-    /// Whether claims about one subject can hold together.
-    fn agree(&self, subject: (TermId, Option<TermId>), claims: &[(Claim, bool)]) -> bool {
+    /// Whether claims about one subject can hold together, each with its polarity; one alone can.
+    pub(super) fn agree(&self, claims: &[(Claim, bool)]) -> bool {
+        let [(Claim { subject, .. }, _), _, ..] = claims else { return true };
         let (mut number, mut integer) = (Range::all(), Range::all());
         // As numbers of any kind, and as the integers that the program compares them with.
         number.is_integer = false;

@@ -12,8 +12,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::claim::Claim;
+use super::forget;
+use super::path::{Claims, Step};
 use super::term::{TermId, Terms};
+use super::visit::Visits;
 
 /// A Boolean function of literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -106,16 +108,17 @@ pub struct Guards {
     interned: FxHashMap<Node, Guard>,
     /// Answers of `choose`, each at the place that its question hashes to; a later question takes the place over.
     memo: Vec<[Guard; 4]>,
-    /// Whether `memo` holds an answer.
-    has_answers: bool,
+    /// Where `memo` holds answers; more than [`MEMO`] places stand for all of them.
+    answered: Vec<u16>,
     /// The literals, in the order in which they were first met.
     literals: Vec<TermId>,
-    /// What they say, of those that were asked.
-    claims: Vec<Option<Claim>>,
+    /// What they say.
+    claims: Claims,
     levels: FxHashMap<TermId, Level>,
     exhausted: bool,
     /// Number of nodes at which the budget is hit.
     limit: usize,
+    visits: Visits,
 }
 
 impl Default for Guards {
@@ -126,12 +129,13 @@ impl Default for Guards {
             sizes: vec![0; 2],
             interned: FxHashMap::default(),
             memo: Vec::new(),
-            has_answers: false,
+            answered: Vec::new(),
             literals: Vec::new(),
-            claims: Vec::new(),
+            claims: Claims::default(),
             levels: FxHashMap::default(),
             exhausted: false,
             limit: NODE_BUDGET,
+            visits: Visits::default(),
         }
     }
 }
@@ -148,7 +152,7 @@ impl Guards {
         let level = *self.levels.entry(literal).or_insert(next);
         if level == next {
             self.literals.push(literal);
-            self.claims.push(None);
+            self.claims.push();
         }
         self.node(Node { level, low: Guard::FALSE, high: Guard::TRUE })
     }
@@ -216,7 +220,9 @@ impl Guards {
         let high = self.choose(test_high, then_high, else_high);
         let result = self.node(Node { level, low, high });
         self.memo[slot] = [test, then, orelse, result];
-        self.has_answers = true;
+        if self.answered.len() <= MEMO {
+            self.answered.push(u16::try_from(slot).unwrap_or(u16::MAX));
+        }
         result
     }
 
@@ -252,18 +258,11 @@ impl Guards {
 
     /// The literals that a guard depends on, in the order in which they were first met.
     pub fn support(&self, guard: Guard) -> Vec<TermId> {
-        let mut seen = rustc_hash::FxHashSet::default();
         let mut levels = Vec::new();
-        let mut work = vec![guard];
-        while let Some(g) = work.pop() {
-            if g.is_true() || g.is_false() || !seen.insert(g) {
-                continue;
-            }
-            let node = self.nodes[g.0 as usize];
+        self.visit(guard, |node| {
             levels.push(node.level);
-            work.push(node.low);
-            work.push(node.high);
-        }
+            true
+        });
         levels.sort_unstable();
         levels.dedup();
         levels.into_iter().rev().map(|level| self.literals[level.literal()]).collect()
@@ -274,19 +273,24 @@ impl Guards {
         if usize::from(self.sizes[guard.0 as usize]) <= nodes {
             return false;
         }
-        let mut seen = rustc_hash::FxHashSet::default();
-        let mut work = vec![guard];
-        while let Some(g) = work.pop() {
-            if g.is_true() || g.is_false() || !seen.insert(g) {
-                continue;
-            }
-            if seen.len() > nodes {
+        let mut met = 0;
+        self.visit(guard, |_| {
+            met += 1;
+            met <= nodes
+        });
+        met > nodes
+    }
+
+    /// Calls `meet` with every node of a guard once, as long as it answers yes.
+    fn visit(&self, guard: Guard, mut meet: impl FnMut(Node) -> bool) {
+        self.visits.each(guard.0, |handle, work| {
+            if Guard(handle).is_true() || Guard(handle).is_false() {
                 return true;
             }
-            let node = self.nodes[g.0 as usize];
-            work.extend([node.low, node.high]);
-        }
-        false
+            let node = self.nodes[handle as usize];
+            work.extend([node.low.0, node.high.0]);
+            meet(node)
+        });
     }
 
     /// Whether some path satisfies the guard, given which literals [cannot hold together](Terms::exclusions).
@@ -328,13 +332,7 @@ impl Guards {
 
     /// Looks for one path to [`Guard::TRUE`] in both diagrams whose literals can hold together with those of `path`; `None` where
     /// that takes more than `steps`.
-    fn search(
-        &mut self,
-        pair: [Guard; 2],
-        terms: &Terms,
-        path: &mut Vec<(Claim, bool)>,
-        steps: &mut u32,
-    ) -> Option<bool> {
+    fn search(&mut self, pair: [Guard; 2], terms: &Terms, path: &mut Vec<Step>, steps: &mut u32) -> Option<bool> {
         if pair.contains(&Guard::FALSE) {
             return Some(false);
         }
@@ -345,7 +343,6 @@ impl Guards {
         let nodes = pair.map(|guard| self.nodes[guard.0 as usize]);
         let level = nodes[0].level.min(nodes[1].level);
         let number = level.literal();
-        let claim = *self.claims[number].get_or_insert_with(|| terms.claim(self.literals[number]));
         for polarity in [false, true] {
             let below = |index: usize| match (nodes[index].level == level, polarity) {
                 (false, _) => pair[index],
@@ -353,10 +350,14 @@ impl Guards {
                 (true, true) => nodes[index].high,
             };
             let next = [below(0), below(1)];
-            if next.contains(&Guard::FALSE) || !terms.admits(path, &claim, polarity) {
+            if next.contains(&Guard::FALSE) {
                 continue;
             }
-            path.push((claim, polarity));
+            let step = self.claims.step(number, polarity, || terms.claim(self.literals[number]));
+            if !self.claims.admit(path, step, terms) {
+                continue;
+            }
+            path.push(step);
             let found = self.search(next, terms, path, steps);
             path.pop();
             if found != Some(false) {
@@ -379,15 +380,17 @@ impl Guards {
     /// Forgets the guards made since a mark: their handles must be gone.
     pub fn truncate(&mut self, mark: (usize, usize)) {
         self.sizes.truncate(mark.0);
-        for node in self.nodes.drain(mark.0..) {
-            self.interned.remove(&node);
-        }
+        let kept = u32::try_from(mark.0).unwrap_or(u32::MAX);
+        forget(&mut self.interned, self.nodes.drain(mark.0..), |guard| guard.0 < kept);
         self.claims.truncate(mark.1);
-        for literal in self.literals.drain(mark.1..) {
-            self.levels.remove(&literal);
+        let kept = Level::of(mark.1);
+        forget(&mut self.levels, self.literals.drain(mark.1..), |level| level > kept);
+        let none = [Guard::FALSE; 4];
+        if self.answered.len() > MEMO {
+            self.memo.fill(none);
         }
-        if std::mem::take(&mut self.has_answers) {
-            self.memo.fill([Guard::FALSE; 4]);
+        for slot in self.answered.drain(..) {
+            self.memo[usize::from(slot)] = none;
         }
         self.renew();
     }

@@ -4,12 +4,34 @@
 //! **Invariant:** equal handles mean equal things; different handles mean nothing. Only must-equality makes a fact, so any
 //! operation here may forget by returning something fresh.
 
+use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
+
 pub mod claim;
 pub mod extent;
 pub mod guard;
+mod path;
 mod range;
 pub mod term;
 pub mod value;
+mod visit;
 
 #[cfg(test)]
 mod tests;
+
+/// Takes dropped keys out of a table of handles; `is_kept` tells the handles that are left. Many keys cost one sweep over the
+/// table, which hashes nothing.
+fn forget<K: Eq + Hash, V: Copy>(
+    table: &mut FxHashMap<K, V>,
+    dropped: impl ExactSizeIterator<Item = K>,
+    is_kept: impl Fn(V) -> bool,
+) {
+    if dropped.len() < table.len() / 8 {
+        for key in dropped {
+            table.remove(&key);
+        }
+    } else {
+        table.retain(|_, handle| is_kept(*handle));
+    }
+}

@@ -12,7 +12,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
 
+use super::forget;
 use super::guard::Guard;
+use super::visit::Visits;
 
 /// Handle of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -168,6 +170,7 @@ pub struct Terms {
     counts: FxHashSet<TermId>,
     /// Arrays in which no number is twice.
     varied: FxHashSet<TermId>,
+    visits: Visits,
 }
 
 /// What was asked of integers that are known.
@@ -228,9 +231,7 @@ impl Terms {
 
     /// Forgets the terms made since a mark: their handles must be gone.
     pub fn truncate(&mut self, mark: (usize, usize)) {
-        for term in self.arena.drain(mark.0..) {
-            self.interned.remove(&term);
-        }
+        forget(&mut self.interned, self.arena.drain(mark.0..), |id| (id.0 as usize) < mark.0);
         for noted in [&mut self.counts, &mut self.varied] {
             noted.retain(|id| (id.0 as usize) < mark.0);
         }
@@ -406,29 +407,24 @@ impl Terms {
 
     /// Whether `id` mentions a term for which `found` holds.
     pub fn mentions(&self, id: TermId, found: &dyn Fn(TermId) -> bool) -> bool {
-        let mut seen = FxHashSet::default();
-        let mut work = vec![id];
-        while let Some(term) = work.pop() {
-            if !seen.insert(term) {
-                continue;
-            }
-            if found(term) {
-                return true;
-            }
-            match self.get(term) {
+        let mut is_found = false;
+        self.visits.each(id.0, |handle, work| {
+            is_found = found(TermId(handle));
+            match self.get(TermId(handle)) {
                 Term::Symbol(_) | Term::None | Term::Bool(_) | Term::Int(_) | Term::Float(_) | Term::Text(_) => {}
                 Term::Offset(a, _)
                 | Term::Seed(a)
                 | Term::Children(a)
                 | Term::Clone(a, _)
                 | Term::Attribute(a, _, _)
-                | Term::Words(a, _) => work.push(*a),
-                Term::Child(a, b) | Term::Fold(a, b) | Term::Item(a, b, _) => work.extend([*a, *b]),
-                Term::Operate(_, parts) | Term::Apply(_, parts) => work.extend(parts.iter()),
-                Term::Choice(parts) => work.extend(parts.iter().map(|(_, part)| part)),
+                | Term::Words(a, _) => work.push(a.0),
+                Term::Child(a, b) | Term::Fold(a, b) | Term::Item(a, b, _) => work.extend([a.0, b.0]),
+                Term::Operate(_, parts) | Term::Apply(_, parts) => work.extend(parts.iter().map(|part| part.0)),
+                Term::Choice(parts) => work.extend(parts.iter().map(|(_, part)| part.0)),
             }
-        }
-        false
+            !is_found
+        });
+        is_found
     }
 
     /// A binary or unary operator applied to terms, in normal form.

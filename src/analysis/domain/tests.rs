@@ -179,13 +179,30 @@ proptest! {
             let mut path = Vec::new();
             literals.iter().enumerate().all(|(at, literal)| {
                 let (claim, polarity) = (terms.claim(*literal), assignment >> at & 1 == 1);
-                let is_admitted = terms.admits(&path, &claim, polarity);
                 path.push((claim, polarity));
-                is_admitted
+                let alike: Vec<_> = path.iter().filter(|(other, _)| other.subject == claim.subject).copied().collect();
+                terms.agree(&alike)
             })
         };
         let really = assignments().any(|assignment| a.holds(assignment) && keeps(assignment));
         prop_assert_eq!(guards.feasible(guard, &terms), really);
+    }
+
+    #[test]
+    fn what_was_forgotten_changes_no_answer(a in formula(), b in formula(), kept in 0usize..4) {
+        let (mut fresh, mut reused, mut terms) = (Guards::default(), Guards::default(), Terms::default());
+        let literals = about_one(&mut terms);
+        for guards in [&mut fresh, &mut reused] {
+            literals[..kept].iter().for_each(|literal| drop(guards.literal(*literal)));
+        }
+        let mark = reused.mark();
+        let forgotten = a.guard_over(&mut reused, &literals);
+        reused.feasible(forgotten, &terms);
+        reused.truncate(mark);
+        let (guard, other) = (b.guard_over(&mut fresh, &literals), b.guard_over(&mut reused, &literals));
+        prop_assert_eq!(fresh.feasible(guard, &terms), reused.feasible(other, &terms));
+        prop_assert_eq!(fresh.support(guard), reused.support(other));
+        prop_assert_eq!(guard, other);
     }
 
     #[test]

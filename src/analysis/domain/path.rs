@@ -1,0 +1,74 @@
+//! Paths through a guard whose literals can hold together.
+//!
+//! Of the literals of a path, only those about the same subject can refuse one another, and most are alone with theirs.
+//!
+//! **Invariant:** two claims have one subject number exactly when they are about one subject, and `alike` counts the claims
+//! that are kept of each.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::claim::{Claim, Subject};
+use super::term::Terms;
+
+/// A literal on a path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// The number of the subject of its claim.
+    subject: u32,
+    /// The number of the literal.
+    literal: u32,
+    holds: bool,
+}
+
+/// What the literals of an arena of guards claim, by their numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Claims {
+    /// Of those that were asked, with the numbers of their subjects.
+    told: Vec<Option<(u32, Claim)>>,
+    subjects: FxHashMap<Subject, u32>,
+    /// How many claims there are about each subject.
+    alike: Vec<u32>,
+}
+
+impl Claims {
+    /// One more literal, which nobody has asked yet.
+    pub(super) fn push(&mut self) {
+        self.told.push(None);
+    }
+
+    /// Forgets the literals from this number on.
+    pub(super) fn truncate(&mut self, literals: usize) {
+        for (subject, _) in self.told.drain(literals.min(self.told.len())..).flatten() {
+            self.alike[subject as usize] -= 1;
+        }
+    }
+
+    /// A literal with this polarity, as a part of a path; `claim` says what it claims.
+    pub(super) fn step(&mut self, literal: usize, holds: bool, claim: impl FnOnce() -> Claim) -> Step {
+        let subject = if let Some((subject, _)) = self.told[literal] {
+            subject
+        } else {
+            let claim = claim();
+            let next = u32::try_from(self.alike.len()).unwrap_or(u32::MAX);
+            let subject = *self.subjects.entry(claim.subject).or_insert(next);
+            if subject == next {
+                self.alike.push(0);
+            }
+            self.alike[subject as usize] += 1;
+            self.told[literal] = Some((subject, claim));
+            subject
+        };
+        Step { subject, literal: u32::try_from(literal).unwrap_or(u32::MAX), holds }
+    }
+
+    /// Whether a literal can hold beside those of a path.
+    pub(super) fn admit(&self, path: &[Step], step: Step, terms: &Terms) -> bool {
+        if self.alike[step.subject as usize] == 1 {
+            return true;
+        }
+        let alike = path.iter().filter(|other| other.subject == step.subject).chain([&step]);
+        let told = |of: &Step| self.told[of.literal as usize].map(|(_, claim)| (claim, of.holds));
+        terms.agree(&alike.filter_map(told).collect::<SmallVec<[(Claim, bool); 4]>>())
+    }
+}

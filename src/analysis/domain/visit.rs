@@ -1,0 +1,39 @@
+//! Visits to all that a handle of an arena is made of.
+//!
+//! **Invariant:** what something is made of was made before it, so that its handle is the largest of those below it.
+
+use std::cell::RefCell;
+
+/// Room that visits to one arena use in turn. A visit within a visit has room of its own.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Visits(RefCell<Room>);
+
+#[derive(Clone, Debug, Default)]
+struct Room {
+    /// The visit, by its number, that met a handle last.
+    met: Vec<u32>,
+    visit: u32,
+    work: Vec<u32>,
+}
+
+impl Visits {
+    /// Calls `meet` once with `start` and with every handle that it adds to the work, until there is none or it answers no.
+    pub(super) fn each(&self, start: u32, mut meet: impl FnMut(u32, &mut Vec<u32>) -> bool) {
+        let mut room = self.0.take();
+        if room.visit == u32::MAX {
+            room.met.clear();
+            room.visit = 0;
+        }
+        room.visit += 1;
+        room.met.resize(room.met.len().max(start as usize + 1), 0);
+        room.work.clear();
+        room.work.push(start);
+        while let Some(handle) = room.work.pop() {
+            let is_met = std::mem::replace(&mut room.met[handle as usize], room.visit) == room.visit;
+            if !is_met && !meet(handle, &mut room.work) {
+                break;
+            }
+        }
+        self.0.replace(room);
+    }
+}
