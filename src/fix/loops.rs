@@ -11,6 +11,7 @@ use super::meant::may_be_number;
 use super::names::{Does, ScopeId};
 use super::reuse::{Use, assigns, can_rebind, only_key, root_name};
 use super::settings::{is_lost, is_over_settings};
+use super::shown::is_shown;
 use super::tree::{self, Step};
 use super::writer::statement;
 use crate::finding::{Applicability, Finding, Sharing};
@@ -59,8 +60,9 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
             // One seed for several configurations is mostly meant.
             let is_made = found.calls.iter().any(|(_, key)| is_constant(bench, key));
             let is_configured = is_made && goes_through_configurations(bench, found.scope, statement);
-            let calls = found.calls.iter().map(|(call, _)| *call);
-            if is_configured || is_over_settings(bench, statement) || is_lost(bench, found.scope, statement, calls) {
+            let calls: Vec<&ast::ExprCall> = found.calls.iter().map(|(call, _)| *call).collect();
+            let is_compared = is_over_settings(bench, statement) || is_shown(bench, found.scope, statement, &calls);
+            if is_configured || is_compared || is_lost(bench, found.scope, statement, calls) {
                 for proposal in &mut proposals {
                     proposal.applicability = Applicability::Display;
                 }

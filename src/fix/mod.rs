@@ -34,6 +34,7 @@ mod naming;
 mod reuse;
 mod seeds;
 mod settings;
+mod shown;
 mod tree;
 mod typed;
 mod uses;
