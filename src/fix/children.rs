@@ -7,6 +7,8 @@ use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal};
 use super::held::{Holds, holds};
 use super::names::{Does, Occurrence, ScopeId, ScopeKind};
+use super::naming::{ends_in_digit, is_general_child};
+use super::purpose::Given;
 use super::reuse::{Use, assigns, loop_below};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding};
@@ -49,6 +51,8 @@ struct Moves<'u, 'a> {
     made: Made<'a>,
     /// The uses, but for one that may stay with the key.
     uses: Vec<&'u Use<'a>>,
+    /// That one, where nothing else reads the key.
+    only: Option<&'u Use<'a>>,
     /// Whether all uses that were asked about are of this key.
     is_all: bool,
     idle: Vec<&'a ast::ExprName>,
@@ -73,12 +77,41 @@ impl<'u, 'a> Moves<'u, 'a> {
         }
         let mut idle = made.idle(bench, &way, last);
         idle.truncate(moved.len());
-        Some(Self { made, uses: moved, is_all, idle })
+        Some(Self { made, uses: moved, only: stays.filter(|_| !is_alive), is_all, idle })
+    }
+
+    /// A child that is called `subkey` is called after its use where the others are called after theirs.
+    fn renamed(&self, bench: &Bench<'_>) -> Option<(Vec<Edit>, Vec<String>, Span)> {
+        let (made, only) = (&self.made, self.only.filter(|_| self.idle.is_empty())?);
+        let is_shown = bench.names.scopes[made.scope].kind == ScopeKind::Module && bench.is_exported(made.key);
+        let parent = made.split.arguments.args.first()?;
+        if !is_general_child(made.key, bench.code(parent)) || ends_in_digit(made.key) || is_shown {
+            return None;
+        }
+        let mut uses: Vec<&Use<'_>> = self.uses.iter().copied().chain([only]).collect();
+        uses.sort_by_key(|one| one.span());
+        let start = span_of(made.step.statement()).start;
+        let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(start, u32::max));
+        let given: Vec<Given<'_>> = uses.iter().map(|one| one.given()).collect();
+        let names = bench.purposes(made.scope, made.key, &given, range)?;
+        let (first, others) = names.split_first()?;
+        let target = made.names.iter().find(|name| bench.code(name) == made.key)?;
+        // A target that is the last one is where the others are added.
+        let mut edits = widened(made.names, made.split, others)?;
+        edits.push(Edit { span: span_of(target), content: first.clone() });
+        edits.extend(read_instead(&uses, &names));
+        Some((edits, names, range))
     }
 
     fn proposal(&self, bench: &Bench<'_>, mends: &[usize]) -> Option<Proposal> {
-        let (mut edits, names, range) = self.made.give(bench, &self.uses, &self.idle)?;
-        edits.extend(self.uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+        let (mut edits, names, range) = match self.renamed(bench) {
+            Some(all) => all,
+            None => {
+                let (mut edits, names, range) = self.made.give(bench, &self.uses, &self.idle)?;
+                edits.extend(read_instead(&self.uses, &names));
+                (edits, names, range)
+            }
+        };
         edits.sort_by_key(|edit| edit.span);
         let message = match &names[..] {
             [name] if self.idle.len() == 1 => {
@@ -105,6 +138,11 @@ impl<'u, 'a> Moves<'u, 'a> {
             names: reserved,
         })
     }
+}
+
+/// Each use reads a name instead.
+fn read_instead(uses: &[&Use<'_>], names: &[String]) -> Vec<Edit> {
+    uses.iter().zip(names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }).collect()
 }
 
 /// A key that a statement made by splitting.
@@ -163,8 +201,8 @@ impl<'a> Made<'a> {
         let known: Vec<&str> = self.names.iter().map(|name| bench.code(name)).filter(|name| *name != "_").collect();
         let is_parent = |argument: &Expr| bench.code(argument) == self.key;
         let is_carried = self.split.arguments.args.first().is_some_and(is_parent);
-        let missing = uses.len() - named.len();
-        let mut fresh = bench.more_children(self.scope, self.key, &known, is_carried, missing, range).into_iter();
+        let missing: Vec<Given<'_>> = uses.iter().skip(named.len()).map(|one| one.given()).collect();
+        let mut fresh = bench.more_children(self.scope, self.key, (&known, is_carried), &missing, range).into_iter();
         let mut edits = Vec::new();
         let mut names: Vec<String> = named.iter().map(|child| child.id.to_string()).collect();
         for child in unnamed {

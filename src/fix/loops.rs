@@ -316,7 +316,7 @@ fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Opt
     };
     let split = bench.spelled(start, "jax.random.split", Some(first))?;
     let range = Span::new(start, calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max));
-    let names = bench.fresh_within(found.scope, name, calls.len(), range);
+    let names = bench.fresh_for(found.scope, name, calls, range);
     let mut edits = vec![layout::before(bench.text, start, &statement(name, &split, &names, true))];
     edits.extend(calls.iter().zip(&names).map(|((_, key), new)| replace(key, new.clone())));
     Some(Proposal {
@@ -377,7 +377,9 @@ fn fold_index(bench: &Bench<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<P
         let fold = bench.spelled(start, "jax.random.fold_in", Some(first))?;
         let split = bench.spelled(start, "jax.random.split", Some(first))?;
         let code = bench.code(key);
-        let fresh = bench.fresh(found.scope, code, found.calls.len());
+        let end = found.calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max);
+        let purposes = bench.purposes(found.scope, code, &found.calls, Span::new(start, end));
+        let fresh = purposes.unwrap_or_else(|| bench.fresh(found.scope, code, found.calls.len()));
         let number = if fresh.len() == 2 { String::new() } else { format!(", {}", fresh.len()) };
         let line = format!("{} = {split}({fold}({code}, {index}){number})", fresh.join(", "));
         edits.push(layout::before(bench.text, start, &line));

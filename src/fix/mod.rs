@@ -31,6 +31,7 @@ mod loops;
 mod meant;
 mod names;
 mod naming;
+mod purpose;
 mod reuse;
 mod seeds;
 mod settings;

@@ -8,6 +8,7 @@ use super::layout;
 use super::names::ScopeId;
 use super::naming::Reserved;
 use super::reuse::Use;
+use super::purpose::Given;
 use super::tree::Step;
 use crate::finding::Applicability;
 use crate::python::ast::{self, Expr, Stmt};
@@ -60,13 +61,15 @@ pub(super) struct Writer<'b, 'a> {
 
 impl Writer<'_, '_> {
     /// Free names for keys, or for as many arrays of keys, from the split to the last of some uses.
-    fn fresh(&self, count: usize, range: Span) -> Vec<String> {
+    fn fresh(&self, uses: &[&Use<'_>], range: Span) -> Vec<String> {
+        let (scope, count) = (self.site.scope, uses.len());
+        let given: Vec<Given<'_>> = uses.iter().map(|one| one.given()).collect();
         let many: Vec<String> = match self.split {
-            Split::Plain(_) => return self.bench.fresh_within(self.site.scope, self.key, count, range),
+            Split::Plain(_) => return self.bench.fresh_for(scope, self.key, &given, range),
             Split::Lanes { .. } => (1..=count).map(|number| format!("keys_{number}")).collect(),
         };
-        let is_free = many.iter().all(|name| self.bench.is_free_within(self.site.scope, name, range));
-        if is_free { many } else { self.bench.fresh_within(self.site.scope, self.key, count, range) }
+        let is_free = many.iter().all(|name| self.bench.is_free_within(scope, name, range));
+        if is_free { many } else { self.bench.fresh_within(scope, self.key, count, range) }
     }
 
     /// From the site to the last of some uses.
@@ -80,7 +83,7 @@ impl Writer<'_, '_> {
             return None;
         }
         let range = self.range(uses);
-        let names = self.fresh(uses.len(), range);
+        let names = self.fresh(&uses.iter().collect::<Vec<_>>(), range);
         let mut edits = Vec::with_capacity(uses.len() + 1);
         let statement = self.split.statement(self.key, &names, keeps);
         edits.push(layout::before(self.bench.text, self.start, &statement));
@@ -94,7 +97,7 @@ impl Writer<'_, '_> {
             return None;
         }
         let range = self.range(uses);
-        let names = self.fresh(uses.len(), range);
+        let names = self.fresh(&uses.iter().collect::<Vec<_>>(), range);
         let call = span_of(bare.call);
         let code = self.split.statement(self.key, &names, true);
         let targets = code.strip_suffix(self.bench.slice(call)).map(str::to_owned);
@@ -120,7 +123,8 @@ impl Writer<'_, '_> {
         }
         let range = self.range(uses);
         let known: Vec<&str> = bound.iter().map(|target| self.bench.code(target)).collect();
-        let names = self.bench.more_children(self.site.scope, self.key, &known, true, uses.len(), range);
+        let given: Vec<Given<'_>> = uses.iter().map(Use::given).collect();
+        let names = self.bench.more_children(self.site.scope, self.key, (&known, true), &given, range);
         let mut edits = children::widened(bound, call, &names)?;
         edits.extend(replaced(self.bench, uses, &names));
         edits.sort_by_key(|edit| edit.span);
@@ -192,7 +196,7 @@ impl Writer<'_, '_> {
             let start = span_of(step.statement()).start;
             let end = here.iter().map(|one| span_of(one.call).end).fold(start, u32::max);
             let range = Span::new(start, end);
-            let names = self.fresh(here.len(), range);
+            let names = self.fresh(&here, range);
             let code = self.split.statement(self.key, &names, true);
             edits.push(layout::before(self.bench.text, start, &code));
             edits.extend(here.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
