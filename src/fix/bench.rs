@@ -133,9 +133,11 @@ impl<'a> Bench<'a> {
         self.is_in_one_cell(first, second) && memchr::memchr_iter(b'\n', between.as_bytes()).count() <= FAR
     }
 
-    /// Keeps the names of a proposal for it, and remembers what it mends.
+    /// Keeps the names of a proposal for it, unless nobody applies it beside others, and remembers what it mends.
     pub fn accept(&mut self, proposal: &Proposal) {
-        self.promised.extend(proposal.names.iter().cloned());
+        if proposal.applicability != Applicability::Display {
+            self.promised.extend(proposal.names.iter().cloned());
+        }
         self.mended.extend(proposal.mends.iter().copied());
     }
 

@@ -171,10 +171,7 @@ impl<'a> Made<'a> {
 
     /// The way to what stands behind the statement.
     fn behind(&self, bench: &Bench<'a>) -> Vec<Step<'a>> {
-        let mut way = bench.steps(span_of(self.step.statement()));
-        way.pop();
-        way.push(Step { suite: self.step.suite, index: self.step.index + 1 });
-        way
+        behind(bench, self.step)
     }
 
     /// Whether a child of this split may serve a use: it is a use of this key, in sight, and not in a loop behind the split.
@@ -237,12 +234,20 @@ impl<'a> Made<'a> {
         let is_split = |one: &&&Use<'_>| bench.path_of(&one.call.func).is_some_and(|path| path == "jax.random.split");
         let goes_on =
             own.iter().find(|one| one.steps.last().is_some_and(|step| assigns(bench, step.statement(), self.key)));
+        let goes_on = goes_on.or_else(|| own.iter().find(|one| self.is_next(one)));
         if goes_on.is_some() || is_alive || uses.len() < 2 {
             return goes_on.copied();
         }
         let is_carried = self.split.arguments.args.first().is_some_and(|parent| bench.code(parent) == self.key);
         let either = if is_carried { own.last() } else { own.first() };
         own.iter().find(is_split).or(either).copied()
+    }
+
+    /// Whether a use puts the key where its parent was, as `state.set(rng=key)` does after `key, a = split(state.rng)`.
+    fn is_next(&self, one: &Use<'_>) -> bool {
+        let Some(Expr::Attribute(parent)) = self.split.arguments.args.first() else { return false };
+        let place = one.call.arguments.find_keyword(parent.attr.as_str());
+        place.is_some_and(|keyword| span_of(&keyword.value) == span_of(one.key))
     }
 
     /// The children that nothing reads, and that nothing binds anew up to the last use.
@@ -260,6 +265,14 @@ impl<'a> Made<'a> {
         let names = self.names.iter().filter_map(Expr::as_name_expr);
         names.filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str())).collect()
     }
+}
+
+/// The way to what stands behind a statement.
+pub(super) fn behind<'a>(bench: &Bench<'a>, step: Step<'a>) -> Vec<Step<'a>> {
+    let mut way = bench.steps(span_of(step.statement()));
+    way.pop();
+    way.push(Step { suite: step.suite, index: step.index + 1 });
+    way
 }
 
 /// The edits that make a split give further children.
@@ -303,8 +316,32 @@ fn made_by<'a>(bench: &Bench<'a>, scope: ScopeId, one: &Use<'a>) -> Option<(Step
     Some((step, split, names))
 }
 
-/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for them.
-pub(super) fn other_parent(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for them. One such slip
+/// repaired and the next one not would look like an oversight.
+pub(super) fn other_parent(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let Some((step, own)) = tangled(bench, findings, index) else { return Vec::new() };
+    let others = bench.matching(findings, |other| matches!(other.code, "KEY101" | "KEY103" | "KEY104"));
+    let mut joined = own.clone();
+    for at in others.into_iter().filter(|at| *at != index && !bench.is_mended(*at)) {
+        let Some((_, other)) = tangled(bench, findings, at).filter(|(other, _)| other.is_beside(step)) else {
+            continue;
+        };
+        let is_alike = other.message == joined.message && !joined.edits.contains(&other.edits[0]);
+        if is_alike && joined.edits.len() < MOST_SLIPS {
+            joined.edits.extend(other.edits);
+            joined.mends.push(at);
+        }
+    }
+    joined.edits.sort_by_key(|edit| edit.span);
+    let is_more = joined.edits.len() > 1;
+    [joined].into_iter().filter(|_| is_more).chain([own]).collect()
+}
+
+/// Slips of one kind that are repaired together.
+const MOST_SLIPS: usize = 16;
+
+/// The statement of a finding that splits the child for the parent, and what mends it.
+fn tangled<'a>(bench: &Bench<'a>, findings: &[Finding], index: usize) -> Option<(Step<'a>, Proposal)> {
     let span = bench.here(*findings.get(index)?.evidence.as_ref()?.second.first()?)?;
     let step = bench.steps(span).pop()?;
     let (call, names) = split_of(bench, step.statement())?;
@@ -317,12 +354,13 @@ pub(super) fn other_parent(bench: &Bench<'_>, findings: &[Finding], index: usize
         found.any(|one| one.scope == scope && one.does != Does::Read && one.span.end <= span_of(step.statement()).start)
     };
     let is_tangled = span_of(call) == span && parent.id.as_str() == child && next != child && is_before(next);
-    is_tangled.then(|| Proposal {
+    let mend = || Proposal {
         message: format!("split `{next}`, which is kept for the next keys; the numbers change"),
         applicability: Applicability::Unsafe,
         proof: Proof::Claim,
         edits: vec![Edit { span: span_of(parent), content: next.to_owned() }],
         mends: vec![index],
         names: Vec::new(),
-    })
+    };
+    is_tangled.then(|| (step, mend()))
 }

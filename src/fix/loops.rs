@@ -310,8 +310,11 @@ fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Opt
             .occurrences(name)
             .iter()
             .any(|one| one.scope == found.scope && one.does == Does::Bind && span.covers(one.span));
-    let start = match body.and_then(<[Stmt]>::first) {
-        Some(head) if !is_bound_inside => span_of(head).start,
+    // What is split at the head of a body is wanted in sight of it.
+    let start = match body.and_then(<[Stmt]>::first).map(span_of) {
+        Some(head) if !is_bound_inside && bench.are_near(Span::new(head.start, head.start), span_of(first)) => {
+            head.start
+        }
         _ => common_statement(bench, &calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?,
     };
     let split = bench.spelled(start, "jax.random.split", Some(first))?;

@@ -2,13 +2,14 @@
 //!
 //! **Invariant:** what is written binds names that are free from there to the last use that reads them, and nothing else.
 
+use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal};
 use super::children::{self, Made};
 use super::layout;
-use super::names::ScopeId;
+use super::names::{ScopeId, ScopeKind};
 use super::naming::Reserved;
-use super::reuse::Use;
 use super::purpose::Given;
+use super::reuse::Use;
 use super::tree::Step;
 use crate::finding::Applicability;
 use crate::python::ast::{self, Expr, Stmt};
@@ -146,7 +147,7 @@ impl Writer<'_, '_> {
         let names: Vec<String> = more.iter().map(|target| self.bench.code(target).to_owned()).collect();
         let has_free = names.iter().all(|name| !self.bench.is_promised(self.site.scope, name));
         let is_alike = span_of(again) == span_of(other.call) && more.iter().all(is_new) && has_free;
-        let is_near = self.bench.are_near(span_of(step.statement()), span_of(later.statement()));
+        let is_near = self.bench.is_in_one_cell(span_of(step.statement()), span_of(later.statement()));
         let mut edits = children::widened(bound, call, &names).filter(|_| is_alike && is_near && !is_said)?;
         edits.push(Edit { span: lines, content: String::new() });
         edits.sort_by_key(|edit| edit.span);
@@ -193,6 +194,10 @@ impl Writer<'_, '_> {
             reserved.extend(self.bench.promise_within(scope, &names, range));
         }
         for (step, here) in at {
+            if let Some(edit) = here.first().filter(|_| here.len() == 1).and_then(|one| self.hand_on(one, step)) {
+                edits.push(edit);
+                continue;
+            }
             let start = span_of(step.statement()).start;
             let end = here.iter().map(|one| span_of(one.call).end).fold(start, u32::max);
             let range = Span::new(start, end);
@@ -204,6 +209,28 @@ impl Writer<'_, '_> {
         }
         edits.sort_by_key(|edit| edit.span);
         Some(self.proposal(edits, reserved))
+    }
+
+    /// `a, b = split(key)` whose `b` nothing reads hands the next key on instead: `key, a = split(key)`.
+    fn hand_on(&self, one: &Use<'_>, step: Step<'_>) -> Option<Edit> {
+        let (call, bound) = children::split_of(self.bench, step.statement())?;
+        let ([Expr::Name(left), Expr::Name(right)], Split::Plain(_)) = (bound, &self.split) else { return None };
+        let scope = self.site.scope;
+        let way = children::behind(self.bench, step);
+        let is_idle = |target: &ast::ExprName| {
+            let name = target.id.as_str();
+            let is_asked_for = self.bench.names.scopes[scope].kind == ScopeKind::Module && self.bench.is_exported(name);
+            let variable = Variable { bench: self.bench, scope, name, exempt: &[], split: None };
+            name != self.key && !is_asked_for && !variable.is_read_from(&way)
+        };
+        let wanted = match (is_idle(left), is_idle(right)) {
+            (false, true) => left,
+            (true, false) => right,
+            _ => return None,
+        };
+        let is_own = span_of(call) == span_of(one.call) && call.arguments.len() == 1 && wanted.id.as_str() != self.key;
+        let targets = Span::new(span_of(left).start, span_of(right).end);
+        is_own.then(|| Edit { span: targets, content: format!("{}, {}", self.key, wanted.id) })
     }
 
     fn proposal(&self, edits: Vec<Edit>, names: Vec<Reserved>) -> Proposal {
