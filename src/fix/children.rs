@@ -104,14 +104,12 @@ impl<'u, 'a> Moves<'u, 'a> {
     }
 
     fn proposal(&self, bench: &Bench<'_>, mends: &[usize]) -> Option<Proposal> {
-        let (mut edits, names, range) = match self.renamed(bench) {
-            Some(all) => all,
-            None => {
-                let (mut edits, names, range) = self.made.give(bench, &self.uses, &self.idle)?;
-                edits.extend(read_instead(&self.uses, &names));
-                (edits, names, range)
-            }
+        let given = || {
+            let (mut edits, names, range) = self.made.give(bench, &self.uses, &self.idle)?;
+            edits.extend(read_instead(&self.uses, &names));
+            Some((edits, names, range))
         };
+        let (mut edits, names, range) = self.renamed(bench).or_else(given)?;
         edits.sort_by_key(|edit| edit.span);
         let message = match &names[..] {
             [name] if self.idle.len() == 1 => {

@@ -15,7 +15,7 @@ use crate::text::Span;
 const MOST: usize = 6;
 
 /// A longer word tells less than a number.
-const LONGEST: usize = 20;
+const LONGEST: usize = 16;
 
 /// What libraries and programs call keys.
 const KEYS: [&str; 6] = ["keys", "key", "rngs", "rng", "seeds", "seed"];

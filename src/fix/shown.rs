@@ -106,9 +106,8 @@ impl<'a> Shown<'_, 'a> {
         let is_global = self.bench.names.scopes[self.scope].kind == ScopeKind::Module;
         let is_dropped = |name: &'a str| {
             let variable = Variable { bench: self.bench, scope: self.scope, name, exempt: &[], split: None };
-            !self.bench.names.declares(self.scope, name)
-                && !(is_global && self.bench.names.is_listed(name))
-                && !variable.is_read_from(&behind)
+            let is_wanted = is_global && self.bench.names.is_listed(name) || variable.is_read_from(&behind);
+            !is_wanted && !self.bench.names.declares(self.scope, name)
         };
         let keeps = |statement: &&'a Stmt| match statement {
             Stmt::Return(_) | Stmt::AugAssign(_) | Stmt::Global(_) | Stmt::Nonlocal(_) => true,
@@ -192,7 +191,7 @@ impl<'a> Shown<'_, 'a> {
             let is_object = |expr: &Expr| expr.as_name_expr().is_some_and(|name| objects.contains(&name.id.as_str()));
             let shows = match &*call.func {
                 Expr::Name(name) if name.id.as_str() == "print" => true,
-                Expr::Name(_) => !(is_itself && !objects.is_empty()) && !tree::arguments(call).any(is_object),
+                Expr::Name(_) => (!is_itself || objects.is_empty()) && !tree::arguments(call).any(is_object),
                 Expr::Attribute(method) => {
                     let is_library = self.bench.path_of(&call.func).is_some();
                     let is_own = read(&method.value).any(|name| matches!(name, "self" | "cls"));
