@@ -133,9 +133,12 @@ impl<'a> Bench<'a> {
         self.is_in_one_cell(first, second) && memchr::memchr_iter(b'\n', between.as_bytes()).count() <= FAR
     }
 
-    /// Keeps the names of a proposal for it, and remembers what it mends.
+    /// Keeps the names of a proposal for it, and remembers what it mends. Of one that nobody applies beside others it keeps the seeds,
+    /// which a person may take one after another.
     pub fn accept(&mut self, proposal: &Proposal) {
-        self.promised.extend(proposal.names.iter().cloned());
+        let is_applied = proposal.applicability != Applicability::Display;
+        let is_seed = |one: &&Reserved| one.name.starts_with(|first: char| first.is_ascii_digit());
+        self.promised.extend(proposal.names.iter().filter(|one| is_applied || is_seed(one)).cloned());
         self.mended.extend(proposal.mends.iter().copied());
     }
 

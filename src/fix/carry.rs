@@ -53,7 +53,8 @@ pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposa
     let carry = plain_parameter(of.body, usize::from(transform.runs == Runs::Fori))?;
     let head = span_of(of.body.body.iter().find(|statement| !is_text(statement))?).start;
     let split = bench.spelled(head, "jax.random.split", Some(first))?;
-    let names = bench.fresh(of.scope, key, of.calls.len());
+    let purposes = bench.purposes(of.scope, key, of.calls, bench.names.scopes[of.scope].full);
+    let names = purposes.filter(|names| names.len() > 1).unwrap_or_else(|| bench.fresh(of.scope, key, of.calls.len()));
     let lines = [format!("{key}, {carry} = {carry}"), statement(key, &split, &names, true)];
     let mut edits = vec![joined(bench, head, &lines)];
     edits.extend(around(init, &format!("({key}, "), ")"));

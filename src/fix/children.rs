@@ -7,6 +7,8 @@ use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal};
 use super::held::{Holds, holds};
 use super::names::{Does, Occurrence, ScopeId, ScopeKind};
+use super::naming::{ends_in_digit, is_general_child};
+use super::purpose::Given;
 use super::reuse::{Use, assigns, loop_below};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding};
@@ -49,6 +51,8 @@ struct Moves<'u, 'a> {
     made: Made<'a>,
     /// The uses, but for one that may stay with the key.
     uses: Vec<&'u Use<'a>>,
+    /// That one, where nothing else reads the key.
+    only: Option<&'u Use<'a>>,
     /// Whether all uses that were asked about are of this key.
     is_all: bool,
     idle: Vec<&'a ast::ExprName>,
@@ -73,12 +77,39 @@ impl<'u, 'a> Moves<'u, 'a> {
         }
         let mut idle = made.idle(bench, &way, last);
         idle.truncate(moved.len());
-        Some(Self { made, uses: moved, is_all, idle })
+        Some(Self { made, uses: moved, only: stays.filter(|_| !is_alive), is_all, idle })
+    }
+
+    /// A child that is called `subkey` is called after its use where the others are called after theirs.
+    fn renamed(&self, bench: &Bench<'_>) -> Option<(Vec<Edit>, Vec<String>, Span)> {
+        let (made, only) = (&self.made, self.only.filter(|_| self.idle.is_empty())?);
+        let is_shown = bench.names.scopes[made.scope].kind == ScopeKind::Module && bench.is_exported(made.key);
+        let parent = made.split.arguments.args.first()?;
+        if !is_general_child(made.key, bench.code(parent)) || ends_in_digit(made.key) || is_shown {
+            return None;
+        }
+        let mut uses: Vec<&Use<'_>> = self.uses.iter().copied().chain([only]).collect();
+        uses.sort_by_key(|one| one.span());
+        let start = span_of(made.step.statement()).start;
+        let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(start, u32::max));
+        let given: Vec<Given<'_>> = uses.iter().map(|one| one.given()).collect();
+        let names = bench.purposes(made.scope, made.key, &given, range)?;
+        let (first, others) = names.split_first()?;
+        let target = made.names.iter().find(|name| bench.code(name) == made.key)?;
+        // A target that is the last one is where the others are added.
+        let mut edits = widened(made.names, made.split, others)?;
+        edits.push(Edit { span: span_of(target), content: first.clone() });
+        edits.extend(read_instead(&uses, &names));
+        Some((edits, names, range))
     }
 
     fn proposal(&self, bench: &Bench<'_>, mends: &[usize]) -> Option<Proposal> {
-        let (mut edits, names, range) = self.made.give(bench, &self.uses, &self.idle)?;
-        edits.extend(self.uses.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+        let given = || {
+            let (mut edits, names, range) = self.made.give(bench, &self.uses, &self.idle)?;
+            edits.extend(read_instead(&self.uses, &names));
+            Some((edits, names, range))
+        };
+        let (mut edits, names, range) = self.renamed(bench).or_else(given)?;
         edits.sort_by_key(|edit| edit.span);
         let message = match &names[..] {
             [name] if self.idle.len() == 1 => {
@@ -107,6 +138,11 @@ impl<'u, 'a> Moves<'u, 'a> {
     }
 }
 
+/// Each use reads a name instead.
+fn read_instead(uses: &[&Use<'_>], names: &[String]) -> Vec<Edit> {
+    uses.iter().zip(names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }).collect()
+}
+
 /// A key that a statement made by splitting.
 pub(super) struct Made<'a> {
     key: &'a str,
@@ -133,10 +169,7 @@ impl<'a> Made<'a> {
 
     /// The way to what stands behind the statement.
     fn behind(&self, bench: &Bench<'a>) -> Vec<Step<'a>> {
-        let mut way = bench.steps(span_of(self.step.statement()));
-        way.pop();
-        way.push(Step { suite: self.step.suite, index: self.step.index + 1 });
-        way
+        behind(bench, self.step)
     }
 
     /// Whether a child of this split may serve a use: it is a use of this key, in sight, and not in a loop behind the split.
@@ -163,8 +196,8 @@ impl<'a> Made<'a> {
         let known: Vec<&str> = self.names.iter().map(|name| bench.code(name)).filter(|name| *name != "_").collect();
         let is_parent = |argument: &Expr| bench.code(argument) == self.key;
         let is_carried = self.split.arguments.args.first().is_some_and(is_parent);
-        let missing = uses.len() - named.len();
-        let mut fresh = bench.more_children(self.scope, self.key, &known, is_carried, missing, range).into_iter();
+        let missing: Vec<Given<'_>> = uses.iter().skip(named.len()).map(|one| one.given()).collect();
+        let mut fresh = bench.more_children(self.scope, self.key, (&known, is_carried), &missing, range).into_iter();
         let mut edits = Vec::new();
         let mut names: Vec<String> = named.iter().map(|child| child.id.to_string()).collect();
         for child in unnamed {
@@ -199,12 +232,20 @@ impl<'a> Made<'a> {
         let is_split = |one: &&&Use<'_>| bench.path_of(&one.call.func).is_some_and(|path| path == "jax.random.split");
         let goes_on =
             own.iter().find(|one| one.steps.last().is_some_and(|step| assigns(bench, step.statement(), self.key)));
+        let goes_on = goes_on.or_else(|| own.iter().find(|one| self.is_next(one)));
         if goes_on.is_some() || is_alive || uses.len() < 2 {
             return goes_on.copied();
         }
         let is_carried = self.split.arguments.args.first().is_some_and(|parent| bench.code(parent) == self.key);
         let either = if is_carried { own.last() } else { own.first() };
         own.iter().find(is_split).or(either).copied()
+    }
+
+    /// Whether a use puts the key where its parent was, as `state.set(rng=key)` does after `key, a = split(state.rng)`.
+    fn is_next(&self, one: &Use<'_>) -> bool {
+        let Some(Expr::Attribute(parent)) = self.split.arguments.args.first() else { return false };
+        let place = one.call.arguments.find_keyword(parent.attr.as_str());
+        place.is_some_and(|keyword| span_of(&keyword.value) == span_of(one.key))
     }
 
     /// The children that nothing reads, and that nothing binds anew up to the last use.
@@ -222,6 +263,14 @@ impl<'a> Made<'a> {
         let names = self.names.iter().filter_map(Expr::as_name_expr);
         names.filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str())).collect()
     }
+}
+
+/// The way to what stands behind a statement.
+pub(super) fn behind<'a>(bench: &Bench<'a>, step: Step<'a>) -> Vec<Step<'a>> {
+    let mut way = bench.steps(span_of(step.statement()));
+    way.pop();
+    way.push(Step { suite: step.suite, index: step.index + 1 });
+    way
 }
 
 /// The edits that make a split give further children.
@@ -265,8 +314,32 @@ fn made_by<'a>(bench: &Bench<'a>, scope: ScopeId, one: &Use<'a>) -> Option<(Step
     Some((step, split, names))
 }
 
-/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for them.
-pub(super) fn other_parent(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for them. One such slip
+/// repaired and the next one not would look like an oversight.
+pub(super) fn other_parent(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let Some((step, own)) = tangled(bench, findings, index) else { return Vec::new() };
+    let others = bench.matching(findings, |other| matches!(other.code, "KEY101" | "KEY103" | "KEY104"));
+    let mut joined = own.clone();
+    for at in others.into_iter().filter(|at| *at != index && !bench.is_mended(*at)) {
+        let Some((_, other)) = tangled(bench, findings, at).filter(|(other, _)| other.is_beside(step)) else {
+            continue;
+        };
+        let is_alike = other.message == joined.message && !joined.edits.contains(&other.edits[0]);
+        if is_alike && joined.edits.len() < MOST_SLIPS {
+            joined.edits.extend(other.edits);
+            joined.mends.push(at);
+        }
+    }
+    joined.edits.sort_by_key(|edit| edit.span);
+    let is_more = joined.edits.len() > 1;
+    [joined].into_iter().filter(|_| is_more).chain([own]).collect()
+}
+
+/// Slips of one kind that are repaired together.
+const MOST_SLIPS: usize = 16;
+
+/// The statement of a finding that splits the child for the parent, and what mends it.
+fn tangled<'a>(bench: &Bench<'a>, findings: &[Finding], index: usize) -> Option<(Step<'a>, Proposal)> {
     let span = bench.here(*findings.get(index)?.evidence.as_ref()?.second.first()?)?;
     let step = bench.steps(span).pop()?;
     let (call, names) = split_of(bench, step.statement())?;
@@ -279,12 +352,13 @@ pub(super) fn other_parent(bench: &Bench<'_>, findings: &[Finding], index: usize
         found.any(|one| one.scope == scope && one.does != Does::Read && one.span.end <= span_of(step.statement()).start)
     };
     let is_tangled = span_of(call) == span && parent.id.as_str() == child && next != child && is_before(next);
-    is_tangled.then(|| Proposal {
+    let mend = || Proposal {
         message: format!("split `{next}`, which is kept for the next keys; the numbers change"),
         applicability: Applicability::Unsafe,
         proof: Proof::Claim,
         edits: vec![Edit { span: span_of(parent), content: next.to_owned() }],
         mends: vec![index],
         names: Vec::new(),
-    })
+    };
+    is_tangled.then(|| (step, mend()))
 }

@@ -11,6 +11,7 @@ use super::meant::may_be_number;
 use super::names::{Does, ScopeId};
 use super::reuse::{Use, assigns, can_rebind, only_key, root_name};
 use super::settings::{is_lost, is_over_settings};
+use super::shown::is_shown;
 use super::tree::{self, Step};
 use super::writer::statement;
 use crate::finding::{Applicability, Finding, Sharing};
@@ -59,8 +60,9 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
             // One seed for several configurations is mostly meant.
             let is_made = found.calls.iter().any(|(_, key)| is_constant(bench, key));
             let is_configured = is_made && goes_through_configurations(bench, found.scope, statement);
-            let calls = found.calls.iter().map(|(call, _)| *call);
-            if is_configured || is_over_settings(bench, statement) || is_lost(bench, found.scope, statement, calls) {
+            let calls: Vec<&ast::ExprCall> = found.calls.iter().map(|(call, _)| *call).collect();
+            let is_compared = is_over_settings(bench, statement) || is_shown(bench, found.scope, statement, &calls);
+            if is_configured || is_compared || is_lost(bench, found.scope, statement, calls) {
                 for proposal in &mut proposals {
                     proposal.applicability = Applicability::Display;
                 }
@@ -308,13 +310,16 @@ fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Opt
             .occurrences(name)
             .iter()
             .any(|one| one.scope == found.scope && one.does == Does::Bind && span.covers(one.span));
-    let start = match body.and_then(<[Stmt]>::first) {
-        Some(head) if !is_bound_inside => span_of(head).start,
+    // What is split at the head of a body is wanted in sight of it.
+    let start = match body.and_then(<[Stmt]>::first).map(span_of) {
+        Some(head) if !is_bound_inside && bench.are_near(Span::new(head.start, head.start), span_of(first)) => {
+            head.start
+        }
         _ => common_statement(bench, &calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?,
     };
     let split = bench.spelled(start, "jax.random.split", Some(first))?;
     let range = Span::new(start, calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max));
-    let names = bench.fresh_within(found.scope, name, calls.len(), range);
+    let names = bench.fresh_for(found.scope, name, calls, range);
     let mut edits = vec![layout::before(bench.text, start, &statement(name, &split, &names, true))];
     edits.extend(calls.iter().zip(&names).map(|((_, key), new)| replace(key, new.clone())));
     Some(Proposal {
@@ -375,7 +380,9 @@ fn fold_index(bench: &Bench<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<P
         let fold = bench.spelled(start, "jax.random.fold_in", Some(first))?;
         let split = bench.spelled(start, "jax.random.split", Some(first))?;
         let code = bench.code(key);
-        let fresh = bench.fresh(found.scope, code, found.calls.len());
+        let end = found.calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max);
+        let purposes = bench.purposes(found.scope, code, &found.calls, Span::new(start, end));
+        let fresh = purposes.unwrap_or_else(|| bench.fresh(found.scope, code, found.calls.len()));
         let number = if fresh.len() == 2 { String::new() } else { format!(", {}", fresh.len()) };
         let line = format!("{} = {split}({fold}({code}, {index}){number})", fresh.join(", "));
         edits.push(layout::before(bench.text, start, &line));

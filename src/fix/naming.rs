@@ -6,6 +6,7 @@
 use super::alive::Variable;
 use super::bench::{Bench, is_keyish};
 use super::names::{Does, Occurrence, ScopeId, ScopeKind};
+use super::purpose::Given;
 use super::tree;
 use crate::python::ast::{Expr, Stmt};
 use crate::text::Span;
@@ -37,8 +38,8 @@ impl Bench<'_> {
     /// Whether a name was promised to an accepted proposal for a stretch of a scope, or for a scope around or within it.
     fn is_reserved(&self, name: &str, scope: Span, range: Span) -> bool {
         let meets = |one: Span, other: Span| one.start < other.end && other.start < one.end;
-        let nests = |other: Span| other != scope && (other.covers(scope) || scope.covers(other));
-        let is_met = |one: &Reserved| nests(one.scope) || one.scope == scope && meets(one.range, range);
+        let nests = |other: Span| other.covers(scope) || scope.covers(other);
+        let is_met = |one: &Reserved| nests(one.scope) && meets(one.range, range);
         self.promised.iter().any(|one| one.name == name && is_met(one))
     }
 
@@ -91,16 +92,17 @@ impl Bench<'_> {
         self.numbered(stem.map_or(&base, |(_, child)| child), count, &is_free)
     }
 
-    /// Names for `count` more children of the split that binds some names and made the key called `key` or splits it.
+    /// Names for more children of the split that binds some names and made the key called `key` or splits it: one for each of
+    /// some calls.
     pub(super) fn more_children(
         &self,
         scope: ScopeId,
         key: &str,
-        bound: &[&str],
-        is_carried: bool,
-        count: usize,
+        (bound, is_carried): (&[&str], bool),
+        uses: &[Given<'_>],
         range: Span,
     ) -> Vec<String> {
+        let count = uses.len();
         let is_free = |name: &str| self.is_free_within(scope, name, range);
         // `key4` and `key5` after `key3`, where they are free.
         let stem = |name: &str| name.trim_end_matches(|one: char| one.is_ascii_digit()).len();
@@ -114,10 +116,23 @@ impl Bench<'_> {
             });
             Some(names.collect::<Vec<_>>()).filter(|names| is_akin && names.iter().all(|name| is_free(name)))
         });
-        match run {
-            Some(names) => names,
-            None if is_carried || bound == [key] => self.fresh_within(scope, key, count, range),
-            None => self.numbered(&base_name(key), count, &is_free),
+        let is_usual = is_carried || bound == [key];
+        if let Some(names) = run {
+            return names;
+        }
+        if count == 1 && is_usual {
+            let single = self.fresh_within(scope, key, 1, range);
+            if !single.iter().any(|name| ends_in_digit(name)) {
+                return single;
+            }
+        }
+        if let Some(names) = self.purposes(scope, key, uses, range) {
+            return names;
+        }
+        if is_usual {
+            self.fresh_within(scope, key, count, range)
+        } else {
+            self.numbered(&base_name(key), count, &is_free)
         }
     }
 
@@ -147,10 +162,7 @@ impl Bench<'_> {
     fn usual_child(&self, scope: ScopeId, key: &str) -> Option<(bool, &str)> {
         let bound = self.names.occurrences(key).iter().filter(|one| one.does == Does::Bind).take(LOOKED_AT);
         let children = bound.filter_map(|one| Some((one.scope == scope, self.child_bound_at(key, one.span)?)));
-        let general = children.filter(|(_, child)| {
-            let is_hidden = child.strip_prefix('_') == Some(key);
-            is_hidden || *child == "split" || child.contains("sub")
-        });
+        let general = children.filter(|(_, child)| is_general_child(child, key));
         general.min_by_key(|(is_here, _)| !*is_here)
     }
 
@@ -205,7 +217,12 @@ impl Bench<'_> {
     }
 }
 
-fn ends_in_digit(name: &str) -> bool {
+/// Whether the name of a key's child says only that it is one.
+pub(super) fn is_general_child(child: &str, key: &str) -> bool {
+    child.strip_prefix('_') == Some(key) || child == "split" || child.contains("sub")
+}
+
+pub(super) fn ends_in_digit(name: &str) -> bool {
     name.ends_with(|last: char| last.is_ascii_digit())
 }
 
@@ -215,7 +232,7 @@ fn single_name(base: &str) -> &'static str {
 }
 
 /// The last name of an expression for a key, without what a subscript adds.
-fn base_name(key: &str) -> String {
+pub(super) fn base_name(key: &str) -> String {
     let head = key.split(['[', '(']).next().unwrap_or_default();
     // What an entry is called tells more than what holds it.
     let entry = key.split(['"', '\'']).nth(1).filter(|entry| !is_keyish(head) && is_keyish(entry));

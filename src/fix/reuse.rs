@@ -12,6 +12,7 @@ use super::held::{Holds, holds};
 use super::layout;
 use super::meant::{are_rows_alike, is_perhaps_meant, may_be_number, pair};
 use super::names::{Does, ScopeId, ScopeKind};
+use super::purpose::Given;
 use super::tree::{self, Step};
 use super::writer::{Site, Split, Writer};
 use crate::finding::{Applicability, Finding, Sharing};
@@ -30,7 +31,12 @@ pub(super) struct Use<'a> {
     pub steps: Vec<Step<'a>>,
 }
 
-impl Use<'_> {
+impl<'a> Use<'a> {
+    /// The call and the expression for its key.
+    pub(super) fn given(&self) -> Given<'a> {
+        (self.call, self.key)
+    }
+
     pub(super) fn span(&self) -> Span {
         span_of(self.key)
     }

@@ -16,22 +16,36 @@ const DEPTH: u32 = 3;
 /// What waits for a result and does nothing else with it.
 const WAITS: &str = "block_until_ready";
 
-/// Whether a loop gathers one result for each of some settings that are written out, and nothing else tells its iterations
-/// apart: that they begin alike is how settings are compared.
-pub(super) fn is_over_settings(bench: &Bench<'_>, statement: &Stmt) -> bool {
-    let Stmt::For(each) = statement else { return false };
-    let mut settings = vec![(&*each.target, &*each.iter)];
+/// What the elements of settings may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Elements {
+    /// Literals only.
+    Literals,
+    /// Whatever is written out one by one, objects that are made there as well.
+    Written,
+}
+
+/// What a loop goes through side by side, each with what its elements are bound to; `None` where that is not understood.
+pub(super) fn gone_through<'a>(bench: &Bench<'a>, each: &'a ast::StmtFor) -> Option<Vec<(&'a Expr, &'a Expr)>> {
     if let (Expr::Tuple(targets), Expr::Call(call)) = (&*each.target, &*each.iter)
         && let Expr::Name(callee) = &*call.func
         && bench.names.binder(bench.names.scope_at(span_of(call).start), callee.id.as_str()).is_none()
     {
         let given = &call.arguments.args;
-        settings = match callee.id.as_str() {
-            "enumerate" => targets.elts.iter().skip(1).zip(given).collect(),
-            "zip" if given.len() == targets.elts.len() => targets.elts.iter().zip(given).collect(),
-            _ => return false,
+        return match callee.id.as_str() {
+            "enumerate" => Some(targets.elts.iter().skip(1).zip(given).collect()),
+            "zip" if given.len() == targets.elts.len() => Some(targets.elts.iter().zip(given).collect()),
+            _ => None,
         };
     }
+    Some(vec![(&*each.target, &*each.iter)])
+}
+
+/// Whether a loop gathers one result for each of some settings that are written out, and nothing else tells its iterations
+/// apart: that they begin alike is how settings are compared.
+pub(super) fn is_over_settings<'a>(bench: &Bench<'a>, statement: &'a Stmt) -> bool {
+    let Stmt::For(each) = statement else { return false };
+    let Some(settings) = gone_through(bench, each) else { return false };
     let is_read = |target: &Expr| {
         tree::names_bound(target).into_iter().any(|name| {
             let mut occurrences = bench.names.occurrences(name.id.as_str()).iter();
@@ -39,7 +53,7 @@ pub(super) fn is_over_settings(bench: &Bench<'_>, statement: &Stmt) -> bool {
         })
     };
     settings.iter().any(|(target, _)| is_read(target))
-        && settings.iter().all(|(_, over)| are_settings(bench, over, DEPTH))
+        && settings.iter().all(|(_, over)| are_settings(bench, over, Elements::Literals))
         && gathers_only(bench, each)
 }
 
@@ -48,7 +62,11 @@ fn is_in(suite: &[Stmt], span: Span) -> bool {
 }
 
 /// Whether values are written out and not merely counted, here or wherever a variable or a parameter gets them.
-fn are_settings(bench: &Bench<'_>, over: &Expr, depth: u32) -> bool {
+pub(super) fn are_settings(bench: &Bench<'_>, over: &Expr, may_be: Elements) -> bool {
+    are_settings_within(bench, over, may_be, DEPTH)
+}
+
+fn are_settings_within(bench: &Bench<'_>, over: &Expr, may_be: Elements, depth: u32) -> bool {
     let all = |elements: &[Expr]| {
         let is_count = |(at, element): (usize, &Expr)| match element {
             Expr::NumberLiteral(literal) => match &literal.value {
@@ -57,12 +75,16 @@ fn are_settings(bench: &Bench<'_>, over: &Expr, depth: u32) -> bool {
             },
             _ => false,
         };
-        elements.len() > 1 && elements.iter().all(is_literal) && !elements.iter().enumerate().all(is_count)
+        let is_one = |element: &Expr| match may_be {
+            Elements::Literals => is_literal(element),
+            Elements::Written => !element.is_starred_expr(),
+        };
+        elements.len() > 1 && elements.iter().all(is_one) && !elements.iter().enumerate().all(is_count)
     };
     match over {
         Expr::List(list) => all(&list.elts),
         Expr::Tuple(tuple) => all(&tuple.elts),
-        Expr::Name(name) => depth > 0 && are_settings_bound(bench, name, depth - 1),
+        Expr::Name(name) => depth > 0 && are_settings_bound(bench, name, may_be, depth - 1),
         _ => false,
     }
 }
@@ -78,7 +100,7 @@ fn is_literal(expr: &Expr) -> bool {
 }
 
 /// Whether a variable is bound to nothing but settings.
-fn are_settings_bound(bench: &Bench<'_>, name: &ast::ExprName, depth: u32) -> bool {
+fn are_settings_bound(bench: &Bench<'_>, name: &ast::ExprName, may_be: Elements, depth: u32) -> bool {
     let written = name.id.as_str();
     let Some(scope) = bench.names.binder(bench.names.scope_at(span_of(name).start), written) else { return false };
     let is_bound = |one: &&Occurrence| one.scope == scope && matches!(one.does, Does::Bind | Does::Parameter);
@@ -86,11 +108,11 @@ fn are_settings_bound(bench: &Bench<'_>, name: &ast::ExprName, depth: u32) -> bo
     bound.peek().is_some()
         && bound.all(|one| {
             if one.does == Does::Parameter {
-                return are_settings_given(bench, one.span, written, depth);
+                return are_settings_given(bench, one.span, written, may_be, depth);
             }
             match bench.steps(one.span).pop().map(tree::Step::statement) {
                 Some(Stmt::Assign(assign)) => match &assign.targets[..] {
-                    [Expr::Name(_)] => are_settings(bench, &assign.value, depth),
+                    [Expr::Name(_)] => are_settings_within(bench, &assign.value, may_be, depth),
                     _ => false,
                 },
                 _ => false,
@@ -99,7 +121,7 @@ fn are_settings_bound(bench: &Bench<'_>, name: &ast::ExprName, depth: u32) -> bo
 }
 
 /// Whether all calls of a function in its file give a parameter nothing but settings.
-fn are_settings_given(bench: &Bench<'_>, parameter: Span, name: &str, depth: u32) -> bool {
+fn are_settings_given(bench: &Bench<'_>, parameter: Span, name: &str, may_be: Elements, depth: u32) -> bool {
     let around = tree::ancestors(bench.module, parameter).into_iter().rev();
     let mut functions = around.filter_map(|node| match node {
         AnyNodeRef::StmtFunctionDef(def) => Some(def),
@@ -114,7 +136,7 @@ fn are_settings_given(bench: &Bench<'_>, parameter: Span, name: &str, depth: u32
         && calls.all(|call| {
             let keyword = || call.arguments.find_keyword(name).map(|keyword| &keyword.value);
             let given = call.arguments.args.get(position).or_else(keyword);
-            given.is_some_and(|given| are_settings(bench, given, depth))
+            given.is_some_and(|given| are_settings_within(bench, given, may_be, depth))
         })
 }
 
@@ -132,18 +154,21 @@ fn gathers_only(bench: &Bench<'_>, each: &ast::StmtFor) -> bool {
         _ => None,
     });
     let gathered: Vec<&str> = gathered.map(|name| name.id.as_str()).collect();
+    !gathered.is_empty() && !carries(bench, each, &gathered)
+}
+
+/// Whether the body of a loop reads variables that it binds before it binds them, but for some.
+pub(super) fn carries(bench: &Bench<'_>, each: &ast::StmtFor, but: &[&str]) -> bool {
     let mut first: Vec<(&str, &Stmt)> = Vec::new();
     note_bindings(&each.body, &mut first);
-    let is_carried = |(name, statement): &(&str, &Stmt)| {
+    first.iter().any(|(name, statement)| {
         let span = span_of(*statement);
         // What a `for` or a `def` binds is there in its body.
         let made = if suites(statement).is_empty() { span.end } else { span.start };
         let is_before =
             |one: &Occurrence| one.does == Does::Read && is_in(&each.body, one.span) && one.span.start < made;
-        !gathered.contains(name)
-            && (statement.is_aug_assign_stmt() || bench.names.occurrences(name).iter().any(is_before))
-    };
-    !gathered.is_empty() && !first.iter().any(is_carried)
+        !but.contains(name) && (statement.is_aug_assign_stmt() || bench.names.occurrences(name).iter().any(is_before))
+    })
 }
 
 /// Notes for each variable the first statement that binds it.

@@ -2,11 +2,13 @@
 //!
 //! **Invariant:** what is written binds names that are free from there to the last use that reads them, and nothing else.
 
+use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal};
 use super::children::{self, Made};
 use super::layout;
-use super::names::ScopeId;
+use super::names::{ScopeId, ScopeKind};
 use super::naming::Reserved;
+use super::purpose::Given;
 use super::reuse::Use;
 use super::tree::Step;
 use crate::finding::Applicability;
@@ -60,13 +62,15 @@ pub(super) struct Writer<'b, 'a> {
 
 impl Writer<'_, '_> {
     /// Free names for keys, or for as many arrays of keys, from the split to the last of some uses.
-    fn fresh(&self, count: usize, range: Span) -> Vec<String> {
+    fn fresh(&self, uses: &[&Use<'_>], range: Span) -> Vec<String> {
+        let (scope, count) = (self.site.scope, uses.len());
+        let given: Vec<Given<'_>> = uses.iter().map(|one| one.given()).collect();
         let many: Vec<String> = match self.split {
-            Split::Plain(_) => return self.bench.fresh_within(self.site.scope, self.key, count, range),
+            Split::Plain(_) => return self.bench.fresh_for(scope, self.key, &given, range),
             Split::Lanes { .. } => (1..=count).map(|number| format!("keys_{number}")).collect(),
         };
-        let is_free = many.iter().all(|name| self.bench.is_free_within(self.site.scope, name, range));
-        if is_free { many } else { self.bench.fresh_within(self.site.scope, self.key, count, range) }
+        let is_free = many.iter().all(|name| self.bench.is_free_within(scope, name, range));
+        if is_free { many } else { self.bench.fresh_within(scope, self.key, count, range) }
     }
 
     /// From the site to the last of some uses.
@@ -80,7 +84,7 @@ impl Writer<'_, '_> {
             return None;
         }
         let range = self.range(uses);
-        let names = self.fresh(uses.len(), range);
+        let names = self.fresh(&uses.iter().collect::<Vec<_>>(), range);
         let mut edits = Vec::with_capacity(uses.len() + 1);
         let statement = self.split.statement(self.key, &names, keeps);
         edits.push(layout::before(self.bench.text, self.start, &statement));
@@ -94,7 +98,7 @@ impl Writer<'_, '_> {
             return None;
         }
         let range = self.range(uses);
-        let names = self.fresh(uses.len(), range);
+        let names = self.fresh(&uses.iter().collect::<Vec<_>>(), range);
         let call = span_of(bare.call);
         let code = self.split.statement(self.key, &names, true);
         let targets = code.strip_suffix(self.bench.slice(call)).map(str::to_owned);
@@ -120,7 +124,8 @@ impl Writer<'_, '_> {
         }
         let range = self.range(uses);
         let known: Vec<&str> = bound.iter().map(|target| self.bench.code(target)).collect();
-        let names = self.bench.more_children(self.site.scope, self.key, &known, true, uses.len(), range);
+        let given: Vec<Given<'_>> = uses.iter().map(Use::given).collect();
+        let names = self.bench.more_children(self.site.scope, self.key, (&known, true), &given, range);
         let mut edits = children::widened(bound, call, &names)?;
         edits.extend(replaced(self.bench, uses, &names));
         edits.sort_by_key(|edit| edit.span);
@@ -142,7 +147,7 @@ impl Writer<'_, '_> {
         let names: Vec<String> = more.iter().map(|target| self.bench.code(target).to_owned()).collect();
         let has_free = names.iter().all(|name| !self.bench.is_promised(self.site.scope, name));
         let is_alike = span_of(again) == span_of(other.call) && more.iter().all(is_new) && has_free;
-        let is_near = self.bench.are_near(span_of(step.statement()), span_of(later.statement()));
+        let is_near = self.bench.is_in_one_cell(span_of(step.statement()), span_of(later.statement()));
         let mut edits = children::widened(bound, call, &names).filter(|_| is_alike && is_near && !is_said)?;
         edits.push(Edit { span: lines, content: String::new() });
         edits.sort_by_key(|edit| edit.span);
@@ -189,10 +194,14 @@ impl Writer<'_, '_> {
             reserved.extend(self.bench.promise_within(scope, &names, range));
         }
         for (step, here) in at {
+            if let Some(edit) = here.first().filter(|_| here.len() == 1).and_then(|one| self.hand_on(one, step)) {
+                edits.push(edit);
+                continue;
+            }
             let start = span_of(step.statement()).start;
             let end = here.iter().map(|one| span_of(one.call).end).fold(start, u32::max);
             let range = Span::new(start, end);
-            let names = self.fresh(here.len(), range);
+            let names = self.fresh(&here, range);
             let code = self.split.statement(self.key, &names, true);
             edits.push(layout::before(self.bench.text, start, &code));
             edits.extend(here.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
@@ -200,6 +209,28 @@ impl Writer<'_, '_> {
         }
         edits.sort_by_key(|edit| edit.span);
         Some(self.proposal(edits, reserved))
+    }
+
+    /// `a, b = split(key)` whose `b` nothing reads hands the next key on instead: `key, a = split(key)`.
+    fn hand_on(&self, one: &Use<'_>, step: Step<'_>) -> Option<Edit> {
+        let (call, bound) = children::split_of(self.bench, step.statement())?;
+        let ([Expr::Name(left), Expr::Name(right)], Split::Plain(_)) = (bound, &self.split) else { return None };
+        let scope = self.site.scope;
+        let way = children::behind(self.bench, step);
+        let is_idle = |target: &ast::ExprName| {
+            let name = target.id.as_str();
+            let is_asked_for = self.bench.names.scopes[scope].kind == ScopeKind::Module && self.bench.is_exported(name);
+            let variable = Variable { bench: self.bench, scope, name, exempt: &[], split: None };
+            name != self.key && !is_asked_for && !variable.is_read_from(&way)
+        };
+        let wanted = match (is_idle(left), is_idle(right)) {
+            (false, true) => left,
+            (true, false) => right,
+            _ => return None,
+        };
+        let is_own = span_of(call) == span_of(one.call) && call.arguments.len() == 1 && wanted.id.as_str() != self.key;
+        let targets = Span::new(span_of(left).start, span_of(right).end);
+        is_own.then(|| Edit { span: targets, content: format!("{}, {}", self.key, wanted.id) })
     }
 
     fn proposal(&self, edits: Vec<Edit>, names: Vec<Reserved>) -> Proposal {

@@ -212,7 +212,7 @@ fn files_are_written_only_when_asked_and_keep_their_permissions() {
     let (status, out, _) = keylint(&["--diff", "--unsafe-fixes", file], folder.path(), b"");
     let diff = String::from_utf8(out).unwrap();
     assert_eq!((status, read()), (Status::Findings, text.clone()));
-    assert!(diff.contains("+    key_1, key_2 = jax.random.split(key)\n"), "{diff}");
+    assert!(diff.contains("+    a_key, b_key = jax.random.split(key)\n"), "{diff}");
 
     let (status, out, _) = keylint(&["--fix", file], folder.path(), b"");
     let said = String::from_utf8(out).unwrap();
@@ -228,7 +228,7 @@ fn files_are_written_only_when_asked_and_keep_their_permissions() {
     let said = String::from_utf8(out).unwrap();
     assert_eq!(status, Status::Clean, "{said}");
     assert_eq!(said, "All checks passed.\nFixed 1 finding in 1 file.\n");
-    assert!(read().contains("key_1, key_2 = jax.random.split(key)"));
+    assert!(read().contains("a_key, b_key = jax.random.split(key)"));
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

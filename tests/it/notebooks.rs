@@ -232,7 +232,7 @@ fn a_broken_cell_keeps_no_other_from_being_repaired() {
     };
     let before = read(&text).text;
     let repaired = edited(&["--fix", "--unsafe-fixes"]);
-    let split = "key_1, key_2 = jax.random.split(key)\na = jax.random.normal(key_1)\nb = jax.random.normal(key_2)";
+    let split = "a_key, b_key = jax.random.split(key)\na = jax.random.normal(a_key)\nb = jax.random.normal(b_key)";
     assert_eq!(repaired, before.replace(reuse, split));
     let silenced = edited(&["--add-ignores", "meant"]);
     assert_eq!(silenced, before.replace(reuse, &format!("{reuse}  # keylint: ignore[KEY101] meant")));

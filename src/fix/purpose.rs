@@ -1,0 +1,157 @@
+//! Keys that are called after what each is for: `noise_key` where `noise = normal(key)`.
+//!
+//! **Invariant:** either all keys that a repair makes at once are called so, by words that the program has for them and that tell
+//! them apart, or none is.
+
+use super::bench::{Bench, is_keyish};
+use super::names::ScopeId;
+use super::naming::base_name;
+use super::tree;
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::Span;
+
+/// More of such names than a line of targets should hold.
+const MOST: usize = 6;
+
+/// A longer word tells less than a number.
+const LONGEST: usize = 16;
+
+/// What libraries and programs call keys.
+const KEYS: [&str; 6] = ["keys", "key", "rngs", "rng", "seeds", "seed"];
+
+/// How a file tells its keys apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// `noise_key`.
+    Behind,
+    /// `key_noise`.
+    Before,
+    /// `key_1`, `key2`.
+    Numbered,
+}
+
+/// A call, and the expression for the key that it is given.
+pub(super) type Given<'a> = (&'a ast::ExprCall, &'a Expr);
+
+impl Bench<'_> {
+    /// Free names for the keys that some calls are given, all made of the key called `key`; `range` is from where they are bound to
+    /// the last of the calls.
+    pub(super) fn fresh_for(&self, scope: ScopeId, key: &str, uses: &[Given<'_>], range: Span) -> Vec<String> {
+        let purposes = self.purposes(scope, key, uses, range).filter(|_| uses.len() > 1);
+        purposes.unwrap_or_else(|| self.fresh_within(scope, key, uses.len(), range))
+    }
+
+    /// The same, if the program has words for what the calls make.
+    pub(super) fn purposes(&self, scope: ScopeId, key: &str, uses: &[Given<'_>], range: Span) -> Option<Vec<String>> {
+        let base = base_name(key);
+        let style = self.style();
+        // Beside `k` there is `k1`.
+        if uses.len() > MOST || base.len() <= 2 || style == Style::Numbered {
+            return None;
+        }
+        let statements = uses.iter().map(|(call, _)| Some(self.steps(span_of(*call)).pop()?.statement()));
+        let statements: Vec<&Stmt> = statements.collect::<Option<_>>()?;
+        let words = uses.iter().zip(&statements).map(|(given, statement)| {
+            let is_alone = statements.iter().filter(|other| std::ptr::eq(**other, *statement)).count() == 1;
+            self.purpose(*given, statement, is_alone)
+        });
+        let words: Vec<&str> = words.collect::<Option<_>>()?;
+        if words.len() > 1 && words.iter().all(|word| *word == words[0]) {
+            return None;
+        }
+        let kind = match base.as_str() {
+            rng if rng.ends_with("rng") || rng.starts_with("rng") && !rng.contains("key") => "rng",
+            seed if seed.ends_with("seed") => "seed",
+            _ => "key",
+        };
+        let names = words.iter().enumerate().map(|(at, word)| {
+            let name = match style {
+                Style::Before => format!("{kind}_{word}"),
+                Style::Behind | Style::Numbered => format!("{word}_{kind}"),
+            };
+            let is_same = |other: &&&str| *other == word;
+            match words.iter().filter(is_same).count() {
+                1 => name,
+                _ => format!("{name}_{}", words[..=at].iter().filter(is_same).count()),
+            }
+        });
+        let names: Vec<String> = names.collect();
+        names.iter().all(|name| self.is_free_within(scope, name, range)).then_some(names)
+    }
+
+    /// The word for what a key is for: what its argument, an entry of a dict or the variable is called that is made of the draw,
+    /// else the function of the program that is given it.
+    fn purpose<'w>(&'w self, (call, key): Given<'w>, statement: &'w Stmt, is_alone: bool) -> Option<&'w str> {
+        let mut around = tree::ancestors(self.module, span_of(key)).into_iter().rev();
+        let entry = around.find_map(|node| match node {
+            AnyNodeRef::Keyword(keyword) => word(keyword.arg.as_ref()?.as_str()),
+            AnyNodeRef::ExprDict(dict) => {
+                let entry = dict.items.iter().find(|entry| span_of(&entry.value).covers(span_of(key)))?;
+                word(entry.key.as_ref()?.as_string_literal_expr()?.value.to_str())
+            }
+            _ => None,
+        });
+        let target = || match tree::targets(statement) {
+            [target] if is_alone => match target {
+                Expr::Name(name) => word(name.id.as_str()),
+                Expr::Attribute(attribute) => word(attribute.attr.as_str()),
+                Expr::Subscript(item) => word(item.slice.as_string_literal_expr()?.value.to_str()),
+                _ => None,
+            },
+            _ => None,
+        };
+        let function = || {
+            let name = self.code(&call.func).rsplit('.').next()?;
+            let is_library = self.path_of(&call.func).is_some_and(|path| self.models.callable(&path).is_some());
+            word(name).filter(|name| !is_library && !name.starts_with(char::is_uppercase))
+        };
+        entry.or_else(target).or_else(function)
+    }
+
+    /// How this file tells its keys apart, by the names that it has.
+    fn style(&self) -> Style {
+        let (mut behind, mut before, mut numbered) = (0_usize, 0_usize, 0_usize);
+        for name in self.names.all() {
+            let plain = name.trim_end_matches(|one: char| one.is_ascii_digit());
+            let is_key = |part: &str| KEYS.contains(&part.trim_matches('_'));
+            if plain.len() < name.len() && is_keyish(plain) {
+                numbered += 1;
+            } else if let Some((first, rest)) = name.split_once('_')
+                && is_key(first)
+                && !is_keyish(rest)
+            {
+                before += 1;
+            } else if let Some((rest, last)) = name.rsplit_once('_')
+                && is_key(last)
+                && !is_keyish(rest)
+                && !rest.is_empty()
+            {
+                behind += 1;
+            }
+        }
+        if numbered > behind + before {
+            Style::Numbered
+        } else if before > behind {
+            Style::Before
+        } else {
+            Style::Behind
+        }
+    }
+}
+
+/// A name without what says that it is one of a key; `None` where nothing is left that would do as part of another.
+fn word(name: &str) -> Option<&str> {
+    let mut word = name.trim_matches('_');
+    for key in KEYS {
+        if let Some(rest) = word.strip_suffix(key).filter(|rest| rest.is_empty() || rest.ends_with('_')) {
+            word = rest.trim_matches('_');
+        }
+        if let Some(rest) = word.strip_prefix(key).filter(|rest| rest.is_empty() || rest.starts_with('_')) {
+            word = rest.trim_matches('_');
+        }
+    }
+    let is_plain = word.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
+    let is_word = is_plain && word.starts_with(|first: char| first.is_ascii_alphabetic()) && word.len() <= LONGEST;
+    (is_word && !is_keyish(word)).then_some(word)
+}

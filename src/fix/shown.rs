@@ -1,0 +1,211 @@
+//! Loops that show what comes of one key under several settings: figures and printed lines that are compared.
+//!
+//! ```python
+//! for kernel, ax in zip([RBF(), Matern()], axes.ravel()):
+//!     ax.plot(sample(key, kernel))
+//! ```
+//!
+//! **Invariant:** a loop that keeps anything of its draws, in a variable that is read behind it, in an object or in a container,
+//! is not one of these.
+
+use super::alive::Variable;
+use super::bench::Bench;
+use super::names::{ScopeId, ScopeKind};
+use super::settings::{Elements, are_settings, carries, gone_through};
+use super::tree::{self, Step};
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
+use crate::python::{span_of, suites};
+
+/// Methods that containers keep what they are given with.
+const KEEPERS: [&str; 12] = [
+    "add",
+    "append",
+    "appendleft",
+    "extend",
+    "insert",
+    "push",
+    "put",
+    "register",
+    "setdefault",
+    "store",
+    "update",
+    "write",
+];
+
+/// Passes over a body in which every chain of assignments has come to rest, or is longer than anybody follows.
+const PASSES: usize = 4;
+
+/// Whether a loop goes through settings that are written out, does with each what the calls do, and only shows what comes of it.
+pub(super) fn is_shown<'a>(bench: &Bench<'a>, scope: ScopeId, repeats: &'a Stmt, calls: &[&'a ast::ExprCall]) -> bool {
+    let Stmt::For(each) = repeats else { return false };
+    let Some(sides) = gone_through(bench, each) else { return false };
+    let mut body = Vec::new();
+    gather(&each.body, &mut body);
+    let shown = Shown { bench, scope, body, calls };
+    if !shown.keeps_nothing(repeats, each) {
+        return false;
+    }
+    // What the draws depend on has to be settings; the axes that they are drawn in need not.
+    let tells: Vec<Vec<&str>> = calls.iter().map(|call| shown.reads_beside(call)).collect();
+    let is_setting = |target: &Expr| {
+        let told = shown.spread(names(target));
+        tells.iter().map(|tells| tells.iter().any(|name| told.contains(name))).collect::<Vec<_>>()
+    };
+    let (mut told, mut objects) = (vec![false; calls.len()], Vec::new());
+    for (target, over) in sides {
+        let tells = is_setting(target);
+        if !tells.contains(&true) {
+            continue;
+        }
+        if !are_settings(bench, over, Elements::Literals) {
+            if !are_settings(bench, over, Elements::Written) {
+                return false;
+            }
+            objects.extend(names(target));
+        }
+        told.iter_mut().zip(tells).for_each(|(known, more)| *known |= more);
+    }
+    !told.is_empty() && !told.contains(&false) && shown.only_shows(&objects)
+}
+
+/// The statements of a suite and of those within it, but for those that run when something is called.
+fn gather<'a>(suite: &'a [Stmt], into: &mut Vec<&'a Stmt>) {
+    for statement in suite {
+        into.push(statement);
+        if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+            for inner in suites(statement) {
+                gather(inner, into);
+            }
+        }
+    }
+}
+
+fn names(target: &Expr) -> Vec<&str> {
+    tree::names_bound(target).into_iter().map(|name| name.id.as_str()).collect()
+}
+
+/// The variables that an expression reads.
+fn read(expr: &Expr) -> impl Iterator<Item = &str> {
+    tree::expressions_within(expr).into_iter().filter_map(Expr::as_name_expr).map(|name| name.id.as_str())
+}
+
+struct Shown<'b, 'a> {
+    bench: &'b Bench<'a>,
+    scope: ScopeId,
+    body: Vec<&'a Stmt>,
+    calls: &'b [&'a ast::ExprCall],
+}
+
+impl<'a> Shown<'_, 'a> {
+    /// Whether nothing that the body binds is carried on, read behind the loop, returned or put into anything.
+    fn keeps_nothing(&self, repeats: &'a Stmt, each: &'a ast::StmtFor) -> bool {
+        let mut behind = self.bench.steps(span_of(repeats));
+        let Some(last) = behind.pop() else { return false };
+        behind.push(Step { index: last.index + 1, ..last });
+        // A module's last iteration is hardly what others import of it, unless it says so.
+        let is_global = self.bench.names.scopes[self.scope].kind == ScopeKind::Module;
+        let is_dropped = |name: &'a str| {
+            let variable = Variable { bench: self.bench, scope: self.scope, name, exempt: &[], split: None };
+            let is_wanted = is_global && self.bench.names.is_listed(name) || variable.is_read_from(&behind);
+            !is_wanted && !self.bench.names.declares(self.scope, name)
+        };
+        let keeps = |statement: &&'a Stmt| match statement {
+            Stmt::Return(_) | Stmt::AugAssign(_) | Stmt::Global(_) | Stmt::Nonlocal(_) => true,
+            other => tree::targets(other)
+                .iter()
+                .flat_map(tree::assigned)
+                .any(|target| target.as_name_expr().is_none_or(|name| !is_dropped(name.id.as_str()))),
+        };
+        !carries(self.bench, each, &[]) && !self.body.iter().any(keeps)
+    }
+
+    /// What is assigned of a value to which variables, in the body.
+    fn assigned(&self) -> impl Iterator<Item = (Vec<&'a str>, &'a Expr)> {
+        self.body.iter().filter_map(|statement| match *statement {
+            Stmt::For(each) => Some((names(&each.target), &*each.iter)),
+            Stmt::Assign(assign) => Some((assign.targets.iter().flat_map(names).collect(), &*assign.value)),
+            Stmt::AnnAssign(assign) => Some((names(&assign.target), assign.value.as_deref()?)),
+            _ => None,
+        })
+    }
+
+    /// Variables, and those that hold what is made of them.
+    fn spread(&self, from: Vec<&'a str>) -> Vec<&'a str> {
+        let mut spread = from;
+        for _ in 0..PASSES {
+            for (targets, value) in self.assigned() {
+                if read(value).any(|name| spread.contains(&name)) {
+                    spread.extend(targets.into_iter().filter(|name| !spread.contains(name)).collect::<Vec<_>>());
+                }
+            }
+        }
+        spread
+    }
+
+    /// The variables that a call reads, and those that its result is at once calculated with.
+    fn reads_beside(&self, call: &'a ast::ExprCall) -> Vec<&'a str> {
+        let around = tree::ancestors(self.bench.module, span_of(call)).into_iter().rev();
+        let mut around = around.skip_while(|node| span_of(node) != span_of(call)).skip(1).peekable();
+        let mut reads: Vec<&str> = tree::arguments(call).flat_map(read).chain(read(&call.func)).collect();
+        while let Some(AnyNodeRef::ExprBinOp(operation)) =
+            around.next_if(|node| matches!(node, AnyNodeRef::ExprBinOp(_)))
+        {
+            reads.extend(read(&operation.left).chain(read(&operation.right)));
+        }
+        reads
+    }
+
+    /// Whether a value is one of the draws or made of them.
+    fn is_drawn(&self, value: &Expr, drawn: &[&str]) -> bool {
+        self.calls.iter().any(|call| span_of(value).covers(span_of(*call)))
+            || read(value).any(|name| drawn.contains(&name))
+    }
+
+    /// Whether draws are shown, and no call whose value is dropped may keep them.
+    ///
+    /// An object for which draws are made, and which is given them, is built of them.
+    fn only_shows(&self, objects: &[&str]) -> bool {
+        let made = self.assigned().filter(|(_, value)| self.is_drawn(value, &[]));
+        let drawn = self.spread(made.flat_map(|(targets, _)| targets).collect());
+        let mut is_any_shown = false;
+        for statement in &self.body {
+            let value = match statement {
+                Stmt::Assert(assert) => {
+                    is_any_shown |= self.is_drawn(&assert.test, &drawn);
+                    continue;
+                }
+                Stmt::Expr(expr) => &*expr.value,
+                _ => continue,
+            };
+            let Expr::Call(call) = value else {
+                if value.is_literal_expr() {
+                    continue;
+                }
+                return false;
+            };
+            if !self.is_drawn(value, &drawn) {
+                continue;
+            }
+            is_any_shown = true;
+            let is_itself = self.calls.iter().any(|one| span_of(*one) == span_of(call));
+            let is_object = |expr: &Expr| expr.as_name_expr().is_some_and(|name| objects.contains(&name.id.as_str()));
+            let shows = match &*call.func {
+                Expr::Name(name) if name.id.as_str() == "print" => true,
+                Expr::Name(_) => (!is_itself || objects.is_empty()) && !tree::arguments(call).any(is_object),
+                Expr::Attribute(method) => {
+                    let is_library = self.bench.path_of(&call.func).is_some();
+                    let is_own = read(&method.value).any(|name| matches!(name, "self" | "cls"));
+                    let is_kept = KEEPERS.binary_search(&method.attr.as_str()).is_ok()
+                        || is_own && !method.attr.as_str().starts_with("assert")
+                        || read(&method.value).any(|name| objects.contains(&name));
+                    !is_itself && (is_library || !is_kept) && !tree::arguments(call).any(is_object)
+                }
+                _ => false,
+            };
+            if !shows {
+                return false;
+            }
+        }
+        is_any_shown
+    }
+}
