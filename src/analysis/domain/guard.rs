@@ -90,6 +90,24 @@ struct Node {
     high: Guard,
 }
 
+/// A search for a path on which literals can hold together.
+struct Search {
+    /// The literals so far.
+    path: Vec<Step>,
+    /// How many of them are about something that others are about, too.
+    in_company: usize,
+    /// Steps that are left.
+    steps: u32,
+    /// Whether what was found follows the models of the guards below.
+    is_model: bool,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { path: Vec::new(), in_company: 0, steps: SEARCH_STEPS, is_model: false }
+    }
+}
+
 /// A node budget that is set aside.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
@@ -105,6 +123,9 @@ pub struct Guards {
     nodes: Vec<Node>,
     /// Of each guard, how many nodes it has if none of them is shared.
     sizes: Vec<u16>,
+    /// Of each guard that has a *model*, a path whose literals can hold together, the literal's value there; the path goes on
+    /// with the model of the guard below.
+    models: Vec<Option<bool>>,
     interned: FxHashMap<Node, Guard>,
     /// Answers of `choose`, each at the place that its question hashes to; a later question takes the place over.
     memo: Vec<[Guard; 4]>,
@@ -127,6 +148,7 @@ impl Default for Guards {
         Self {
             nodes: vec![leaf, leaf],
             sizes: vec![0; 2],
+            models: vec![None; 2],
             interned: FxHashMap::default(),
             memo: Vec::new(),
             answered: Vec::new(),
@@ -301,8 +323,7 @@ impl Guards {
         if guard.is_true() {
             return true;
         }
-        let mut steps = SEARCH_STEPS;
-        if let Some(answer) = self.search([guard, Guard::TRUE], terms, &mut Vec::new(), &mut steps) {
+        if let Some(answer) = self.search([guard, Guard::TRUE], terms, &mut Search::default()) {
             return answer;
         }
         let support = self.support(guard);
@@ -322,29 +343,35 @@ impl Guards {
     /// Whether some path satisfies both guards, as [`Guards::feasible`] of their conjunction would say. Most pairs have such a path
     /// close by, and finding it makes no nodes.
     pub fn meet(&mut self, a: Guard, b: Guard, terms: &Terms) -> bool {
-        let mut steps = SEARCH_STEPS;
-        if let Some(answer) = self.search([a, b], terms, &mut Vec::new(), &mut steps) {
+        if let Some(answer) = self.search([a, b], terms, &mut Search::default()) {
             return answer;
         }
         let both = self.and(a, b);
         self.feasible(both, terms)
     }
 
-    /// Looks for one path to [`Guard::TRUE`] in both diagrams whose literals can hold together with those of `path`; `None` where
-    /// that takes more than `steps`.
-    fn search(&mut self, pair: [Guard; 2], terms: &Terms, path: &mut Vec<Step>, steps: &mut u32) -> Option<bool> {
+    /// Looks for one path to [`Guard::TRUE`] in both diagrams whose literals can hold together with those of the path so far; `None`
+    /// where that takes too many steps.
+    fn search(&mut self, pair: [Guard; 2], terms: &Terms, search: &mut Search) -> Option<bool> {
         if pair.contains(&Guard::FALSE) {
             return Some(false);
         }
-        if pair == [Guard::TRUE; 2] {
+        let rest = match pair {
+            [rest, Guard::TRUE] | [Guard::TRUE, rest] => Some(rest),
+            _ => None,
+        };
+        search.is_model = rest.is_some_and(|rest| rest.is_true() || self.models[rest.0 as usize].is_some());
+        if search.is_model && search.in_company == 0 || rest == Some(Guard::TRUE) {
             return Some(true);
         }
-        *steps = steps.checked_sub(1)?;
+        search.steps = search.steps.checked_sub(1)?;
         let nodes = pair.map(|guard| self.nodes[guard.0 as usize]);
         let level = nodes[0].level.min(nodes[1].level);
         let number = level.literal();
-        for polarity in [false, true] {
-            let below = |index: usize| match (nodes[index].level == level, polarity) {
+        let upper = pair[usize::from(nodes[0].level != level)];
+        let likely = self.models[upper.0 as usize].unwrap_or(false);
+        for holds in [likely, !likely] {
+            let below = |index: usize| match (nodes[index].level == level, holds) {
                 (false, _) => pair[index],
                 (true, false) => nodes[index].low,
                 (true, true) => nodes[index].high,
@@ -353,13 +380,20 @@ impl Guards {
             if next.contains(&Guard::FALSE) {
                 continue;
             }
-            let step = self.claims.step(number, polarity, || terms.claim(self.literals[number]));
-            if !self.claims.admit(path, step, terms) {
+            let step = self.claims.step(number, holds, || terms.claim(self.literals[number]));
+            if !self.claims.admit(&search.path, step, terms) {
                 continue;
             }
-            path.push(step);
-            let found = self.search(next, terms, path, steps);
-            path.pop();
+            let company = usize::from(!self.claims.is_alone(step));
+            search.path.push(step);
+            search.in_company += company;
+            let found = self.search(next, terms, search);
+            search.path.pop();
+            search.in_company -= company;
+            if found == Some(true) {
+                let known = rest.filter(|_| search.is_model).map(|rest| &mut self.models[rest.0 as usize]);
+                search.is_model = known.is_some_and(|known| *known.get_or_insert(holds) == holds);
+            }
             if found != Some(false) {
                 return found;
             }
@@ -380,6 +414,7 @@ impl Guards {
     /// Forgets the guards made since a mark: their handles must be gone.
     pub fn truncate(&mut self, mark: (usize, usize)) {
         self.sizes.truncate(mark.0);
+        self.models.truncate(mark.0);
         let kept = u32::try_from(mark.0).unwrap_or(u32::MAX);
         forget(&mut self.interned, self.nodes.drain(mark.0..), |guard| guard.0 < kept);
         self.claims.truncate(mark.1);
@@ -446,6 +481,7 @@ impl Guards {
         let guard = Guard(u32::try_from(self.nodes.len()).unwrap_or(0));
         let [low, high] = [node.low, node.high].map(|part| self.sizes[part.0 as usize]);
         self.sizes.push(low.saturating_add(high).saturating_add(1));
+        self.models.push(None);
         self.nodes.push(node);
         self.interned.insert(node, guard);
         guard

@@ -62,9 +62,14 @@ impl Claims {
         Step { subject, literal: u32::try_from(literal).unwrap_or(u32::MAX), holds }
     }
 
+    /// Whether no other literal is about the same subject.
+    pub(super) fn is_alone(&self, step: Step) -> bool {
+        self.alike[step.subject as usize] == 1
+    }
+
     /// Whether a literal can hold beside those of a path.
     pub(super) fn admit(&self, path: &[Step], step: Step, terms: &Terms) -> bool {
-        if self.alike[step.subject as usize] == 1 {
+        if self.is_alone(step) {
             return true;
         }
         let alike = path.iter().filter(|other| other.subject == step.subject).chain([&step]);

@@ -113,9 +113,9 @@ fn holds(guards: &mut Guards, guard: Guard, assignment: u32) -> bool {
     guards.assume(guard, &|literal| Some(assignment >> literal.0 & 1 == 1)).is_true()
 }
 
-/// Literals about one subject, some of which exclude each other.
-fn about_one(terms: &mut Terms) -> [TermId; LITERALS as usize] {
-    let x = terms.fresh(Symbol::Parameter, "x", None);
+/// Literals about two subjects; some of those about the first exclude each other.
+fn about_two(terms: &mut Terms) -> [TermId; LITERALS as usize] {
+    let [x, y] = ["x", "y"].map(|name| terms.fresh(Symbol::Parameter, name, None));
     let none = terms.intern(Term::None);
     let [zero, one, three] = [0, 1, 3].map(|number| terms.int(number));
     [
@@ -123,7 +123,7 @@ fn about_one(terms: &mut Terms) -> [TermId; LITERALS as usize] {
         terms.operate(Operator::Is, &[x, none]),
         terms.operate(Operator::Eq, &[x, zero]),
         terms.operate(Operator::Eq, &[x, one]),
-        terms.operate(Operator::Lt, &[x, one]),
+        y,
         terms.operate(Operator::Lt, &[x, three]),
     ]
 }
@@ -171,10 +171,9 @@ proptest! {
     }
 
     #[test]
-    fn feasible_guards_have_a_path_whose_claims_can_hold_together(a in formula()) {
+    fn feasible_guards_have_a_path_whose_claims_can_hold_together(formulas in prop::collection::vec(formula(), 1..6)) {
         let (mut guards, mut terms) = (Guards::default(), Terms::default());
-        let literals = about_one(&mut terms);
-        let guard = a.guard_over(&mut guards, &literals);
+        let literals = about_two(&mut terms);
         let keeps = |assignment: u32| {
             let mut path = Vec::new();
             literals.iter().enumerate().all(|(at, literal)| {
@@ -184,14 +183,18 @@ proptest! {
                 terms.agree(&alike)
             })
         };
-        let really = assignments().any(|assignment| a.holds(assignment) && keeps(assignment));
-        prop_assert_eq!(guards.feasible(guard, &terms), really);
+        // What was found of one guard is used for those above it.
+        for formula in formulas {
+            let guard = formula.guard_over(&mut guards, &literals);
+            let really = assignments().any(|assignment| formula.holds(assignment) && keeps(assignment));
+            prop_assert_eq!(guards.feasible(guard, &terms), really);
+        }
     }
 
     #[test]
     fn what_was_forgotten_changes_no_answer(a in formula(), b in formula(), kept in 0usize..4) {
         let (mut fresh, mut reused, mut terms) = (Guards::default(), Guards::default(), Terms::default());
-        let literals = about_one(&mut terms);
+        let literals = about_two(&mut terms);
         for guards in [&mut fresh, &mut reused] {
             literals[..kept].iter().for_each(|literal| drop(guards.literal(*literal)));
         }
@@ -206,9 +209,11 @@ proptest! {
     }
 
     #[test]
-    fn guards_meet_where_their_conjunction_is_feasible(a in formula(), b in formula()) {
+    fn guards_meet_where_their_conjunction_is_feasible(known in formula(), a in formula(), b in formula()) {
         let (mut guards, mut terms) = (Guards::default(), Terms::default());
-        let literals = about_one(&mut terms);
+        let literals = about_two(&mut terms);
+        let known = known.guard_over(&mut guards, &literals);
+        guards.feasible(known, &terms);
         let (a, b) = (a.guard_over(&mut guards, &literals), b.guard_over(&mut guards, &literals));
         let both = guards.and(a, b);
         prop_assert_eq!(guards.meet(a, b, &terms), guards.feasible(both, &terms));

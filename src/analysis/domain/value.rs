@@ -268,9 +268,17 @@ impl Value {
         let mut result = Self::default();
         for alternative in &self.0 {
             let both = guards.and(alternative.guard, guard);
-            result.push(guards, both, alternative.val.clone());
+            if !both.is_false() {
+                result.0.push(Alternative { guard: both, val: alternative.val.clone() });
+            }
         }
         result
+    }
+
+    /// The alternatives whose guards are kept.
+    #[must_use]
+    pub fn filtered(&self, mut is_kept: impl FnMut(Guard) -> bool) -> Self {
+        Self(self.0.iter().filter(|alternative| is_kept(alternative.guard)).cloned().collect())
     }
 
     /// The value that is `self` on the paths of `guard` and `other` on the rest.

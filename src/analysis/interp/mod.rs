@@ -377,13 +377,7 @@ impl<'p> Interp<'p> {
         if value.alternatives().len() <= 1 {
             return value.clone();
         }
-        let mut result = Value::unbound();
-        for alternative in value.alternatives() {
-            if self.is_possible(alternative.guard) {
-                result.push(&mut self.guards, alternative.guard, alternative.val.clone());
-            }
-        }
-        result
+        value.filtered(|guard| self.is_possible(guard))
     }
 
     /// What a variable holds after `new` is written to it on the current paths.
