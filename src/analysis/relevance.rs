@@ -261,11 +261,8 @@ impl Table {
     ) {
         let Some(name) = name_of(function, variable) else { return };
         let path = match &function.ops[value as usize].kind {
-            OpKind::Import { path, whole: true } => Some(vocabulary.path(path)),
-            OpKind::Import { path, whole: false } => Some(vocabulary.path(path.split('.').next().unwrap_or_default())),
-            OpKind::ImportFrom { level: 0, module, name } => Some(vocabulary.path(&format!("{module}.{name}"))),
             OpKind::Attribute(..) => self.chain(function, value, vocabulary),
-            _ => None,
+            other => other.imported().map(|path| vocabulary.path(&path)),
         };
         if let Some(path) = path {
             self.aliases.insert(name.clone(), path);
