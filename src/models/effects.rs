@@ -61,7 +61,8 @@ impl Reader<'_> {
             }
             EffectName::Shape => {
                 let op = take.op(raw.op);
-                Effect::Shape { of: take.many("of", raw.of, first.as_deref())?, op: op? }
+                let of = take.many("of", raw.of, first.as_deref())?;
+                Effect::Shape { of, op: op?, chosen: take.optional("chosen", raw.chosen) }
             }
             EffectName::Tree => {
                 let op = take.op(raw.op);
@@ -223,7 +224,8 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Forward | EffectName::Fabricate => &["of"],
         EffectName::Number => &["of", "many"],
         EffectName::Pure => &["numeric", "many", "counts"],
-        EffectName::Shape | EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
+        EffectName::Shape => &["op", "of", "chosen"],
+        EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
         EffectName::Builtin => &["op"],
         EffectName::Factory => &["makes"],
         EffectName::Transform => &[

@@ -56,9 +56,9 @@ pub enum ShapeOp {
     ColumnStack,
     /// `concatenate(arrays, axis)`, `append`.
     Concatenate,
-    /// `where(condition, x, y)`.
+    /// `where(condition, x, y)`: the first array where the condition holds.
     Where,
-    /// `select(condlist, choicelist, default)`.
+    /// `select(condlist, choicelist, default)`, `select_n(which, *cases)`: a choice that no single truth makes.
     Select,
     /// `take(a, indices, axis)`.
     Take,

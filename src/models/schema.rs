@@ -156,6 +156,8 @@ pub enum Effect {
         op: ShapeOp,
         /// The parameters that hold the arrays.
         of: Vec<String>,
+        /// What tells which of the arrays an element is taken from: the condition of `where`.
+        chosen: Option<String>,
     },
     /// Makes an array like its argument, and so a key out of nothing when given one (`zeros_like`).
     Fabricate {

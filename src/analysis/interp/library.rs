@@ -126,7 +126,9 @@ impl<'p> Interp<'p> {
                 None => self.opaque(self.call_text(path), Some(place)),
             },
             Effect::Pure { numeric, .. } => self.pure(frame, *numeric, path, &args, place),
-            Effect::Shape { op, of } => self.shape_op(frame, *op, callable, of, &args, path, place),
+            Effect::Shape { op, of, chosen } => {
+                self.shape_op(frame, *op, callable, of, chosen.as_deref(), &args, path, place)
+            }
             Effect::Fabricate { of } => match args.of(callable, of) {
                 Some(of) => self.fabricate(frame, &of.value.clone(), path, place),
                 None => self.opaque(self.call_text(path), Some(place)),

@@ -5,6 +5,7 @@
 use crate::analysis::log::Event;
 use crate::finding::Place;
 use crate::ir::{Argument, Function, Name, OpKind, Temp, Variable};
+use crate::models::Effect;
 
 use super::Interp;
 use super::meant::is_written_alike;
@@ -25,9 +26,24 @@ impl Interp<'_> {
         let Some((_, Place { file, .. })) = Self::chain(first).into_iter().find(|(_, place)| place.span == span) else {
             return false;
         };
-        let is_choice = |call: Temp| self.log.choices.contains(&Place { file, span: code.ops[call as usize].span });
-        let sides = [once, again].map(|temp| side_of(code, &uses, temp, &is_choice));
+        let test_of = |call: Temp, given: &[Argument]| {
+            let choice = self.log.choices.get(&Place { file, span: code.ops[call as usize].span })?;
+            self.test_of(choice, given)
+        };
+        let sides = [once, again].map(|temp| side_of(code, &uses, temp, &test_of));
         matches!(sides, [Some((one, side)), Some((other, opposite))] if one == other && side != opposite)
+    }
+
+    /// Which argument of a call of a function that chooses tells what is chosen; the others are sides.
+    fn test_of(&self, choice: &str, given: &[Argument]) -> Option<usize> {
+        let callable = self.program.models.callable(choice)?;
+        let Effect::Shape { chosen: Some(chosen), .. } = &callable.effect else { return None };
+        let by_name =
+            given.iter().position(|argument| matches!(argument, Argument::Keyword(name, _) if **name == **chosen));
+        let at = callable.position(chosen)?;
+        let is_placed =
+            given.iter().take(at + 1).filter(|argument| matches!(argument, Argument::Positional(_))).count() > at;
+        by_name.or(is_placed.then_some(at))
     }
 
     /// Whether two draws happen within calls that make one network twice, once as the target that starts as its copy:
@@ -54,19 +70,22 @@ impl Interp<'_> {
 }
 
 /// The choice that a result goes into, alone and as one of its sides, and which side that is.
-fn side_of(code: &Function, uses: &Uses, temp: Temp, is_choice: &dyn Fn(Temp) -> bool) -> Option<(Temp, usize)> {
+fn side_of(
+    code: &Function,
+    uses: &Uses,
+    temp: Temp,
+    test_of: &dyn Fn(Temp, &[Argument]) -> Option<usize>,
+) -> Option<(Temp, usize)> {
     let mut temp = temp;
     for _ in 0..STEPS {
         let [reader] = uses.readers(temp) else { return None };
         temp = match &code.ops[*reader as usize].kind {
-            OpKind::Call(_, given) if is_choice(*reader) => {
+            OpKind::Call(_, given) if let Some(test) = test_of(*reader, given) => {
                 let side = given.iter().position(|argument| match argument {
-                    Argument::Positional(value) => *value == temp,
-                    Argument::Keyword(name, value) => *value == temp && !matches!(&**name, "condition" | "pred"),
+                    Argument::Positional(value) | Argument::Keyword(_, value) => *value == temp,
                     Argument::Spread(_) | Argument::SpreadMapping(_) => false,
                 })?;
-                let is_test = side == 0 && matches!(given[0], Argument::Positional(_));
-                return (!is_test).then_some((*reader, side));
+                return (side != test).then_some((*reader, side));
             }
             OpKind::Call(..) | OpKind::Operate(..) | OpKind::Attribute(..) | OpKind::Item(..) => *reader,
             OpKind::Store(Variable::Local(slot), _) if uses.stores_of(*slot) == 1 && !uses.is_captured(*slot) => {

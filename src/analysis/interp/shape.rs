@@ -26,6 +26,7 @@ impl<'p> Interp<'p> {
         op: ShapeOp,
         callable: &'p Callable,
         of: &[String],
+        chosen: Option<&str>,
         args: &Args,
         path: &Name,
         place: Place,
@@ -44,8 +45,9 @@ impl<'p> Interp<'p> {
                 return self.concatenate(frame, op, &inputs, path, place);
             }
             ShapeOp::Where | ShapeOp::Select => {
-                self.log.choices.insert(place);
-                return self.select(&inputs, get("condition"), path, args, place);
+                self.log.choices.insert(place, path.clone());
+                let test = chosen.filter(|_| op == ShapeOp::Where).and_then(get);
+                return self.select(&inputs, test, path, args, place);
             }
             _ => {}
         }

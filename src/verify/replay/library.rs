@@ -304,7 +304,7 @@ impl<'p> Machine<'p> {
                 Some(Value::Unknown(symbol)) => Value::Unknown(*symbol),
                 _ => self.pure(path, &args),
             },
-            Effect::Shape { op, of } => {
+            Effect::Shape { op, of, .. } => {
                 let given: Vec<Value<'p>> = of.iter().flat_map(|name| arguments(&args, callable, name)).collect();
                 match self.rearranged(*op, &given, &args, callable)? {
                     Some(value) => value,
