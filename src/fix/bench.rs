@@ -163,9 +163,14 @@ impl<'a> Bench<'a> {
         self.imports.path_of(&self.names, self.names.scope_at(span_of(expr).start), expr)
     }
 
+    /// The model of the function that an expression stands for.
+    pub(super) fn model_of(&self, function: &Expr) -> Option<&'a Callable> {
+        self.models.callable(&self.path_of(function)?)
+    }
+
     /// The seed that a call makes a key from, by the models.
     pub(super) fn seed_of<'e>(&self, call: &'e ast::ExprCall) -> Option<&'e Expr> {
-        match self.models.callable(&self.path_of(&call.func)?)? {
+        match self.model_of(&call.func)? {
             Callable { effect: Effect::Seed { seed, .. }, params, .. } => argument(params, call, seed),
             _ => None,
         }

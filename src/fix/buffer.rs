@@ -9,7 +9,7 @@ use super::loops::common_statement;
 use super::naming::Reserved;
 use super::tree;
 use crate::finding::{Applicability, Finding};
-use crate::models::{Effect, ShapeOp};
+use crate::models::{ARRAY, Effect, ShapeOp};
 use crate::python::ast::{Expr, Number, Operator, Stmt, UnaryOp};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -222,7 +222,7 @@ fn flattened(bench: &Bench<'_>, expr: &Expr, index: usize) -> Option<Proposal> {
     let path = bench.path_of(&call.func);
     let (keys, shape, path) = match (&*call.func, &call.arguments.args[..], path) {
         (_, [keys, shape @ ..], Some(path)) => (keys, shape, path),
-        (Expr::Attribute(method), shape, None) => (&*method.value, shape, format!("jax.Array.{}", method.attr)),
+        (Expr::Attribute(method), shape, None) => (&*method.value, shape, format!("{ARRAY}.{}", method.attr)),
         _ => return None,
     };
     let Effect::Shape { op, .. } = &bench.models.callable(&path)?.effect else { return None };
@@ -246,7 +246,7 @@ fn transposed(bench: &Bench<'_>, expr: &Expr, index: usize) -> Option<Proposal> 
         Expr::Call(call) => match (&*call.func, &call.arguments.args[..]) {
             (Expr::Attribute(method), []) if method.attr.as_str() == "transpose" => &*method.value,
             (function, [keys]) => {
-                let callable = bench.models.callable(&bench.path_of(function)?)?;
+                let callable = bench.model_of(function)?;
                 let turns = matches!(callable.effect, Effect::Shape { op: ShapeOp::Transpose, .. });
                 Some(keys).filter(|_| turns)?
             }

@@ -35,7 +35,7 @@ pub(super) struct Carried<'f, 'a> {
 pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposal> {
     let (first, Expr::Name(key)) = *of.calls.first()? else { return None };
     let key = key.id.as_str();
-    let callable = bench.models.callable(&bench.path_of(&of.looped.func)?)?;
+    let callable = bench.model_of(&of.looped.func)?;
     let Effect::Transform(transform) = &callable.effect else { return None };
     let init = given(callable, of.looped, transform.carry.as_deref()?)?;
     let outer = bench.names.frame_at(span_of(of.looped).start)?;

@@ -60,7 +60,7 @@ fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
         let content = format!("{split}({code}, {})", bench.code(count));
         return Some((code, vec![Edit { span: span_of(call), content }], Vec::new()));
     }
-    let callable = bench.models.callable(&bench.path_of(&call.func)?)?;
+    let callable = bench.model_of(&call.func)?;
     let Effect::Shape { op, .. } = &callable.effect else { return None };
     let ([key, count], []) = (&call.arguments.args[..], &call.arguments.keywords[..]) else { return None };
     let count = match (op, count) {
@@ -84,7 +84,7 @@ fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
 
 /// The key and the number of `stack([key] * n)` and `array([key for _ in range(n)])`.
 fn stacked<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr, &'a Expr)> {
-    let effect = &bench.models.callable(&bench.path_of(&call.func)?)?.effect;
+    let effect = &bench.model_of(&call.func)?.effect;
     let makes_array = match effect {
         Effect::Shape { op, .. } => matches!(op, ShapeOp::Stack | ShapeOp::Array),
         _ => false,
@@ -164,7 +164,7 @@ fn mapping<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Mapping<'a>
         })?;
         (call, called)
     };
-    let callable = bench.models.callable(&bench.path_of(&maps.func)?)?;
+    let callable = bench.model_of(&maps.func)?;
     let Effect::Transform(transform) = &callable.effect else { return None };
     let function = maps.arguments.args.first()?;
     let names: Vec<&str> = maps.arguments.keywords.iter().filter_map(|one| Some(one.arg.as_ref()?.as_str())).collect();
@@ -220,10 +220,7 @@ impl Mapping<'_> {
         let is_it = |expr: &Expr| matches!(expr, Expr::Name(name) if *name.id == *parameter.parameter.name.as_str());
         tree::expressions(bench.module).into_iter().filter(|expr| body.covers(span_of(*expr))).any(|expr| match expr {
             Expr::BinOp(sum) => is_it(&sum.left) || is_it(&sum.right),
-            Expr::Attribute(of) => {
-                let model = bench.models.callable(&format!("jax.Array.{}", of.attr));
-                is_it(&of.value) && model.is_some_and(|callable| callable.exact)
-            }
+            Expr::Attribute(of) => is_it(&of.value) && bench.models.of_array(&of.attr).is_some(),
             _ => false,
         })
     }

@@ -67,8 +67,7 @@ impl Use<'_> {
 
     /// Whether the call derives another key in each iteration of a loop: it folds in what the loop binds.
     fn is_told_apart(&self, bench: &Bench<'_>, around: Step<'_>) -> bool {
-        let Some(path) = bench.path_of(&self.call.func) else { return false };
-        let Some(callable) = bench.models.callable(&path) else { return false };
+        let Some(callable) = bench.model_of(&self.call.func) else { return false };
         let Effect::Fold { .. } = &callable.effect else { return false };
         let Stmt::For(each) = around.statement() else { return false };
         let bound = tree::names_bound(&each.target);
@@ -78,7 +77,7 @@ impl Use<'_> {
 
     /// Whether the call maps over the key, which then is an array of keys.
     fn is_mapped(&self, bench: &Bench<'_>) -> bool {
-        let callable = |expr: &Expr| bench.path_of(expr).and_then(|path| bench.models.callable(&path));
+        let callable = |expr: &Expr| bench.model_of(expr);
         let transform = |callable: &'_ Callable| match &callable.effect {
             Effect::Transform(transform) => Some(transform.clone()),
             _ => None,

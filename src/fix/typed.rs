@@ -116,8 +116,7 @@ pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> O
 
 /// Whether a call makes keys of words, or like other keys: what it makes of words is no typed key.
 fn makes_keys(bench: &Bench<'_>, span: Span) -> bool {
-    let callable =
-        tree::call_at(bench.module, span).and_then(|call| bench.models.callable(&bench.path_of(&call.func)?));
+    let callable = tree::call_at(bench.module, span).and_then(|call| bench.model_of(&call.func));
     callable.is_some_and(|callable| matches!(callable.effect, Effect::Fabricate { .. } | Effect::Wrap { .. }))
 }
 

@@ -54,7 +54,9 @@ impl Reader<'_> {
                 many: raw.many.unwrap_or(false),
                 counts: raw.counts.unwrap_or(false),
             },
-            EffectName::Forward => Effect::Forward { of: take.one("of", raw.of, first.as_deref())? },
+            EffectName::Forward => {
+                Effect::Forward { of: take.one("of", raw.of, first.as_deref())?, awaits: raw.awaits.unwrap_or(false) }
+            }
             EffectName::Fabricate => Effect::Fabricate { of: take.one("of", raw.of, first.as_deref())? },
             EffectName::Number => {
                 Effect::Number { of: take.one("of", raw.of, first.as_deref())?, many: raw.many.unwrap_or(false) }
@@ -221,7 +223,8 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Wrap => &["data"],
         EffectName::Observe => &[],
         EffectName::Supply => &["many"],
-        EffectName::Forward | EffectName::Fabricate => &["of"],
+        EffectName::Forward => &["of", "awaits"],
+        EffectName::Fabricate => &["of"],
         EffectName::Number => &["of", "many"],
         EffectName::Pure => &["numeric", "many", "counts"],
         EffectName::Shape => &["op", "of", "chosen"],

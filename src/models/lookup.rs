@@ -21,6 +21,9 @@ const CANONICAL_ROOT: &str = "jax";
 /// Roots that are always the same library as [`CANONICAL_ROOT`].
 const EQUAL_ROOTS: &[&str] = &["olympus"];
 
+/// The class of arrays: what its methods and attributes do stands in rows below it.
+pub const ARRAY: &str = "jax.Array";
+
 /// What names of libraries for `None` lead to.
 const NONE: &str = "builtins.None";
 
@@ -68,6 +71,16 @@ impl Models {
             }
         }
         None
+    }
+
+    /// The model of a method or attribute of arrays.
+    pub fn of_array(&self, name: &str) -> Option<&Callable> {
+        self.callable(&format!("{ARRAY}.{name}")).filter(|callable| callable.exact)
+    }
+
+    /// Whether a method of arrays, by its name, does nothing but wait until the array is computed.
+    pub fn awaits(&self, method: &str) -> bool {
+        self.of_array(method).is_some_and(Callable::awaits)
     }
 
     /// Whether a function counts up from zero to its one argument: element `i` of its result is `i`.

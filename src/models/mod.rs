@@ -27,7 +27,7 @@ mod typed;
 use std::sync::OnceLock;
 
 pub use load::Problem;
-pub use lookup::Models;
+pub use lookup::{ARRAY, Models};
 pub use objects::{
     Annotation, AnnotationKind, AnnotationRank, Class, Construct, KeyPlace, Protocol, ProtocolEffect, Yield,
 };

@@ -90,6 +90,7 @@ pub(super) struct RawCallable {
     pub op: Option<String>,
     pub many: Option<bool>,
     pub counts: Option<bool>,
+    pub awaits: Option<bool>,
     pub makes: Option<RawMakes>,
     pub runs: Option<Runs>,
     pub returns: Option<Returns>,

@@ -140,6 +140,8 @@ pub enum Effect {
     Forward {
         /// The parameter that is returned.
         of: String,
+        /// Whether it does nothing but wait until its argument is computed.
+        awaits: bool,
     },
     /// A deterministic function of its arguments, without keys in its result.
     Pure {
@@ -248,6 +250,11 @@ impl Callable {
             Effect::Shape { op, .. } => *op == ShapeOp::Array,
             _ => false,
         }
+    }
+
+    /// Whether it does nothing but wait until what it is given is computed.
+    pub fn awaits(&self) -> bool {
+        matches!(self.effect, Effect::Forward { awaits: true, .. })
     }
 
     /// The names of the parameters that carry keys, as far as the effect names them.

@@ -8,14 +8,11 @@ use crate::analysis::facts::{BufferOp, ReferenceKind, Role};
 use crate::analysis::heap::Kind;
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Callable, Construct, Effect, ShapeQuery, Yield};
+use crate::models::{ARRAY, Callable, Construct, Effect, ShapeQuery, Yield};
 
 use super::bind::{Arg, Args};
 use super::meant::Arranged;
 use super::{Frame, Interp};
-
-/// The class of arrays, of which no stream is an instance.
-const ARRAY: &str = "jax.Array";
 
 impl<'p> Interp<'p> {
     pub(super) fn call_library(
@@ -121,7 +118,7 @@ impl<'p> Interp<'p> {
                 }
                 Value::term(made)
             }
-            Effect::Forward { of } => match args.of(callable, of) {
+            Effect::Forward { of, .. } => match args.of(callable, of) {
                 Some(of) => of.value.clone(),
                 None => self.opaque(self.call_text(path), Some(place)),
             },

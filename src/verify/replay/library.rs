@@ -13,7 +13,7 @@ use super::value::{Args, KeyArray, KeyKind, Stack, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{
-    Argument, Callable, Construct, Effect, ParamKind, ProtocolEffect, Returns, SeedKind, ShapeOp, TreeOp, Yield,
+    ARRAY, Argument, Callable, Construct, Effect, ParamKind, ProtocolEffect, Returns, SeedKind, ShapeOp, TreeOp, Yield,
 };
 use crate::prng::keys::Keys;
 
@@ -240,7 +240,7 @@ impl<'p> Machine<'p> {
             Effect::Clone { key } | Effect::KeyData { key } => {
                 argument(&args, callable, key).cloned().unwrap_or(Value::None)
             }
-            Effect::Wrap { data: of } | Effect::Forward { of } => match argument(&args, callable, of) {
+            Effect::Wrap { data: of } | Effect::Forward { of, .. } => match argument(&args, callable, of) {
                 Some(of) => of.clone(),
                 None if callable.params.len() > 1 && args.positional.is_empty() && !args.keywords.is_empty() => {
                     // A decorator with arguments.
@@ -465,7 +465,7 @@ impl<'p> Machine<'p> {
                 return Ok(Value::Unknown(self.symbols.apply(name, &parts)));
             }
             Value::Keys(_) | Value::Family(_) | Value::Stack(_) => {
-                let path: Name = format!("jax.Array.{name}").into();
+                let path: Name = format!("{ARRAY}.{name}").into();
                 if let Some(callable) = self.project.models.callable(&path).filter(|callable| callable.exact) {
                     return self.apply(callable, &path, args.with_receiver(receiver.clone()), place);
                 }
