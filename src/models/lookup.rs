@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::objects::{Annotation, Class, Protocol};
+use super::objects::{Annotation, Class, DrawsBy, Protocol};
 use super::schema::{Callable, Effect, Library};
 use super::typed::Typed;
 
@@ -37,7 +37,7 @@ pub struct Models {
     pub(super) annotations: FxHashMap<String, Annotation>,
     pub(super) aliases: FxHashMap<String, String>,
     pub(super) protocols: FxHashMap<String, Vec<Protocol>>,
-    pub(super) draws_by: FxHashMap<String, Vec<String>>,
+    pub(super) draws_by: FxHashMap<String, DrawsBy>,
     pub(super) typed: BTreeMap<String, Typed>,
     /// First segments of all modelled names: most names of a program are none of them.
     pub(super) roots: FxHashSet<String>,
@@ -113,10 +113,9 @@ impl Models {
         self.protocols.get(method).map_or(&[], Vec::as_slice)
     }
 
-    /// The parameters with whose initialisers instances of a library's class draw when they are initialised, and in no other way unless
-    /// another of their initialisers is given: where constant ones are given for them all, nothing is drawn.
-    pub fn draws_by(&self, path: &str) -> Option<&[String]> {
-        self.draws_by.get(&*self.canonical(path, &[])).map(Vec::as_slice)
+    /// With which initialisers instances of a library's class draw, where they draw in no other way.
+    pub fn draws_by(&self, path: &str) -> Option<&DrawsBy> {
+        self.draws_by.get(&*self.canonical(path, &[]))
     }
 
     /// The name under its canonical root: `jax` for `olympus` and for each of `roots`. Aliases are not followed, so that

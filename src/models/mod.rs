@@ -29,7 +29,7 @@ use std::sync::OnceLock;
 pub use load::Problem;
 pub use lookup::{ARRAY, Models};
 pub use objects::{
-    Annotation, AnnotationKind, AnnotationRank, Class, Construct, KeyPlace, Protocol, ProtocolEffect, Yield,
+    Annotation, AnnotationKind, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, ProtocolEffect, Yield,
 };
 pub use ops::{BuiltinOp, ShapeOp, ShapeQuery, TreeOp};
 pub use schema::{Argument, Callable, Effect, Library, Param, ParamKind, SeedKind};

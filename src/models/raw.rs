@@ -198,6 +198,7 @@ pub(super) struct RawProtocol {
     pub inert: Vec<String>,
     #[serde(default)]
     pub draws_by: BTreeMap<String, Vec<String>>,
+    pub initialiser_suffix: Option<String>,
     #[serde(default)]
     pub idle: bool,
     #[serde(default)]
