@@ -5,6 +5,7 @@
 //! whose results are written out, and a result that is unpacked where the loop is called.
 
 use super::bench::{Bench, Proof, Proposal};
+use super::jax;
 use super::layout;
 use super::names::{Does, ScopeId};
 use super::reuse::can_rebind;
@@ -52,7 +53,7 @@ pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposa
     // The body of a `fori_loop` is given the index first.
     let carry = plain_parameter(of.body, usize::from(transform.runs == Runs::Fori))?;
     let head = span_of(of.body.body.iter().find(|statement| !is_text(statement))?).start;
-    let split = bench.spelled(head, "jax.random.split", Some(first))?;
+    let split = bench.spelled(head, jax::SPLIT, Some(first))?;
     let names = bench.fresh(of.scope, key, of.calls.len());
     let lines = [format!("{key}, {carry} = {carry}"), statement(key, &split, &names, true)];
     let mut edits = vec![joined(bench, head, &lines)];

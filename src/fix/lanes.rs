@@ -6,6 +6,7 @@
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
 use super::carry::functions;
 use super::held::{Holds, holds};
+use super::jax;
 use super::names::Does;
 use super::naming::Reserved;
 use super::reuse::only_key;
@@ -56,7 +57,7 @@ type Found<'a> = (&'a str, Vec<Edit>, Vec<Reserved>);
 fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
     if let Some((key, count)) = stacked(bench, call) {
         let code = bench.code(key);
-        let split = bench.spelled(span_of(call).start, "jax.random.split", None)?;
+        let split = bench.spelled(span_of(call).start, jax::SPLIT, None)?;
         let content = format!("{split}({code}, {})", bench.code(count));
         return Some((code, vec![Edit { span: span_of(call), content }], Vec::new()));
     }
@@ -77,7 +78,7 @@ fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
         _ => return None,
     };
     let code = bench.code(key);
-    let split = bench.spelled(span_of(call).start, "jax.random.split", None)?;
+    let split = bench.spelled(span_of(call).start, jax::SPLIT, None)?;
     let content = format!("{split}({code}, {})", bench.code(count));
     is_plain(key).then(|| (code, vec![Edit { span: span_of(call), content }], Vec::new()))
 }
@@ -234,7 +235,7 @@ fn unmapped<'a>(bench: &Bench<'a>, of: &Mapping<'a>) -> Option<Found<'a>> {
     let arguments = of.called.arguments.args.iter().enumerate();
     let mut keys = arguments.filter(|(at, argument)| is_whole(*at) && is_key(argument));
     let ((at, key), None) = (keys.next()?, keys.next()) else { return None };
-    let split = bench.spelled(span_of(key).start, "jax.random.split", None)?;
+    let split = bench.spelled(span_of(key).start, jax::SPLIT, None)?;
     let code = bench.code(key);
     let edits = vec![
         Edit { span: span_of(axes.elts.get(at)?), content: "0".to_owned() },
@@ -261,7 +262,7 @@ fn captured<'a>(bench: &Bench<'a>, of: &Mapping<'a>, finding: &Finding) -> Optio
     if !is_plain_list || !is_seen || !is_within || reads != 1 {
         return None;
     }
-    let split = bench.spelled(span_of(of.called).start, "jax.random.split", Some(used))?;
+    let split = bench.spelled(span_of(of.called).start, jax::SPLIT, Some(used))?;
     let fresh = bench.fresh(inner, name, 1).pop()?;
     let children = format!(", {split}({name}, {})", of.lanes(bench)?);
     let behind = |span: Span, content: String| Edit { span: Span::new(span.end, span.end), content };

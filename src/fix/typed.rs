@@ -4,6 +4,7 @@
 //! words, that comes first: a conversion would make the mistake last.
 
 use super::bench::{Bench, Proof, Proposal};
+use super::jax;
 use super::names::Does;
 use super::tree;
 use super::uses::{is_key, maker};
@@ -97,7 +98,7 @@ pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> O
         }
         for key in keys {
             let at = span_of(key);
-            let convert = bench.spelled(at.start, "jax.random.key_data", maker(bench, key))?;
+            let convert = bench.spelled(at.start, jax::KEY_DATA, maker(bench, key))?;
             for edit in [
                 Edit { span: Span::new(at.start, at.start), content: format!("{convert}(") },
                 Edit { span: Span::new(at.end, at.end), content: ")".to_owned() },

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::bench::{Bench, is_keyish};
+use super::jax;
 use super::names::Does;
 use super::reuse::root_name;
 use super::tree;
@@ -173,7 +174,7 @@ impl<'a> Uses<'_, 'a> {
                 (ShapeQuery::Dtype, Some(AnyNodeRef::Arguments(arguments))) => arguments
                     .args
                     .iter()
-                    .any(|other| self.bench.path_of(other).is_some_and(|path| path == "jax.dtypes.prng_key")),
+                    .any(|other| self.bench.path_of(other).is_some_and(|path| path == jax::PRNG_KEY)),
                 _ => false,
             };
         }
