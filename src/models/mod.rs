@@ -31,7 +31,7 @@ pub use lookup::{ARRAY, Models};
 pub use objects::{
     Annotation, AnnotationKind, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, ProtocolEffect, Yield,
 };
-pub use ops::{BuiltinOp, ShapeOp, ShapeQuery, TreeOp};
+pub use ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
 pub use schema::{Argument, Callable, Effect, Library, Param, ParamKind, SeedKind};
 pub use transform::{Returns, Runs, Transform, TransformResult};
 pub use typed::Typed;

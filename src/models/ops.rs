@@ -86,6 +86,19 @@ pub enum ShapeOp {
     Update,
 }
 
+/// What a key is taken for where it is taken for numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NumberOp {
+    /// A number, or something else that a key is not: `int(key)`, `np.save(file, key)`.
+    #[default]
+    Value,
+    /// An array: the words of a raw key as they are, `np.asarray(key)`, `key.tolist()`.
+    Words,
+    /// The same array of another dtype: `key.astype(dtype)`.
+    Cast,
+}
+
 /// What a call asks of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]

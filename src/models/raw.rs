@@ -87,6 +87,7 @@ pub(super) struct RawCallable {
     pub rows: Option<String>,
     pub only: Option<String>,
     pub numeric: Option<bool>,
+    pub zeros: Option<bool>,
     pub op: Option<String>,
     pub many: Option<bool>,
     pub counts: Option<bool>,

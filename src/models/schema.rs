@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::ops::{BuiltinOp, ShapeOp, ShapeQuery, TreeOp};
+use super::ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
 use super::transform::Transform;
 
 /// A library that a model file describes.
@@ -165,11 +165,15 @@ pub enum Effect {
     Fabricate {
         /// The parameter that is the pattern.
         of: String,
+        /// Whether it is made of zeros.
+        zeros: bool,
     },
     /// Turns its argument into plain numbers (`int`, `np.asarray`); a raw key's result is its words.
     Number {
         /// The parameter that is turned.
         of: String,
+        /// Into what.
+        op: NumberOp,
         /// Whether the result is an array of at least one axis: as an index it selects several.
         many: bool,
     },

@@ -75,13 +75,13 @@ impl Interp<'_> {
                 let list = args.of(callable, of.first()?)?.value.clone();
                 (matches!(axis, None | Some(Some(0)))).then(|| self.lengths_listed(&list)).flatten()
             }
-            Effect::Number { of, many: true } => {
+            Effect::Number { of, many: true, .. } => {
                 let list = args.of(callable, of)?.value.clone();
                 self.lengths_listed(&list)
             }
             // `zeros_like(x, shape=(4,))` is like `x` in its dtype only.
             Effect::Fabricate { .. } if args.keyword("shape").is_some() => None,
-            Effect::Fabricate { of } => {
+            Effect::Fabricate { of, .. } => {
                 let of = one(self, of)?;
                 Some([Some(self.length_of_term(of))].into())
             }

@@ -126,15 +126,15 @@ impl<'p> Interp<'p> {
             Effect::Shape { op, of, chosen } => {
                 self.shape_op(frame, *op, callable, of, chosen.as_deref(), &args, path, place)
             }
-            Effect::Fabricate { of } => match args.of(callable, of) {
-                Some(of) => self.fabricate(frame, &of.value.clone(), path, place),
+            Effect::Fabricate { of, zeros } => match args.of(callable, of) {
+                Some(of) => self.fabricate(frame, &of.value.clone(), *zeros, path, place),
                 None => self.opaque(self.call_text(path), Some(place)),
             },
-            Effect::Number { of, .. } => {
+            Effect::Number { of, op, .. } => {
                 if let Some(of) = args.of(callable, of) {
                     let value = of.value.clone();
                     let text = argument_text(path, of);
-                    return self.number_of(frame, &value, &text, path, place);
+                    return self.number_of(frame, &value, *op, &text, path, place);
                 }
                 self.opaque(self.call_text(path), Some(place))
             }

@@ -287,12 +287,12 @@ impl<'p> Machine<'p> {
                 self.escape(&args, place)?;
                 self.unknown(path)
             }
-            Effect::Fabricate { of } => match argument(&args, callable, of) {
+            Effect::Fabricate { of, zeros } => match argument(&args, callable, of) {
                 Some(Value::Keys(array)) => {
                     let (like, is_known) = (array.keys.clone(), array.is_known);
                     let words = vec![0; like.words().len()];
                     match Keys::new(like.implementation(), like.shape(), words) {
-                        Ok(keys) if path.contains("zeros") => Value::keys(keys, is_known, array.kind),
+                        Ok(keys) if *zeros => Value::keys(keys, is_known, array.kind),
                         _ => self.pure(path, &args),
                     }
                 }
