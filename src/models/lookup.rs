@@ -15,10 +15,10 @@ use super::typed::Typed;
 /// How many aliases one name may lead through.
 const HOPS: usize = 8;
 
-/// The root under which the array library's rows are written.
-const CANONICAL_ROOT: &str = "jax";
+/// The root under which the array library's rows are written, whatever the package is called.
+pub const ROOT: &str = "jax";
 
-/// Roots that are always the same library as [`CANONICAL_ROOT`].
+/// Roots that are always the same library as [`ROOT`].
 const EQUAL_ROOTS: &[&str] = &["olympus"];
 
 /// The class of arrays: what its methods and attributes do stands in rows below it.
@@ -122,10 +122,10 @@ impl Models {
     /// rules about deprecated names see what was written.
     pub fn rooted<'p>(&self, path: &'p str, roots: &[String]) -> Cow<'p, str> {
         let (root, rest) = path.split_once('.').map_or((path, None), |(root, rest)| (root, Some(rest)));
-        if root == CANONICAL_ROOT || !(EQUAL_ROOTS.contains(&root) || roots.iter().any(|other| other == root)) {
+        if root == ROOT || !(EQUAL_ROOTS.contains(&root) || roots.iter().any(|other| other == root)) {
             return Cow::Borrowed(path);
         }
-        Cow::Owned(rest.map_or_else(|| CANONICAL_ROOT.to_owned(), |rest| format!("{CANONICAL_ROOT}.{rest}")))
+        Cow::Owned(rest.map_or_else(|| ROOT.to_owned(), |rest| format!("{ROOT}.{rest}")))
     }
 
     /// The name under which the models know it: canonical root, aliases followed.
@@ -147,6 +147,23 @@ impl Models {
     /// Whether the first segment of the name is one that some model speaks of; cheap, for an early no.
     pub fn mentions(&self, path: &str, roots: &[String]) -> bool {
         self.roots.contains(first_segment(&self.rooted(path, roots)))
+    }
+
+    /// Whether a row of its own, and not the default of a namespace, speaks of a path.
+    pub fn is_modelled(&self, path: &str) -> bool {
+        self.callable(path).is_some_and(|callable| callable.exact) || self.class(path).is_some()
+    }
+
+    /// Whether `import path`, of a path under its canonical root, means the library that is modelled, be there a module of the program
+    /// of that name or not. What the array library does is modelled; of others the source, where it is there, says more than a default.
+    pub fn claims(&self, path: &str, roots: &[String]) -> bool {
+        self.mentions(path, roots) && (is_of_arrays(path) || self.is_modelled(path))
+    }
+
+    /// Whether `from module import name`, of the path that they make under the canonical root, means the library in the same way. A
+    /// relative import means it only by a row.
+    pub fn claims_member(&self, path: &str, is_relative: bool, roots: &[String]) -> bool {
+        self.mentions(path, roots) && (is_of_arrays(path) && !is_relative || self.is_modelled(path))
     }
 
     /// Adds the rows of `other`; where both have a row, that of `other` holds.
@@ -233,6 +250,11 @@ impl Models {
             Some(format!("{to}{}", &path[prefix.len()..]))
         })
     }
+}
+
+/// Whether a path, under its canonical root, is the array library or lies below it.
+pub fn is_of_arrays(path: &str) -> bool {
+    first_segment(path) == ROOT
 }
 
 /// The proper dotted prefixes of a name, longest first.

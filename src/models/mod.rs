@@ -27,7 +27,7 @@ mod typed;
 use std::sync::OnceLock;
 
 pub use load::Problem;
-pub use lookup::{ARRAY, Models};
+pub use lookup::{ARRAY, Models, ROOT, is_of_arrays};
 pub use objects::{
     Annotation, AnnotationKind, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, ProtocolEffect, Yield,
 };
