@@ -8,7 +8,7 @@
 //! of arrays are callables below `jax.Array`, with the array as `self`; functions of Python itself are callables below
 //! `builtins`.
 //!
-//! The rows live in `rules/models/*.toml`; [`Models::builtin`] holds them parsed. Users add their own with
+//! `docs/models.md` describes all keys. The rows live in `rules/models/*.toml`; [`Models::builtin`] holds them parsed. Users add their own with
 //! [`Models::parse`] and [`Models::merge`].
 //!
 //! **Invariant:** a row that loads is complete: every parameter an effect names is a parameter of its callable.
