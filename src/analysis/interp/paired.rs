@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** each answer rests on where the two results go, and on names only where they tell a target from the network that it copies.
 
+use std::ops::ControlFlow::{self, Break, Continue};
+
 use crate::analysis::log::Event;
 use crate::finding::Place;
 use crate::ir::{Argument, Function, Name, OpKind, Temp, Variable};
@@ -14,7 +16,7 @@ use super::uses::Uses;
 /// Most operations that a result is followed through.
 const STEPS: usize = 16;
 
-/// What a network is called that lags behind another.
+/// What programs call a network that lags behind another: no library has a word for it.
 const TARGET: &str = "target";
 
 impl Interp<'_> {
@@ -69,54 +71,58 @@ impl Interp<'_> {
     }
 }
 
-/// The choice that a result goes into, alone and as one of its sides, and which side that is.
+/// Follows a result through the operations that alone read what comes of it, until one of them tells the answer. `step` is given the
+/// operation that reads and what it reads, and goes on with what it makes.
+fn follow<T>(uses: &Uses, temp: Temp, step: impl Fn(Temp, Temp) -> ControlFlow<Option<T>, Temp>) -> Option<T> {
+    let mut temp = temp;
+    for _ in 0..STEPS {
+        let [reader] = uses.readers(temp) else { return None };
+        match step(*reader, temp) {
+            Break(answer) => return answer,
+            Continue(made) => temp = made,
+        }
+    }
+    None
+}
+
+/// The choice that a result goes into as one of its sides, computed on or bound to a variable in between, and which side that is.
 fn side_of(
     code: &Function,
     uses: &Uses,
     temp: Temp,
     test_of: &dyn Fn(Temp, &[Argument]) -> Option<usize>,
 ) -> Option<(Temp, usize)> {
-    let mut temp = temp;
-    for _ in 0..STEPS {
-        let [reader] = uses.readers(temp) else { return None };
-        temp = match &code.ops[*reader as usize].kind {
-            OpKind::Call(_, given) if let Some(test) = test_of(*reader, given) => {
-                let side = given.iter().position(|argument| match argument {
-                    Argument::Positional(value) | Argument::Keyword(_, value) => *value == temp,
-                    Argument::Spread(_) | Argument::SpreadMapping(_) => false,
-                })?;
-                return (side != test).then_some((*reader, side));
+    follow(uses, temp, |reader, read| match &code.ops[reader as usize].kind {
+        OpKind::Call(_, given) if let Some(test) = test_of(reader, given) => {
+            let side = given.iter().position(|argument| match argument {
+                Argument::Positional(value) | Argument::Keyword(_, value) => *value == read,
+                Argument::Spread(_) | Argument::SpreadMapping(_) => false,
+            });
+            Break(side.filter(|side| *side != test).map(|side| (reader, side)))
+        }
+        OpKind::Call(..) | OpKind::Operate(..) | OpKind::Attribute(..) | OpKind::Item(..) => Continue(reader),
+        OpKind::Store(Variable::Local(slot), _) if uses.stores_of(*slot) == 1 && !uses.is_captured(*slot) => {
+            match uses.loads_of(*slot) {
+                [load] => Continue(*load),
+                _ => Break(None),
             }
-            OpKind::Call(..) | OpKind::Operate(..) | OpKind::Attribute(..) | OpKind::Item(..) => *reader,
-            OpKind::Store(Variable::Local(slot), _) if uses.stores_of(*slot) == 1 && !uses.is_captured(*slot) => {
-                let [load] = uses.loads_of(*slot) else { return None };
-                *load
-            }
-            _ => return None,
-        };
-    }
-    None
+        }
+        _ => Break(None),
+    })
 }
 
-/// The variable, attribute or keyword that a result, or a part of it, is given to alone.
+/// The variable, attribute or keyword that a result, or a part of it, is given to.
 fn name_of(code: &Function, uses: &Uses, temp: Temp) -> Option<Name> {
-    let mut temp = temp;
-    for _ in 0..STEPS {
-        let [reader] = uses.readers(temp) else { return None };
-        match &code.ops[*reader as usize].kind {
-            OpKind::Call(_, given) => {
-                return given.iter().find_map(|argument| match argument {
-                    Argument::Keyword(name, value) if *value == temp => Some(name.clone()),
-                    _ => None,
-                });
-            }
-            OpKind::Store(Variable::Local(slot), _) => return Some(code.slots[*slot as usize].clone()),
-            OpKind::Store(Variable::Global(name), _) | OpKind::StoreAttribute(_, name, _) => return Some(name.clone()),
-            OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Project(..) => temp = *reader,
-            _ => return None,
-        }
-    }
-    None
+    follow(uses, temp, |reader, read| match &code.ops[reader as usize].kind {
+        OpKind::Call(_, given) => Break(given.iter().find_map(|argument| match argument {
+            Argument::Keyword(name, value) if *value == read => Some(name.clone()),
+            _ => None,
+        })),
+        OpKind::Store(Variable::Local(slot), _) => Break(Some(code.slots[*slot as usize].clone())),
+        OpKind::Store(Variable::Global(name), _) | OpKind::StoreAttribute(_, name, _) => Break(Some(name.clone())),
+        OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Project(..) => Continue(reader),
+        _ => Break(None),
+    })
 }
 
 /// Whether a name says that it is that of a target: `target_critic`, `qf1_target_params`.
