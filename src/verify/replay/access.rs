@@ -5,7 +5,8 @@
 
 use std::rc::Rc;
 
-use super::machine::{Frame, Halt, Machine, Ran, Signal};
+use super::frame::{Frame, Halt, Ran, Signal};
+use super::machine::Machine;
 use super::step::put_pair;
 use super::symbol::Node;
 use super::value::{Args, Class, Family, Import, Instance, KeyArray, KeyKind, Value, get, set};

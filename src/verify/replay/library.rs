@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use super::DrawKind;
 use super::access::is_exception;
-use super::machine::{Machine, Ran, Signal};
+use super::frame::{Ran, Signal};
+use super::machine::Machine;
 use super::step::{ELEMENTS, put_pair};
 use super::symbol::Symbol;
 use super::value::{Args, KeyArray, KeyKind, Stack, Value, Wrapped};
