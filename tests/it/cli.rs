@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use keylint::cli::{self, Backend, CheckRequest, House, RuleInfo, Status, World};
+use keylint::cli::{self, Backend, CheckRequest, EngineBackend, RuleInfo, Status, World};
 use keylint::config::{ConfigError, Resolver};
 use keylint::engine::{Outcome, Repaired, Reported};
 use keylint::finding::{Confidence, Finding, Level, Place};
@@ -18,7 +18,7 @@ struct Canned;
 
 impl Backend for Canned {
     fn rules(&self) -> Vec<RuleInfo> {
-        House.rules()
+        EngineBackend.rules()
     }
 
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError> {

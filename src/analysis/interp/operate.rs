@@ -1,4 +1,4 @@
-//! Operators, imports of truth, and what operators do to keys.
+//! Operators: arithmetic, comparisons and membership, and what they do to keys.
 //!
 //! **Invariant:** an operator on numbers is a term; an operator on a key is a misuse of its buffer and its result is no key.
 
