@@ -7,5 +7,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    keylint::cli::main(&keylint::cli::House)
+    keylint::cli::main(&keylint::cli::EngineBackend)
 }

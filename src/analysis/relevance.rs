@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::ir::{
     Annotation, Argument, Collection, Element, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable,
 };
-use crate::models::{BuiltinOp, Effect, Models, Returns};
+use crate::models::{BuiltinOp, Effect, Models, ROOT, Returns};
 use crate::text::FileId;
 
 use self::graph::Graph;
@@ -130,18 +130,13 @@ impl Project<'_> {
         self.by_file.get(&file).copied()
     }
 
-    fn is_modelled(&self, path: &str) -> bool {
-        self.models.callable(path).is_some_and(|callable| callable.exact) || self.models.class(path).is_some()
-    }
-
     /// What an operation imports from the program; nothing where a model claims the path.
     fn targets(&self, from: ModuleIndex, op: &OpKind) -> Vec<Target> {
         match op {
             OpKind::Import { path, whole } => {
                 let rooted = self.models.rooted(path, self.roots);
                 let bound = if *whole { &*rooted } else { rooted.split('.').next().unwrap_or_default() };
-                let is_claimed = is_array_library(bound) || self.is_modelled(bound);
-                if is_claimed && self.models.mentions(bound, self.roots) {
+                if self.models.claims(bound, self.roots) {
                     return Vec::new();
                 }
                 self.find(from, 0, bound).map(Target::Module).into_iter().collect()
@@ -156,9 +151,7 @@ impl Project<'_> {
                     self.resolver.absolute(self.modules[from].file, *level, module)
                 };
                 let rooted = self.models.rooted(&absolute, self.roots);
-                if self.models.mentions(&rooted, self.roots)
-                    && (is_array_library(&rooted) && *level == 0 || self.is_modelled(&format!("{rooted}.{name}")))
-                {
+                if self.models.claims_member(&format!("{rooted}.{name}"), *level > 0, self.roots) {
                     return Vec::new();
                 }
                 let inner = if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
@@ -168,10 +161,6 @@ impl Project<'_> {
             _ => Vec::new(),
         }
     }
-}
-
-fn is_array_library(path: &str) -> bool {
-    path == "jax" || path.starts_with("jax.")
 }
 
 /// What the names of a module stand for.
@@ -261,11 +250,8 @@ impl Table {
     ) {
         let Some(name) = name_of(function, variable) else { return };
         let path = match &function.ops[value as usize].kind {
-            OpKind::Import { path, whole: true } => Some(vocabulary.path(path)),
-            OpKind::Import { path, whole: false } => Some(vocabulary.path(path.split('.').next().unwrap_or_default())),
-            OpKind::ImportFrom { level: 0, module, name } => Some(vocabulary.path(&format!("{module}.{name}"))),
             OpKind::Attribute(..) => self.chain(function, value, vocabulary),
-            _ => None,
+            other => other.imported().map(|path| vocabulary.path(&path)),
         };
         if let Some(path) = path {
             self.aliases.insert(name.clone(), path);
@@ -627,7 +613,7 @@ impl Reader<'_, '_, '_> {
                 && protocol.max_positional.is_none_or(|most| positional <= most);
             // A key by keyword is evidence whatever the library is, where keys can come from at all.
             let is_in_use = protocol.libraries.iter().any(|library| self.table.libraries.contains(library.as_str()));
-            (named || placed) && is_in_use || named && self.table.libraries.contains("jax")
+            (named || placed) && is_in_use || named && self.table.libraries.contains(ROOT)
         })
     }
 

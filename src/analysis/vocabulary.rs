@@ -5,7 +5,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::Name;
-use crate::models::{Callable, Construct, Effect, Models};
+use crate::models::{Callable, Construct, Effect, Models, is_of_arrays};
 
 /// Names of the library that the rules about names are after.
 const NAMES_OF_RULES: &[&str] = &[
@@ -130,7 +130,7 @@ impl<'a> Vocabulary<'a> {
         if self.packages.contains(path) || is_private || self.handles_keys(path) {
             return Speech::Keys;
         }
-        let is_sought = path.starts_with("jax.") && path.split('.').any(|segment| NAMES_OF_RULES.contains(&segment));
+        let is_sought = is_of_arrays(path) && path.split('.').any(|segment| NAMES_OF_RULES.contains(&segment));
         if is_sought { Speech::Names } else { Speech::Silent }
     }
 

@@ -1,4 +1,4 @@
-//! What the commands ask of the rest of the house.
+//! What the commands ask of the rooms below.
 //!
 //! **Invariant:** the commands know no other door: a test hands in findings of its own and sees all of their fate.
 
@@ -69,7 +69,7 @@ pub struct CheckRequest<'a> {
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-/// The rest of the house.
+/// What the commands run on.
 pub trait Backend {
     /// The rules, in the order of their codes.
     fn rules(&self) -> Vec<RuleInfo>;

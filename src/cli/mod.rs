@@ -10,9 +10,9 @@ mod check;
 mod completions;
 mod config;
 mod dev;
+mod engine_backend;
 mod eval;
 mod fix;
-mod house;
 mod ignores;
 mod output;
 mod progress;
@@ -30,7 +30,7 @@ use clap::error::ErrorKind;
 
 pub use args::{Args, Command};
 pub use backend::{Backend, CheckRequest, RuleInfo, Stdin};
-pub use house::House;
+pub use engine_backend::EngineBackend;
 
 use crate::config::ConfigError;
 use crate::report;

@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** every call of the modules that were lowered is looked at; what a name may stand for, it stands for.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fix::Abroad;
@@ -72,11 +73,8 @@ impl Calls {
 /// The path that an import stands for; what is imported relatively is the project's own.
 fn path_of_import(kind: &OpKind) -> Option<String> {
     match kind {
-        OpKind::Import { path, whole: true } => Some(path.to_string()),
-        OpKind::Import { path, whole: false } => path.split('.').next().map(str::to_owned),
-        OpKind::ImportFrom { level: 0, module, name } => Some(format!("{module}.{name}")),
-        OpKind::ImportFrom { name, .. } => Some(format!(".{name}")),
-        _ => None,
+        OpKind::ImportFrom { level: 1.., name, .. } => Some(format!(".{name}")),
+        _ => kind.imported().map(Cow::into_owned),
     }
 }
 

@@ -100,23 +100,14 @@ mod tests {
         let mut findings: Vec<Finding> = text
             .match_indices("f(")
             .map(|(start, _)| Finding {
-                code: "KEY101",
-                name: "key-reused",
-                level: Level::Error,
-                confidence: Confidence::High,
-                message: String::new(),
-                label: String::new(),
-                primary: Place { file: FileId(0), span: Span::new(at(start), at(start + 1)) },
-                related: Vec::new(),
-                flow: Vec::new(),
-                help: None,
                 function: "g".to_owned(),
-                evidence: None,
-                touch: None,
-                repair: None,
-                witness: None,
-                fix: None,
-                fingerprint: String::new(),
+                ..Finding::new(
+                    ("KEY101", "key-reused"),
+                    Level::Error,
+                    Confidence::High,
+                    Place { file: FileId(0), span: Span::new(at(start), at(start + 1)) },
+                    String::new(),
+                )
             })
             .collect();
         name_all(Subject { path, text, statements: &statements }, &mut findings);

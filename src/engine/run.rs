@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -153,14 +152,11 @@ pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>
     progress.add(given.saturating_sub(asked.len()));
     let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|loaded| loaded.module.as_ref()).collect();
     let program = Program::new(modules, project, project.models, &project.settings.roots);
-    let next = AtomicUsize::new(0);
-    let workers = rayon::current_num_threads().clamp(1, asked.len().max(1));
-    let mut results: Vec<(usize, Result<Facts, String>)> = (0..workers)
-        .into_par_iter()
-        .with_max_len(1)
-        .flat_map_iter(|_| interpret(job, project, &program, &asked, &next, progress))
-        .collect();
-    results.sort_unstable_by_key(|(position, _)| *position);
+    let results = on_each(asked, |world, position| {
+        let result = interpret(job, project, &program, position, world);
+        progress.add(1);
+        (position, result)
+    });
     drop(program);
     let (mut facts, mut positions) = (Vec::with_capacity(results.len()), Vec::with_capacity(results.len()));
     for (position, result) in results {
@@ -175,33 +171,47 @@ pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>
     Learned { loaded, facts, positions }
 }
 
-/// Interprets modules until none is left that no other worker has taken.
+/// Hands items to workers, each of which keeps a world of its own for the next item that it takes; results are in the order of
+/// items.
+fn on_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(&mut Option<World>, T) -> R + Sync) -> Vec<R> {
+    let workers = rayon::current_num_threads().clamp(1, items.len().max(1));
+    let queue = Mutex::new(items.into_iter().enumerate());
+    let mut results: Vec<(usize, R)> = (0..workers)
+        .into_par_iter()
+        .with_max_len(1)
+        .flat_map_iter(|_| {
+            let mut world: Option<World> = None;
+            let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let mut done = Vec::new();
+            while let Some((index, item)) = next() {
+                done.push((index, work(&mut world, item)));
+            }
+            done
+        })
+        .collect();
+    results.sort_unstable_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Interprets one module.
 fn interpret(
     job: &Job<'_>,
     project: &Project<'_>,
     program: &Program<'_>,
-    asked: &[usize],
-    next: &AtomicUsize,
-    progress: &Counter<'_>,
-) -> Vec<(usize, Result<Facts, String>)> {
-    let mut world: Option<World> = None;
-    let mut results = Vec::new();
-    while let Some(&position) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
-        let module = project.members.get(position).and_then(|member| program.of_file(member.file));
-        // Where one module breaks the world, each is analysed in an empty one, so that only those that need it break.
-        let mut there = world.take().unwrap_or_else(|| contained(|| World::of(program)).unwrap_or_default());
-        let result = contained(|| {
-            let facts = module.map(|module| (job.analyse)(&mut there, program, module)).unwrap_or_default();
-            (facts, there)
-        });
-        let facts = result.map(|(facts, there)| {
-            world = Some(there);
-            facts
-        });
-        progress.add(1);
-        results.push((position, facts));
-    }
-    results
+    position: usize,
+    world: &mut Option<World>,
+) -> Result<Facts, String> {
+    let module = project.members.get(position).and_then(|member| program.of_file(member.file));
+    // Where one module breaks the world, each is analysed in an empty one, so that only those that need it break.
+    let mut there = world.take().unwrap_or_else(|| contained(|| World::of(program)).unwrap_or_default());
+    let result = contained(|| {
+        let facts = module.map(|module| (job.analyse)(&mut there, program, module)).unwrap_or_default();
+        (facts, there)
+    });
+    result.map(|(facts, there)| {
+        *world = Some(there);
+        facts
+    })
 }
 
 fn mark_broken(loaded: &mut [Option<Loaded>], position: usize, message: String) {
@@ -336,27 +346,15 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
     let program =
         (job.fixes != Fixes::None).then(|| Program::new(modules, project, project.models, &project.settings.roots));
     let abroad = program.as_ref().map(|program| abroad(program.modules(), project.models)).unwrap_or_default();
-    let workers = rayon::current_num_threads().clamp(1, work.len().max(1));
-    let queue = Mutex::new(work.into_iter());
-    let settled = (0..workers)
-        .into_par_iter()
-        .with_max_len(1)
-        .flat_map_iter(|_| {
-            // One world for each worker.
-            let mut world: Option<World> = None;
-            let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let mut done = Vec::new();
-            while let Some((position, file, findings)) = next() {
-                let Some(mut settled) = settle(job, project, position, file, findings) else { continue };
-                prove_touches(job, project, &mut settled);
-                if let Some(program) = &program {
-                    repair(job, project, program, &abroad, &mut world, &mut settled);
-                }
-                done.push(settled);
-            }
-            done
-        })
-        .collect();
+    let settled = on_each(work, |world, (position, file, findings)| {
+        let mut settled = settle(job, project, position, file, findings)?;
+        prove_touches(job, project, &mut settled);
+        if let Some(program) = &program {
+            repair(job, project, program, &abroad, world, &mut settled);
+        }
+        Some(settled)
+    });
+    let settled = settled.into_iter().flatten().collect();
     (settled, refuted)
 }
 

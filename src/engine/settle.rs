@@ -7,10 +7,11 @@ use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded, stamp};
 use super::project::Project;
 use crate::finding::{Finding, Level, Place};
+use crate::python::{Comment, marks};
 use crate::rules;
 use crate::source;
 use crate::suppress;
-use crate::text::{Cells, FileId, LineIndex, Span, marks};
+use crate::text::{Cells, FileId, LineIndex, Span};
 
 /// The rule about values that nobody uses.
 const DISCARDED: &str = "KEY110";
@@ -65,7 +66,7 @@ pub(super) fn settle(
     findings.retain(|finding| !(finding.code == DISCARDED && is_shown(&cells, &text, finding.primary.span)));
     for finding in &mut findings {
         // Cells of a tutorial begin anew, each with a seed of its own.
-        if finding.code == SAME_SEED && spans_cells(&cells, &text, finding) {
+        if finding.code == SAME_SEED && spans_cells(&cells, &text, &comments, finding) {
             finding.level = Level::Note;
         }
     }
@@ -98,8 +99,8 @@ fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
 }
 
 /// Whether a finding is about places in several cells of one notebook, be it a script whose comments mark the cells.
-fn spans_cells(cells: &Cells, text: &str, finding: &Finding) -> bool {
-    let marks = if cells.is_empty() { marks(text) } else { Vec::new() };
+fn spans_cells(cells: &Cells, text: &str, comments: &[Comment], finding: &Finding) -> bool {
+    let marks = if cells.is_empty() { marks(text, comments) } else { Vec::new() };
     let cell = |place: Place| match cells.around(place.span.start) {
         Some(cell) => cell.number as usize,
         None => marks.partition_point(|mark| *mark <= place.span.start),

@@ -114,3 +114,34 @@ pub struct Finding {
     /// Fingerprint that survives moved lines; filled by the engine, empty before.
     pub fingerprint: String,
 }
+
+impl Finding {
+    /// A finding of which nothing is told but what is wrong and where.
+    pub fn new(
+        (code, name): (&'static str, &'static str),
+        level: Level,
+        confidence: Confidence,
+        primary: Place,
+        message: String,
+    ) -> Self {
+        Self {
+            code,
+            name,
+            level,
+            confidence,
+            message,
+            label: String::new(),
+            primary,
+            related: Vec::new(),
+            flow: Vec::new(),
+            help: None,
+            function: String::new(),
+            evidence: None,
+            touch: None,
+            repair: None,
+            witness: None,
+            fix: None,
+            fingerprint: String::new(),
+        }
+    }
+}

@@ -5,6 +5,7 @@
 
 use super::bench::{Bench, Proof, Proposal, is_plain};
 use super::held::{Holds, holds};
+use super::jax;
 use super::layout;
 use super::names::{Does, ScopeId, ScopeKind};
 use super::reuse::{can_rebind, only_key};
@@ -73,7 +74,7 @@ fn split_before(
     let code = bench.code(key);
     let step = bench.steps(span_of(call)).pop()?;
     let start = span_of(step.statement()).start;
-    let split = bench.spelled(start, "jax.random.split", Some(call))?;
+    let split = bench.spelled(start, jax::SPLIT, Some(call))?;
     let message = format!("split `{code}`, keep one child and draw from the other; the numbers change");
     let proposal = |edits: Vec<Edit>, names: &[String]| Proposal {
         message,
@@ -84,7 +85,7 @@ fn split_before(
         names: bench.promise(scope, names),
     };
     // `_, subkey = split(self.key)`: the child that was thrown away is kept, and `a, b = split(key)` makes one more.
-    if bench.path_of(&call.func).is_some_and(|path| path == "jax.random.split") {
+    if bench.is_split(call) {
         let edits = one_more(bench, step.statement(), call, code)?;
         return Some(proposal(edits, &[]));
     }

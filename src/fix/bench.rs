@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::abroad::Abroad;
 use super::imports::Imports;
+use super::jax;
 use super::names::Names;
 use super::naming::Reserved;
 use super::tree;
@@ -166,9 +167,19 @@ impl<'a> Bench<'a> {
         self.imports.path_of(&self.names, self.names.scope_at(span_of(expr).start), expr)
     }
 
+    /// The model of the function that an expression stands for.
+    pub(super) fn model_of(&self, function: &Expr) -> Option<&'a Callable> {
+        self.models.callable(&self.path_of(function)?)
+    }
+
+    /// Whether a call is one of `jax.random.split`.
+    pub(super) fn is_split(&self, call: &ast::ExprCall) -> bool {
+        self.path_of(&call.func).is_some_and(|path| path == jax::SPLIT)
+    }
+
     /// The seed that a call makes a key from, by the models.
     pub(super) fn seed_of<'e>(&self, call: &'e ast::ExprCall) -> Option<&'e Expr> {
-        match self.models.callable(&self.path_of(&call.func)?)? {
+        match self.model_of(&call.func)? {
             Callable { effect: Effect::Seed { seed, .. }, params, .. } => argument(params, call, seed),
             _ => None,
         }

@@ -4,12 +4,13 @@
 //! **Invariant:** a repair needs a key and a number that can be told apart by their looks; otherwise there is none.
 
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
+use super::jax;
 use super::layout;
 use super::loops::common_statement;
 use super::naming::Reserved;
 use super::tree;
 use crate::finding::{Applicability, Finding};
-use crate::models::{Effect, ShapeOp};
+use crate::models::{ARRAY, Effect, ShapeOp};
 use crate::python::ast::{Expr, Number, Operator, Stmt, UnaryOp};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -67,7 +68,7 @@ fn children(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Pro
     let number = if most == 2 { String::new() } else { format!(", {most}") };
     let message = format!("split `{code}` and take its children; the numbers change");
     if let [(_, key, _)] = items[..] {
-        let split = bench.spelled(key.start, "jax.random.split", None)?;
+        let split = bench.spelled(key.start, jax::SPLIT, None)?;
         let edits = vec![Edit { span: key, content: format!("{split}({code}{number})") }];
         return Some(unsafe_proposal(message, edits, mends, Vec::new()));
     }
@@ -77,7 +78,7 @@ fn children(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Pro
         return None;
     }
     let start = common_statement(bench, &spans)?;
-    let split = bench.spelled(start, "jax.random.split", None)?;
+    let split = bench.spelled(start, jax::SPLIT, None)?;
     let name = ["keys", "subkeys", "children"].into_iter().find(|name| !bench.is_taken(scope, name))?;
     let mut edits = vec![layout::before(bench.text, start, &format!("{name} = {split}({code}{number})"))];
     edits.extend(items.iter().map(|(_, key, _)| Edit { span: *key, content: name.to_owned() }));
@@ -95,7 +96,7 @@ fn reseeded(bench: &Bench<'_>, call: &Expr, index: usize) -> Option<Proposal> {
         return None;
     }
     let code = bench.code(key);
-    let fold = bench.spelled(span_of(call).start, "jax.random.fold_in", Some(made))?;
+    let fold = bench.spelled(span_of(call).start, jax::FOLD_IN, Some(made))?;
     let edits = vec![Edit { span: span_of(call), content: format!("{fold}({code}, {number})") }];
     Some(unsafe_proposal(format!("derive a key from `{code}`; the numbers change"), edits, vec![index], Vec::new()))
 }
@@ -115,7 +116,7 @@ fn unpacked(bench: &Bench<'_>, span: Span, index: usize) -> Option<Proposal> {
         return None;
     }
     let code = bench.code(key);
-    let split = bench.spelled(span_of(key).start, "jax.random.split", None)?;
+    let split = bench.spelled(span_of(key).start, jax::SPLIT, None)?;
     let number = if targets.elts.len() == 2 { String::new() } else { format!(", {}", targets.elts.len()) };
     let edits = vec![Edit { span: span_of(key), content: format!("{split}({code}{number})") }];
     Some(unsafe_proposal(format!("split `{code}` first; the numbers change"), edits, vec![index], Vec::new()))
@@ -169,7 +170,7 @@ fn is_number(bench: &Bench<'_>, expr: &Expr) -> bool {
         Expr::Name(_) | Expr::Attribute(_) => !is_keyish(bench.code(expr)),
         Expr::BinOp(of) => is_number(bench, &of.left) && is_number(bench, &of.right),
         Expr::Subscript(_) => column(bench, expr).is_some(),
-        Expr::Call(call) => bench.path_of(&call.func).is_some_and(|path| path == "jax.lax.axis_index"),
+        Expr::Call(call) => bench.path_of(&call.func).is_some_and(|path| path == jax::AXIS_INDEX),
         _ => false,
     }
 }
@@ -188,10 +189,10 @@ fn derived(bench: &Bench<'_>, key: &Expr, number: &Expr) -> Option<String> {
     let at = span_of(key).start;
     let code = bench.code(key);
     if let Some(length) = column(bench, number) {
-        let split = bench.spelled(at, "jax.random.split", None)?;
+        let split = bench.spelled(at, jax::SPLIT, None)?;
         return Some(format!("{split}({code}, {})", bench.code(length)));
     }
-    let fold = bench.spelled(at, "jax.random.fold_in", None)?;
+    let fold = bench.spelled(at, jax::FOLD_IN, None)?;
     Some(format!("{fold}({code}, {})", bench.code(number)))
 }
 
@@ -222,7 +223,7 @@ fn flattened(bench: &Bench<'_>, expr: &Expr, index: usize) -> Option<Proposal> {
     let path = bench.path_of(&call.func);
     let (keys, shape, path) = match (&*call.func, &call.arguments.args[..], path) {
         (_, [keys, shape @ ..], Some(path)) => (keys, shape, path),
-        (Expr::Attribute(method), shape, None) => (&*method.value, shape, format!("jax.Array.{}", method.attr)),
+        (Expr::Attribute(method), shape, None) => (&*method.value, shape, format!("{ARRAY}.{}", method.attr)),
         _ => return None,
     };
     let Effect::Shape { op, .. } = &bench.models.callable(&path)?.effect else { return None };
@@ -246,7 +247,7 @@ fn transposed(bench: &Bench<'_>, expr: &Expr, index: usize) -> Option<Proposal> 
         Expr::Call(call) => match (&*call.func, &call.arguments.args[..]) {
             (Expr::Attribute(method), []) if method.attr.as_str() == "transpose" => &*method.value,
             (function, [keys]) => {
-                let callable = bench.models.callable(&bench.path_of(function)?)?;
+                let callable = bench.model_of(function)?;
                 let turns = matches!(callable.effect, Effect::Shape { op: ShapeOp::Transpose, .. });
                 Some(keys).filter(|_| turns)?
             }

@@ -5,6 +5,7 @@
 //! whose results are written out, and a result that is unpacked where the loop is called.
 
 use super::bench::{Bench, Proof, Proposal};
+use super::jax;
 use super::layout;
 use super::names::{Does, ScopeId};
 use super::reuse::can_rebind;
@@ -35,7 +36,7 @@ pub(super) struct Carried<'f, 'a> {
 pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposal> {
     let (first, Expr::Name(key)) = *of.calls.first()? else { return None };
     let key = key.id.as_str();
-    let callable = bench.models.callable(&bench.path_of(&of.looped.func)?)?;
+    let callable = bench.model_of(&of.looped.func)?;
     let Effect::Transform(transform) = &callable.effect else { return None };
     let init = given(callable, of.looped, transform.carry.as_deref()?)?;
     let outer = bench.names.frame_at(span_of(of.looped).start)?;
@@ -52,7 +53,7 @@ pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposa
     // The body of a `fori_loop` is given the index first.
     let carry = plain_parameter(of.body, usize::from(transform.runs == Runs::Fori))?;
     let head = span_of(of.body.body.iter().find(|statement| !is_text(statement))?).start;
-    let split = bench.spelled(head, "jax.random.split", Some(first))?;
+    let split = bench.spelled(head, jax::SPLIT, Some(first))?;
     let purposes = bench.purposes(of.scope, key, of.calls, bench.names.scopes[of.scope].full);
     let names = purposes.filter(|names| names.len() > 1).unwrap_or_else(|| bench.fresh(of.scope, key, of.calls.len()));
     let lines = [format!("{key}, {carry} = {carry}"), statement(key, &split, &names, true)];

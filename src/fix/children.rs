@@ -21,7 +21,7 @@ pub(super) fn split_of<'a>(bench: &Bench<'_>, statement: &'a Stmt) -> Option<(&'
     let Stmt::Assign(assign) = statement else { return None };
     let ([Expr::Tuple(targets)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else { return None };
     let are_plain = targets.elts.iter().all(|target| target.is_name_expr() || target.is_attribute_expr());
-    let is_split = bench.path_of(&call.func).is_some_and(|path| path == "jax.random.split");
+    let is_split = bench.is_split(call);
     (is_split && are_plain).then_some((call, &targets.elts[..]))
 }
 
@@ -229,7 +229,7 @@ impl<'a> Made<'a> {
         own: &[&'u Use<'a>],
         is_alive: bool,
     ) -> Option<&'u Use<'a>> {
-        let is_split = |one: &&&Use<'_>| bench.path_of(&one.call.func).is_some_and(|path| path == "jax.random.split");
+        let is_split = |one: &&&Use<'_>| bench.is_split(one.call);
         let goes_on =
             own.iter().find(|one| one.steps.last().is_some_and(|step| assigns(bench, step.statement(), self.key)));
         let goes_on = goes_on.or_else(|| own.iter().find(|one| self.is_next(one)));

@@ -6,13 +6,11 @@
 use rustc_hash::FxHashMap;
 
 use super::names::{Does, Names, ScopeId};
+use crate::models::ROOT;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
 use crate::python::ast::{self, AnyNodeRef, Expr};
 use crate::python::span_of;
 use crate::text::Span;
-
-/// The root under which library paths are known, whatever the package is called.
-pub(super) const ROOT: &str = "jax";
 
 /// What the imports of a file bind.
 #[derive(Debug)]

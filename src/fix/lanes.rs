@@ -6,6 +6,7 @@
 use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
 use super::carry::functions;
 use super::held::{Holds, holds};
+use super::jax;
 use super::names::Does;
 use super::naming::Reserved;
 use super::reuse::only_key;
@@ -56,11 +57,11 @@ type Found<'a> = (&'a str, Vec<Edit>, Vec<Reserved>);
 fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
     if let Some((key, count)) = stacked(bench, call) {
         let code = bench.code(key);
-        let split = bench.spelled(span_of(call).start, "jax.random.split", None)?;
+        let split = bench.spelled(span_of(call).start, jax::SPLIT, None)?;
         let content = format!("{split}({code}, {})", bench.code(count));
         return Some((code, vec![Edit { span: span_of(call), content }], Vec::new()));
     }
-    let callable = bench.models.callable(&bench.path_of(&call.func)?)?;
+    let callable = bench.model_of(&call.func)?;
     let Effect::Shape { op, .. } = &callable.effect else { return None };
     let ([key, count], []) = (&call.arguments.args[..], &call.arguments.keywords[..]) else { return None };
     let count = match (op, count) {
@@ -77,14 +78,14 @@ fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
         _ => return None,
     };
     let code = bench.code(key);
-    let split = bench.spelled(span_of(call).start, "jax.random.split", None)?;
+    let split = bench.spelled(span_of(call).start, jax::SPLIT, None)?;
     let content = format!("{split}({code}, {})", bench.code(count));
     is_plain(key).then(|| (code, vec![Edit { span: span_of(call), content }], Vec::new()))
 }
 
 /// The key and the number of `stack([key] * n)` and `array([key for _ in range(n)])`.
 fn stacked<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr, &'a Expr)> {
-    let effect = &bench.models.callable(&bench.path_of(&call.func)?)?.effect;
+    let effect = &bench.model_of(&call.func)?.effect;
     let makes_array = match effect {
         Effect::Shape { op, .. } => matches!(op, ShapeOp::Stack | ShapeOp::Array),
         _ => false,
@@ -164,7 +165,7 @@ fn mapping<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Mapping<'a>
         })?;
         (call, called)
     };
-    let callable = bench.models.callable(&bench.path_of(&maps.func)?)?;
+    let callable = bench.model_of(&maps.func)?;
     let Effect::Transform(transform) = &callable.effect else { return None };
     let function = maps.arguments.args.first()?;
     let names: Vec<&str> = maps.arguments.keywords.iter().filter_map(|one| Some(one.arg.as_ref()?.as_str())).collect();
@@ -220,10 +221,7 @@ impl Mapping<'_> {
         let is_it = |expr: &Expr| matches!(expr, Expr::Name(name) if *name.id == *parameter.parameter.name.as_str());
         tree::expressions(bench.module).into_iter().filter(|expr| body.covers(span_of(*expr))).any(|expr| match expr {
             Expr::BinOp(sum) => is_it(&sum.left) || is_it(&sum.right),
-            Expr::Attribute(of) => {
-                let model = bench.models.callable(&format!("jax.Array.{}", of.attr));
-                is_it(&of.value) && model.is_some_and(|callable| callable.exact)
-            }
+            Expr::Attribute(of) => is_it(&of.value) && bench.models.of_array(&of.attr).is_some(),
             _ => false,
         })
     }
@@ -237,7 +235,7 @@ fn unmapped<'a>(bench: &Bench<'a>, of: &Mapping<'a>) -> Option<Found<'a>> {
     let arguments = of.called.arguments.args.iter().enumerate();
     let mut keys = arguments.filter(|(at, argument)| is_whole(*at) && is_key(argument));
     let ((at, key), None) = (keys.next()?, keys.next()) else { return None };
-    let split = bench.spelled(span_of(key).start, "jax.random.split", None)?;
+    let split = bench.spelled(span_of(key).start, jax::SPLIT, None)?;
     let code = bench.code(key);
     let edits = vec![
         Edit { span: span_of(axes.elts.get(at)?), content: "0".to_owned() },
@@ -264,7 +262,7 @@ fn captured<'a>(bench: &Bench<'a>, of: &Mapping<'a>, finding: &Finding) -> Optio
     if !is_plain_list || !is_seen || !is_within || reads != 1 {
         return None;
     }
-    let split = bench.spelled(span_of(of.called).start, "jax.random.split", Some(used))?;
+    let split = bench.spelled(span_of(of.called).start, jax::SPLIT, Some(used))?;
     let fresh = bench.fresh(inner, name, 1).pop()?;
     let children = format!(", {split}({name}, {})", of.lanes(bench)?);
     let behind = |span: Span, content: String| Edit { span: Span::new(span.end, span.end), content };

@@ -4,9 +4,11 @@
 //! does.
 
 use super::bench::{Bench, Proof, Proposal, is_plain};
+use super::jax;
 use super::names::Does;
 use super::tree;
 use crate::finding::{Applicability, Finding};
+use crate::models::ARRAY;
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -31,7 +33,7 @@ fn shuffled(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Propos
     is_shuffle.then(|| Proposal {
         message: "permute independently along the axis, as `shuffle` did".to_owned(),
         applicability: Applicability::Unsafe,
-        proof: Proof::Own { instead: Some(("jax.random.shuffle", "jax.random.permutation")) },
+        proof: Proof::Own { instead: Some((jax::SHUFFLE, jax::PERMUTATION)) },
         edits: vec![
             Edit { span: span_of(&attribute.attr), content: "permutation".to_owned() },
             Edit { span: Span::new(end, end), content: ", independent=True".to_owned() },
@@ -46,7 +48,7 @@ const TYPES: [&str; 2] = ["KeyArray", "PRNGKeyArray"];
 
 fn annotations(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Proposal> {
     let primary = bench.here(finding.primary)?;
-    let array = bench.imports.spelling(&bench.names, 0, "jax.Array");
+    let array = bench.imports.spelling(&bench.names, 0, ARRAY);
     let (array, mut edits) = if let Some((statement, alias)) = alias_at(bench, primary) {
         // An import that fails: what it brings in is written where it is used.
         let bound = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
@@ -123,8 +125,8 @@ fn tested(bench: &Bench<'_>, span: Span, array: &str) -> Option<Edit> {
         && bench.names.binder(scope, "isinstance").is_none()
         && span_of(tested) == span
         && is_plain(value);
-    let subtype = bench.spelled(span.start, "jax.dtypes.issubdtype", None)?;
-    let keys = bench.spelled(span.start, "jax.dtypes.prng_key", None)?;
+    let subtype = bench.spelled(span.start, jax::ISSUBDTYPE, None)?;
+    let keys = bench.spelled(span.start, jax::PRNG_KEY, None)?;
     let value = bench.code(value);
     let both = format!("isinstance({value}, {array}) and {subtype}({value}.dtype, {keys})");
     let is_whole = position.checked_sub(1).and_then(|outer| around.get(outer)).is_some_and(|node| node.is_statement());

@@ -6,6 +6,7 @@ use super::bench::{Bench, Proof, Proposal};
 use super::carry::{self, Carried};
 use super::children;
 use super::held::{Holds, holds};
+use super::jax;
 use super::layout;
 use super::meant::may_be_number;
 use super::names::{Does, ScopeId};
@@ -219,7 +220,7 @@ fn comprehension(generators: &[Comprehension], whole: Span, span: Span) -> Optio
 fn kept_parent(bench: &Bench<'_>, found: &Loop<'_>) -> Option<Proposal> {
     let [(call, key)] = found.calls[..] else { return None };
     let Expr::Name(name) = key else { return None };
-    if bench.path_of(&call.func)? != "jax.random.split" {
+    if !bench.is_split(call) {
         return None;
     }
     let step = bench.steps(span_of(call)).pop()?;
@@ -317,7 +318,7 @@ fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Opt
         }
         _ => common_statement(bench, &calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?,
     };
-    let split = bench.spelled(start, "jax.random.split", Some(first))?;
+    let split = bench.spelled(start, jax::SPLIT, Some(first))?;
     let range = Span::new(start, calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max));
     let names = bench.fresh_for(found.scope, name, calls, range);
     let mut edits = vec![layout::before(bench.text, start, &statement(name, &split, &names, true))];
@@ -369,7 +370,7 @@ fn fold_index(bench: &Bench<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<P
     if let ([(call, key)], Expr::Subscript(_)) = (&found.calls[..], key) {
         // An element is taken out once: JAX's own checker takes it for consumed when it is taken out again.
         let element = bench.fresh(found.scope, bench.code(key), 1).pop()?;
-        let fold = bench.spelled(span_of(*key).start, "jax.random.fold_in", Some(call))?;
+        let fold = bench.spelled(span_of(*key).start, jax::FOLD_IN, Some(call))?;
         edits.push(layout::before(bench.text, body.start, &format!("{element} = {}", bench.code(key))));
         edits.push(replace(key, format!("{fold}({element}, {index})")));
         names.push(element);
@@ -377,8 +378,8 @@ fn fold_index(bench: &Bench<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<P
         edits.push(folded(bench, call, key, &index)?);
     } else {
         let start = span_of(each.body.first()?).start;
-        let fold = bench.spelled(start, "jax.random.fold_in", Some(first))?;
-        let split = bench.spelled(start, "jax.random.split", Some(first))?;
+        let fold = bench.spelled(start, jax::FOLD_IN, Some(first))?;
+        let split = bench.spelled(start, jax::SPLIT, Some(first))?;
         let code = bench.code(key);
         let end = found.calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max);
         let purposes = bench.purposes(found.scope, code, &found.calls, Span::new(start, end));
@@ -489,14 +490,14 @@ fn each_element(bench: &Bench<'_>, found: &Loop<'_>, generators: &[Comprehension
         let start = span_of(statement).start;
         let outer = bench.names.frame_at(start).filter(|_| is_simple)?;
         let child = bench.fresh(outer, &code, 1);
-        let split = bench.spelled(start, "jax.random.split", Some(call))?;
+        let split = bench.spelled(start, jax::SPLIT, Some(call))?;
         before = Some(layout::before(bench.text, start, &self::statement(&code, &split, &child, true)));
         code.clone_from(child.first()?);
         names.extend(child);
     }
     if let Some(count) = count.filter(|_| generator.ifs.is_empty() && is_unused(&generator.target)) {
         let offset = span_of(&generator.iter).start;
-        let split = bench.spelled(offset, "jax.random.split", Some(call))?;
+        let split = bench.spelled(offset, jax::SPLIT, Some(call))?;
         let mut free = bench.fresh(found.scope, bench.code(key), 2).into_iter();
         let name = match &before {
             Some(_) => free.next()?,
@@ -516,7 +517,7 @@ fn each_element(bench: &Bench<'_>, found: &Loop<'_>, generators: &[Comprehension
         };
         edits = more;
         names.extend(new);
-        let fold = bench.spelled(span_of(key).start, "jax.random.fold_in", Some(call))?;
+        let fold = bench.spelled(span_of(key).start, jax::FOLD_IN, Some(call))?;
         edits.push(replace(key, format!("{fold}({code}, {index})")));
     }
     edits.extend(before);
@@ -617,7 +618,7 @@ fn scan_children(
     if is_used || !is_nothing || element.annotation.is_some() {
         return None;
     }
-    let split = bench.spelled(span_of(scan).start, "jax.random.split", Some(call))?;
+    let split = bench.spelled(span_of(scan).start, jax::SPLIT, Some(call))?;
     let fresh = bench.fresh(found.scope, name.id.as_str(), 1).pop()?;
     let children = format!("{split}({}, {})", name.id.as_str(), bench.code(length));
     let over = if let Some(xs) = xs {
@@ -634,7 +635,7 @@ fn scan_children(
 
 /// Replaces a key by one that a number is folded into.
 fn folded(bench: &Bench<'_>, call: &ast::ExprCall, key: &Expr, number: &str) -> Option<Edit> {
-    let fold = bench.spelled(span_of(key).start, "jax.random.fold_in", Some(call))?;
+    let fold = bench.spelled(span_of(key).start, jax::FOLD_IN, Some(call))?;
     Some(replace(key, format!("{fold}({}, {number})", bench.code(key))))
 }
 

@@ -51,8 +51,7 @@ pub(super) fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
     let code = |call: &ast::ExprCall| bench.slice(span_of(call));
     let of_program = evidence.first.len() > 1 && evidence.second.len() > 1;
     // What a library does with one image it may have to do with its mask.
-    let is_modelled =
-        |call: &ast::ExprCall| bench.path_of(&call.func).is_some_and(|path| bench.models.callable(&path).is_some());
+    let is_modelled = |call: &ast::ExprCall| bench.model_of(&call.func).is_some();
     // Numbers and their mirror images, as antithetic variates are.
     let is_mirrored = |call: &ast::ExprCall| {
         let around = tree::ancestors(bench.module, span_of(call)).into_iter().rev();
@@ -71,7 +70,7 @@ pub(super) fn is_perhaps_meant(bench: &Bench<'_>, finding: &Finding) -> bool {
         return true;
     }
     let narrows = |call: &ast::ExprCall| {
-        let callable = bench.path_of(&call.func).and_then(|path| bench.models.callable(&path));
+        let callable = bench.model_of(&call.func);
         matches!(callable.map(|callable| &callable.effect), Some(Effect::Consume { only: Some(only), .. })
             if call.arguments.find_keyword(only).is_some())
     };
@@ -112,7 +111,7 @@ fn is_shown_again(bench: &Bench<'_>, finding: &Finding, [first, second]: [&ast::
 /// Whether a call is known to draw or derive for itself, which it has no reason to do twice alike; what makes parameters or a
 /// state has.
 pub(super) fn draws(bench: &Bench<'_>, call: &ast::ExprCall) -> bool {
-    let effect = |expr: &Expr| bench.path_of(expr).and_then(|path| Some(&bench.models.callable(&path)?.effect));
+    let effect = |expr: &Expr| bench.model_of(expr).map(|callable| &callable.effect);
     match &*call.func {
         // `vmap(normal)(keys)`, `vmap(lambda key: normal(key))(keys)`
         Expr::Call(maps) if matches!(effect(&maps.func), Some(Effect::Transform { .. })) => {

@@ -24,6 +24,7 @@ mod derived;
 mod diff;
 mod held;
 mod imports;
+mod jax;
 mod lanes;
 mod layout;
 mod legacy;

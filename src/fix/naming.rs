@@ -171,11 +171,7 @@ impl Bench<'_> {
         let ([Expr::Tuple(targets)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else { return None };
         let [Expr::Name(next), Expr::Name(child)] = &targets.elts[..] else { return None };
         let is_carried = next.id.as_str() == key && call.arguments.args.first().is_some_and(|of| self.code(of) == key);
-        (is_carried && self.is_split(&call.func)).then_some(child.id.as_str())
-    }
-
-    fn is_split(&self, function: &Expr) -> bool {
-        self.path_of(function).is_some_and(|path| path == "jax.random.split")
+        (is_carried && self.is_split(call)).then_some(child.id.as_str())
     }
 
     /// Whether a name can be bound where a stretch of code starts and read until it ends.
@@ -199,7 +195,7 @@ impl Bench<'_> {
     /// Whether a variable holds nothing but children of keys, of which none is wanted in a stretch of code or behind it.
     fn is_dead_within(&self, scope: ScopeId, name: &str, range: Span) -> bool {
         let is_made_by_split = |one: &Occurrence| match self.steps(one.span).pop().map(tree::Step::statement) {
-            Some(Stmt::Assign(assign)) => matches!(&*assign.value, Expr::Call(call) if self.is_split(&call.func)),
+            Some(Stmt::Assign(assign)) => matches!(&*assign.value, Expr::Call(call) if self.is_split(call)),
             _ => false,
         };
         let is_child = |one: &Occurrence| match one.does {

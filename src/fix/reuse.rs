@@ -9,6 +9,7 @@ use super::carry::given;
 use super::children;
 use super::compared::are_held_together;
 use super::held::{Holds, holds};
+use super::jax;
 use super::layout;
 use super::meant::{are_rows_alike, is_perhaps_meant, may_be_number, pair};
 use super::names::{Does, ScopeId, ScopeKind};
@@ -43,7 +44,7 @@ impl<'a> Use<'a> {
 
     /// What a key of its own stands for: the key, or the child that is taken of it at once, as in `split(key)[0]`.
     pub(super) fn replaceable(&self, bench: &Bench<'_>) -> Span {
-        let is_split = bench.path_of(&self.call.func).is_some_and(|path| path == "jax.random.split");
+        let is_split = bench.is_split(self.call);
         if !is_split || self.call.arguments.len() != 1 {
             return self.span();
         }
@@ -73,8 +74,7 @@ impl<'a> Use<'a> {
 
     /// Whether the call derives another key in each iteration of a loop: it folds in what the loop binds.
     fn is_told_apart(&self, bench: &Bench<'_>, around: Step<'_>) -> bool {
-        let Some(path) = bench.path_of(&self.call.func) else { return false };
-        let Some(callable) = bench.models.callable(&path) else { return false };
+        let Some(callable) = bench.model_of(&self.call.func) else { return false };
         let Effect::Fold { .. } = &callable.effect else { return false };
         let Stmt::For(each) = around.statement() else { return false };
         let bound = tree::names_bound(&each.target);
@@ -84,7 +84,7 @@ impl<'a> Use<'a> {
 
     /// Whether the call maps over the key, which then is an array of keys.
     fn is_mapped(&self, bench: &Bench<'_>) -> bool {
-        let callable = |expr: &Expr| bench.path_of(expr).and_then(|path| bench.models.callable(&path));
+        let callable = |expr: &Expr| bench.model_of(expr);
         let transform = |callable: &'_ Callable| match &callable.effect {
             Effect::Transform(transform) => Some(transform.clone()),
             _ => None,
@@ -227,7 +227,7 @@ fn renewed(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Option<Propo
     let parent = split.arguments.args.first().filter(|_| split.arguments.len() == 1)?;
     let names: Vec<&str> = targets.elts.iter().map(|target| bench.code(target)).collect();
     let threads = names.len() == 2 && names.contains(&key) && names.contains(&bench.code(parent));
-    let is_split = bench.path_of(&split.func).is_some_and(|path| path == "jax.random.split");
+    let is_split = bench.is_split(split);
     if !threads || !is_split || !uses.iter().all(is_same) || !can_rebind(bench, scope, key) {
         return None;
     }
@@ -400,9 +400,9 @@ pub(super) fn apart(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec
     let Some(first) = uses.first() else { return Vec::new() };
     let start = span_of(site.step.statement()).start;
     let key = bench.code(first.key);
-    let Some(split) = bench.spelled(start, "jax.random.split", Some(first.call)) else { return Vec::new() };
+    let Some(split) = bench.spelled(start, jax::SPLIT, Some(first.call)) else { return Vec::new() };
     let split = if uses.iter().any(|one| one.is_mapped(bench)) {
-        let Some(vmap) = bench.spelled(start, "jax.vmap", None) else { return Vec::new() };
+        let Some(vmap) = bench.spelled(start, jax::VMAP, None) else { return Vec::new() };
         Split::Lanes { vmap, split }
     } else {
         Split::Plain(split)
@@ -604,7 +604,7 @@ fn inline(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Vec<Proposal>
     if !is_lambda || !same {
         return Vec::new();
     }
-    let Some(fold) = bench.spelled(first.span().start, "jax.random.fold_in", Some(first.call)) else {
+    let Some(fold) = bench.spelled(first.span().start, jax::FOLD_IN, Some(first.call)) else {
         return Vec::new();
     };
     let key = bench.code(first.key);

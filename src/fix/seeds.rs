@@ -5,6 +5,7 @@
 
 use super::bench::{Bench, Proof, Proposal, is_keyish};
 use super::compared::do_results_meet;
+use super::jax;
 use super::layout;
 use super::meant::draws;
 use super::names::ScopeId;
@@ -83,7 +84,7 @@ fn is_for_nothing(bench: &Bench<'_>, place: Place) -> bool {
         Stmt::Assign(assign) => match (&assign.targets[..], &*assign.value) {
             ([Expr::Name(name)], Expr::Call(call)) => span_of(call) != span && name.id.as_str() == "_",
             ([Expr::Tuple(targets)], Expr::Call(call)) => {
-                let is_split = bench.path_of(&call.func).is_some_and(|path| path == "jax.random.split");
+                let is_split = bench.is_split(call);
                 is_given(call) && !is_split && targets.elts.iter().any(|target| bench.code(target) == "_")
             }
             _ => false,
@@ -141,7 +142,7 @@ fn superseded(bench: &Bench<'_>, index: usize, (first, again): (Place, Place)) -
     let before = Step { suite: step.suite, index: step.index.checked_sub(1)? };
     let split = |step: Step<'_>| match step.statement() {
         Stmt::Assign(assign) => match &*assign.value {
-            Expr::Call(call) if bench.path_of(&call.func)? == "jax.random.split" => Some(span_of(call)),
+            Expr::Call(call) if bench.is_split(call) => Some(span_of(call)),
             _ => None,
         },
         _ => None,
@@ -229,7 +230,7 @@ fn merged(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
     let is_named = bench.names.occurrences(right).iter().any(|one| between.covers(one.span));
     let lines = layout::own_lines(bench.text, span_of(later.statement()))?;
     let call = tree::call_at(bench.module, first)?;
-    let split = bench.spelled(first.start, "jax.random.split", Some(call))?;
+    let split = bench.spelled(first.start, jax::SPLIT, Some(call))?;
     let code = format!("{left}, {right} = {split}({})", bench.slice(first));
     (!is_named).then(|| Proposal {
         message: "make one key from the seed and split it; the numbers change".to_owned(),

@@ -6,15 +6,13 @@
 use super::bench::Bench;
 use super::names::{Does, Occurrence, ScopeId};
 use super::tree;
+use crate::models::Callable;
 use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
 use crate::python::{span_of, suites};
 use crate::text::Span;
 
 /// How many variables and parameters are gone through to find what a loop is over.
 const DEPTH: u32 = 3;
-
-/// What waits for a result and does nothing else with it.
-const WAITS: &str = "block_until_ready";
 
 /// What the elements of settings may be.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -240,10 +238,8 @@ impl<'a> Lost<'_, 'a> {
     fn awaited<'e>(&self, expr: &'e Expr) -> &'e Expr {
         let Expr::Call(call) = expr else { return expr };
         match (&*call.func, &call.arguments.args[..]) {
-            (Expr::Attribute(method), []) if method.attr.as_str() == WAITS => self.awaited(&method.value),
-            (function, [awaited])
-                if self.bench.path_of(function).is_some_and(|path| path.rsplit('.').next() == Some(WAITS)) =>
-            {
+            (Expr::Attribute(method), []) if self.bench.models.awaits(&method.attr) => self.awaited(&method.value),
+            (function, [awaited]) if self.bench.model_of(function).is_some_and(Callable::awaits) => {
                 self.awaited(awaited)
             }
             _ => expr,

@@ -4,6 +4,7 @@
 //! words, that comes first: a conversion would make the mistake last.
 
 use super::bench::{Bench, Proof, Proposal};
+use super::jax;
 use super::names::Does;
 use super::tree;
 use super::uses::{is_key, maker};
@@ -97,7 +98,7 @@ pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> O
         }
         for key in keys {
             let at = span_of(key);
-            let convert = bench.spelled(at.start, "jax.random.key_data", maker(bench, key))?;
+            let convert = bench.spelled(at.start, jax::KEY_DATA, maker(bench, key))?;
             for edit in [
                 Edit { span: Span::new(at.start, at.start), content: format!("{convert}(") },
                 Edit { span: Span::new(at.end, at.end), content: ")".to_owned() },
@@ -116,8 +117,7 @@ pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> O
 
 /// Whether a call makes keys of words, or like other keys: what it makes of words is no typed key.
 fn makes_keys(bench: &Bench<'_>, span: Span) -> bool {
-    let callable =
-        tree::call_at(bench.module, span).and_then(|call| bench.models.callable(&bench.path_of(&call.func)?));
+    let callable = tree::call_at(bench.module, span).and_then(|call| bench.model_of(&call.func));
     callable.is_some_and(|callable| matches!(callable.effect, Effect::Fabricate { .. } | Effect::Wrap { .. }))
 }
 

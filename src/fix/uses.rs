@@ -6,16 +6,14 @@
 use std::collections::BTreeMap;
 
 use super::bench::{Bench, is_keyish};
+use super::jax;
 use super::names::Does;
 use super::reuse::root_name;
 use super::tree;
-use crate::models::{Argument, Effect, ShapeQuery, Typed};
+use crate::models::{ARRAY, Argument, Effect, ShapeQuery, Typed};
 use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
-
-/// The paths that methods and attributes of arrays have in the models.
-const ARRAY: &str = "jax.Array";
 
 /// What the analysis believes of an expression that is a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +156,7 @@ impl<'a> Uses<'_, 'a> {
         let around = tree::ancestors(self.bench.module, span);
         let mut around = around.into_iter().rev().filter(|node| span_of(node) != span);
         let (parent, beyond) = (around.next(), around.next());
-        let model = models.callable(&path).filter(|callable| callable.exact);
+        let model = models.of_array(&attribute.attr);
         if let (Some(AnyNodeRef::ExprSubscript(_)), Some(AnyNodeRef::ExprAttribute(method))) = (parent, beyond) {
             let path = format!("{path}.{}", method.attr);
             if models.typed(&path).is_some_and(|typed| typed.path == path && typed.is_alike) {
@@ -176,7 +174,7 @@ impl<'a> Uses<'_, 'a> {
                 (ShapeQuery::Dtype, Some(AnyNodeRef::Arguments(arguments))) => arguments
                     .args
                     .iter()
-                    .any(|other| self.bench.path_of(other).is_some_and(|path| path == "jax.dtypes.prng_key")),
+                    .any(|other| self.bench.path_of(other).is_some_and(|path| path == jax::PRNG_KEY)),
                 _ => false,
             };
         }
@@ -265,7 +263,7 @@ fn is_called_key(code: &str) -> bool {
 /// The call that an expression is, if it makes keys.
 pub(super) fn maker<'a>(bench: &Bench<'_>, expr: &'a Expr) -> Option<&'a ast::ExprCall> {
     let Expr::Call(call) = expr else { return None };
-    let effect = &bench.models.callable(&bench.path_of(&call.func)?)?.effect;
+    let effect = &bench.model_of(&call.func)?.effect;
     matches!(effect, Effect::Seed { .. } | Effect::Split { .. } | Effect::Fold { .. } | Effect::Clone { .. })
         .then_some(call)
 }

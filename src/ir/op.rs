@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** the set is closed; an interpreter that runs every kind runs every program.
 
+use std::borrow::Cow;
+
 use super::{Annotation, Block, ClassId, FunctionId, Name, Temp};
 use crate::text::Span;
 
@@ -392,6 +394,17 @@ impl OpKind {
             Self::Function(_, defaults) => defaults.iter().for_each(|(_, value)| tell(*value)),
             Self::Class(_, arguments) => arguments.iter().for_each(|one| argument(one, tell)),
             _ => {}
+        }
+    }
+
+    /// The dotted path of what an import binds, unless it is relative: `a` of `import a.b`, and `a.b` of `import a.b as c` or of
+    /// `from a import b`.
+    pub fn imported(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Import { path, whole: true } => Some(Cow::Borrowed(path)),
+            Self::Import { path, whole: false } => path.split('.').next().map(Cow::Borrowed),
+            Self::ImportFrom { level: 0, module, name } => Some(Cow::Owned(format!("{module}.{name}"))),
+            _ => None,
         }
     }
 

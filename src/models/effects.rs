@@ -7,6 +7,7 @@ use serde::de::value::{Error, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use super::load::{Reader, Row};
+use super::ops::NumberOp;
 use super::raw::{EffectName, OneOrMany, RawCallable, RawMakes};
 use super::schema::{Callable, Effect, Param};
 use super::transform::{Returns, Transform};
@@ -54,14 +55,21 @@ impl Reader<'_> {
                 many: raw.many.unwrap_or(false),
                 counts: raw.counts.unwrap_or(false),
             },
-            EffectName::Forward => Effect::Forward { of: take.one("of", raw.of, first.as_deref())? },
-            EffectName::Fabricate => Effect::Fabricate { of: take.one("of", raw.of, first.as_deref())? },
+            EffectName::Forward => {
+                Effect::Forward { of: take.one("of", raw.of, first.as_deref())?, awaits: raw.awaits.unwrap_or(false) }
+            }
+            EffectName::Fabricate => {
+                Effect::Fabricate { of: take.one("of", raw.of, first.as_deref())?, zeros: raw.zeros.unwrap_or(false) }
+            }
             EffectName::Number => {
-                Effect::Number { of: take.one("of", raw.of, first.as_deref())?, many: raw.many.unwrap_or(false) }
+                let op = if raw.op.is_some() { take.op(raw.op) } else { Some(NumberOp::default()) };
+                let of = take.one("of", raw.of, first.as_deref())?;
+                Effect::Number { of, op: op?, many: raw.many.unwrap_or(false) }
             }
             EffectName::Shape => {
                 let op = take.op(raw.op);
-                Effect::Shape { of: take.many("of", raw.of, first.as_deref())?, op: op? }
+                let of = take.many("of", raw.of, first.as_deref())?;
+                Effect::Shape { of, op: op?, chosen: take.optional("chosen", raw.chosen) }
             }
             EffectName::Tree => {
                 let op = take.op(raw.op);
@@ -220,10 +228,12 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Wrap => &["data"],
         EffectName::Observe => &[],
         EffectName::Supply => &["many"],
-        EffectName::Forward | EffectName::Fabricate => &["of"],
-        EffectName::Number => &["of", "many"],
+        EffectName::Forward => &["of", "awaits"],
+        EffectName::Fabricate => &["of", "zeros"],
+        EffectName::Number => &["of", "op", "many"],
         EffectName::Pure => &["numeric", "many", "counts"],
-        EffectName::Shape | EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
+        EffectName::Shape => &["op", "of", "chosen"],
+        EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
         EffectName::Builtin => &["op"],
         EffectName::Factory => &["makes"],
         EffectName::Transform => &[

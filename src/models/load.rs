@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::lookup::Models;
-use super::objects::{Annotation, AnnotationRank, Class, Construct, KeyPlace, Protocol, Yield};
+use super::objects::{Annotation, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, Yield};
 use super::raw::{
     ConstructName, OneOrMany, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawProtocol, RawRank,
 };
@@ -340,10 +340,15 @@ impl<'t> Reader<'t> {
         if raw.libraries.is_empty() {
             self.problem(row.field("libraries"), "a protocol needs a library that is evidence for it".to_owned());
         }
+        if raw.initialiser_suffix.is_some() && raw.draws_by.is_empty() {
+            let message = "`initialiser-suffix` means nothing without `draws-by`".to_owned();
+            self.problem(row.field("initialiser-suffix"), message);
+        }
         for (path, names) in &raw.draws_by {
             self.dotted(row, path);
             self.root(path);
-            if self.models.draws_by.insert(path.clone(), names.clone()).is_some() {
+            let draws_by = DrawsBy { drawing: names.clone(), suffix: raw.initialiser_suffix.clone() };
+            if self.models.draws_by.insert(path.clone(), draws_by).is_some() {
                 self.problem(row.field("draws-by"), format!("`{path}` is told of twice"));
             }
         }

@@ -8,18 +8,21 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::objects::{Annotation, Class, Protocol};
+use super::objects::{Annotation, Class, DrawsBy, Protocol};
 use super::schema::{Callable, Effect, Library};
 use super::typed::Typed;
 
 /// How many aliases one name may lead through.
 const HOPS: usize = 8;
 
-/// The root under which the array library's rows are written.
-const CANONICAL_ROOT: &str = "jax";
+/// The root under which the array library's rows are written, whatever the package is called.
+pub const ROOT: &str = "jax";
 
-/// Roots that are always the same library as [`CANONICAL_ROOT`].
+/// Roots that are always the same library as [`ROOT`].
 const EQUAL_ROOTS: &[&str] = &["olympus"];
+
+/// The class of arrays: what its methods and attributes do stands in rows below it.
+pub const ARRAY: &str = "jax.Array";
 
 /// What names of libraries for `None` lead to.
 const NONE: &str = "builtins.None";
@@ -34,7 +37,7 @@ pub struct Models {
     pub(super) annotations: FxHashMap<String, Annotation>,
     pub(super) aliases: FxHashMap<String, String>,
     pub(super) protocols: FxHashMap<String, Vec<Protocol>>,
-    pub(super) draws_by: FxHashMap<String, Vec<String>>,
+    pub(super) draws_by: FxHashMap<String, DrawsBy>,
     pub(super) typed: BTreeMap<String, Typed>,
     /// First segments of all modelled names: most names of a program are none of them.
     pub(super) roots: FxHashSet<String>,
@@ -70,6 +73,16 @@ impl Models {
         None
     }
 
+    /// The model of a method or attribute of arrays.
+    pub fn of_array(&self, name: &str) -> Option<&Callable> {
+        self.callable(&format!("{ARRAY}.{name}")).filter(|callable| callable.exact)
+    }
+
+    /// Whether a method of arrays, by its name, does nothing but wait until the array is computed.
+    pub fn awaits(&self, method: &str) -> bool {
+        self.of_array(method).is_some_and(Callable::awaits)
+    }
+
     /// Whether a function counts up from zero to its one argument: element `i` of its result is `i`.
     pub fn is_counting(&self, path: &str) -> bool {
         matches!(self.callable(path), Some(Callable { effect: Effect::Pure { counts: true, .. }, .. }))
@@ -100,20 +113,19 @@ impl Models {
         self.protocols.get(method).map_or(&[], Vec::as_slice)
     }
 
-    /// The parameters with whose initialisers instances of a library's class draw when they are initialised, and in no other way unless
-    /// another of their initialisers is given: where constant ones are given for them all, nothing is drawn.
-    pub fn draws_by(&self, path: &str) -> Option<&[String]> {
-        self.draws_by.get(&*self.canonical(path, &[])).map(Vec::as_slice)
+    /// With which initialisers instances of a library's class draw, where they draw in no other way.
+    pub fn draws_by(&self, path: &str) -> Option<&DrawsBy> {
+        self.draws_by.get(&*self.canonical(path, &[]))
     }
 
     /// The name under its canonical root: `jax` for `olympus` and for each of `roots`. Aliases are not followed, so that
     /// rules about deprecated names see what was written.
     pub fn rooted<'p>(&self, path: &'p str, roots: &[String]) -> Cow<'p, str> {
         let (root, rest) = path.split_once('.').map_or((path, None), |(root, rest)| (root, Some(rest)));
-        if root == CANONICAL_ROOT || !(EQUAL_ROOTS.contains(&root) || roots.iter().any(|other| other == root)) {
+        if root == ROOT || !(EQUAL_ROOTS.contains(&root) || roots.iter().any(|other| other == root)) {
             return Cow::Borrowed(path);
         }
-        Cow::Owned(rest.map_or_else(|| CANONICAL_ROOT.to_owned(), |rest| format!("{CANONICAL_ROOT}.{rest}")))
+        Cow::Owned(rest.map_or_else(|| ROOT.to_owned(), |rest| format!("{ROOT}.{rest}")))
     }
 
     /// The name under which the models know it: canonical root, aliases followed.
@@ -135,6 +147,23 @@ impl Models {
     /// Whether the first segment of the name is one that some model speaks of; cheap, for an early no.
     pub fn mentions(&self, path: &str, roots: &[String]) -> bool {
         self.roots.contains(first_segment(&self.rooted(path, roots)))
+    }
+
+    /// Whether a row of its own, and not the default of a namespace, speaks of a path.
+    pub fn is_modelled(&self, path: &str) -> bool {
+        self.callable(path).is_some_and(|callable| callable.exact) || self.class(path).is_some()
+    }
+
+    /// Whether `import path`, of a path under its canonical root, means the library that is modelled, be there a module of the program
+    /// of that name or not. What the array library does is modelled; of others the source, where it is there, says more than a default.
+    pub fn claims(&self, path: &str, roots: &[String]) -> bool {
+        self.mentions(path, roots) && (is_of_arrays(path) || self.is_modelled(path))
+    }
+
+    /// Whether `from module import name`, of the path that they make under the canonical root, means the library in the same way. A
+    /// relative import means it only by a row.
+    pub fn claims_member(&self, path: &str, is_relative: bool, roots: &[String]) -> bool {
+        self.mentions(path, roots) && (is_of_arrays(path) && !is_relative || self.is_modelled(path))
     }
 
     /// Adds the rows of `other`; where both have a row, that of `other` holds.
@@ -221,6 +250,11 @@ impl Models {
             Some(format!("{to}{}", &path[prefix.len()..]))
         })
     }
+}
+
+/// Whether a path, under its canonical root, is the array library or lies below it.
+pub fn is_of_arrays(path: &str) -> bool {
+    first_segment(path) == ROOT
 }
 
 /// The proper dotted prefixes of a name, longest first.

@@ -8,7 +8,7 @@
 //! of arrays are callables below `jax.Array`, with the array as `self`; functions of Python itself are callables below
 //! `builtins`.
 //!
-//! The rows live in `rules/models/*.toml`; [`Models::builtin`] holds them parsed. Users add their own with
+//! `docs/models.md` describes all keys. The rows live in `rules/models/*.toml`; [`Models::builtin`] holds them parsed. Users add their own with
 //! [`Models::parse`] and [`Models::merge`].
 //!
 //! **Invariant:** a row that loads is complete: every parameter an effect names is a parameter of its callable.
@@ -27,11 +27,11 @@ mod typed;
 use std::sync::OnceLock;
 
 pub use load::Problem;
-pub use lookup::Models;
+pub use lookup::{ARRAY, Models, ROOT, is_of_arrays};
 pub use objects::{
-    Annotation, AnnotationKind, AnnotationRank, Class, Construct, KeyPlace, Protocol, ProtocolEffect, Yield,
+    Annotation, AnnotationKind, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, ProtocolEffect, Yield,
 };
-pub use ops::{BuiltinOp, ShapeOp, ShapeQuery, TreeOp};
+pub use ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
 pub use schema::{Argument, Callable, Effect, Library, Param, ParamKind, SeedKind};
 pub use transform::{Returns, Runs, Transform, TransformResult};
 pub use typed::Typed;

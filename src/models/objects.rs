@@ -172,6 +172,23 @@ pub struct Protocol {
     pub keyless: Vec<String>,
 }
 
+/// With which initialisers instances of a library's class draw when they are initialised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawsBy {
+    /// The parameters that take those with which it draws by default: where constant ones are given for them all, and for all
+    /// others that are given, nothing is drawn.
+    pub drawing: Vec<String>,
+    /// What the names of all parameters end with that take initialisers.
+    pub suffix: Option<String>,
+}
+
+impl DrawsBy {
+    /// Whether the parameter of this name takes an initialiser.
+    pub fn takes_initialiser(&self, name: &str) -> bool {
+        self.suffix.as_ref().is_some_and(|suffix| name.ends_with(suffix)) || self.drawing.iter().any(|one| one == name)
+    }
+}
+
 impl Class {
     /// Which of a constructor call's arguments is bound to `name`; see [`super::Callable::argument`].
     pub fn argument(&self, name: &str, positional: usize, keywords: &[&str]) -> Option<Argument> {

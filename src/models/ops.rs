@@ -56,9 +56,9 @@ pub enum ShapeOp {
     ColumnStack,
     /// `concatenate(arrays, axis)`, `append`.
     Concatenate,
-    /// `where(condition, x, y)`.
+    /// `where(condition, x, y)`: the first array where the condition holds.
     Where,
-    /// `select(condlist, choicelist, default)`.
+    /// `select(condlist, choicelist, default)`, `select_n(which, *cases)`: a choice that no single truth makes.
     Select,
     /// `take(a, indices, axis)`.
     Take,
@@ -84,6 +84,19 @@ pub enum ShapeOp {
     Some,
     /// `insert`, `dynamic_update_slice`, `scatter`: the array with elements of others put in.
     Update,
+}
+
+/// What a key is taken for where it is taken for numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NumberOp {
+    /// A number, or something else that a key is not: `int(key)`, `np.save(file, key)`.
+    #[default]
+    Value,
+    /// An array: the words of a raw key as they are, `np.asarray(key)`, `key.tolist()`.
+    Words,
+    /// The same array of another dtype: `key.astype(dtype)`.
+    Cast,
 }
 
 /// What a call asks of a shape.

@@ -87,9 +87,11 @@ pub(super) struct RawCallable {
     pub rows: Option<String>,
     pub only: Option<String>,
     pub numeric: Option<bool>,
+    pub zeros: Option<bool>,
     pub op: Option<String>,
     pub many: Option<bool>,
     pub counts: Option<bool>,
+    pub awaits: Option<bool>,
     pub makes: Option<RawMakes>,
     pub runs: Option<Runs>,
     pub returns: Option<Returns>,
@@ -197,6 +199,7 @@ pub(super) struct RawProtocol {
     pub inert: Vec<String>,
     #[serde(default)]
     pub draws_by: BTreeMap<String, Vec<String>>,
+    pub initialiser_suffix: Option<String>,
     #[serde(default)]
     pub idle: bool,
     #[serde(default)]

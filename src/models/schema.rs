@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::ops::{BuiltinOp, ShapeOp, ShapeQuery, TreeOp};
+use super::ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
 use super::transform::Transform;
 
 /// A library that a model file describes.
@@ -140,6 +140,8 @@ pub enum Effect {
     Forward {
         /// The parameter that is returned.
         of: String,
+        /// Whether it does nothing but wait until its argument is computed.
+        awaits: bool,
     },
     /// A deterministic function of its arguments, without keys in its result.
     Pure {
@@ -156,16 +158,22 @@ pub enum Effect {
         op: ShapeOp,
         /// The parameters that hold the arrays.
         of: Vec<String>,
+        /// What tells which of the arrays an element is taken from: the condition of `where`.
+        chosen: Option<String>,
     },
     /// Makes an array like its argument, and so a key out of nothing when given one (`zeros_like`).
     Fabricate {
         /// The parameter that is the pattern.
         of: String,
+        /// Whether it is made of zeros.
+        zeros: bool,
     },
     /// Turns its argument into plain numbers (`int`, `np.asarray`); a raw key's result is its words.
     Number {
         /// The parameter that is turned.
         of: String,
+        /// Into what.
+        op: NumberOp,
         /// Whether the result is an array of at least one axis: as an index it selects several.
         many: bool,
     },
@@ -246,6 +254,11 @@ impl Callable {
             Effect::Shape { op, .. } => *op == ShapeOp::Array,
             _ => false,
         }
+    }
+
+    /// Whether it does nothing but wait until what it is given is computed.
+    pub fn awaits(&self) -> bool {
+        matches!(self.effect, Effect::Forward { awaits: true, .. })
     }
 
     /// The names of the parameters that carry keys, as far as the effect names them.

@@ -1,9 +1,10 @@
-//! Python as syntax: parsing, comments, statement spans, and which file answers to which module name.
+//! Python as syntax: parsing, comments and what they mark, statement spans, and which file answers to which module name.
 //!
 //! **Invariant:** this room is the only door to the parser's crates; everybody else writes `python::ast`. What
 //! [`parse()`] returns is at most [`MAX_DEPTH`] nodes deep, so whoever recurses over it on a stack of
 //! [`WORKER_STACK_BYTES`] cannot overflow.
 
+mod marks;
 mod mentions;
 mod modules;
 mod nesting;
@@ -14,6 +15,7 @@ mod statements;
 
 pub use ruff_python_ast as ast;
 
+pub use marks::marks;
 pub use mentions::mentions;
 pub use modules::{ModuleGraph, Resolution};
 pub use normal::normal_form;

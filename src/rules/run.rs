@@ -61,23 +61,10 @@ fn finding(code: &'static str, place: Place, text: Text) -> Finding {
     match super::find(code) {
         Some(rule) => wording::finding(rule, place, Confidence::High, MODULE, text),
         None => Finding {
-            code,
-            name: "internal-error",
-            level: Level::Error,
-            confidence: Confidence::High,
-            message: text.message,
             label: text.label,
-            primary: place,
-            related: Vec::new(),
-            flow: Vec::new(),
             help: Some(text.help),
             function: MODULE.to_owned(),
-            evidence: None,
-            touch: None,
-            repair: None,
-            witness: None,
-            fix: None,
-            fingerprint: String::new(),
+            ..Finding::new((code, "internal-error"), Level::Error, Confidence::High, place, text.message)
         },
     }
 }

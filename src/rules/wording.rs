@@ -24,23 +24,10 @@ pub(super) struct Text {
 /// A finding at the rule's own level, with nothing related yet.
 pub(super) fn finding(rule: &Rule, place: Place, confidence: Confidence, function: &str, text: Text) -> Finding {
     Finding {
-        code: rule.code,
-        name: rule.name,
-        level: rule.level,
-        confidence,
-        message: text.message,
         label: text.label,
-        primary: place,
-        related: Vec::new(),
-        flow: Vec::new(),
         help: Some(text.help),
         function: function.to_owned(),
-        evidence: None,
-        touch: None,
-        repair: None,
-        witness: None,
-        fix: None,
-        fingerprint: String::new(),
+        ..Finding::new((rule.code, rule.name), rule.level, confidence, place, text.message)
     }
 }
 

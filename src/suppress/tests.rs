@@ -24,25 +24,13 @@ const fn known(code: &'static str, name: &'static str) -> KnownRule {
 
 fn finding(code: &'static str, start: usize, len: usize) -> Finding {
     let offset = |at: usize| u32::try_from(at).unwrap();
-    Finding {
-        code,
-        name: "",
-        level: Level::Error,
-        confidence: Confidence::High,
-        message: String::new(),
-        label: String::new(),
-        primary: Place { file: FileId(0), span: Span::new(offset(start), offset(start + len)) },
-        related: Vec::new(),
-        flow: Vec::new(),
-        help: None,
-        function: String::new(),
-        evidence: None,
-        touch: None,
-        repair: None,
-        witness: None,
-        fix: None,
-        fingerprint: String::new(),
-    }
+    Finding::new(
+        (code, ""),
+        Level::Error,
+        Confidence::High,
+        Place { file: FileId(0), span: Span::new(offset(start), offset(start + len)) },
+        String::new(),
+    )
 }
 
 fn run(text: &str, is_selected: &dyn Fn(&str) -> bool) -> Applied {

@@ -5,11 +5,9 @@
 mod cells;
 mod edit;
 mod lines;
-mod marks;
 mod span;
 
 pub use cells::{Cell, Cells};
 pub use edit::{Edit, EditError, apply_edits};
 pub use lines::{EditorPosition, LineColumn, LineIndex, Unit};
-pub use marks::marks;
 pub use span::{FileId, Span};

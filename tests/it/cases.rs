@@ -303,25 +303,13 @@ mod harness {
     use super::*;
 
     fn checked(row: usize, code: &'static str, level: Level, confidence: Confidence) -> Checked {
-        let finding = Finding {
-            code,
-            name: "",
+        let finding = Finding::new(
+            (code, ""),
             level,
             confidence,
-            message: "message".to_owned(),
-            label: String::new(),
-            primary: Place { file: FileId(0), span: Span::new(0, 0) },
-            related: Vec::new(),
-            flow: Vec::new(),
-            help: None,
-            function: String::new(),
-            evidence: None,
-            touch: None,
-            repair: None,
-            witness: None,
-            fix: None,
-            fingerprint: String::new(),
-        };
+            Place { file: FileId(0), span: Span::new(0, 0) },
+            "message".to_owned(),
+        );
         let shown = level > Level::Note && confidence > Confidence::Low;
         Checked { finding, shown, row, column: 1 }
     }

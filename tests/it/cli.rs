@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use keylint::cli::{self, Backend, CheckRequest, House, RuleInfo, Status, World};
+use keylint::cli::{self, Backend, CheckRequest, EngineBackend, RuleInfo, Status, World};
 use keylint::config::{ConfigError, Resolver};
 use keylint::engine::{Outcome, Repaired, Reported};
 use keylint::finding::{Confidence, Finding, Level, Place};
@@ -18,7 +18,7 @@ struct Canned;
 
 impl Backend for Canned {
     fn rules(&self) -> Vec<RuleInfo> {
-        House.rules()
+        EngineBackend.rules()
     }
 
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError> {
@@ -36,23 +36,15 @@ impl Backend for Canned {
                 ("KEY202", Level::Error, Confidence::Low),
             ] {
                 let finding = Finding {
-                    code,
-                    name: "a-name",
-                    level,
-                    confidence,
-                    message: "something is wrong".to_owned(),
                     label: "here".to_owned(),
-                    primary: Place { file, span: Span::new(5, 9) },
-                    related: Vec::new(),
-                    flow: Vec::new(),
-                    help: None,
                     function: "<module>".to_owned(),
-                    evidence: None,
-                    touch: None,
-                    repair: None,
-                    witness: None,
-                    fix: None,
-                    fingerprint: String::new(),
+                    ..Finding::new(
+                        (code, "a-name"),
+                        level,
+                        confidence,
+                        Place { file, span: Span::new(5, 9) },
+                        "something is wrong".to_owned(),
+                    )
                 };
                 let judgement = settings.for_file(&path).judge(&finding);
                 outcome.hidden.add(&finding, judgement);

@@ -88,25 +88,7 @@ fn inline(written: &str) -> CommandLine {
 }
 
 fn finding(code: &'static str, level: Level, confidence: Confidence) -> Finding {
-    Finding {
-        code,
-        name: "",
-        level,
-        confidence,
-        message: String::new(),
-        label: String::new(),
-        primary: Place { file: FileId(0), span: Span::default() },
-        related: Vec::new(),
-        flow: Vec::new(),
-        help: None,
-        function: String::new(),
-        evidence: None,
-        touch: None,
-        repair: None,
-        witness: None,
-        fix: None,
-        fingerprint: String::new(),
-    }
+    Finding::new((code, ""), level, confidence, Place { file: FileId(0), span: Span::default() }, String::new())
 }
 
 fn judged(settings: &Settings, file: &str, finding: &Finding) -> (Level, Shown) {

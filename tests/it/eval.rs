@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 
-use keylint::cli::{self, House, Status, World};
+use keylint::cli::{self, EngineBackend, Status, World};
 use keylint::prng::implementation::Implementation;
 use keylint::prng::mode::Mode;
 use keylint::verify::eval::{Settings, evaluate};
@@ -29,7 +29,7 @@ fn run(arguments: &[&str], input: &str) -> Run {
         stderr: &mut err,
     };
     let arguments = ["keylint", "eval"].iter().chain(arguments).map(OsString::from);
-    let status = cli::run(arguments, &House, &mut world);
+    let status = cli::run(arguments, &EngineBackend, &mut world);
     Run { status, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use keylint::cli::{self, House, Status, World};
+use keylint::cli::{self, EngineBackend, Status, World};
 use keylint::python::{SourceKind, parse};
 
 use crate::rule_docs;
@@ -26,7 +26,7 @@ fn keylint(arguments: &[&str], cwd: &Path, input: &[u8]) -> (Status, Vec<u8>, St
         stderr: &mut err,
     };
     let arguments = ["keylint", "check", "--isolated"].into_iter().chain(arguments.iter().copied());
-    let status = cli::run(arguments.map(OsString::from), &House, &mut world);
+    let status = cli::run(arguments.map(OsString::from), &EngineBackend, &mut world);
     (status, out, String::from_utf8(err).unwrap())
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use keylint::cli::{self, House, Status, World};
+use keylint::cli::{self, EngineBackend, Status, World};
 use walkdir::WalkDir;
 
 /// Runs `keylint check` on a path; status and what it says on standard error.
@@ -21,7 +21,7 @@ fn check(path: &Path, arguments: &[&str]) -> (Status, String) {
     };
     let start = ["keylint", "check", "--isolated"].map(OsString::from);
     let arguments = start.into_iter().chain([path.into()]).chain(arguments.iter().map(OsString::from));
-    let status = cli::run(arguments, &House, &mut world);
+    let status = cli::run(arguments, &EngineBackend, &mut world);
     (status, String::from_utf8(err).unwrap())
 }
 

@@ -409,3 +409,60 @@ fn rows_of_the_user_hold_over_ours() {
     assert_eq!(draw.argument("key", 1, &["key"]), Some(Argument::Keyword(0)));
     assert_eq!(draw.position("key"), None);
 }
+
+/// What the loader lists where it meets a word that it does not know: tables, keys, or names of effects.
+fn listed(text: &str) -> Vec<String> {
+    let found = problems(text);
+    let (_, list) = found[0].message.split_once("expected").unwrap_or_else(|| panic!("{}", found[0].message));
+    list.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_key_is_documented() {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/models.md");
+    let page = fs::read_to_string(page).unwrap();
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert!(Models::parse(example, "my.toml").is_ok(), "{:?}", shown(example));
+    let section = |table: &str| {
+        let mut sections = page.split("\n## ").skip(1);
+        let is_meant =
+            |section: &&str| section.lines().next().is_some_and(|title| title.contains(&format!("[{table}]")));
+        sections.find(is_meant).unwrap_or_else(|| panic!("no section for {table}"))
+    };
+    let tables = listed("[[none]]\n");
+    assert!(tables.len() > 7, "{tables:?}");
+    let mut missing = Vec::new();
+    let mut look = |table: &str, text: &str| {
+        let told = section(table);
+        let words = listed(text);
+        assert!(words.len() > 1, "{table}: {words:?}");
+        // A key may be shown with its value: `many = true`.
+        let is_told =
+            |word: &String| [format!("`{word}`"), format!("`{word} = ")].iter().any(|form| told.contains(form));
+        missing.extend(words.into_iter().filter(|word| !is_told(word)).map(|word| format!("{table}: {word}")));
+    };
+    for table in &tables {
+        look(table, &format!("[[{table}]]\nnone = 0\n"));
+    }
+    look("callable", "[[callable]]\nmakes = { none = 0 }\n");
+    look("protocol", "[[protocol]]\nkey = { none = 0 }\n");
+    for (table, key) in [
+        ("callable", "effect"),
+        ("callable", "kind"),
+        ("callable", "runs"),
+        ("callable", "returns"),
+        ("callable", "result"),
+        ("class", "construct"),
+        ("class", "call"),
+        ("annotation", "kind"),
+        ("protocol", "effect"),
+        ("typed", "keys"),
+    ] {
+        look(table, &format!("[[{table}]]\n{key} = \"none\"\n"));
+    }
+    for effect in ["number", "shape-of"] {
+        let row = "path = \"my.f\"\nparams = [\"x\"]\nop = \"none\"";
+        look("callable", &format!("[[callable]]\neffect = \"{effect}\"\n{row}\n"));
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 
-use keylint::cli::{self, House, World};
+use keylint::cli::{self, EngineBackend, World};
 use keylint::source::{SourceFile, decode};
 use keylint::text::{Edit, Span};
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ fn keylint(files: &[(&str, &str)], arguments: &[&str]) -> String {
         stdout: &mut stdout,
         stderr: &mut stderr,
     };
-    cli::run(arguments, &House, &mut world);
+    cli::run(arguments, &EngineBackend, &mut world);
     stdout.extend(stderr);
     let printed = String::from_utf8(stdout).unwrap();
     printed.replace(&format!("{}/", folder.path().display()), "")
@@ -151,7 +151,7 @@ fn repairs_are_written_into_the_document() {
             stdout: &mut out,
             stderr: &mut err,
         };
-        cli::run(arguments.chain([path.clone().into()]), &House, &mut world);
+        cli::run(arguments.chain([path.clone().into()]), &EngineBackend, &mut world);
         String::from_utf8(out).unwrap()
     };
     let diff = run(&["--diff", "--unsafe-fixes"]);
@@ -227,7 +227,7 @@ fn a_broken_cell_keeps_no_other_from_being_repaired() {
             stdout: &mut out,
             stderr: &mut err,
         };
-        cli::run(arguments.chain([path.clone().into()]), &House, &mut world);
+        cli::run(arguments.chain([path.clone().into()]), &EngineBackend, &mut world);
         read(&fs::read_to_string(&path).unwrap()).text
     };
     let before = read(&text).text;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use clap::CommandFactory;
-use keylint::cli::{self, Args, House, Status, World};
+use keylint::cli::{self, Args, EngineBackend, Status, World};
 use keylint::config::{Options, schema};
 use keylint::rules::{self, Status as RuleStatus};
 
@@ -41,7 +41,7 @@ fn example() -> String {
     };
     // Paths given are relative to the current directory, which for a test is the package's root.
     let arguments = std::iter::once("keylint").chain(EXAMPLE).map(OsString::from);
-    let status = cli::run(arguments, &House, &mut world);
+    let status = cli::run(arguments, &EngineBackend, &mut world);
     assert_eq!(String::from_utf8_lossy(&err), "");
     assert_eq!(status, Status::Findings, "the example holds two mistakes");
     let out = String::from_utf8(out).expect("output is UTF-8");

@@ -61,7 +61,7 @@ impl Interp<'_> {
                     _ => None,
                 }
             }
-            Effect::Shape { op: ShapeOp::ExpandDims, of } => {
+            Effect::Shape { op: ShapeOp::ExpandDims, of, .. } => {
                 let axis = one(self, "axis").or_else(|| one(self, "dimensions"))?;
                 let inner = one(self, of.first()?)?;
                 match self.terms.as_int(axis) {
@@ -70,18 +70,18 @@ impl Interp<'_> {
                     None => None,
                 }
             }
-            Effect::Shape { op: ShapeOp::Stack | ShapeOp::Array, of } => {
+            Effect::Shape { op: ShapeOp::Stack | ShapeOp::Array, of, .. } => {
                 let axis = one(self, "axis").map(|axis| self.terms.as_int(axis));
                 let list = args.of(callable, of.first()?)?.value.clone();
                 (matches!(axis, None | Some(Some(0)))).then(|| self.lengths_listed(&list)).flatten()
             }
-            Effect::Number { of, many: true } => {
+            Effect::Number { of, many: true, .. } => {
                 let list = args.of(callable, of)?.value.clone();
                 self.lengths_listed(&list)
             }
             // `zeros_like(x, shape=(4,))` is like `x` in its dtype only.
             Effect::Fabricate { .. } if args.keyword("shape").is_some() => None,
-            Effect::Fabricate { of } => {
+            Effect::Fabricate { of, .. } => {
                 let of = one(self, of)?;
                 Some([Some(self.length_of_term(of))].into())
             }

@@ -8,14 +8,11 @@ use crate::analysis::facts::{BufferOp, ReferenceKind, Role};
 use crate::analysis::heap::Kind;
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Callable, Construct, Effect, ShapeQuery, Yield};
+use crate::models::{ARRAY, Callable, Construct, Effect, ShapeQuery, Yield};
 
 use super::bind::{Arg, Args};
 use super::meant::Arranged;
 use super::{Frame, Interp};
-
-/// The class of arrays, of which no stream is an instance.
-const ARRAY: &str = "jax.Array";
 
 impl<'p> Interp<'p> {
     pub(super) fn call_library(
@@ -121,21 +118,23 @@ impl<'p> Interp<'p> {
                 }
                 Value::term(made)
             }
-            Effect::Forward { of } => match args.of(callable, of) {
+            Effect::Forward { of, .. } => match args.of(callable, of) {
                 Some(of) => of.value.clone(),
                 None => self.opaque(self.call_text(path), Some(place)),
             },
             Effect::Pure { numeric, .. } => self.pure(frame, *numeric, path, &args, place),
-            Effect::Shape { op, of } => self.shape_op(frame, *op, callable, of, &args, path, place),
-            Effect::Fabricate { of } => match args.of(callable, of) {
-                Some(of) => self.fabricate(frame, &of.value.clone(), path, place),
+            Effect::Shape { op, of, chosen } => {
+                self.shape_op(frame, *op, callable, of, chosen.as_deref(), &args, path, place)
+            }
+            Effect::Fabricate { of, zeros } => match args.of(callable, of) {
+                Some(of) => self.fabricate(frame, &of.value.clone(), *zeros, path, place),
                 None => self.opaque(self.call_text(path), Some(place)),
             },
-            Effect::Number { of, .. } => {
+            Effect::Number { of, op, .. } => {
                 if let Some(of) = args.of(callable, of) {
                     let value = of.value.clone();
                     let text = argument_text(path, of);
-                    return self.number_of(frame, &value, &text, path, place);
+                    return self.number_of(frame, &value, *op, &text, path, place);
                 }
                 self.opaque(self.call_text(path), Some(place))
             }

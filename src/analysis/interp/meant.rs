@@ -10,6 +10,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId, place_key};
 use crate::analysis::log::{Activation, Event, Iteration, Meeting};
 use crate::finding::Place;
 use crate::ir::{Argument, Function, OpKind, Temp, Variable};
+use crate::models::Models;
 
 use super::Interp;
 use super::uses::Uses;
@@ -96,7 +97,8 @@ impl Interp<'_> {
     pub(super) fn is_timed(&self, first: &Event, second: &Event) -> bool {
         let Some((code, uses, [once, again])) = self.calls_apart(first, second, 0) else { return false };
         let is_alike = || once == again || is_written_alike(code, once, again);
-        (is_only_awaited(code, &uses, once) || is_awaited_until(code, &uses, once, again)) && is_alike()
+        let models = self.program.models;
+        (is_only_awaited(code, models, &uses, once) || is_awaited_until(code, models, &uses, once, again)) && is_alike()
     }
 
     /// Whether both keys were made anew, each in a call of its own, only because that call gives none: the function has a parameter
@@ -208,9 +210,8 @@ fn are_inverse(one: &str, other: &str) -> bool {
 }
 
 /// Whether nothing is done with a result but to wait until it is there: `draw(key).block_until_ready()`.
-fn is_only_awaited(code: &Function, uses: &Uses, temp: Temp) -> bool {
-    let waits =
-        |op: Temp| matches!(&code.ops[op as usize].kind, OpKind::Attribute(_, name) if &**name == "block_until_ready");
+fn is_only_awaited(code: &Function, models: &Models, uses: &Uses, temp: Temp) -> bool {
+    let waits = |op: Temp| matches!(&code.ops[op as usize].kind, OpKind::Attribute(_, name) if models.awaits(name));
     let is_dropped = |temp: Temp| {
         uses.readers(temp).iter().all(|reader| match &code.ops[*reader as usize].kind {
             OpKind::Store(Variable::Local(slot), _) => uses.loads_of(*slot).is_empty() && !uses.is_captured(*slot),
@@ -233,7 +234,7 @@ fn is_only_awaited(code: &Function, uses: &Uses, temp: Temp) -> bool {
 
 /// Whether what a call gives is only waited for until another call takes its place:
 /// `out = f(key)`, `out.block_until_ready()`, `out = f(key)`.
-fn is_awaited_until(code: &Function, uses: &Uses, once: Temp, again: Temp) -> bool {
+fn is_awaited_until(code: &Function, models: &Models, uses: &Uses, once: Temp, again: Temp) -> bool {
     let (Some(names), Some(others)) = (bound_to(code, uses, once), bound_to(code, uses, again)) else { return false };
     let is_kept = |variable: &&Variable| {
         let is_captured = matches!(variable, Variable::Local(slot) if uses.is_captured(*slot));
@@ -249,7 +250,7 @@ fn is_awaited_until(code: &Function, uses: &Uses, once: Temp, again: Temp) -> bo
     let mut waits = false;
     between.all(|load| {
         waits = true;
-        is_only_awaited(code, uses, load)
+        is_only_awaited(code, models, uses, load)
     }) && waits
 }
 

@@ -59,7 +59,8 @@ impl<'p> Interp<'p> {
             return known.clone();
         }
         let path: Name = format!("builtins.{name}").into();
-        let answer = Some(path).filter(|path| self.program.models.mentions(path, &[]) && self.is_modelled(path));
+        let answer =
+            Some(path).filter(|path| self.program.models.mentions(path, &[]) && self.program.models.is_modelled(path));
         self.memo.borrow_mut().builtins.insert(name.clone(), answer.clone());
         answer
     }

@@ -11,7 +11,7 @@ use crate::analysis::facts::{BufferOp, KeyKind, Role};
 use crate::analysis::heap::{Entry, Item, Kind, Source};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Protocol, ProtocolEffect, Yield};
+use crate::models::{ARRAY, Protocol, ProtocolEffect, Yield};
 
 use super::bind::{Arg, Args};
 use super::{Frame, Interp};
@@ -62,7 +62,7 @@ impl<'p> Interp<'p> {
                 _ => self.protocol_or_unknown(frame, val, name, args, place, written),
             },
             Val::Key(_) | Val::Array(_) => {
-                let path: Name = format!("jax.Array.{name}").into();
+                let path: Name = format!("{ARRAY}.{name}").into();
                 if let Val::Array(array) = val
                     && !self.is_evident(array)
                 {
@@ -283,7 +283,7 @@ impl<'p> Interp<'p> {
                     self.lengths_of.insert(*term, lengths.into());
                 }
                 // What an array is asked for by this method has these lengths.
-                if let Some(callable) = models.callable(&format!("jax.Array.{name}")).filter(|callable| callable.exact)
+                if let Some(callable) = models.of_array(name)
                     && callable.lengths.is_some()
                 {
                     self.note_lengths(callable, &args.with_receiver(receiver), &result);
@@ -687,7 +687,7 @@ impl<'p> Interp<'p> {
 
     /// Attributes of keys: what JAX computes at once runs here, methods wait for their call.
     pub(super) fn key_attribute(&mut self, frame: &mut Frame<'p>, val: &Val, name: &Name, place: Place) -> Value {
-        let path: Name = format!("jax.Array.{name}").into();
+        let path: Name = format!("{ARRAY}.{name}").into();
         let is_property = matches!(
             &**name,
             "T" | "mT" | "shape" | "ndim" | "size" | "dtype" | "real" | "imag" | "flat" | "itemsize" | "nbytes"

@@ -23,6 +23,7 @@ mod call;
 mod callbacks;
 mod captured;
 mod collide;
+mod collisions;
 mod conclude;
 mod construct;
 mod consume;
@@ -51,6 +52,7 @@ mod modules;
 mod notes;
 mod observe;
 mod operate;
+mod origin;
 mod paired;
 mod parameters;
 mod shape;
@@ -269,8 +271,8 @@ struct Log {
     scalar_keys: FxHashSet<TermId>,
     /// Calls that ask an argument for its shape or dtype alone.
     measures: FxHashSet<Place>,
-    /// Calls that choose between two arrays: `jnp.where(test, x, y)`.
-    choices: FxHashSet<Place>,
+    /// Calls that choose between arrays, with the function called: `jnp.where(test, x, y)`.
+    choices: FxHashMap<Place, Name>,
     /// Calls that go through the leaves of a tree.
     trees: FxHashSet<Place>,
     /// Streams, and which of them may be asked for keys.

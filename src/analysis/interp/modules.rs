@@ -38,9 +38,7 @@ impl<'p> Interp<'p> {
 
     /// The module of the program that an absolute path means, unless a model claims the path.
     pub(super) fn project_module(&self, from: ModuleIndex, path: &str) -> Option<ModuleIndex> {
-        // What the array library does is modelled; of other libraries the source, where it is there, says more than a default.
-        let modelled = path == "jax" || path.starts_with("jax.") || self.is_modelled(path);
-        if modelled && self.program.models.mentions(path, self.program.roots) {
+        if self.program.models.claims(path, self.program.roots) {
             return None;
         }
         let file = self.program.resolver.module(self.module(from).file, 0, path)?;
@@ -79,10 +77,7 @@ impl<'p> Interp<'p> {
     /// The library name that an import means, where a model claims it.
     fn imported_library(&self, from: ModuleIndex, level: u32, module: &Name, name: &Name) -> Option<Name> {
         let path = self.imported_path(from, level, module, name);
-        let array_library = path.starts_with("jax.");
-        let is_claimed = self.program.models.mentions(&path, self.program.roots)
-            && (self.is_modelled(&path) || array_library && level == 0);
-        is_claimed.then_some(path)
+        self.program.models.claims_member(&path, level > 0, self.program.roots).then_some(path)
     }
 
     /// What an import of something that no model claims means; its path where it is no part of the program.
@@ -172,11 +167,6 @@ impl<'p> Interp<'p> {
     fn bind_global(&mut self, module: ModuleIndex, name: &Name, value: Value) {
         self.followed.remove(&(module, name.clone()));
         Rc::make_mut(&mut self.modules.or_default(module).globals).insert(name.clone(), value);
-    }
-
-    pub(super) fn is_modelled(&self, path: &str) -> bool {
-        self.program.models.callable(path).is_some_and(|callable| callable.exact)
-            || self.program.models.class(path).is_some()
     }
 
     fn import_all(&mut self, frame: &mut Frame<'p>, level: u32, module: &Name) {

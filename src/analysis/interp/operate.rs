@@ -1,4 +1,4 @@
-//! Operators, imports of truth, and what operators do to keys.
+//! Operators: arithmetic, comparisons and membership, and what they do to keys.
 //!
 //! **Invariant:** an operator on numbers is a term; an operator on a key is a misuse of its buffer and its result is no key.
 
@@ -8,6 +8,7 @@ use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
 use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Item, Kind};
 use crate::ir::{Op, Operator, Temp};
+use crate::models::is_of_arrays;
 
 use super::{Frame, Interp};
 
@@ -187,7 +188,7 @@ impl<'p> Interp<'p> {
                     Term::Seed(_) | Term::Child(..) | Term::Fold(..) | Term::Offset(..) | Term::Operate(..) => {
                         self.terms.intern(Term::Bool(false))
                     }
-                    Term::Apply(name, _) if name.starts_with('<') || name.starts_with("jax.") => {
+                    Term::Apply(name, _) if name.starts_with('<') || is_of_arrays(name) => {
                         self.terms.intern(Term::Bool(false))
                     }
                     Term::Symbol(_) if self.is_drawn(*term) => self.terms.intern(Term::Bool(false)),

@@ -17,9 +17,6 @@ use crate::models::{Effect, Protocol, ProtocolEffect};
 use super::Interp;
 use super::bind::Args;
 
-/// What the names of parameters end with that take initialisers.
-const INITIALISER: &str = "_init";
-
 /// What shows its arguments to people.
 const PRINT: &str = "builtins.print";
 
@@ -109,14 +106,14 @@ impl Interp<'_> {
 
     /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
     pub(super) fn makes_drawless(&self, path: &str, args: &Args) -> bool {
-        let Some(drawing) = self.program.models.draws_by(path) else { return false };
+        let Some(draws_by) = self.program.models.draws_by(path) else { return false };
         let is_constant = |given: &Value| given.single().is_some_and(|val| self.is_constant_value(val));
         args.mappings.is_empty()
-            && drawing.iter().all(|name| args.keyword(name).is_some())
+            && draws_by.drawing.iter().all(|name| args.keyword(name).is_some())
             && args
                 .keywords
                 .iter()
-                .filter(|(name, _)| name.ends_with(INITIALISER))
+                .filter(|(name, _)| draws_by.takes_initialiser(name))
                 .all(|(_, given)| is_constant(&given.value))
     }
 
@@ -127,13 +124,13 @@ impl Interp<'_> {
         let module = self.module(class.module);
         let Some(name) = module.classes.get(class.class.0 as usize).map(|class| &class.name) else { return false };
         let path = self.program.resolver.absolute(module.file, 1, name);
-        let Some(drawing) = self.program.models.draws_by(&path) else { return false };
+        let Some(draws_by) = self.program.models.draws_by(&path) else { return false };
         let held = &self.objects[instance.0 as usize].attributes;
         let is_none = |val: &Val| matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::None));
-        drawing.iter().all(|name| held.contains_key(name.as_str()))
+        draws_by.drawing.iter().all(|name| held.contains_key(name.as_str()))
             && held
                 .iter()
-                .filter(|(name, _)| name.ends_with(INITIALISER))
+                .filter(|(name, _)| draws_by.takes_initialiser(name))
                 .all(|(_, value)| value.single().is_some_and(|val| is_none(val) || self.is_constant_value(val)))
     }
 
@@ -276,13 +273,15 @@ impl Interp<'_> {
     ) -> bool {
         let Some(value) = self.named(module, code, callee) else { return false };
         let Some(Val::Library(path)) = value.single() else { return false };
-        let Some(drawing) = self.program.models.draws_by(path) else { return false };
+        let Some(draws_by) = self.program.models.draws_by(path) else { return false };
         let is_given = |name: &String| {
             arguments.iter().any(|given| matches!(given, Argument::Keyword(keyword, _) if **keyword == **name))
         };
-        drawing.iter().all(is_given)
+        draws_by.drawing.iter().all(is_given)
             && arguments.iter().all(|argument| match argument {
-                Argument::Keyword(name, given) if name.ends_with(INITIALISER) => self.is_constant(module, code, *given),
+                Argument::Keyword(name, given) if draws_by.takes_initialiser(name) => {
+                    self.is_constant(module, code, *given)
+                }
                 Argument::SpreadMapping(_) => false,
                 _ => true,
             })

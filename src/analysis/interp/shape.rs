@@ -11,7 +11,7 @@ use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Item, Kind};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Callable, Effect, ShapeOp};
+use crate::models::{Callable, Effect, NumberOp, ShapeOp};
 
 use super::bind::Args;
 use super::library::short_name;
@@ -26,6 +26,7 @@ impl<'p> Interp<'p> {
         op: ShapeOp,
         callable: &'p Callable,
         of: &[String],
+        chosen: Option<&str>,
         args: &Args,
         path: &Name,
         place: Place,
@@ -44,8 +45,9 @@ impl<'p> Interp<'p> {
                 return self.concatenate(frame, op, &inputs, path, place);
             }
             ShapeOp::Where | ShapeOp::Select => {
-                self.log.choices.insert(place);
-                return self.select(&inputs, get("condition"), path, args, place);
+                self.log.choices.insert(place, path.clone());
+                let test = chosen.filter(|_| op == ShapeOp::Where).and_then(get);
+                return self.select(&inputs, test, path, args, place);
             }
             _ => {}
         }
@@ -528,13 +530,19 @@ impl<'p> Interp<'p> {
     }
 
     /// `zeros_like(key)`: a key made of nothing.
-    pub(super) fn fabricate(&mut self, frame: &mut Frame<'p>, value: &Value, path: &Name, place: Place) -> Value {
+    pub(super) fn fabricate(
+        &mut self,
+        frame: &mut Frame<'p>,
+        value: &Value,
+        zeros: bool,
+        path: &Name,
+        place: Place,
+    ) -> Value {
         let value = self.possible(value);
         self.on_alternatives(&value, |this, val| {
             if let Some(key) = this.evident_key(val) {
                 this.buffer_use(frame, BufferOp::Fabricate, key, place, short_name(path), false);
                 let zero = this.terms.int(0);
-                let zeros = path.ends_with("zeros_like") || path.ends_with("empty_like");
                 let term = if zeros {
                     this.terms.intern(Term::Seed(zero))
                 } else {
@@ -554,13 +562,12 @@ impl<'p> Interp<'p> {
         &mut self,
         frame: &mut Frame<'p>,
         value: &Value,
+        op: NumberOp,
         text: &str,
         path: &Name,
         place: Place,
     ) -> Value {
         let value = self.possible(value);
-        let dtype = matches!(short_name(path).as_str(), "astype" | "view");
-        let array_like = path.contains("array") || path.starts_with("jax.Array.t") || dtype;
         self.on_alternatives(&value, |this, val| {
             if let Val::Words(..) = val {
                 return Value::of(val.clone());
@@ -570,12 +577,14 @@ impl<'p> Interp<'p> {
                 return Value::term(this.terms.intern(Term::Apply(path.into(), Box::new([term]))));
             };
             // A raw key is an array of numbers already: converting it is how it is saved and shown.
-            if array_like && !dtype && key.kind != KeyKind::Typed {
+            if op == NumberOp::Words && key.kind != KeyKind::Typed {
                 return Value::of(Val::Words(key, None));
             }
-            let op = if dtype { BufferOp::DtypeLogic } else { BufferOp::Number };
-            let raises = key.kind == KeyKind::Typed || !dtype;
-            this.buffer_use(frame, op, key, place, text.to_owned(), raises);
+            let (used_as, raises) = match op {
+                NumberOp::Cast => (BufferOp::DtypeLogic, key.kind == KeyKind::Typed),
+                NumberOp::Value | NumberOp::Words => (BufferOp::Number, true),
+            };
+            this.buffer_use(frame, used_as, key, place, text.to_owned(), raises);
             let words = this.terms.intern(Term::Words(key.term, None));
             Value::term(this.terms.intern(Term::Apply(path.into(), Box::new([words]))))
         })

@@ -114,7 +114,7 @@ impl Interp<'_> {
         let uses = self.uses_of(module, id);
         let Some([attribute]) = uses.call_at(event.place.span).map(|draw| uses.readers(draw)) else { return false };
         let OpKind::Attribute(_, name) = &code.ops[*attribute as usize].kind else { return false };
-        let method = self.program.models.callable(&format!("jax.Array.{name}"));
+        let method = self.program.models.of_array(name);
         method.is_some_and(|method| matches!(method.effect, Effect::Forward { .. }))
             && matches!(uses.readers(*attribute), [call] if uses.readers(*call).is_empty())
     }

@@ -5,7 +5,8 @@
 
 use std::rc::Rc;
 
-use super::machine::{Frame, Halt, Machine, Ran, Signal};
+use super::frame::{Frame, Halt, Ran, Signal};
+use super::machine::Machine;
 use super::step::put_pair;
 use super::symbol::Node;
 use super::value::{Args, Class, Family, Import, Instance, KeyArray, KeyKind, Value, get, set};
@@ -25,17 +26,13 @@ impl<'p> Machine<'p> {
             return value;
         }
         let path: Name = format!("builtins.{name}").into();
-        if self.is_modelled(&path) || is_exception(name) || matches!(&**name, "int" | "float" | "object") {
+        if self.project.models.is_modelled(&path) || is_exception(name) || matches!(&**name, "int" | "float" | "object")
+        {
             return Value::Library(path);
         }
         let module = self.symbols.int(i128::try_from(module).unwrap_or(0));
         let module = self.symbols.apply("module", &[module]);
         Value::Unknown(self.symbols.attribute(module, name))
-    }
-
-    pub(super) fn is_modelled(&self, path: &str) -> bool {
-        let models = self.project.models;
-        models.callable(path).is_some_and(|callable| callable.exact) || models.class(path).is_some()
     }
 
     pub(super) fn import(&mut self, from: usize, path: &Name, whole: bool) -> Value<'p> {
@@ -49,11 +46,8 @@ impl<'p> Machine<'p> {
 
     /// The module of the program that an absolute path means, unless a model claims the path.
     fn project_module(&self, from: usize, path: &str) -> Option<usize> {
-        let modelled = path == "jax" || path.starts_with("jax.") || self.is_modelled(path);
-        if modelled && self.project.models.mentions(path, self.project.roots) {
-            return None;
-        }
-        self.module_of(from, 0, path)
+        let is_claimed = self.project.models.claims(path, self.project.roots);
+        if is_claimed { None } else { self.module_of(from, 0, path) }
     }
 
     fn module_of(&self, from: usize, level: u32, path: &str) -> Option<usize> {
@@ -72,10 +66,7 @@ impl<'p> Machine<'p> {
             return Value::None;
         }
         let joined: Name = format!("{rooted}.{name}").into();
-        let array_library = &*rooted == "jax" || rooted.starts_with("jax.");
-        if self.project.models.mentions(&rooted, self.project.roots)
-            && (self.is_modelled(&joined) || array_library && level == 0)
-        {
+        if self.project.models.claims_member(&joined, level > 0, self.project.roots) {
             return Value::Library(joined);
         }
         let found = self.module_of(from, level, module);

@@ -4,8 +4,9 @@
 
 use std::rc::Rc;
 
+use super::frame::{Ran, Signal};
 use super::iterate::Source;
-use super::machine::{Machine, Ran, Signal};
+use super::machine::Machine;
 use super::step::{ELEMENTS, length, own};
 use super::symbol::Symbol;
 use super::value::{Args, Class, Instance, Partial, Value, Wrapped};

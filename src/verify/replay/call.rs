@@ -7,7 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::DrawKind;
-use super::machine::{Frame, Halt, Machine, Ran, Signal, at};
+use super::frame::{Frame, Halt, Ran, Signal, at};
+use super::machine::Machine;
 use super::step::ELEMENTS;
 use super::symbol::Node;
 use super::value::{Args, Class, Closure, Environment, Instance, Value, set};

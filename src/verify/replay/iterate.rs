@@ -6,7 +6,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use super::machine::{Halt, ITERATIONS, Machine, Ran, Signal};
+use super::frame::{Halt, ITERATIONS, Ran, Signal};
+use super::machine::Machine;
 use super::step::ELEMENTS;
 use super::symbol::Symbol;
 use super::value::{Args, Family, Shared, Value, length_of_range};
@@ -279,10 +280,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs a generator up to its next `yield`.
-    fn resume(
-        &mut self,
-        suspended: &Rc<RefCell<Option<Box<super::machine::Frame<'p>>>>>,
-    ) -> Ran<'p, Option<Value<'p>>> {
+    fn resume(&mut self, suspended: &Rc<RefCell<Option<Box<super::frame::Frame<'p>>>>>) -> Ran<'p, Option<Value<'p>>> {
         let Some(mut frame) = suspended.borrow_mut().take() else { return Ok(None) };
         let here = self.here;
         self.stack.push(here);

@@ -6,14 +6,15 @@ use std::rc::Rc;
 
 use super::DrawKind;
 use super::access::is_exception;
-use super::machine::{Machine, Ran, Signal};
+use super::frame::{Ran, Signal};
+use super::machine::Machine;
 use super::step::{ELEMENTS, put_pair};
 use super::symbol::Symbol;
 use super::value::{Args, KeyArray, KeyKind, Stack, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{
-    Argument, Callable, Construct, Effect, ParamKind, ProtocolEffect, Returns, SeedKind, ShapeOp, TreeOp, Yield,
+    ARRAY, Argument, Callable, Construct, Effect, ParamKind, ProtocolEffect, Returns, SeedKind, ShapeOp, TreeOp, Yield,
 };
 use crate::prng::keys::Keys;
 
@@ -240,7 +241,7 @@ impl<'p> Machine<'p> {
             Effect::Clone { key } | Effect::KeyData { key } => {
                 argument(&args, callable, key).cloned().unwrap_or(Value::None)
             }
-            Effect::Wrap { data: of } | Effect::Forward { of } => match argument(&args, callable, of) {
+            Effect::Wrap { data: of } | Effect::Forward { of, .. } => match argument(&args, callable, of) {
                 Some(of) => of.clone(),
                 None if callable.params.len() > 1 && args.positional.is_empty() && !args.keywords.is_empty() => {
                     // A decorator with arguments.
@@ -287,12 +288,12 @@ impl<'p> Machine<'p> {
                 self.escape(&args, place)?;
                 self.unknown(path)
             }
-            Effect::Fabricate { of } => match argument(&args, callable, of) {
+            Effect::Fabricate { of, zeros } => match argument(&args, callable, of) {
                 Some(Value::Keys(array)) => {
                     let (like, is_known) = (array.keys.clone(), array.is_known);
                     let words = vec![0; like.words().len()];
                     match Keys::new(like.implementation(), like.shape(), words) {
-                        Ok(keys) if path.contains("zeros") => Value::keys(keys, is_known, array.kind),
+                        Ok(keys) if *zeros => Value::keys(keys, is_known, array.kind),
                         _ => self.pure(path, &args),
                     }
                 }
@@ -304,7 +305,7 @@ impl<'p> Machine<'p> {
                 Some(Value::Unknown(symbol)) => Value::Unknown(*symbol),
                 _ => self.pure(path, &args),
             },
-            Effect::Shape { op, of } => {
+            Effect::Shape { op, of, .. } => {
                 let given: Vec<Value<'p>> = of.iter().flat_map(|name| arguments(&args, callable, name)).collect();
                 match self.rearranged(*op, &given, &args, callable)? {
                     Some(value) => value,
@@ -465,7 +466,7 @@ impl<'p> Machine<'p> {
                 return Ok(Value::Unknown(self.symbols.apply(name, &parts)));
             }
             Value::Keys(_) | Value::Family(_) | Value::Stack(_) => {
-                let path: Name = format!("jax.Array.{name}").into();
+                let path: Name = format!("{ARRAY}.{name}").into();
                 if let Some(callable) = self.project.models.callable(&path).filter(|callable| callable.exact) {
                     return self.apply(callable, &path, args.with_receiver(receiver.clone()), place);
                 }

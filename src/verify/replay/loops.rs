@@ -2,8 +2,9 @@
 //!
 //! **Invariant:** what the iterations that are not run would write is unknown afterwards.
 
+use super::frame::{Frame, at, put};
 use super::lost::{DEPTH, Reach, is_container};
-use super::machine::{Frame, Machine, at, put};
+use super::machine::Machine;
 use crate::ir::{Function, OpKind, Temp, Variable};
 
 /// What a loop's blocks touch.

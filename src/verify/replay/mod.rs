@@ -23,6 +23,7 @@ mod carry;
 mod claim;
 mod coherent;
 mod compare;
+mod frame;
 mod hints;
 mod iterate;
 mod keys;

@@ -7,7 +7,8 @@
 //! **Invariant:** what is set aside for callers is given back when the call ends, however it ends. A call that is left early
 //! changes what any call may change: what it was handed, and variables that functions write from within.
 
-use super::machine::{Frame, Machine, Ran, Signal, at};
+use super::frame::{Frame, Ran, Signal, at};
+use super::machine::Machine;
 use super::value::{Closure, Value};
 use crate::ir::{Argument, Op, OpKind, Temp};
 

@@ -4,7 +4,8 @@
 
 use std::rc::Rc;
 
-use super::machine::{Frame, Machine, Ran, at};
+use super::frame::{Frame, Ran, at};
+use super::machine::Machine;
 use super::symbol::{Node, Symbol};
 use super::value::{Value, get, length_of_range};
 use crate::ir::{Collection, Constant, Element, Op, OpKind, Operator, Temp};
@@ -212,7 +213,7 @@ impl<'p> Machine<'p> {
         if let Some(items) = finite {
             if star.is_none() && items.len() != count {
                 let error = Value::Library("builtins.ValueError".into());
-                return Err(super::machine::Signal::Raise(error));
+                return Err(super::frame::Signal::Raise(error));
             }
             let Some(star) = star else { return Ok(Value::tuple(items)) };
             let extra = (items.len() + 1).saturating_sub(count);

@@ -5,8 +5,9 @@
 
 use std::rc::Rc;
 
+use super::frame::{ITERATIONS, ROUNDS, Ran};
 use super::library::{argument, arguments};
-use super::machine::{ITERATIONS, Machine, ROUNDS, Ran};
+use super::machine::Machine;
 use super::step::ELEMENTS;
 use super::value::{Args, Stack, Value, Wrapped};
 use crate::finding::Place;

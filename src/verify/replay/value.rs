@@ -5,8 +5,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use super::frame::Frame;
 use super::iterate::Source;
-use super::machine::Frame;
 use super::symbol::Symbol;
 use crate::ir::{Function, FunctionId, Name};
 use crate::prng::keys::Keys;

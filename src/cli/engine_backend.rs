@@ -12,11 +12,11 @@ use crate::finding::Finding;
 use crate::rules::{self, Status};
 use crate::source::{MemoryFiles, OsFiles};
 
-/// The rest of the house, as it is.
+/// The registry of rules, discovery and the engine, as they are.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct House;
+pub struct EngineBackend;
 
-impl Backend for House {
+impl Backend for EngineBackend {
     fn rules(&self) -> Vec<RuleInfo> {
         let live = rules::all().iter().filter(|rule| rule.status != Status::Removed);
         live.map(|rule| RuleInfo {

@@ -1,0 +1,30 @@
+//! The functions of JAX that repairs write, and look for where they would write them.
+//!
+//! What a function does stands in its model; which one a repair writes is a choice of the repair.
+//!
+//! **Invariant:** each is a public path of JAX.
+
+/// Children of a key: `split(key, num=2)`.
+pub(super) const SPLIT: &str = "jax.random.split";
+
+/// A key for a number: `fold_in(key, data)`.
+pub(super) const FOLD_IN: &str = "jax.random.fold_in";
+
+/// The words of a key.
+pub(super) const KEY_DATA: &str = "jax.random.key_data";
+
+/// What was removed, and what draws in its place.
+pub(super) const SHUFFLE: &str = "jax.random.shuffle";
+pub(super) const PERMUTATION: &str = "jax.random.permutation";
+
+/// Lanes, each with a key of its own.
+pub(super) const VMAP: &str = "jax.vmap";
+
+/// The number of a lane.
+pub(super) const AXIS_INDEX: &str = "jax.lax.axis_index";
+
+/// The test of a dtype: `issubdtype(key.dtype, prng_key)`.
+pub(super) const ISSUBDTYPE: &str = "jax.dtypes.issubdtype";
+
+/// The dtype of all typed keys.
+pub(super) const PRNG_KEY: &str = "jax.dtypes.prng_key";

@@ -1,0 +1,51 @@
+//! The comments of a script that mark where the cells of a notebook start.
+//!
+//! **Invariant:** a comment of any other kind marks nothing, nor does what looks like one within a string.
+
+use super::Comment;
+
+/// How many lines into a script a notebook says what it was made of.
+const HEADER: usize = 40;
+
+/// Where the cells of a script start that stands for a notebook, by the comments of its text: at each `# %%`, as editors have it,
+/// and at each `# +` where the header says that `jupytext` wrote it.
+pub fn marks(text: &str, comments: &[Comment]) -> Vec<u32> {
+    let starts_line = |start: u32| {
+        text.get(..start as usize).is_some_and(|before| before.is_empty() || before.ends_with(['\n', '\r']))
+    };
+    let of_lines = comments.iter().filter(|comment| starts_line(comment.span.start));
+    let of_lines: Vec<(u32, &str)> = of_lines
+        .filter_map(|comment| Some((comment.span.start, text.get(comment.span.range())?.strip_prefix('#')?)))
+        .collect();
+    let header: usize = text.split_inclusive(['\n', '\r']).take(HEADER).map(str::len).sum();
+    let is_light = of_lines.iter().any(|(start, comment)| (*start as usize) < header && comment.contains("jupytext:"));
+    let is_mark = |comment: &str| {
+        let comment = comment.trim_start_matches(' ');
+        comment.starts_with("%%") || is_light && (comment.trim_end() == "+" || comment.starts_with("+ "))
+    };
+    of_lines.into_iter().filter(|(_, comment)| is_mark(comment)).map(|(start, _)| start).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::python::{SourceKind, parse};
+
+    fn marked(text: &str) -> Vec<u32> {
+        marks(text, &parse(text, SourceKind::Py).comments)
+    }
+
+    #[test]
+    fn cells_are_marked_by_comments_alone() {
+        let light = "# ---\n# jupyter:\n#   jupytext:\n# ---\n\n# +\nx = 1\n# -\n# + [markdown]\n";
+        assert_eq!(marked(light), [38, 52]);
+        assert_eq!(marked("x = 1\n# %% second\ny = 2\n#%%\n"), [6, 24]);
+        assert_eq!(marked("# + is an operator\n# +\nprint('# %%')\nif x:\n    # %% of a block\n    f()\n"), [0u32; 0]);
+    }
+
+    #[test]
+    fn text_in_a_string_marks_nothing() {
+        assert_eq!(marked("HELP = '''\n# %%\n'''\n# %%\n"), [20]);
+        assert_eq!(marked("HELP = '''\n#   jupytext:\n'''\n# +\n"), [0u32; 0]);
+    }
+}
