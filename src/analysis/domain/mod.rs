@@ -11,7 +11,6 @@ use rustc_hash::FxHashMap;
 pub mod claim;
 pub mod extent;
 pub mod guard;
-mod path;
 mod range;
 pub mod term;
 pub mod value;

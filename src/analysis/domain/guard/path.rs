@@ -8,8 +8,8 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::claim::{Claim, Subject};
-use super::term::Terms;
+use crate::analysis::domain::claim::{Claim, Subject};
+use crate::analysis::domain::term::Terms;
 
 /// A literal on a path.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,142 @@
+//! Searches for a path through guards whose literals can hold together.
+//!
+//! Each guard that was found feasible keeps a *model*, one such path. A branch asks about the paths of the branch around it and
+//! one literal more, so that most searches end at the first guard with a model.
+//!
+//! **Invariant:** the literals of a model can hold together, and the model of a guard goes on with that of the guard below; it
+//! is never changed.
+
+use super::path::Step;
+use super::{Guard, Guards, Node};
+use crate::analysis::domain::term::{TermId, Terms};
+
+/// Most nodes that the search for a feasible path visits before the exclusions are conjoined.
+const SEARCH_STEPS: u32 = 256;
+
+/// A search for a path on which literals can hold together.
+struct Search {
+    /// The literals so far.
+    path: Vec<Step>,
+    /// How many of them are about something that others are about, too.
+    in_company: usize,
+    /// Steps that are left.
+    steps: u32,
+    /// Whether what was found follows the models of the guards below.
+    is_model: bool,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { path: Vec::new(), in_company: 0, steps: SEARCH_STEPS, is_model: false }
+    }
+}
+
+impl Guards {
+    /// Whether some path satisfies the guard, given which literals [cannot hold together](Terms::exclusions).
+    pub fn feasible(&mut self, guard: Guard, terms: &Terms) -> bool {
+        if guard.is_false() {
+            return false;
+        }
+        if guard.is_true() {
+            return true;
+        }
+        if let Some(answer) = self.search([guard, Guard::TRUE], terms, &mut Search::default()) {
+            return answer;
+        }
+        let support = self.support(guard);
+        let mut constrained = guard;
+        for [(a, a_polarity), (b, b_polarity)] in terms.exclusions(&support) {
+            let a = self.polar(a, a_polarity);
+            let b = self.polar(b, b_polarity);
+            let both = self.and(a, b);
+            constrained = self.without(constrained, both);
+            if constrained.is_false() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether some path satisfies both guards, as [`Guards::feasible`] of their conjunction would say. Most pairs have such a path
+    /// close by, and finding it makes no nodes.
+    pub fn meet(&mut self, a: Guard, b: Guard, terms: &Terms) -> bool {
+        if self.is_model_of(a, b) {
+            return true;
+        }
+        if let Some(answer) = self.search([a, b], terms, &mut Search::default()) {
+            return answer;
+        }
+        let both = self.and(a, b);
+        self.feasible(both, terms)
+    }
+
+    /// Whether the model of `path` has all literals that `guard` asks for, as it asks for them.
+    fn is_model_of(&self, mut path: Guard, mut guard: Guard) -> bool {
+        while !guard.is_true() {
+            let [at, asked] = [path, guard].map(|guard| self.nodes[guard.0 as usize]);
+            let Some(holds) = self.models[path.0 as usize].filter(|_| at.level <= asked.level) else { return false };
+            let below = |node: Node| if holds { node.high } else { node.low };
+            if at.level == asked.level {
+                guard = below(asked);
+            }
+            path = below(at);
+        }
+        true
+    }
+
+    /// Looks for one path to [`Guard::TRUE`] in both diagrams whose literals can hold together with those of the path so far; `None`
+    /// where that takes too many steps.
+    fn search(&mut self, pair: [Guard; 2], terms: &Terms, search: &mut Search) -> Option<bool> {
+        if pair.contains(&Guard::FALSE) {
+            return Some(false);
+        }
+        let rest = match pair {
+            [rest, Guard::TRUE] | [Guard::TRUE, rest] => Some(rest),
+            _ => None,
+        };
+        search.is_model = rest.is_some_and(|rest| rest.is_true() || self.models[rest.0 as usize].is_some());
+        if search.is_model && search.in_company == 0 || rest == Some(Guard::TRUE) {
+            return Some(true);
+        }
+        search.steps = search.steps.checked_sub(1)?;
+        let nodes = pair.map(|guard| self.nodes[guard.0 as usize]);
+        let level = nodes[0].level.min(nodes[1].level);
+        let number = level.literal();
+        let upper = pair[usize::from(nodes[0].level != level)];
+        let likely = self.models[upper.0 as usize].unwrap_or(false);
+        for holds in [likely, !likely] {
+            let below = |index: usize| match (nodes[index].level == level, holds) {
+                (false, _) => pair[index],
+                (true, false) => nodes[index].low,
+                (true, true) => nodes[index].high,
+            };
+            let next = [below(0), below(1)];
+            if next.contains(&Guard::FALSE) {
+                continue;
+            }
+            let step = self.claims.step(number, holds, || terms.claim(self.literals[number]));
+            if !self.claims.admit(&search.path, step, terms) {
+                continue;
+            }
+            let company = usize::from(!self.claims.is_alone(step));
+            search.path.push(step);
+            search.in_company += company;
+            let found = self.search(next, terms, search);
+            search.path.pop();
+            search.in_company -= company;
+            if found == Some(true) {
+                let known = rest.filter(|_| search.is_model).map(|rest| &mut self.models[rest.0 as usize]);
+                search.is_model = known.is_some_and(|known| *known.get_or_insert(holds) == holds);
+            }
+            if found != Some(false) {
+                return found;
+            }
+        }
+        Some(false)
+    }
+
+    fn polar(&mut self, literal: TermId, polarity: bool) -> Guard {
+        let guard = self.literal(literal);
+        if polarity { guard } else { self.not(guard) }
+    }
+}
