@@ -424,10 +424,19 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// What a display, or a call that wraps a function, is made of; nothing for other operations.
+    /// What a display, or a call that wraps a function, is made of, and a function of a library, of nothing; no answer for other operations.
     fn held(&mut self, function: &Function, value: Temp) -> Option<Vec<Temp>> {
         match &function.ops.get(value as usize)?.kind {
             OpKind::Function(..) => Some(Vec::new()),
+            // A field may hold what the module made: `kernel_init: Callable = default_kernel_init`.
+            OpKind::Annotate(of, ..) => {
+                let is_global = matches!(function.ops.get(*of as usize)?.kind, OpKind::Load(Variable::Global(_)));
+                (is_global || self.held(function, *of).is_some()).then(|| vec![*of])
+            }
+            OpKind::Attribute(..) => {
+                let path = self.table.chain(function, value, self.vocabulary)?;
+                (self.vocabulary.speech(path) == Speech::Keys).then(Vec::new)
+            }
             OpKind::Load(Variable::Local(slot)) if *slot as usize >= function.parameters.len() => {
                 let defined = function.ops.iter().find_map(|op| match &op.kind {
                     OpKind::Store(Variable::Local(target), of) if target == slot => Some(*of),

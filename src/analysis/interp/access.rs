@@ -131,6 +131,9 @@ impl<'p> Interp<'p> {
             && let Some(value) = self.class_attribute(class, name)
             && !self.is_only_a_default(id, class, name, &value)
         {
+            if self.is_default_of_field(id, class, name, &value) {
+                return value;
+            }
             let bound = self.bound_attribute(frame, &Value::of(Val::Object(id)), class, &value, place);
             let cached = matches!(
                 value.single(),
@@ -162,6 +165,14 @@ impl<'p> Interp<'p> {
             Some((_, annotation)) => self.terms.is_constant(*term) && !is_class_variable(annotation),
             None => matches!(self.terms.get(*term), Term::Bool(_) | Term::None),
         }
+    }
+
+    /// Whether a function is the default of a field, which every instance stores, so that nothing binds it:
+    /// `kernel_init: Callable = initializers.normal()`.
+    fn is_default_of_field(&self, id: ObjectId, class: ClassHandle, name: &Name, value: &Value) -> bool {
+        matches!(value.single(), Some(Val::Function(_) | Val::Wrapped(_)))
+            && self.is_record(id)
+            && self.field(class, name).is_some_and(|(_, annotation)| !is_class_variable(annotation))
     }
 
     /// A class attribute seen through the class: `Model.create(…)` binds `cls`.

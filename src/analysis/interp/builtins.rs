@@ -31,6 +31,30 @@ impl<'p> Interp<'p> {
         callable.is_some_and(|callable| callable.exact && callable.removed.is_none())
     }
 
+    /// Whether an object has an attribute, where it was stored in sight, else the answer as it stands: once
+    /// `if not hasattr(self, "rng"): self.rng = …` has run, it does not run again.
+    fn has_attribute(&mut self, parts: &[Value], answer: Value) -> Value {
+        let [of, name] = parts else { return answer };
+        let id = match of.single() {
+            Some(Val::Object(id)) => Some(*id),
+            Some(Val::Term(term)) => self.shadows.get(term).copied(),
+            _ => None,
+        };
+        let (Some(id), Some(Val::Term(name))) = (id, name.single()) else { return answer };
+        let Term::Text(name) = self.terms.get(*name) else { return answer };
+        let object = &self.objects[id.0 as usize];
+        let symbol = object.symbol;
+        let Some(stored) = object.attributes.get(&**name).filter(|stored| !stored.is_unbound()).cloned() else {
+            return answer;
+        };
+        self.on_alternatives(&stored, |this, val| match val {
+            Val::Term(term) if matches!(this.terms.get(*term), Term::Attribute(of, ..) if *of == symbol) => {
+                answer.clone()
+            }
+            _ => Value::term(this.terms.intern(Term::Bool(true))),
+        })
+    }
+
     #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub(super) fn builtin(
         &mut self,
@@ -305,8 +329,9 @@ impl<'p> Interp<'p> {
                 if op == BuiltinOp::Hasattr && self.is_modelled_member(&parts) {
                     return Value::term(self.terms.intern(Term::Bool(true)));
                 }
-                let parts: Vec<_> = parts.iter().map(|part| self.term_of(part)).collect();
-                Value::term(self.terms.intern(Term::Apply(path.into(), parts.into())))
+                let terms: Vec<_> = parts.iter().map(|part| self.term_of(part)).collect();
+                let answer = Value::term(self.terms.intern(Term::Apply(path.into(), terms.into())));
+                if op == BuiltinOp::Hasattr { self.has_attribute(&parts, answer) } else { answer }
             }
             _ => {
                 for value in args.values().cloned().collect::<Vec<_>>() {

@@ -202,6 +202,31 @@ impl Interp<'_> {
             })
     }
 
+    /// Whether an event is a split that all lanes do alike, since they carry one key on, and draw from none of its children before
+    /// something of their own is folded into it: `_, new_rng = split(rng)` beside `fold_in(rng, axis_index("batch"))`.
+    ///
+    /// What is unknown since `born` may be a lane's own.
+    pub(super) fn is_split_alike(&self, event: &Event, born: TermId) -> bool {
+        let parent = event.target.term;
+        let is_child = |part| match *self.terms.get(part) {
+            Term::Child(of, _) | Term::Children(of) => of == parent,
+            _ => false,
+        };
+        let is_own = |part: TermId| part.0 >= born.0 && matches!(self.terms.get(part), Term::Symbol(_));
+        event.role == Role::Split
+            && self
+                .log
+                .events
+                .iter()
+                .any(|other| other.role == Role::Fold && self.terms.mentions(other.target.term, &|part| part == parent))
+            && !self.log.events.iter().any(|other| {
+                let term = other.target.term;
+                !matches!(other.role, Role::Split | Role::Fold)
+                    && self.terms.mentions(term, &is_child)
+                    && !self.terms.mentions(term, &is_own)
+            })
+    }
+
     /// Whether an event may be a use of a child that a split made.
     fn is_of_child(&self, event: &Event, split: DerivationId, parent: TermId) -> bool {
         let term = event.target.term;

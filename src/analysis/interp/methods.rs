@@ -248,11 +248,11 @@ impl<'p> Interp<'p> {
         match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
             Some((ProtocolEffect::Consume, protocol, key)) => {
                 // What is told to be deterministic is given keys for the sake of one signature and perhaps draws nothing.
-                let is_idle = self.is_idle(protocol, &args)
-                    || self.is_idle_stream(protocol, &key.value)
-                    || self.draws_nothing(val, protocol);
-                let role = if is_idle { Role::Unresolved } else { Role::Protocol };
-                self.consume(frame, &key, role, &text, place);
+                let is_idle = self.is_idle(protocol, &args) || self.draws_nothing(val, protocol);
+                for (part, is_idle_stream) in self.streams_of(protocol, &key) {
+                    let role = if is_idle || is_idle_stream { Role::Unresolved } else { Role::Protocol };
+                    self.consume(frame, &part, role, &text, place);
+                }
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     self.run_escaping(frame, &value, place);
                 }
@@ -329,12 +329,18 @@ impl<'p> Interp<'p> {
             })
     }
 
-    /// Whether all streams that are given are of those that mostly nobody asks: `apply(variables, x, rngs={"params": key})`.
-    fn is_idle_stream(&self, protocol: &Protocol, given: &Value) -> bool {
-        let Some(Val::Object(id)) = given.single() else { return false };
-        let Kind::Dict { entries, unknown: false } = &self.objects[id.0 as usize].kind else { return false };
+    /// The keys that a call is given, each with whether it is for a stream that mostly nobody asks:
+    /// `apply(variables, x, rngs={"params": key})`, `init({"params": key, "batch_stats": key_2}, x)`.
+    fn streams_of(&self, protocol: &Protocol, given: &Arg) -> Vec<(Arg, bool)> {
+        let whole = || vec![(given.clone(), false)];
+        let Some(Val::Object(id)) = given.value.single() else { return whole() };
+        let Kind::Dict { entries, unknown: false } = &self.objects[id.0 as usize].kind else { return whole() };
         let is_idle = |term| matches!(self.terms.get(term), Term::Text(name) if protocol.idle_streams.iter().any(|idle| **name == **idle));
-        !entries.is_empty() && entries.iter().all(|entry| is_idle(entry.key))
+        if !entries.iter().any(|entry| is_idle(entry.key)) {
+            return whole();
+        }
+        let part = |value: &Value| Arg { value: value.clone(), written: None };
+        entries.iter().map(|entry| (part(&entry.value), is_idle(entry.key))).collect()
     }
 
     /// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that;
