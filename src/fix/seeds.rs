@@ -34,6 +34,7 @@ pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
             || is_made_alike(bench, derived)
             || is_dummy(derived)
             || begins_examples(bench, derived)
+            || [derived.0, derived.1].into_iter().any(|place| passes_over(bench, place))
     };
     if derived.is_some_and(is_meant) {
         for proposal in &mut proposals {
@@ -105,6 +106,20 @@ fn is_initialisation(bench: &Bench<'_>, call: &ast::ExprCall) -> bool {
         Expr::Attribute(method) => method.attr.as_str() == "init" && bench.code(&method.value) != "self",
         _ => false,
     }
+}
+
+/// Whether the function around it is given keys, and makes one of its own instead: `def __init__(self, *, rngs)` with
+/// `Linear(3, 4, rngs=Rngs(0))`. What it is given is to be used, and not another seed.
+fn passes_over(bench: &Bench<'_>, place: Place) -> bool {
+    let Some(span) = bench.here(place) else { return false };
+    let around = tree::ancestors(bench.module, span);
+    let def = around.into_iter().rev().find_map(|node| match node {
+        AnyNodeRef::StmtFunctionDef(def) => Some(def),
+        _ => None,
+    });
+    def.is_some_and(|def| {
+        def.parameters.iter_non_variadic_params().any(|given| is_keyish(given.parameter.name.as_str()))
+    })
 }
 
 /// How many examples of a notebook begin with one seed where that is a habit.

@@ -196,7 +196,9 @@ proptest! {
         let (mut fresh, mut reused, mut terms) = (Guards::default(), Guards::default(), Terms::default());
         let literals = about_two(&mut terms);
         for guards in [&mut fresh, &mut reused] {
-            literals[..kept].iter().for_each(|literal| drop(guards.literal(*literal)));
+            for literal in &literals[..kept] {
+                guards.literal(*literal);
+            }
         }
         let mark = reused.mark();
         let forgotten = a.guard_over(&mut reused, &literals);

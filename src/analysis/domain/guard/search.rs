@@ -72,6 +72,9 @@ impl Guards {
 
     /// Whether the model of `path` has all literals that `guard` asks for, as it asks for them.
     fn is_model_of(&self, mut path: Guard, mut guard: Guard) -> bool {
+        if !path.is_true() && self.models[path.0 as usize].is_none() {
+            return false;
+        }
         while !guard.is_true() {
             let [at, asked] = [path, guard].map(|guard| self.nodes[guard.0 as usize]);
             let Some(holds) = self.models[path.0 as usize].filter(|_| at.level <= asked.level) else { return false };
