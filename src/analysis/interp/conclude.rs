@@ -112,7 +112,7 @@ impl Interp<'_> {
                 continue;
             }
             // A key made because none was given serves until one is.
-            if self.is_fallback(&event) || self.is_split_alike(&event, broadcast.born) {
+            if self.is_fallback(&event) || self.is_split_alike(&event, &broadcast) {
                 continue;
             }
             let copied = self

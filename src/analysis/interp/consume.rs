@@ -345,6 +345,7 @@ impl<'p> Interp<'p> {
                 mapped_at: lane.place,
                 activation: lane.activation.clone(),
                 unmapped: lane.unmapped.contains(&target.term),
+                symbols: lane.symbols.clone(),
                 born: lane.born,
             });
             break;

@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{DerivationId, Val, Value};
 use crate::analysis::facts::Role;
 use crate::analysis::heap::Kind;
@@ -18,6 +18,7 @@ use crate::models::{BuiltinOp, Effect, Runs};
 
 use super::bind::Args;
 use super::measured::MEASURES;
+use super::notes::LoggedBroadcast;
 use super::{Frame, Interp};
 
 /// How deep a value is searched for children.
@@ -202,29 +203,26 @@ impl Interp<'_> {
             })
     }
 
-    /// Whether an event is a split that all lanes do alike, since they carry one key on, and draw from none of its children before
-    /// something of their own is folded into it: `_, new_rng = split(rng)` beside `fold_in(rng, axis_index("batch"))`.
+    /// Whether an event is a split that all lanes do alike, since they carry one key on, and every draw is from a key into which
+    /// something of their own was folded: `_, new_rng = split(rng)` beside `fold_in(rng, axis_index("batch"))`.
     ///
-    /// What is unknown since `born` may be a lane's own.
-    pub(super) fn is_split_alike(&self, event: &Event, born: TermId) -> bool {
+    /// What the body knows nothing of may be a lane's own.
+    pub(super) fn is_split_alike(&self, event: &Event, broadcast: &LoggedBroadcast) -> bool {
         let parent = event.target.term;
-        let is_child = |part| match *self.terms.get(part) {
-            Term::Child(of, _) | Term::Children(of) => of == parent,
-            _ => false,
-        };
-        let is_own = |part: TermId| part.0 >= born.0 && matches!(self.terms.get(part), Term::Symbol(_));
-        event.role == Role::Split
-            && self
-                .log
-                .events
-                .iter()
-                .any(|other| other.role == Role::Fold && self.terms.mentions(other.target.term, &|part| part == parent))
-            && !self.log.events.iter().any(|other| {
-                let term = other.target.term;
-                !matches!(other.role, Role::Split | Role::Fold)
-                    && self.terms.mentions(term, &is_child)
-                    && !self.terms.mentions(term, &is_own)
-            })
+        let is_parent = |part| part == parent;
+        let is_unknown = |part| self.terms.symbol(part).is_some_and(|info| info.symbol == Symbol::Opaque);
+        let is_own =
+            |part: TermId| broadcast.symbols.contains(&part) || part.0 >= broadcast.born.0 && is_unknown(part);
+        let (mut is_folded, mut is_drawn_alike) = (false, false);
+        for other in &self.log.events {
+            let term = other.target.term;
+            if !self.terms.mentions(term, &is_parent) {
+                continue;
+            }
+            is_folded |= other.role == Role::Fold;
+            is_drawn_alike |= !matches!(other.role, Role::Split | Role::Fold) && !self.terms.mentions(term, &is_own);
+        }
+        event.role == Role::Split && is_folded && !is_drawn_alike
     }
 
     /// Whether an event may be a use of a child that a split made.

@@ -26,6 +26,8 @@ pub(super) struct LoggedBroadcast {
     pub activation: Rc<Activation>,
     /// Whether the key was handed to every lane (and not captured).
     pub unmapped: bool,
+    /// What differs between the lanes.
+    pub symbols: Vec<TermId>,
     /// What is unknown from here on may be the lane's own.
     pub born: TermId,
 }
