@@ -437,9 +437,11 @@ impl<'p> Interp<'p> {
 
 /// `ClassVar[int]`, `Final`: no instance has another value.
 fn is_class_variable(annotation: &Annotation) -> bool {
+    let says_so = |name: Option<&str>| matches!(name, Some("ClassVar" | "Final"));
     match annotation {
-        Annotation::Path(path, _) => matches!(path.last().map(|name| &**name), Some("ClassVar" | "Final")),
+        Annotation::Path(path, _) => says_so(path.last().map(|name| &**name)),
         Annotation::Subscript(base, _) => is_class_variable(base),
+        Annotation::Text(text) => says_so(text.split('[').next().and_then(|base| base.rsplit('.').next())),
         _ => false,
     }
 }

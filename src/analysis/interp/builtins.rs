@@ -54,7 +54,10 @@ impl<'p> Interp<'p> {
             }
             // `del self.rng` leaves something unknown of that name.
             Val::Term(term)
-                if this.terms.symbol(*term).is_some_and(|info| info.symbol == Symbol::Opaque && *info.text == *deleted) =>
+                if this
+                    .terms
+                    .symbol(*term)
+                    .is_some_and(|info| info.symbol == Symbol::Opaque && *info.text == *deleted) =>
             {
                 answer.clone()
             }

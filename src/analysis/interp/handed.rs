@@ -211,8 +211,7 @@ impl Interp<'_> {
         let parent = event.target.term;
         let is_parent = |part| part == parent;
         let is_unknown = |part| self.terms.symbol(part).is_some_and(|info| info.symbol == Symbol::Opaque);
-        let is_own =
-            |part: TermId| broadcast.symbols.contains(&part) || part.0 >= broadcast.born.0 && is_unknown(part);
+        let is_own = |part: TermId| broadcast.symbols.contains(&part) || part.0 >= broadcast.born.0 && is_unknown(part);
         let (mut is_folded, mut is_drawn_alike) = (false, false);
         for other in &self.log.events {
             let term = other.target.term;
