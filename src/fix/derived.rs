@@ -7,7 +7,8 @@ use super::names::{Does, Occurrence, ScopeId, ScopeKind};
 use super::reuse::{self, Use, only_key};
 use super::tree;
 use crate::finding::{Applicability, Finding, Place};
-use crate::python::ast::Stmt;
+use crate::models::Effect;
+use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::Edit;
 
@@ -66,7 +67,7 @@ fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) ->
     let (only, None) = (named.next()?, named.next()) else { return None };
     // Where nothing else is used, nothing should be derived.
     let bound = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
-    let others: Vec<&str> = bound.map(|name| name.id.as_str()).filter(|name| !["_", unused].contains(name)).collect();
+    let kept: Vec<&str> = bound.map(|name| name.id.as_str()).filter(|name| !["_", unused].contains(name)).collect();
     let after = span_of(step.statement()).end;
     // In a loop, what stands before may read it in the next iteration; `_` may be a function for translations.
     let is_repeated = bench.steps(span).iter().any(|step| matches!(step.statement(), Stmt::For(_) | Stmt::While(_)));
@@ -84,12 +85,28 @@ fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) ->
             is_read(one, name) && (one.span.start >= after || one.scope != scope || is_repeated) || is_declared(one)
         })
     };
-    let is_needed = is_wanted || is_used(unused) || !others.into_iter().any(is_used);
+    let is_needed = is_wanted || is_used(unused) || !kept.iter().any(|name| is_used(name));
     let is_translated = bench.names.occurrences("_").iter().any(|one| one.does == Does::Read);
     let is_local = bench.names.scopes[scope].kind == ScopeKind::Function;
+    // `key, subkey = split(key)`, and then `normal(key)`: perhaps a slip, which `_` would hide.
+    let Stmt::Assign(assign) = step.statement() else { return None };
+    let read = tree::expressions_within(&assign.value).into_iter().filter_map(Expr::as_name_expr);
+    let carried: Vec<&str> = read.map(|name| name.id.as_str()).filter(|name| kept.contains(name)).collect();
+    let is_carried = |argument: &Expr| argument.as_name_expr().is_some_and(|name| carried.contains(&name.id.as_str()));
+    let is_draw = |call: &ast::ExprCall| {
+        bench.model_of(&call.func).is_some_and(|callable| matches!(callable.effect, Effect::Sample { .. }))
+    };
+    let is_slip = tree::calls(bench.module).into_iter().any(|call| {
+        let start = span_of(call).start;
+        start >= after
+            && bench.names.frame_at(start) == Some(scope)
+            && is_draw(call)
+            && tree::arguments(call).any(is_carried)
+    });
+    let is_doubtful = is_slip || is_told_of(bench, scope, unused);
     (is_local && !is_needed && !is_translated).then(|| Proposal {
         message: format!("call `{unused}`, which nothing uses, `_`"),
-        applicability: if is_told_of(bench, scope, unused) { Applicability::Display } else { Applicability::Safe },
+        applicability: if is_doubtful { Applicability::Display } else { Applicability::Safe },
         proof: Proof::Nothing,
         edits: vec![Edit { span: span_of(only), content: "_".to_owned() }],
         mends: vec![index],

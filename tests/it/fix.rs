@@ -338,6 +338,11 @@ fn spare_children_are_called_so_safely() {
     // The repair of a mistake may want the child.
     let of_mistaken = "def f(key):\n    a, b = jax.random.split(key)\n    x = jax.random.normal(key)\n    return x + jax.random.normal(a)\n";
     assert_eq!(spare(of_mistaken), of_mistaken);
+    // The carried key is drawn from where the child may have been meant; it is split on where that was not.
+    let of_slip = "def f(key):\n    key, b = jax.random.split(key)\n    return jax.random.normal(key)\n";
+    assert_eq!(spare(of_slip), of_slip);
+    let of_carry = of_slip.replace("normal(key)", "split(key, 3)");
+    assert_eq!(spare(&of_carry), of_carry.replace("b =", "_ ="));
     // Where nothing is used, nothing should be split.
     let of_none = "def f(key):\n    _, b = jax.random.split(key)\n    return 1\n";
     assert_eq!(spare(of_none), of_none);
