@@ -55,6 +55,11 @@ impl Variable<'_, '_> {
         flow.reads || self.is_read_behind(*step, flow, around)
     }
 
+    /// The same, or whether the scope deletes the variable, which must not be gone by then.
+    pub fn is_named_from(&self, way: &[Step<'_>]) -> bool {
+        self.bench.names.deletes(self.scope, self.name) || self.is_read_from(way)
+    }
+
     /// Whether a value that is there at the end of a suite, or where a loop is left, is read later.
     fn is_read_behind(&self, inner: Step<'_>, ended: Flow, around: &[Step<'_>]) -> bool {
         let Some((step, outer)) = around.split_last() else { return false };

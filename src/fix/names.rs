@@ -61,6 +61,8 @@ pub(super) struct Occurrence {
 pub(super) struct Names<'a> {
     pub scopes: Vec<Scope>,
     by_name: FxHashMap<&'a str, Vec<Occurrence>>,
+    /// What `del` takes away, and where.
+    deleted: Vec<(&'a str, ScopeId)>,
     /// The strings that stand in what the module binds `__all__` to.
     listed: Vec<&'a str>,
 }
@@ -70,12 +72,12 @@ impl<'a> Names<'a> {
         let everything = Span::new(0, u32::MAX);
         let root =
             Scope { kind: ScopeKind::Module, parent: 0, full: everything, inner: everything, hole: Span::default() };
-        let mut walk = Walk { scopes: vec![root], open: vec![0], by_name: FxHashMap::default() };
+        let mut walk = Walk { scopes: vec![root], open: vec![0], by_name: FxHashMap::default(), deleted: Vec::new() };
         for statement in &module.body {
             walk.visit_stmt(statement);
         }
         let listed = module.body.iter().filter(|statement| binds_all(statement)).flat_map(strings).collect();
-        Self { scopes: walk.scopes, by_name: walk.by_name, listed }
+        Self { scopes: walk.scopes, by_name: walk.by_name, deleted: walk.deleted, listed }
     }
 
     /// Whether `__all__` lists a name of the module.
@@ -123,6 +125,11 @@ impl<'a> Names<'a> {
     /// Whether a scope declares a name `global` or `nonlocal`.
     pub fn declares(&self, scope: ScopeId, name: &str) -> bool {
         self.occurrences(name).iter().any(|one| one.scope == scope && one.does == Does::Declare)
+    }
+
+    /// Whether a scope deletes a name somewhere, which has to be bound there.
+    pub fn deletes(&self, scope: ScopeId, name: &str) -> bool {
+        self.deleted.contains(&(name, scope))
     }
 
     /// The scope whose binding a name read in `scope` refers to; `None` for builtins and what nothing binds.
@@ -191,6 +198,7 @@ struct Walk<'a> {
     scopes: Vec<Scope>,
     open: Vec<ScopeId>,
     by_name: FxHashMap<&'a str, Vec<Occurrence>>,
+    deleted: Vec<(&'a str, ScopeId)>,
 }
 
 impl<'a> Walk<'a> {
@@ -255,6 +263,9 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
             AnyNodeRef::ExprName(name) => {
                 let does = if name.ctx == ExprContext::Load { Does::Read } else { Does::Bind };
                 self.note(name.id.as_str(), span_of(name), does);
+                if name.ctx == ExprContext::Del {
+                    self.deleted.push((name.id.as_str(), self.scope_of(span_of(name).start)));
+                }
             }
             AnyNodeRef::StmtAugAssign(assign) => {
                 if let Expr::Name(name) = &*assign.target {

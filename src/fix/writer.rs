@@ -221,7 +221,7 @@ impl Writer<'_, '_> {
             let name = target.id.as_str();
             let is_asked_for = self.bench.names.scopes[scope].kind == ScopeKind::Module && self.bench.is_exported(name);
             let variable = Variable { bench: self.bench, scope, name, exempt: &[], split: None };
-            name != self.key && !is_asked_for && !variable.is_read_from(&way)
+            name != self.key && !is_asked_for && !variable.is_named_from(&way)
         };
         let wanted = match (is_idle(left), is_idle(right)) {
             (false, true) => left,
