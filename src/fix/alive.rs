@@ -1,7 +1,7 @@
 //! Whether a variable's value is still wanted: what may be read of it before it is bound anew.
 //!
-//! **Invariant:** a value that is said to be dead is read on no path from the place asked about; functions within that read the
-//! variable keep it alive for good.
+//! **Invariant:** a value that is said to be dead is read on no path from the place asked about; functions within and
+//! commands of notebooks that read the variable keep it alive for good.
 
 use super::bench::Bench;
 use super::names::{Does, ScopeId};
@@ -166,10 +166,11 @@ impl Variable<'_, '_> {
         }
     }
 
-    /// Whether a function within reads the variable, whenever that is called, or it is declared to be somebody else's.
+    /// Whether a function within or a command reads the variable, whenever that is called, or it is declared to be somebody else's.
     fn is_shared(&self) -> bool {
         let names = &self.bench.names;
         names.declares(self.scope, self.name)
+            || names.is_commanded(self.name)
             || names.occurrences(self.name).iter().any(|one| {
                 one.scope != self.scope
                     && names.is_within(one.scope, self.scope)
