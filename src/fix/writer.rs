@@ -230,7 +230,9 @@ impl Writer<'_, '_> {
         };
         let is_own = span_of(call) == span_of(one.call) && call.arguments.len() == 1 && wanted.id.as_str() != self.key;
         let targets = Span::new(span_of(left).start, span_of(right).end);
-        is_own.then(|| Edit { span: targets, content: format!("{}, {}", self.key, wanted.id) })
+        // Parentheses and comments would be lost with what stands between.
+        let are_bare = self.bench.slice(Span::new(span_of(left).end, span_of(right).start)) == ", ";
+        (is_own && are_bare).then(|| Edit { span: targets, content: format!("{}, {}", self.key, wanted.id) })
     }
 
     fn proposal(&self, edits: Vec<Edit>, names: Vec<Reserved>) -> Proposal {
