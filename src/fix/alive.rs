@@ -1,7 +1,7 @@
 //! Whether a variable's value is still wanted: what may be read of it before it is bound anew.
 //!
-//! **Invariant:** a value that is said to be dead is read on no path from the place asked about; functions within that read the
-//! variable keep it alive for good.
+//! **Invariant:** a value that is said to be dead is read on no path from the place asked about; functions within and
+//! commands of notebooks that read the variable keep it alive for good.
 
 use super::bench::Bench;
 use super::names::{Does, ScopeId};
@@ -53,6 +53,11 @@ impl Variable<'_, '_> {
         let first = step.suite.get(step.index).map_or(WHOLE, |statement| self.statement(statement));
         let flow = if first.goes_on { first.before(self.rest(*step, step.index + 1)) } else { first };
         flow.reads || self.is_read_behind(*step, flow, around)
+    }
+
+    /// The same, or whether the scope deletes the variable, which must not be gone by then.
+    pub fn is_named_from(&self, way: &[Step<'_>]) -> bool {
+        self.bench.names.deletes(self.scope, self.name) || self.is_read_from(way)
     }
 
     /// Whether a value that is there at the end of a suite, or where a loop is left, is read later.
@@ -161,10 +166,11 @@ impl Variable<'_, '_> {
         }
     }
 
-    /// Whether a function within reads the variable, whenever that is called, or it is declared to be somebody else's.
+    /// Whether a function within or a command reads the variable, whenever that is called, or it is declared to be somebody else's.
     fn is_shared(&self) -> bool {
         let names = &self.bench.names;
         names.declares(self.scope, self.name)
+            || names.is_commanded(self.name)
             || names.occurrences(self.name).iter().any(|one| {
                 one.scope != self.scope
                     && names.is_within(one.scope, self.scope)

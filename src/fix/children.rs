@@ -84,8 +84,9 @@ impl<'u, 'a> Moves<'u, 'a> {
     fn renamed(&self, bench: &Bench<'_>) -> Option<(Vec<Edit>, Vec<String>, Span)> {
         let (made, only) = (&self.made, self.only.filter(|_| self.idle.is_empty())?);
         let is_shown = bench.names.scopes[made.scope].kind == ScopeKind::Module && bench.is_exported(made.key);
+        let is_deleted = bench.names.deletes(made.scope, made.key);
         let parent = made.split.arguments.args.first()?;
-        if !is_general_child(made.key, bench.code(parent)) || ends_in_digit(made.key) || is_shown {
+        if !is_general_child(made.key, bench.code(parent)) || ends_in_digit(made.key) || is_shown || is_deleted {
             return None;
         }
         let mut uses: Vec<&Use<'_>> = self.uses.iter().copied().chain([only]).collect();
@@ -257,7 +258,7 @@ impl<'a> Made<'a> {
             let is_bound = |one: &Occurrence| one.does != Does::Read && between.covers(one.span);
             let is_asked_for = is_global && bench.is_exported(name);
             let is_bound = bench.names.occurrences(name).iter().any(is_bound);
-            let is_read = Variable { bench, scope: self.scope, name, exempt: &[], split: None }.is_read_from(way);
+            let is_read = Variable { bench, scope: self.scope, name, exempt: &[], split: None }.is_named_from(way);
             ![is_asked_for, is_bound, is_read].contains(&true)
         };
         let names = self.names.iter().filter_map(Expr::as_name_expr);

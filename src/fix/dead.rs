@@ -79,7 +79,7 @@ impl<'a> Dead<'a> {
             let name = name.id.as_str();
             let is_asked_for = is_global && bench.is_exported(name);
             let variable = Variable { bench, scope, name, exempt: &[], split: None };
-            !is_asked_for && !bench.is_promised(scope, name) && !variable.is_read_from(&behind)
+            !is_asked_for && !bench.is_promised(scope, name) && !variable.is_named_from(&behind)
         };
         (is_plainly_made && names.iter().all(is_dead)).then_some(Self { scope, way, call: split, names })
     }

@@ -311,11 +311,14 @@ fn split_each(bench: &Bench<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Opt
             .occurrences(name)
             .iter()
             .any(|one| one.scope == found.scope && one.does == Does::Bind && span.covers(one.span));
-    // What is split at the head of a body is wanted in sight of it.
+    // What is split at the head of a body is wanted in sight of it, unless iterations that come by none of the calls read the key.
+    let is_read_beside = bench.names.occurrences(name).iter().any(|one| {
+        let is_own = calls.iter().any(|(_, key)| span_of(*key).covers(one.span));
+        one.does == Does::Read && span.covers(one.span) && !is_own
+    });
+    let is_at_head = |head: Span| is_read_beside || bench.are_near(Span::new(head.start, head.start), span_of(first));
     let start = match body.and_then(<[Stmt]>::first).map(span_of) {
-        Some(head) if !is_bound_inside && bench.are_near(Span::new(head.start, head.start), span_of(first)) => {
-            head.start
-        }
+        Some(head) if !is_bound_inside && is_at_head(head) => head.start,
         _ => common_statement(bench, &calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?,
     };
     let split = bench.spelled(start, jax::SPLIT, Some(first))?;

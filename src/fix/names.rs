@@ -3,7 +3,7 @@
 //! **Invariant:** an occurrence belongs to the scope in which Python evaluates it: defaults, decorators and the first iterable
 //! of a comprehension to the scope around.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::tree;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
@@ -61,6 +61,10 @@ pub(super) struct Occurrence {
 pub(super) struct Names<'a> {
     pub scopes: Vec<Scope>,
     by_name: FxHashMap<&'a str, Vec<Occurrence>>,
+    /// What `del` takes away, and where.
+    deleted: Vec<(&'a str, ScopeId)>,
+    /// The words of commands to `IPython`.
+    commanded: FxHashSet<&'a str>,
     /// The strings that stand in what the module binds `__all__` to.
     listed: Vec<&'a str>,
 }
@@ -70,12 +74,18 @@ impl<'a> Names<'a> {
         let everything = Span::new(0, u32::MAX);
         let root =
             Scope { kind: ScopeKind::Module, parent: 0, full: everything, inner: everything, hole: Span::default() };
-        let mut walk = Walk { scopes: vec![root], open: vec![0], by_name: FxHashMap::default() };
+        let mut walk = Walk {
+            scopes: vec![root],
+            open: vec![0],
+            by_name: FxHashMap::default(),
+            deleted: Vec::new(),
+            commanded: FxHashSet::default(),
+        };
         for statement in &module.body {
             walk.visit_stmt(statement);
         }
         let listed = module.body.iter().filter(|statement| binds_all(statement)).flat_map(strings).collect();
-        Self { scopes: walk.scopes, by_name: walk.by_name, listed }
+        Self { scopes: walk.scopes, by_name: walk.by_name, deleted: walk.deleted, commanded: walk.commanded, listed }
     }
 
     /// Whether `__all__` lists a name of the module.
@@ -123,6 +133,17 @@ impl<'a> Names<'a> {
     /// Whether a scope declares a name `global` or `nonlocal`.
     pub fn declares(&self, scope: ScopeId, name: &str) -> bool {
         self.occurrences(name).iter().any(|one| one.scope == scope && one.does == Does::Declare)
+    }
+
+    /// Whether a scope deletes a name somewhere, which has to be bound there.
+    pub fn deletes(&self, scope: ScopeId, name: &str) -> bool {
+        self.deleted.contains(&(name, scope))
+    }
+
+    /// Whether a command to `IPython`, as `%timeit f(key)` and `!echo {key}` are, has this word, which may be read there; cells
+    /// run in any order.
+    pub fn is_commanded(&self, name: &str) -> bool {
+        self.commanded.contains(name)
     }
 
     /// The scope whose binding a name read in `scope` refers to; `None` for builtins and what nothing binds.
@@ -191,6 +212,8 @@ struct Walk<'a> {
     scopes: Vec<Scope>,
     open: Vec<ScopeId>,
     by_name: FxHashMap<&'a str, Vec<Occurrence>>,
+    deleted: Vec<(&'a str, ScopeId)>,
+    commanded: FxHashSet<&'a str>,
 }
 
 impl<'a> Walk<'a> {
@@ -217,6 +240,15 @@ impl<'a> Walk<'a> {
 
     fn note_in(&mut self, scope: ScopeId, name: &'a str, span: Span, does: Does) {
         self.by_name.entry(name).or_default().push(Occurrence { span, scope, does });
+    }
+
+    /// The words of a command, which may be names that it reads.
+    fn command(&mut self, text: &'a str, span: Span) {
+        let is_part = |character: char| character.is_alphanumeric() || character == '_';
+        for word in text.split(|character: char| !is_part(character)).filter(|word| !word.is_empty()) {
+            self.note(word, span, Does::Read);
+            self.commanded.insert(word);
+        }
     }
 
     fn comprehension(&mut self, full: Span, generators: &[Comprehension]) {
@@ -255,6 +287,9 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
             AnyNodeRef::ExprName(name) => {
                 let does = if name.ctx == ExprContext::Load { Does::Read } else { Does::Bind };
                 self.note(name.id.as_str(), span_of(name), does);
+                if name.ctx == ExprContext::Del {
+                    self.deleted.push((name.id.as_str(), self.scope_of(span_of(name).start)));
+                }
             }
             AnyNodeRef::StmtAugAssign(assign) => {
                 if let Expr::Name(name) = &*assign.target {
@@ -288,6 +323,8 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                     self.note(name.as_str(), span_of(name), Does::Bind);
                 }
             }
+            AnyNodeRef::StmtIpyEscapeCommand(command) => self.command(&command.value, span_of(command)),
+            AnyNodeRef::ExprIpyEscapeCommand(command) => self.command(&command.value, span_of(command)),
             AnyNodeRef::StmtGlobal(global) => {
                 for name in &global.names {
                     self.note(name.as_str(), span_of(name), Does::Declare);

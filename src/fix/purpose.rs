@@ -77,7 +77,10 @@ impl Bench<'_> {
             }
         });
         let names: Vec<String> = names.collect();
-        names.iter().all(|name| self.is_free_within(scope, name, range)).then_some(names)
+        // The second of two `a` is called as the only `a_2` is.
+        let are_told_apart = names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
+        let are_free = names.iter().all(|name| self.is_free_within(scope, name, range));
+        (are_told_apart && are_free).then_some(names)
     }
 
     /// The word for what a key is for: what its argument, an entry of a dict or the variable is called that is made of the draw,

@@ -268,7 +268,8 @@ fn sister(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
     }
     // What other modules draw from is used.
     let is_exported = bench.names.scopes[scope].kind == ScopeKind::Module && bench.is_exported(unused);
-    if !bench.names.binds(scope, unused) || bench.is_promised(scope, unused) || is_exported {
+    let is_free = !bench.is_promised(scope, unused) && !bench.names.deletes(scope, unused);
+    if !bench.names.binds(scope, unused) || !is_free || is_exported {
         return None;
     }
     Some(Proposal {

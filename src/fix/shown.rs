@@ -17,20 +17,26 @@ use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::{span_of, suites};
 
 /// Methods that containers keep what they are given with.
-const KEEPERS: [&str; 12] = [
+const KEEPERS: [&str; 15] = [
     "add",
     "append",
     "appendleft",
+    "dump",
     "extend",
     "insert",
     "push",
     "put",
     "register",
+    "save",
+    "send",
     "setdefault",
     "store",
     "update",
     "write",
 ];
+
+/// Methods that objects learn with of what they are given; what a loop goes through may be axes, which draw with such.
+const LEARNERS: [&str; 3] = ["fit", "step", "train"];
 
 /// Passes over a body in which every chain of assignments has come to rest, or is longer than anybody follows.
 const PASSES: usize = 4;
@@ -41,7 +47,7 @@ pub(super) fn is_shown<'a>(bench: &Bench<'a>, scope: ScopeId, repeats: &'a Stmt,
     let Some(sides) = gone_through(bench, each) else { return false };
     let mut body = Vec::new();
     gather(&each.body, &mut body);
-    let shown = Shown { bench, scope, body, calls };
+    let shown = Shown { bench, scope, body, targets: names(&each.target), calls };
     if !shown.keeps_nothing(repeats, each) {
         return false;
     }
@@ -80,6 +86,23 @@ fn gather<'a>(suite: &'a [Stmt], into: &mut Vec<&'a Stmt>) {
     }
 }
 
+/// What a statement assigns to, with what it assigns: by itself, in a `with`, in a loop within or by a walrus.
+fn bound(statement: &Stmt) -> Vec<(&Expr, Option<&Expr>)> {
+    let walruses = tree::expressions_of(statement).into_iter().filter_map(Expr::as_named_expr);
+    let mut bound: Vec<(&Expr, Option<&Expr>)> = walruses.map(|named| (&*named.target, Some(&*named.value))).collect();
+    match statement {
+        Stmt::Assign(assign) => bound.extend(assign.targets.iter().map(|target| (target, Some(&*assign.value)))),
+        Stmt::AnnAssign(assign) => bound.push((&assign.target, assign.value.as_deref())),
+        Stmt::For(each) => bound.push((&each.target, Some(&each.iter))),
+        Stmt::With(with) => {
+            let items = with.items.iter();
+            bound.extend(items.filter_map(|item| Some((item.optional_vars.as_deref()?, Some(&item.context_expr)))));
+        }
+        _ => {}
+    }
+    bound
+}
+
 fn names(target: &Expr) -> Vec<&str> {
     tree::names_bound(target).into_iter().map(|name| name.id.as_str()).collect()
 }
@@ -93,6 +116,8 @@ struct Shown<'b, 'a> {
     bench: &'b Bench<'a>,
     scope: ScopeId,
     body: Vec<&'a Stmt>,
+    /// What the loop itself binds.
+    targets: Vec<&'a str>,
     calls: &'b [&'a ast::ExprCall],
 }
 
@@ -109,24 +134,18 @@ impl<'a> Shown<'_, 'a> {
             let is_wanted = is_global && self.bench.names.is_listed(name) || variable.is_read_from(&behind);
             !is_wanted && !self.bench.names.declares(self.scope, name)
         };
+        let is_kept = |target: &'a Expr| target.as_name_expr().is_none_or(|name| !is_dropped(name.id.as_str()));
         let keeps = |statement: &&'a Stmt| match statement {
             Stmt::Return(_) | Stmt::AugAssign(_) | Stmt::Global(_) | Stmt::Nonlocal(_) => true,
-            other => tree::targets(other)
-                .iter()
-                .flat_map(tree::assigned)
-                .any(|target| target.as_name_expr().is_none_or(|name| !is_dropped(name.id.as_str()))),
+            other => bound(other).into_iter().any(|(target, _)| tree::assigned(target).into_iter().any(is_kept)),
         };
         !carries(self.bench, each, &[]) && !self.body.iter().any(keeps)
     }
 
     /// What is assigned of a value to which variables, in the body.
     fn assigned(&self) -> impl Iterator<Item = (Vec<&'a str>, &'a Expr)> {
-        self.body.iter().filter_map(|statement| match *statement {
-            Stmt::For(each) => Some((names(&each.target), &*each.iter)),
-            Stmt::Assign(assign) => Some((assign.targets.iter().flat_map(names).collect(), &*assign.value)),
-            Stmt::AnnAssign(assign) => Some((names(&assign.target), assign.value.as_deref()?)),
-            _ => None,
-        })
+        let bound = self.body.iter().flat_map(|statement| bound(statement));
+        bound.filter_map(|(target, value)| Some((names(target), value?)))
     }
 
     /// Variables, and those that hold what is made of them.
@@ -194,18 +213,30 @@ impl<'a> Shown<'_, 'a> {
                 Expr::Name(_) => (!is_itself || objects.is_empty()) && !tree::arguments(call).any(is_object),
                 Expr::Attribute(method) => {
                     let is_library = self.bench.path_of(&call.func).is_some();
+                    let is_of = read(&method.value).any(|name| objects.contains(&name));
                     let is_own = read(&method.value).any(|name| matches!(name, "self" | "cls"));
-                    let is_kept = KEEPERS.binary_search(&method.attr.as_str()).is_ok()
-                        || is_own && !method.attr.as_str().starts_with("assert")
-                        || read(&method.value).any(|name| objects.contains(&name));
+                    let is_kept = is_of || is_own && !method.attr.as_str().starts_with("assert");
                     !is_itself && (is_library || !is_kept) && !tree::arguments(call).any(is_object)
                 }
                 _ => false,
             };
-            if !shows {
+            // `print(results.append(x))` keeps as well as `results.append(x)` does.
+            let mut within = tree::expressions_within(value).into_iter().filter_map(Expr::as_call_expr);
+            if !shows || within.any(|one| self.keeps(one, &drawn)) {
                 return false;
             }
         }
         is_any_shown
+    }
+    /// Whether a call is given draws by a method that keeps what it is given.
+    fn keeps(&self, call: &ast::ExprCall, drawn: &[&str]) -> bool {
+        let Expr::Attribute(method) = &*call.func else { return false };
+        let is_given = tree::arguments(call).any(|argument| self.is_drawn(argument, drawn));
+        if !is_given || self.bench.path_of(&call.func).is_some() {
+            return false;
+        }
+        let name = method.attr.as_str();
+        let is_of_loop = || read(&method.value).any(|name| self.targets.contains(&name));
+        KEEPERS.binary_search(&name).is_ok() || LEARNERS.contains(&name) && !is_of_loop()
     }
 }

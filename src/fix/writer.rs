@@ -221,7 +221,7 @@ impl Writer<'_, '_> {
             let name = target.id.as_str();
             let is_asked_for = self.bench.names.scopes[scope].kind == ScopeKind::Module && self.bench.is_exported(name);
             let variable = Variable { bench: self.bench, scope, name, exempt: &[], split: None };
-            name != self.key && !is_asked_for && !variable.is_read_from(&way)
+            name != self.key && !is_asked_for && !variable.is_named_from(&way)
         };
         let wanted = match (is_idle(left), is_idle(right)) {
             (false, true) => left,
@@ -230,7 +230,9 @@ impl Writer<'_, '_> {
         };
         let is_own = span_of(call) == span_of(one.call) && call.arguments.len() == 1 && wanted.id.as_str() != self.key;
         let targets = Span::new(span_of(left).start, span_of(right).end);
-        is_own.then(|| Edit { span: targets, content: format!("{}, {}", self.key, wanted.id) })
+        // Parentheses and comments would be lost with what stands between.
+        let are_bare = self.bench.slice(Span::new(span_of(left).end, span_of(right).start)) == ", ";
+        (is_own && are_bare).then(|| Edit { span: targets, content: format!("{}, {}", self.key, wanted.id) })
     }
 
     fn proposal(&self, edits: Vec<Edit>, names: Vec<Reserved>) -> Proposal {

@@ -196,6 +196,25 @@ fn examples_of_one_seed_are_left_alone() {
     assert_ne!(repaired(&[begin, examples]), "", "twice is no habit");
 }
 
+/// What commands to `IPython` read is bound still, under the same name.
+#[test]
+fn names_in_commands_are_kept() {
+    let begun = "import jax\nkey = jax.random.key(0)\nkey, subkey = jax.random.split(key)";
+    let draws = format!("{begun}\nnoise = jax.random.normal(subkey)\nmask = jax.random.uniform(subkey)");
+    let last = "print(jax.random.normal(key))";
+    assert!(repaired(&[&draws, last]).contains("key, noise_key, mask_key = "), "{}", repaired(&[&draws, last]));
+    let pair = "import jax\nkey = jax.random.key(0)\na, b = jax.random.split(key)\nx = jax.random.normal(a)";
+    let again = "for _ in range(2):\n    c, d = jax.random.split(key)\n    x += jax.random.normal(c)";
+    let pair = format!("{pair}\n{again}");
+    assert!(repaired(&[&pair]).contains("key, a = "), "{}", repaired(&[&pair]));
+    for command in ["%timeit jax.random.normal(NAME)", "!echo {NAME}", "t = %timeit -o f(NAME)", "NAME?", "?NAME"] {
+        let kept = repaired(&[&draws, &command.replace("NAME", "subkey"), last]);
+        assert!(kept.contains("key, subkey, "), "{command}: {kept}");
+        let kept = repaired(&[&pair, &command.replace("NAME", "b")]);
+        assert!(kept.contains("a, b = jax.random.split(subkey)"), "{command}: {kept}");
+    }
+}
+
 /// What one cell does, another does in a second way.
 #[test]
 fn what_is_shown_again_is_left_alone() {
