@@ -161,7 +161,8 @@ impl<'a> Shown<'_, 'a> {
         spread
     }
 
-    /// The variables that a call reads, and those that its result is at once calculated with.
+    /// The variables that a call reads, those that its result is at once calculated with, and those that are given to a call
+    /// beside it: `weights = normal(key)` and then `model = Model(kernel(), weights)`.
     fn reads_beside(&self, call: &'a ast::ExprCall) -> Vec<&'a str> {
         let around = tree::ancestors(self.bench.module, span_of(call)).into_iter().rev();
         let mut around = around.skip_while(|node| span_of(node) != span_of(call)).skip(1).peekable();
@@ -170,6 +171,13 @@ impl<'a> Shown<'_, 'a> {
             around.next_if(|node| matches!(node, AnyNodeRef::ExprBinOp(_)))
         {
             reads.extend(read(&operation.left).chain(read(&operation.right)));
+        }
+        let made = self.assigned().filter(|(_, value)| span_of(*value).covers(span_of(call)));
+        let drawn = self.spread(made.flat_map(|(targets, _)| targets).collect());
+        for (_, value) in self.assigned().filter(|(_, value)| value.is_call_expr()) {
+            if read(value).any(|name| drawn.contains(&name)) {
+                reads.extend(read(value));
+            }
         }
         reads
     }
