@@ -41,7 +41,12 @@ impl Flow {
     }
 }
 
-impl Variable<'_, '_> {
+impl<'b, 'a> Variable<'b, 'a> {
+    /// A variable of which every read counts.
+    pub fn of(bench: &'b Bench<'a>, scope: ScopeId, name: &'b str) -> Self {
+        Self { bench, scope, name, exempt: &[], split: None }
+    }
+
     /// Whether the value that the variable has before a statement is read there or later.
     ///
     /// `way` leads to the statement, which may be the one behind the last of its suite.
@@ -55,9 +60,11 @@ impl Variable<'_, '_> {
         flow.reads || self.is_read_behind(*step, flow, around)
     }
 
-    /// The same, or whether the scope deletes the variable, which must not be gone by then.
-    pub fn is_named_from(&self, way: &[Step<'_>]) -> bool {
-        self.bench.names.deletes(self.scope, self.name) || self.is_read_from(way)
+    /// Whether nobody wants the value that the variable has before a statement: neither is it read from there on, nor may another
+    /// module ask for it, nor does the scope delete the variable, which must not be gone by then.
+    pub fn is_idle_from(&self, way: &[Step<'_>]) -> bool {
+        let (bench, scope, name) = (self.bench, self.scope, self.name);
+        !bench.is_exported_from(scope, name) && !bench.names.deletes(scope, name) && !self.is_read_from(way)
     }
 
     /// Whether a value that is there at the end of a suite, or where a loop is left, is read later.

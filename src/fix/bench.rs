@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::abroad::Abroad;
 use super::imports::Imports;
 use super::jax;
-use super::names::Names;
+use super::names::{Names, ScopeId, ScopeKind};
 use super::naming::Reserved;
 use super::tree;
 use crate::finding::{Applicability, Finding, Place};
@@ -105,6 +105,11 @@ impl<'a> Bench<'a> {
         let is_asked_for =
             !self.is_notebook() && self.abroad.is_some_and(|abroad| abroad.is_asked_for(self.file, name));
         is_asked_for || self.names.is_listed(name)
+    }
+
+    /// The same of a variable of a scope: only those of the module are in sight of others.
+    pub(super) fn is_exported_from(&self, scope: ScopeId, name: &str) -> bool {
+        self.names.scopes[scope].kind == ScopeKind::Module && self.is_exported(name)
     }
 
     /// Whether functions of this name may run under a trace, as far as the project tells.

@@ -6,7 +6,7 @@
 use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal};
 use super::held::{Holds, holds};
-use super::names::{Does, Occurrence, ScopeId, ScopeKind};
+use super::names::{Does, Occurrence, ScopeId};
 use super::naming::{ends_in_digit, is_general_child};
 use super::purpose::Given;
 use super::reuse::{Use, assigns, loop_below};
@@ -83,7 +83,7 @@ impl<'u, 'a> Moves<'u, 'a> {
     /// A child that is called `subkey` is called after its use where the others are called after theirs.
     fn renamed(&self, bench: &Bench<'_>) -> Option<(Vec<Edit>, Vec<String>, Span)> {
         let (made, only) = (&self.made, self.only.filter(|_| self.idle.is_empty())?);
-        let is_shown = bench.names.scopes[made.scope].kind == ScopeKind::Module && bench.is_exported(made.key);
+        let is_shown = bench.is_exported_from(made.scope, made.key);
         let is_deleted = bench.names.deletes(made.scope, made.key);
         let parent = made.split.arguments.args.first()?;
         if !is_general_child(made.key, bench.code(parent)) || ends_in_digit(made.key) || is_shown || is_deleted {
@@ -251,15 +251,11 @@ impl<'a> Made<'a> {
 
     /// The children that nothing reads, and that nothing binds anew up to the last use.
     fn idle(&self, bench: &Bench<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
-        // What other modules draw from is used.
-        let is_global = bench.names.scopes[self.scope].kind == ScopeKind::Module;
         let between = Span::new(span_of(self.step.statement()).end, last.start.max(span_of(self.step.statement()).end));
         let is_idle = |name: &str| {
             let is_bound = |one: &Occurrence| one.does != Does::Read && between.covers(one.span);
-            let is_asked_for = is_global && bench.is_exported(name);
             let is_bound = bench.names.occurrences(name).iter().any(is_bound);
-            let is_read = Variable { bench, scope: self.scope, name, exempt: &[], split: None }.is_named_from(way);
-            ![is_asked_for, is_bound, is_read].contains(&true)
+            !is_bound && Variable::of(bench, self.scope, name).is_idle_from(way)
         };
         let names = self.names.iter().filter_map(Expr::as_name_expr);
         names.filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str())).collect()

@@ -10,7 +10,7 @@ use super::children::split_of;
 use super::derived::is_told_of;
 use super::layout;
 use super::meant::pair;
-use super::names::{ScopeId, ScopeKind};
+use super::names::ScopeId;
 use super::reuse::{loop_below, uses_of};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding};
@@ -73,13 +73,10 @@ impl<'a> Dead<'a> {
         let mut behind = way.clone();
         behind.pop();
         behind.push(Step { suite: step.suite, index: step.index + 1 });
-        let is_global = bench.names.scopes[scope].kind == ScopeKind::Module;
         let is_dead = |target: &Expr| {
             let Expr::Name(name) = target else { return false };
             let name = name.id.as_str();
-            let is_asked_for = is_global && bench.is_exported(name);
-            let variable = Variable { bench, scope, name, exempt: &[], split: None };
-            !is_asked_for && !bench.is_promised(scope, name) && !variable.is_named_from(&behind)
+            !bench.is_promised(scope, name) && Variable::of(bench, scope, name).is_idle_from(&behind)
         };
         (is_plainly_made && names.iter().all(is_dead)).then_some(Self { scope, way, call: split, names })
     }

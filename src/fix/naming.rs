@@ -5,7 +5,7 @@
 
 use super::alive::Variable;
 use super::bench::{Bench, is_keyish};
-use super::names::{Does, Occurrence, ScopeId, ScopeKind};
+use super::names::{Does, Occurrence, ScopeId};
 use super::purpose::Given;
 use super::tree;
 use crate::python::ast::{Expr, Stmt};
@@ -203,13 +203,9 @@ impl Bench<'_> {
             Does::Bind => !range.covers(one.span) && is_made_by_split(one),
             _ => false,
         };
-        let is_global = self.names.scopes[scope].kind == ScopeKind::Module;
         let mut own = self.names.occurrences(name).iter().filter(|one| one.scope == scope);
         let way = self.steps(Span::new(range.start, range.start));
-        self.names.binds(scope, name)
-            && own.all(is_child)
-            && !(is_global && self.is_exported(name))
-            && !Variable { bench: self, scope, name, exempt: &[], split: None }.is_read_from(&way)
+        self.names.binds(scope, name) && own.all(is_child) && Variable::of(self, scope, name).is_idle_from(&way)
     }
 }
 

@@ -262,12 +262,12 @@ fn sister(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
     let mut way = bench.steps(span);
     let step = way.pop()?;
     way.push(tree::Step { index: step.index + 1, ..step });
-    let is_alive = |name: &str| Variable { bench, scope, name, exempt: &[], split: None }.is_read_from(&way);
+    let is_alive = |name: &str| Variable::of(bench, scope, name).is_read_from(&way);
     if matches!(key, Expr::Name(name) if is_alive(name.id.as_str())) {
         return None;
     }
     // What other modules draw from is used.
-    let is_exported = bench.names.scopes[scope].kind == ScopeKind::Module && bench.is_exported(unused);
+    let is_exported = bench.is_exported_from(scope, unused);
     let is_free = !bench.is_promised(scope, unused) && !bench.names.deletes(scope, unused);
     if !bench.names.binds(scope, unused) || !is_free || is_exported {
         return None;

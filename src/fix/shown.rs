@@ -130,7 +130,7 @@ impl<'a> Shown<'_, 'a> {
         // A module's last iteration is hardly what others import of it, unless it says so.
         let is_global = self.bench.names.scopes[self.scope].kind == ScopeKind::Module;
         let is_dropped = |name: &'a str| {
-            let variable = Variable { bench: self.bench, scope: self.scope, name, exempt: &[], split: None };
+            let variable = Variable::of(self.bench, self.scope, name);
             let is_wanted = is_global && self.bench.names.is_listed(name) || variable.is_read_from(&behind);
             !is_wanted && !self.bench.names.declares(self.scope, name)
         };

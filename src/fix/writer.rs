@@ -6,7 +6,7 @@ use super::alive::Variable;
 use super::bench::{Bench, Proof, Proposal};
 use super::children::{self, Made};
 use super::layout;
-use super::names::{ScopeId, ScopeKind};
+use super::names::ScopeId;
 use super::naming::Reserved;
 use super::purpose::Given;
 use super::reuse::Use;
@@ -219,9 +219,7 @@ impl Writer<'_, '_> {
         let way = children::behind(self.bench, step);
         let is_idle = |target: &ast::ExprName| {
             let name = target.id.as_str();
-            let is_asked_for = self.bench.names.scopes[scope].kind == ScopeKind::Module && self.bench.is_exported(name);
-            let variable = Variable { bench: self.bench, scope, name, exempt: &[], split: None };
-            name != self.key && !is_asked_for && !variable.is_named_from(&way)
+            name != self.key && Variable::of(self.bench, scope, name).is_idle_from(&way)
         };
         let wanted = match (is_idle(left), is_idle(right)) {
             (false, true) => left,
