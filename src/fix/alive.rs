@@ -222,10 +222,8 @@ mod tests {
         let models = Models::default();
         let bench = Bench::new(FileId(0), &text, &parsed.module, &models, &[]);
         let start = u32::try_from(text.find("here()").unwrap()).unwrap();
-        let mut way = bench.steps(Span::new(start, start + 1));
-        let split = way.last().map(|step| span_of(step.statement()));
-        let last = way.pop().unwrap();
-        way.push(Step { suite: last.suite, index: last.index + 1 });
+        let step = bench.steps(Span::new(start, start + 1)).pop().unwrap();
+        let (way, split) = (bench.behind(step), Some(span_of(step.statement())));
         let scope = bench.names.frame_at(start).unwrap();
         Variable { bench: &bench, scope, name: "key", exempt: &[], split }.is_read_from(&way)
     }

@@ -9,7 +9,7 @@ use super::imports::Imports;
 use super::jax;
 use super::names::{Names, ScopeId, ScopeKind};
 use super::naming::Reserved;
-use super::tree;
+use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place};
 use crate::models::{Callable, Class, Construct, Effect, Models, Param};
 use crate::python::ast::{self, Expr};
@@ -228,8 +228,16 @@ impl<'a> Bench<'a> {
     }
 
     /// The statements around a span.
-    pub(super) fn steps(&self, span: Span) -> Vec<tree::Step<'a>> {
+    pub(super) fn steps(&self, span: Span) -> Vec<Step<'a>> {
         tree::steps(self.module, span)
+    }
+
+    /// The way to what stands behind a statement in its suite.
+    pub(super) fn behind(&self, step: Step<'a>) -> Vec<Step<'a>> {
+        let mut way = self.steps(span_of(step.statement()));
+        way.pop();
+        way.push(Step { suite: step.suite, index: step.index + 1 });
+        way
     }
 }
 

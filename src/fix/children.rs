@@ -63,7 +63,7 @@ impl<'u, 'a> Moves<'u, 'a> {
         let made = uses.iter().find_map(|one| Made::of(bench, one))?;
         let own: Vec<&Use<'_>> = uses.iter().filter(|one| made.is_of(bench, one)).collect();
         let is_all = own.len() == uses.len();
-        let way = made.behind(bench);
+        let way = bench.behind(made.step);
         let exempt: Vec<Span> = own.iter().map(|one| span_of(one.key)).collect();
         let (scope, name) = (made.scope, made.key);
         let is_alive = made.is_kept || Variable { bench, scope, name, exempt: &exempt, split: None }.is_read_from(&way);
@@ -168,11 +168,6 @@ impl<'a> Made<'a> {
         Some(Self { key: bench.code(one.key), is_kept, scope, step, split, names })
     }
 
-    /// The way to what stands behind the statement.
-    fn behind(&self, bench: &Bench<'a>) -> Vec<Step<'a>> {
-        behind(bench, self.step)
-    }
-
     /// Whether a child of this split may serve a use: it is a use of this key, in sight, and not in a loop behind the split.
     pub fn serves(&self, bench: &Bench<'a>, one: &Use<'a>) -> bool {
         self.is_of(bench, one)
@@ -260,14 +255,6 @@ impl<'a> Made<'a> {
         let names = self.names.iter().filter_map(Expr::as_name_expr);
         names.filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str())).collect()
     }
-}
-
-/// The way to what stands behind a statement.
-pub(super) fn behind<'a>(bench: &Bench<'a>, step: Step<'a>) -> Vec<Step<'a>> {
-    let mut way = bench.steps(span_of(step.statement()));
-    way.pop();
-    way.push(Step { suite: step.suite, index: step.index + 1 });
-    way
 }
 
 /// The edits that make a split give further children.

@@ -70,9 +70,7 @@ impl<'a> Dead<'a> {
         let scope = bench.names.frame_at(span_of(split).start)?;
         let is_plainly_made =
             tree::arguments(split).all(|argument| is_plain(argument) || argument.is_number_literal_expr());
-        let mut behind = way.clone();
-        behind.pop();
-        behind.push(Step { suite: step.suite, index: step.index + 1 });
+        let behind = bench.behind(step);
         let is_dead = |target: &Expr| {
             let Expr::Name(name) = target else { return false };
             let name = name.id.as_str();

@@ -259,10 +259,8 @@ fn sister(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Propo
     let key = only_key(bench, call, repair.written[1].as_deref()).filter(|key| !key.is_attribute_expr())?;
     let scope = bench.names.frame_at(span.start)?;
     // What is made of the key afterwards would meet the draw that stays with it.
-    let mut way = bench.steps(span);
-    let step = way.pop()?;
-    way.push(tree::Step { index: step.index + 1, ..step });
-    let is_alive = |name: &str| Variable::of(bench, scope, name).is_read_from(&way);
+    let behind = bench.behind(bench.steps(span).pop()?);
+    let is_alive = |name: &str| Variable::of(bench, scope, name).is_read_from(&behind);
     if matches!(key, Expr::Name(name) if is_alive(name.id.as_str())) {
         return None;
     }

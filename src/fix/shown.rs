@@ -12,7 +12,7 @@ use super::alive::Variable;
 use super::bench::Bench;
 use super::names::{ScopeId, ScopeKind};
 use super::settings::{Elements, are_settings, carries, gone_through};
-use super::tree::{self, Step};
+use super::tree;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::{span_of, suites};
 
@@ -124,9 +124,8 @@ struct Shown<'b, 'a> {
 impl<'a> Shown<'_, 'a> {
     /// Whether nothing that the body binds is carried on, read behind the loop, returned or put into anything.
     fn keeps_nothing(&self, repeats: &'a Stmt, each: &'a ast::StmtFor) -> bool {
-        let mut behind = self.bench.steps(span_of(repeats));
-        let Some(last) = behind.pop() else { return false };
-        behind.push(Step { index: last.index + 1, ..last });
+        let Some(step) = self.bench.steps(span_of(repeats)).pop() else { return false };
+        let behind = self.bench.behind(step);
         // A module's last iteration is hardly what others import of it, unless it says so.
         let is_global = self.bench.names.scopes[self.scope].kind == ScopeKind::Module;
         let is_dropped = |name: &'a str| {

@@ -216,7 +216,7 @@ impl Writer<'_, '_> {
         let (call, bound) = children::split_of(self.bench, step.statement())?;
         let ([Expr::Name(left), Expr::Name(right)], Split::Plain(_)) = (bound, &self.split) else { return None };
         let scope = self.site.scope;
-        let way = children::behind(self.bench, step);
+        let way = self.bench.behind(step);
         let is_idle = |target: &ast::ExprName| {
             let name = target.id.as_str();
             name != self.key && Variable::of(self.bench, scope, name).is_idle_from(&way)
