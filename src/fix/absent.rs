@@ -19,13 +19,9 @@ const STEPS: u32 = 4;
 pub(super) fn may_be_absent(bench: &Bench<'_>, calls: &[&ast::ExprCall], edits: &[Edit]) -> bool {
     let is_replaced = |expr: &Expr| edits.iter().any(|edit| edit.span == span_of(expr));
     calls.iter().filter(|call| !draws(bench, call)).any(|call| {
-        let around = tree::ancestors(bench.module, span_of(*call));
-        let def = around.iter().rev().find_map(|node| match node {
-            AnyNodeRef::StmtFunctionDef(def) => Some(*def),
-            _ => None,
-        });
-        let class = around.iter().rev().find_map(|node| match node {
-            AnyNodeRef::StmtClassDef(class) => Some(*class),
+        let def = tree::function_around(bench.module, span_of(*call));
+        let class = tree::ancestors(bench.module, span_of(*call)).into_iter().rev().find_map(|node| match node {
+            AnyNodeRef::StmtClassDef(class) => Some(class),
             _ => None,
         });
         def.is_some_and(|def| {

@@ -8,7 +8,7 @@ use super::names::Does;
 use super::reuse::only_key;
 use super::tree;
 use crate::finding::{Applicability, Finding};
-use crate::python::ast::{self, AnyNodeRef, Expr};
+use crate::python::ast::{self, Expr};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
@@ -21,19 +21,11 @@ fn proposal(message: String, applicability: Applicability, edits: Vec<Edit>, ind
     Proposal { message, applicability, proof, edits, mends: vec![index], names: Vec::new() }
 }
 
-/// The function around a place.
-fn around<'a>(bench: &Bench<'a>, span: Span) -> Option<&'a ast::StmtFunctionDef> {
-    tree::ancestors(bench.module, span).into_iter().rev().find_map(|node| match node {
-        AnyNodeRef::StmtFunctionDef(def) => Some(def),
-        _ => None,
-    })
-}
-
 /// `def f(x, key=jax.random.key(0))` becomes `def f(x, key)`.
 fn required(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let repair = findings[index].repair.as_ref()?;
     let parameter = repair.unused.as_deref()?;
-    let def = around(bench, bench.here(repair.used_at?)?)?;
+    let def = tree::function_around(bench.module, bench.here(repair.used_at?)?)?;
     let all: Vec<&ast::ParameterWithDefault> = def.parameters.iter_non_variadic_params().collect();
     let at = all.iter().position(|one| one.parameter.name.as_str() == parameter)?;
     let default = all[at].default.as_deref()?;
@@ -69,7 +61,7 @@ fn handed_over(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<
     let call = tree::call_at(bench.module, bench.here(repair.used_at?)?)?;
     let key = only_key(bench, call, None).filter(|key| key.is_name_expr())?;
     let name = bench.code(key);
-    let def = around(bench, span_of(call))?;
+    let def = tree::function_around(bench.module, span_of(call))?;
     let scope = bench.names.frame_at(span_of(call).start)?;
     let parameters = &*def.parameters;
     let last = parameters.args.last().or(parameters.posonlyargs.last())?;

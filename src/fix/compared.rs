@@ -82,12 +82,8 @@ pub(super) fn are_held_together(bench: &Bench<'_>, calls: &[&ast::ExprCall]) -> 
     let Some(first) = calls.first().filter(|_| calls.len() > 1 && calls.len() < Sources::BITS as usize) else {
         return false;
     };
-    let around = tree::ancestors(bench.module, span_of(*first)).into_iter().rev();
-    let mut functions = around.filter_map(|node| match node {
-        ast::AnyNodeRef::StmtFunctionDef(def) => Some(&def.body),
-        _ => None,
-    });
-    let body = functions.next().unwrap_or(&bench.module.body);
+    let function = tree::function_around(bench.module, span_of(*first));
+    let body = function.map_or(&bench.module.body, |def| &def.body);
     Flow::of(bench, calls, Asks::Together, body).suite(body)
 }
 

@@ -112,12 +112,7 @@ fn is_initialisation(bench: &Bench<'_>, call: &ast::ExprCall) -> bool {
 /// `Linear(3, 4, rngs=Rngs(0))`. What it is given is to be used, and not another seed.
 fn passes_over(bench: &Bench<'_>, place: Place) -> bool {
     let Some(span) = bench.here(place) else { return false };
-    let around = tree::ancestors(bench.module, span);
-    let def = around.into_iter().rev().find_map(|node| match node {
-        AnyNodeRef::StmtFunctionDef(def) => Some(def),
-        _ => None,
-    });
-    def.is_some_and(|def| {
+    tree::function_around(bench.module, span).is_some_and(|def| {
         def.parameters.iter_non_variadic_params().any(|given| is_keyish(given.parameter.name.as_str()))
     })
 }

@@ -7,7 +7,7 @@ use super::bench::Bench;
 use super::names::{Does, Occurrence, ScopeId};
 use super::tree;
 use crate::models::Callable;
-use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
+use crate::python::ast::{self, Expr, Number, Stmt};
 use crate::python::{span_of, suites};
 use crate::text::Span;
 
@@ -120,12 +120,7 @@ fn are_settings_bound(bench: &Bench<'_>, name: &ast::ExprName, may_be: Elements,
 
 /// Whether all calls of a function in its file give a parameter nothing but settings.
 fn are_settings_given(bench: &Bench<'_>, parameter: Span, name: &str, may_be: Elements, depth: u32) -> bool {
-    let around = tree::ancestors(bench.module, parameter).into_iter().rev();
-    let mut functions = around.filter_map(|node| match node {
-        AnyNodeRef::StmtFunctionDef(def) => Some(def),
-        _ => None,
-    });
-    let Some(def) = functions.next() else { return false };
+    let Some(def) = tree::function_around(bench.module, parameter) else { return false };
     let mut parameters = def.parameters.iter_non_variadic_params();
     let Some(position) = parameters.position(|one| one.parameter.name.as_str() == name) else { return false };
     let is_call = |call: &&ast::ExprCall| matches!(&*call.func, Expr::Name(callee) if callee.id == def.name.id);

@@ -108,6 +108,14 @@ pub(super) fn ancestors(module: &ast::ModModule, span: Span) -> Vec<AnyNodeRef<'
     way.nodes
 }
 
+/// The innermost function around a place, of those that are defined by statements.
+pub(super) fn function_around(module: &ast::ModModule, span: Span) -> Option<&ast::StmtFunctionDef> {
+    ancestors(module, span).into_iter().rev().find_map(|node| match node {
+        AnyNodeRef::StmtFunctionDef(def) => Some(def),
+        _ => None,
+    })
+}
+
 /// The call that has exactly this span.
 pub(super) fn call_at(module: &ast::ModModule, span: Span) -> Option<&ast::ExprCall> {
     ancestors(module, span).into_iter().rev().find_map(|node| match node {
