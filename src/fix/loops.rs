@@ -576,7 +576,7 @@ fn fold_parameter(
 
 /// How a call runs the function that it is given, by the models.
 fn run_by<'a>(bench: &Bench<'a>, call: &ast::ExprCall) -> Option<(&'a Transform, &'a Callable)> {
-    let callable = bench.models.callable(&bench.path_of(&call.func)?)?;
+    let callable = bench.model_of(&call.func)?;
     match &callable.effect {
         Effect::Transform(transform) => Some((transform, callable)),
         _ => None,

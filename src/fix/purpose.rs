@@ -106,7 +106,7 @@ impl Bench<'_> {
         };
         let function = || {
             let name = self.code(&call.func).rsplit('.').next()?;
-            let is_library = self.path_of(&call.func).is_some_and(|path| self.models.callable(&path).is_some());
+            let is_library = self.model_of(&call.func).is_some();
             word(name).filter(|name| !is_library && !name.starts_with(char::is_uppercase))
         };
         entry.or_else(target).or_else(function)
