@@ -88,22 +88,8 @@ fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) ->
     let is_needed = is_wanted || is_used(unused) || !kept.iter().any(|name| is_used(name));
     let is_translated = bench.names.occurrences("_").iter().any(|one| one.does == Does::Read);
     let is_local = bench.names.scopes[scope].kind == ScopeKind::Function;
-    // `key, subkey = split(key)`, and then `normal(key)`: perhaps a slip, which `_` would hide.
     let Stmt::Assign(assign) = step.statement() else { return None };
-    let read = tree::expressions_within(&assign.value).into_iter().filter_map(Expr::as_name_expr);
-    let carried: Vec<&str> = read.map(|name| name.id.as_str()).filter(|name| kept.contains(name)).collect();
-    let is_carried = |argument: &Expr| argument.as_name_expr().is_some_and(|name| carried.contains(&name.id.as_str()));
-    let is_draw = |call: &ast::ExprCall| {
-        bench.model_of(&call.func).is_some_and(|callable| matches!(callable.effect, Effect::Sample { .. }))
-    };
-    let is_slip = tree::calls(bench.module).into_iter().any(|call| {
-        let start = span_of(call).start;
-        start >= after
-            && bench.names.frame_at(start) == Some(scope)
-            && is_draw(call)
-            && tree::arguments(call).any(is_carried)
-    });
-    let is_doubtful = is_slip || is_told_of(bench, scope, unused);
+    let is_doubtful = is_slip(bench, scope, assign, &kept) || is_told_of(bench, scope, unused);
     (is_local && !is_needed && !is_translated).then(|| Proposal {
         message: format!("call `{unused}`, which nothing uses, `_`"),
         applicability: if is_doubtful { Applicability::Display } else { Applicability::Safe },
@@ -111,6 +97,24 @@ fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) ->
         edits: vec![Edit { span: span_of(only), content: "_".to_owned() }],
         mends: vec![index],
         names: Vec::new(),
+    })
+}
+
+/// Whether the parent that a split carries on is drawn from behind it: `key, subkey = split(key)`, and then `normal(key)`. The
+/// child was perhaps meant, which a `_` in its place would hide.
+fn is_slip(bench: &Bench<'_>, scope: ScopeId, split: &ast::StmtAssign, kept: &[&str]) -> bool {
+    let read = tree::expressions_within(&split.value).into_iter().filter_map(Expr::as_name_expr);
+    let carried: Vec<&str> = read.map(|name| name.id.as_str()).filter(|name| kept.contains(name)).collect();
+    let is_carried = |argument: &Expr| argument.as_name_expr().is_some_and(|name| carried.contains(&name.id.as_str()));
+    let is_draw = |call: &ast::ExprCall| {
+        bench.model_of(&call.func).is_some_and(|callable| matches!(callable.effect, Effect::Sample { .. }))
+    };
+    tree::calls(bench.module).into_iter().any(|call| {
+        let start = span_of(call).start;
+        start >= span_of(split).end
+            && bench.names.frame_at(start) == Some(scope)
+            && is_draw(call)
+            && tree::arguments(call).any(is_carried)
     })
 }
 
