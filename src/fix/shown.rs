@@ -235,6 +235,7 @@ impl<'a> Shown<'_, 'a> {
         }
         is_any_shown
     }
+
     /// Whether a call is given draws by a method that keeps what it is given.
     fn keeps(&self, call: &ast::ExprCall, drawn: &[&str]) -> bool {
         let Expr::Attribute(method) = &*call.func else { return false };
