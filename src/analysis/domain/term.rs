@@ -87,6 +87,8 @@ pub enum Symbol {
     Input,
     /// The result of a call or operation that nothing resolves: fresh at each evaluation.
     Opaque,
+    /// What an attribute is once `del` took it away: the class may still have one of that name.
+    Deleted,
     /// An object of its own that nothing equals which is not it: a sentinel, a member of an enumeration.
     Own,
     /// The number of the lane that a mapped function runs in.

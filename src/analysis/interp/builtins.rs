@@ -42,26 +42,18 @@ impl<'p> Interp<'p> {
         };
         let (Some(id), Some(Val::Term(name))) = (id, name.single()) else { return answer };
         let Term::Text(name) = self.terms.get(*name) else { return answer };
-        let deleted = name.clone();
         let object = &self.objects[id.0 as usize];
         let symbol = object.symbol;
         let Some(stored) = object.attributes.get(&**name).filter(|stored| !stored.is_unbound()).cloned() else {
             return answer;
         };
-        self.on_alternatives(&stored, |this, val| match val {
-            Val::Term(term) if matches!(this.terms.get(*term), Term::Attribute(of, ..) if *of == symbol) => {
-                answer.clone()
+        self.on_alternatives(&stored, |this, val| {
+            let is_own = |term| matches!(this.terms.get(term), Term::Attribute(of, ..) if *of == symbol);
+            let is_deleted = |term| this.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Deleted);
+            match val {
+                Val::Term(term) if is_own(*term) || is_deleted(*term) => answer.clone(),
+                _ => Value::term(this.terms.intern(Term::Bool(true))),
             }
-            // `del self.rng` leaves something unknown of that name.
-            Val::Term(term)
-                if this
-                    .terms
-                    .symbol(*term)
-                    .is_some_and(|info| info.symbol == Symbol::Opaque && *info.text == *deleted) =>
-            {
-                answer.clone()
-            }
-            _ => Value::term(this.terms.intern(Term::Bool(true))),
         })
     }
 

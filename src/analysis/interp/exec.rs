@@ -82,8 +82,8 @@ impl<'p> Interp<'p> {
             }
             OpKind::DeleteAttribute(object, name) => {
                 let object = frame.temps[*object as usize].clone();
-                let gone = self.opaque(name.clone(), None);
-                self.store_attribute(frame, &object, name, &gone, op);
+                let deleted = Value::term(self.terms.fresh(Symbol::Deleted, name.clone(), None));
+                self.store_attribute(frame, &object, name, &deleted, op);
                 Value::unbound()
             }
             OpKind::Item(object, index) => {

@@ -210,7 +210,8 @@ impl Interp<'_> {
     pub(super) fn is_split_alike(&self, event: &Event, broadcast: &LoggedBroadcast) -> bool {
         let parent = event.target.term;
         let is_parent = |part| part == parent;
-        let is_unknown = |part| self.terms.symbol(part).is_some_and(|info| info.symbol == Symbol::Opaque);
+        let is_unknown =
+            |part| self.terms.symbol(part).is_some_and(|info| matches!(info.symbol, Symbol::Opaque | Symbol::Deleted));
         let is_own = |part: TermId| broadcast.symbols.contains(&part) || part.0 >= broadcast.born.0 && is_unknown(part);
         let (mut is_folded, mut is_drawn_alike) = (false, false);
         for other in &self.log.events {
