@@ -267,12 +267,6 @@ impl<'p> Interp<'p> {
             }
             Some(_) => self.opaque(self.call_text(&text), Some(place)),
             None => {
-                // `rng.integers(…)` is asked of no key.
-                if let Val::Term(term) = val
-                    && models.callable(&format!("jax.Array.{name}")).is_none()
-                {
-                    self.log.otherwise.insert(*term);
-                }
                 let result =
                     self.unresolved(frame, &args, place, Some(&(receiver.clone(), name.clone())), written, Some(val));
                 self.note_changed(val, name, &args);
