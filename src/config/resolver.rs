@@ -17,6 +17,7 @@ use super::patterns::{Patterns, absolute};
 use super::selector::{KnownRule, Selector};
 use super::settings::{PerFileIgnore, RuleSetting, Settings, Source};
 use crate::finding::{Confidence, Level};
+use crate::models::roots::ROOTS;
 
 /// The names of a configuration file, the strongest first.
 const FILE_NAMES: [&str; 3] = [".keylint.toml", "keylint.toml", "pyproject.toml"];
@@ -29,9 +30,6 @@ const USUAL_TESTS: [&str; 4] = ["tests/", "test_*.py", "*_test.py", "conftest.py
 
 /// Patterns of files that measure how fast things run.
 const BENCHMARKS: [&str; 5] = ["benchmarks/", "benchmark/", "bench_*.py", "*_bench.py", "*_benchmark.py"];
-
-/// Package roots that mirror JAX's API.
-const USUAL_ROOTS: [&str; 2] = ["jax", "olympus"];
 
 /// What the command line says of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -171,7 +169,7 @@ impl Resolver {
     }
 
     fn roots(layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Vec<String> {
-        let mut roots: Vec<String> = USUAL_ROOTS.map(str::to_owned).to_vec();
+        let mut roots: Vec<String> = ROOTS.map(str::to_owned).to_vec();
         if let Some((_, more)) = last(layers, "roots", sources, |options| options.roots.as_ref()) {
             let fresh: Vec<String> = more.iter().filter(|root| !roots.contains(root)).cloned().collect();
             roots.extend(fresh);

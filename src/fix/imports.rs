@@ -6,7 +6,8 @@
 use rustc_hash::FxHashMap;
 
 use super::names::{Does, Names, ScopeId};
-use crate::models::ROOT;
+use crate::models::is_of_arrays;
+use crate::models::roots::{ROOT, rooted};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
 use crate::python::ast::{self, AnyNodeRef, Expr};
 use crate::python::span_of;
@@ -92,12 +93,12 @@ struct Walk<'a, 'r> {
 impl Walk<'_, '_> {
     /// The path under the canonical root, if it lies under one.
     fn canonical(&mut self, path: &str) -> String {
-        let (root, rest) = path.split_once('.').map_or((path, ""), |(root, rest)| (root, rest));
-        if root != "olympus" && root != ROOT && !self.roots.iter().any(|known| known == root) {
-            return path.to_owned();
+        let canonical = rooted(path, self.roots);
+        if is_of_arrays(&canonical) {
+            let root = path.split('.').next().unwrap_or_default();
+            root.clone_into(&mut self.imports.root);
         }
-        root.clone_into(&mut self.imports.root);
-        if rest.is_empty() { ROOT.to_owned() } else { format!("{ROOT}.{rest}") }
+        canonical.into_owned()
     }
 }
 

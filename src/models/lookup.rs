@@ -9,17 +9,12 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::objects::{Annotation, Class, DrawsBy, Protocol};
+use super::roots::{ROOT, rooted};
 use super::schema::{Callable, Effect, Library};
 use super::typed::Typed;
 
 /// How many aliases one name may lead through.
 const HOPS: usize = 8;
-
-/// The root under which the array library's rows are written, whatever the package is called.
-pub const ROOT: &str = "jax";
-
-/// Roots that are always the same library as [`ROOT`].
-const EQUAL_ROOTS: &[&str] = &["olympus"];
 
 /// The class of arrays: what its methods and attributes do stands in rows below it.
 pub const ARRAY: &str = "jax.Array";
@@ -118,14 +113,10 @@ impl Models {
         self.draws_by.get(&*self.canonical(path, &[]))
     }
 
-    /// The name under its canonical root: `jax` for `olympus` and for each of `roots`. Aliases are not followed, so that
-    /// rules about deprecated names see what was written.
+    /// The name under its canonical root; `roots` are further names of the library's root package. Aliases are not followed, so
+    /// that rules about deprecated names see what was written.
     pub fn rooted<'p>(&self, path: &'p str, roots: &[String]) -> Cow<'p, str> {
-        let (root, rest) = path.split_once('.').map_or((path, None), |(root, rest)| (root, Some(rest)));
-        if root == ROOT || !(EQUAL_ROOTS.contains(&root) || roots.iter().any(|other| other == root)) {
-            return Cow::Borrowed(path);
-        }
-        Cow::Owned(rest.map_or_else(|| ROOT.to_owned(), |rest| format!("{ROOT}.{rest}")))
+        rooted(path, roots)
     }
 
     /// The name under which the models know it: canonical root, aliases followed.

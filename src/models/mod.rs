@@ -20,6 +20,7 @@ mod lookup;
 mod objects;
 mod ops;
 mod raw;
+pub mod roots;
 mod schema;
 mod transform;
 mod typed;
@@ -27,11 +28,12 @@ mod typed;
 use std::sync::OnceLock;
 
 pub use load::Problem;
-pub use lookup::{ARRAY, Models, ROOT, is_of_arrays};
+pub use lookup::{ARRAY, Models, is_of_arrays};
 pub use objects::{
     Annotation, AnnotationKind, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, ProtocolEffect, Yield,
 };
 pub use ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
+pub use roots::ROOT;
 pub use schema::{Argument, Callable, Effect, Library, Param, ParamKind, SeedKind};
 pub use transform::{Returns, Runs, Transform, TransformResult};
 pub use typed::Typed;

@@ -13,6 +13,7 @@ use super::random;
 use super::subscript::{Index, slice, subscript};
 use super::value::{Argument, Partial, Sequence, Value, Vmap};
 use super::{Outcome, Problem, Settings};
+use crate::models::roots::{ROOT, ROOTS};
 use crate::prng::dtype::DType;
 use crate::python::ast::{self, Expr};
 use crate::python::span_of;
@@ -388,12 +389,16 @@ fn resolve<'a>(path: &[&str], span: Span) -> Outcome<Value<'a>> {
         let name = path.join(".");
         Problem::new(span, format!("unknown name `{name}`"))
     };
-    match path {
-        ["random" | "jr", name] | ["jax" | "olympus", "random", name] => {
+    let mut path = path.to_vec();
+    if let Some(root) = path.first_mut().filter(|root| ROOTS.contains(root)) {
+        *root = ROOT;
+    }
+    match path[..] {
+        ["random" | "jr", name] | [ROOT, "random", name] => {
             random::lookup(name, span)?.map(Value::Builtin).ok_or_else(unknown)
         }
-        ["jnp", name] | ["jax" | "olympus", "numpy", name] => numpy::lookup(name).ok_or_else(unknown),
-        ["vmap"] | ["jax" | "olympus", "vmap"] => Ok(Value::Builtin(&VMAP)),
+        ["jnp", name] | [ROOT, "numpy", name] => numpy::lookup(name).ok_or_else(unknown),
+        ["vmap"] | [ROOT, "vmap"] => Ok(Value::Builtin(&VMAP)),
         ["partial"] | ["functools", "partial"] => Ok(Value::Builtin(&PARTIAL)),
         ["int"] => Ok(Value::DType(DType::Int64)),
         ["float"] => Ok(Value::DType(DType::Float64)),
