@@ -27,6 +27,7 @@ mod collisions;
 mod conclude;
 mod construct;
 mod consume;
+mod containers;
 mod contents;
 mod cutoff;
 mod derive;
