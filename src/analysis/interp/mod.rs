@@ -56,6 +56,7 @@ mod operate;
 mod origin;
 mod paired;
 mod parameters;
+mod protocols;
 mod shape;
 mod stored;
 mod text;
