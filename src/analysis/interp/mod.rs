@@ -35,6 +35,7 @@ mod discarded;
 mod entry;
 mod exec;
 mod expected;
+mod gathered;
 mod getters;
 mod handed;
 mod index;
