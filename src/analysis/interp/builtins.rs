@@ -5,17 +5,17 @@
 
 use std::rc::Rc;
 
-use crate::analysis::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
+use crate::analysis::domain::claim::{MAXIMUM, MINIMUM};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::{ALTERNATIVES, ObjectId, Partial, Val, Value};
+use crate::analysis::domain::value::{ObjectId, Partial, Val, Value};
 use crate::analysis::facts::BufferOp;
 use crate::analysis::heap::{Item, Kind, Source};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
 use crate::models::BuiltinOp;
 
-use super::bind::{Arg, Args};
+use super::bind::Args;
 use super::{Frame, Interp};
 
 /// The mark of a function that stands for several, by the type of what it is given.
@@ -384,100 +384,6 @@ impl<'p> Interp<'p> {
             }
             _ => self.opaque(self.call_text(path), Some(place)),
         }
-    }
-
-    fn length(&mut self, frame: &mut Frame<'p>, of: Option<&Arg>, place: Place) -> Value {
-        let Some(of) = of else { return self.opaque("<len>", Some(place)) };
-        let value = self.possible(&of.value);
-        let value = self.with_contents(&value);
-        if value.alternatives().len() > 1 && Self::are_terms(&value) {
-            return self.on_alternatives(&value, |this, val| {
-                let term = this.term_of_val(val);
-                Value::term(this.length_of_term(term))
-            });
-        }
-        if let Some(Val::Key(key)) = value.single().cloned()
-            && key.kind != crate::analysis::facts::KeyKind::Unknown
-        {
-            let text = format!("len({})", of.written.as_deref().unwrap_or("…"));
-            let raises = key.kind == crate::analysis::facts::KeyKind::Typed;
-            self.buffer_use(frame, BufferOp::ShapeLogic, key, place, text, raises);
-        }
-        if let Some(Val::Array(array)) = value.single().cloned()
-            && let Some(length) = self.length_of_slice(&array)
-        {
-            return Value::term(length);
-        }
-        if let Some(Val::Array(array)) = value.single()
-            && let Some(length) = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten())
-        {
-            return Value::term(length);
-        }
-        if !matches!(value.single(), Some(Val::Object(id)) if matches!(self.objects[id.0 as usize].kind, Kind::Iterator(..)))
-            && let Some(items) = self.items_of(frame, &value)
-            && let Some(count) = self.count(&items)
-        {
-            return count;
-        }
-        if let Some(Val::Object(id)) = value.single() {
-            return self.length_now(*id);
-        }
-        let term = self.term_of(&value);
-        if let Term::Attribute(of, name, 0) = self.terms.get(term)
-            && &**name == "shape"
-        {
-            let of = *of;
-            return Value::term(self.terms.intern(Term::Attribute(of, "ndim".into(), 0)));
-        }
-        Value::term(self.length_of_term(term))
-    }
-
-    /// How many of some elements are there, path by path; `None` where that is too various.
-    fn count(&mut self, items: &[Item]) -> Option<Value> {
-        let mut certain = 0_i128;
-        let mut counts = vec![self.pc];
-        for item in items {
-            if item.guard.is_true() || self.guards.without(self.pc, item.guard).is_false() {
-                certain += 1;
-                continue;
-            }
-            let mut next = vec![Guard::FALSE; counts.len() + 1];
-            for (number, guard) in counts.into_iter().enumerate() {
-                let (with, without) = (self.guards.and(guard, item.guard), self.guards.without(guard, item.guard));
-                next[number] = self.guards.or(next[number], without);
-                next[number + 1] = self.guards.or(next[number + 1], with);
-            }
-            if next.iter().filter(|guard| !guard.is_false()).count() > ALTERNATIVES {
-                return None;
-            }
-            counts = next;
-        }
-        let mut value = Value::unbound();
-        for (number, guard) in counts.into_iter().enumerate() {
-            if !guard.is_false() {
-                let number = self.terms.int(certain + i128::try_from(number).ok()?);
-                let guard = if guard == self.pc { Guard::TRUE } else { guard };
-                value.push(&mut self.guards, guard, Val::Term(number));
-            }
-        }
-        (!value.is_unbound()).then_some(value)
-    }
-
-    /// The length of an object as it is now: another one once its contents are others.
-    fn length_now(&mut self, id: ObjectId) -> Value {
-        let object = &self.objects[id.0 as usize];
-        let (kind, symbol, epoch) = (object.kind.clone(), object.symbol, object.epoch);
-        let versions = self.lengths.entry(id).or_default();
-        let version = versions.iter().position(|seen| *seen == (epoch, kind.clone())).unwrap_or_else(|| {
-            versions.push((epoch, kind));
-            versions.len() - 1
-        });
-        let marks = match i128::try_from(version) {
-            // The length that iterating over it asks for.
-            Ok(0) | Err(_) => vec![symbol],
-            Ok(version) => vec![symbol, self.terms.int(version)],
-        };
-        Value::term(self.terms.intern(Term::Apply(LENGTH.into(), marks.into())))
     }
 
     fn range(&mut self, op: BuiltinOp, args: &Args, place: Place) -> Value {

@@ -1,4 +1,4 @@
-//! Lengths of the axes of arrays that hold no keys.
+//! Lengths: what `len` says, and those of the axes of arrays that hold no keys.
 //!
 //! `len(x)`, `x.shape[0]`, and the number of iterations of a `for` or `scan` over `x` are one term, so that a condition on one of them
 //! decides the others.
@@ -8,14 +8,17 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
+use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{Array, Elements, Order, Val, Value};
-use crate::analysis::heap::Kind;
+use crate::analysis::domain::value::{ALTERNATIVES, Array, Elements, ObjectId, Order, Val, Value};
+use crate::analysis::facts::BufferOp;
+use crate::analysis::heap::{Item, Kind};
+use crate::finding::Place;
 use crate::ir::Operator;
 use crate::models::{Callable, Effect, ShapeOp};
 
-use super::Interp;
-use super::bind::Args;
+use super::bind::{Arg, Args};
+use super::{Frame, Interp};
 
 /// Lengths of axes, as far as they are known.
 pub(super) type Lengths = Rc<[Option<TermId>]>;
@@ -23,7 +26,102 @@ pub(super) type Lengths = Rc<[Option<TermId>]>;
 /// How deep the making of a term is looked into.
 const DEPTH: u32 = 8;
 
-impl Interp<'_> {
+impl<'p> Interp<'p> {
+    /// `len(x)`
+    pub(super) fn length(&mut self, frame: &mut Frame<'p>, of: Option<&Arg>, place: Place) -> Value {
+        let Some(of) = of else { return self.opaque("<len>", Some(place)) };
+        let value = self.possible(&of.value);
+        let value = self.with_contents(&value);
+        if value.alternatives().len() > 1 && Self::are_terms(&value) {
+            return self.on_alternatives(&value, |this, val| {
+                let term = this.term_of_val(val);
+                Value::term(this.length_of_term(term))
+            });
+        }
+        if let Some(Val::Key(key)) = value.single().cloned()
+            && key.kind != crate::analysis::facts::KeyKind::Unknown
+        {
+            let text = format!("len({})", of.written.as_deref().unwrap_or("…"));
+            let raises = key.kind == crate::analysis::facts::KeyKind::Typed;
+            self.buffer_use(frame, BufferOp::ShapeLogic, key, place, text, raises);
+        }
+        if let Some(Val::Array(array)) = value.single().cloned()
+            && let Some(length) = self.length_of_slice(&array)
+        {
+            return Value::term(length);
+        }
+        if let Some(Val::Array(array)) = value.single()
+            && let Some(length) = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten())
+        {
+            return Value::term(length);
+        }
+        if !matches!(value.single(), Some(Val::Object(id)) if matches!(self.objects[id.0 as usize].kind, Kind::Iterator(..)))
+            && let Some(items) = self.items_of(frame, &value)
+            && let Some(count) = self.count(&items)
+        {
+            return count;
+        }
+        if let Some(Val::Object(id)) = value.single() {
+            return self.length_now(*id);
+        }
+        let term = self.term_of(&value);
+        if let Term::Attribute(of, name, 0) = self.terms.get(term)
+            && &**name == "shape"
+        {
+            let of = *of;
+            return Value::term(self.terms.intern(Term::Attribute(of, "ndim".into(), 0)));
+        }
+        Value::term(self.length_of_term(term))
+    }
+
+    /// How many of some elements are there, path by path; `None` where that is too various.
+    fn count(&mut self, items: &[Item]) -> Option<Value> {
+        let mut certain = 0_i128;
+        let mut counts = vec![self.pc];
+        for item in items {
+            if item.guard.is_true() || self.guards.without(self.pc, item.guard).is_false() {
+                certain += 1;
+                continue;
+            }
+            let mut next = vec![Guard::FALSE; counts.len() + 1];
+            for (number, guard) in counts.into_iter().enumerate() {
+                let (with, without) = (self.guards.and(guard, item.guard), self.guards.without(guard, item.guard));
+                next[number] = self.guards.or(next[number], without);
+                next[number + 1] = self.guards.or(next[number + 1], with);
+            }
+            if next.iter().filter(|guard| !guard.is_false()).count() > ALTERNATIVES {
+                return None;
+            }
+            counts = next;
+        }
+        let mut value = Value::unbound();
+        for (number, guard) in counts.into_iter().enumerate() {
+            if !guard.is_false() {
+                let number = self.terms.int(certain + i128::try_from(number).ok()?);
+                let guard = if guard == self.pc { Guard::TRUE } else { guard };
+                value.push(&mut self.guards, guard, Val::Term(number));
+            }
+        }
+        (!value.is_unbound()).then_some(value)
+    }
+
+    /// The length of an object as it is now: another one once its contents are others.
+    fn length_now(&mut self, id: ObjectId) -> Value {
+        let object = &self.objects[id.0 as usize];
+        let (kind, symbol, epoch) = (object.kind.clone(), object.symbol, object.epoch);
+        let versions = self.lengths.entry(id).or_default();
+        let version = versions.iter().position(|seen| *seen == (epoch, kind.clone())).unwrap_or_else(|| {
+            versions.push((epoch, kind));
+            versions.len() - 1
+        });
+        let marks = match i128::try_from(version) {
+            // The length that iterating over it asks for.
+            Ok(0) | Err(_) => vec![symbol],
+            Ok(version) => vec![symbol, self.terms.int(version)],
+        };
+        Value::term(self.terms.intern(Term::Apply(LENGTH.into(), marks.into())))
+    }
+
     /// Notes the lengths of what a library function returns.
     pub(super) fn note_lengths(&mut self, callable: &Callable, args: &Args, result: &Value) {
         let Some(Val::Term(term)) = result.single() else { return };
