@@ -31,6 +31,7 @@ mod library;
 mod loops;
 mod lost;
 mod machine;
+mod methods;
 mod ration;
 mod search;
 mod step;
