@@ -34,6 +34,7 @@ mod machine;
 mod methods;
 mod ration;
 mod search;
+mod shape;
 mod step;
 mod symbol;
 mod transform;

@@ -1,0 +1,165 @@
+//! Arrays of keys that are put together, taken apart and reshaped.
+//!
+//! **Invariant:** what is rearranged here are whole keys; a result of which that is not known holds no known keys.
+
+use std::rc::Rc;
+
+use super::frame::Ran;
+use super::library::{argument, arguments};
+use super::machine::Machine;
+use super::symbol::Symbol;
+use super::value::{Args, KeyArray, KeyKind, Stack, Value};
+use crate::models::{Callable, ShapeOp};
+
+/// Whether the axes that an operation copies along are those of keys of this kind: raw ones have one more.
+fn fits_axes(op: ShapeOp, array: Option<&KeyArray>, args: &Args<'_>) -> bool {
+    let axes = args.values().filter_map(|value| match value {
+        Value::Tuple(axes) => Some(axes.len()),
+        Value::Int(_) if op == ShapeOp::Tile => Some(1),
+        _ => None,
+    });
+    match (array, axes.last().filter(|_| op != ShapeOp::Repeat)) {
+        (Some(array), Some(axes)) => match array.kind {
+            KeyKind::Typed => axes <= array.keys.shape().len().max(1),
+            KeyKind::Raw => axes > array.keys.shape().len().max(1),
+            KeyKind::Unknown => true,
+        },
+        _ => true,
+    }
+}
+
+/// The lengths that `reshape` is given, as one or one by one.
+fn axes_of<'p>(args: &Args<'p>, callable: &Callable) -> Vec<Value<'p>> {
+    let mut parts = arguments(args, callable, "shape");
+    if parts.is_empty() {
+        parts = arguments(args, callable, "args");
+    }
+    match &parts[..] {
+        [Value::Tuple(values)] => values.to_vec(),
+        [Value::List(values)] => values.borrow().clone(),
+        _ => parts,
+    }
+}
+
+/// `keys.reshape(shape)`
+fn reshaped<'p>(array: &KeyArray, args: &Args<'p>, callable: &Callable) -> Option<Value<'p>> {
+    let shape: Option<Vec<i128>> = axes_of(args, callable).iter().map(Value::int).collect();
+    let mut shape = shape.filter(|shape| !shape.is_empty())?;
+    if array.kind == KeyKind::Raw {
+        // The last axis holds the words, and stays whole or there are no keys any more.
+        let width = i128::try_from(array.keys.implementation().width()).ok()?;
+        shape.pop().filter(|last| *last == width || *last == -1 && !shape.contains(&-1))?;
+    }
+    let known: i128 = shape.iter().filter(|length| **length > 0).product();
+    let length = i128::try_from(array.keys.len()).ok()?;
+    let shape: Option<Vec<usize>> = shape
+        .iter()
+        .map(|part| usize::try_from(if *part < 0 { length.checked_div(known)? } else { *part }).ok())
+        .collect();
+    Some(array.with(array.keys.clone().reshape(&shape?).ok()?))
+}
+
+impl<'p> Machine<'p> {
+    /// Rearranges arrays of keys; `None` where the result holds no known keys.
+    pub(super) fn rearranged(
+        &mut self,
+        op: ShapeOp,
+        given: &[Value<'p>],
+        args: &Args<'p>,
+        callable: &Callable,
+    ) -> Ran<'p, Option<Value<'p>>> {
+        let Some(first) = given.first() else { return Ok(None) };
+        let array = if let Value::Keys(array) = first { Some(array.clone()) } else { None };
+        Ok(match op {
+            ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack | ShapeOp::Concatenate => match first {
+                Value::Unknown(_) if op != ShapeOp::Array => None,
+                Value::Keys(_)
+                | Value::Family(_)
+                | Value::Stack(_)
+                | Value::Unknown(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::Bool(_) => Some(first.clone()),
+                Value::List(_) | Value::Tuple(_) => {
+                    let items = self.items_of(first)?.unwrap_or_default();
+                    let is_number = |item: &Value<'p>| matches!(item, Value::Int(_));
+                    if op == ShapeOp::Array && !items.is_empty() && items.iter().all(is_number) {
+                        return Ok(Some(self.whole_stack(items)));
+                    }
+                    let is_key =
+                        |item: &Value<'p>| matches!(item, Value::Keys(_) | Value::Family(_) | Value::Unknown(_));
+                    let holds = items.iter().any(is_key);
+                    if !holds {
+                        return Ok(None);
+                    }
+                    if op == ShapeOp::Concatenate {
+                        let mut all = Vec::new();
+                        for item in &items {
+                            match self.items_of(item)? {
+                                Some(inner) => all.extend(inner),
+                                None => return Ok(None),
+                            }
+                        }
+                        return Ok(Some(self.whole_stack(all)));
+                    }
+                    Some(self.whole_stack(items))
+                }
+                _ => None,
+            },
+            ShapeOp::Ravel => array.filter(|array| array.kind != KeyKind::Raw).and_then(|array| {
+                let length = array.keys.len();
+                Some(array.with(array.keys.clone().reshape(&[length]).ok()?))
+            }),
+            ShapeOp::Reshape if matches!(first, Value::Family(_)) => self.kept_shape(first, args, callable),
+            ShapeOp::Reshape => array.and_then(|array| reshaped(&array, args, callable)),
+            ShapeOp::Repeat | ShapeOp::BroadcastTo | ShapeOp::Tile => {
+                let fits = fits_axes(op, array.as_deref(), args);
+                let copied = match first {
+                    _ if !fits => None,
+                    Value::Unknown(_) => Some(first.clone()),
+                    Value::Keys(array) if array.keys.shape().is_empty() => Some(first.clone()),
+                    Value::Keys(array) if array.keys.shape().first() == Some(&1) => super::keys::element(array, 0),
+                    Value::Stack(stack) if stack.is_whole && stack.items.len() == 1 => stack.items.first().cloned(),
+                    _ => None,
+                };
+                copied.map(|copied| {
+                    let rest = self.symbols.fresh("<copies>");
+                    Value::Stack(Rc::new(Stack { items: vec![copied; 4], rest, is_whole: false }))
+                })
+            }
+            ShapeOp::Take | ShapeOp::Index => {
+                let index = ["indices", "index"].iter().find_map(|name| argument(args, callable, name)).cloned();
+                match (first, index) {
+                    (Value::Keys(_) | Value::Family(_) | Value::Unknown(_) | Value::Stack(_), Some(index)) => {
+                        Some(self.item(first, &index)?)
+                    }
+                    _ => None,
+                }
+            }
+            ShapeOp::Squeeze | ShapeOp::Atleast | ShapeOp::ExpandDims if array.is_some() => array.and_then(|array| {
+                let mut shape: Vec<usize> = array.keys.shape().to_vec();
+                if op == ShapeOp::Squeeze {
+                    shape.retain(|length| *length != 1);
+                } else if op == ShapeOp::ExpandDims || shape.is_empty() {
+                    shape.insert(0, 1);
+                }
+                Some(array.with(array.keys.clone().reshape(&shape).ok()?))
+            }),
+            _ => None,
+        })
+    }
+
+    /// `split(key, n).reshape((n, -1))`, which leaves raw keys as they are.
+    fn kept_shape(&mut self, keys: &Value<'p>, args: &Args<'p>, callable: &Callable) -> Option<Value<'p>> {
+        let Value::Family(family) = keys else { return None };
+        let (axes, count) = (axes_of(args, callable), family.count?);
+        let [length, Value::Int(-1)] = &axes[..] else { return None };
+        (family.kind != KeyKind::Typed && self.symbol_of(length) == count).then(|| keys.clone())
+    }
+
+    pub(super) fn whole_stack(&mut self, items: Vec<Value<'p>>) -> Value<'p> {
+        let parts: Vec<Symbol> = items.iter().take(64).map(|item| self.symbol_of(item)).collect();
+        let rest = self.symbols.apply("stack", &parts);
+        Value::Stack(Rc::new(Stack { items, rest, is_whole: true }))
+    }
+}
