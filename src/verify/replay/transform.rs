@@ -84,7 +84,6 @@ impl<'p> Machine<'p> {
     }
 
     /// A transform that runs its body when it is called itself.
-    #[expect(clippy::too_many_lines, reason = "one arm for each way to run a body")]
     pub(super) fn run_transform(
         &mut self,
         transform: &'p Transform,
@@ -121,83 +120,107 @@ impl<'p> Machine<'p> {
                 let length = get(transform.length.as_deref());
                 self.scan(&function, carry, &over, length.as_ref(), place)
             }
-            Runs::Map => {
-                let known = Self::common_length(&over);
-                let mut outputs = Vec::new();
-                let trips = self.trips(&over, "<map>");
-                let mut index = 0;
-                while self.goes_on(trips, index, known) {
-                    let given: Vec<Value<'p>> = self.slices(&over, index)?;
-                    outputs.push(self.call_value(&function, Args::of(given), place)?);
-                    index += 1;
-                }
-                Ok(self.stacked(outputs, known))
-            }
+            Runs::Map => self.map(&function, &over, place),
             Runs::Fori => {
-                let mut carry = get(transform.carry.as_deref()).unwrap_or(Value::None);
+                let carry = get(transform.carry.as_deref()).unwrap_or(Value::None);
                 let lower = get(transform.lower.as_deref()).unwrap_or(Value::Int(0));
                 let upper = get(transform.upper.as_deref()).unwrap_or(Value::None);
-                let known = match (lower.int(), upper.int()) {
-                    (Some(lower), Some(upper)) => u32::try_from(upper.saturating_sub(lower).max(0)).ok(),
-                    _ => None,
-                };
-                let bounds = [self.symbol_of(&lower), self.symbol_of(&upper)];
-                let trips = self.symbols.apply("range", &bounds);
-                let mut index = 0;
-                while self.goes_on(trips, index, known) {
-                    let at = Value::Int(i128::from(index));
-                    let at = self.operate(crate::ir::Operator::Add, &lower, Some(&at), false)?;
-                    carry = self.call_value(&function, Args::of(vec![at, carry]), place)?;
-                    index += 1;
-                }
-                Ok(if known.is_some_and(|known| index < known) { self.unknown("<carry>") } else { carry })
+                self.fori(&function, carry, [&lower, &upper], place)
             }
             Runs::While => {
-                let mut carry = get(transform.carry.as_deref()).unwrap_or(Value::None);
+                let carry = get(transform.carry.as_deref()).unwrap_or(Value::None);
                 let cond = get(transform.cond.as_deref()).unwrap_or(Value::None);
-                let trips = self.symbols.fresh("<while>");
-                let mut index = 0;
-                loop {
-                    let holds = self.call_value(&cond, Args::of(vec![carry.clone()]), place)?;
-                    let goes_on = match holds.truth() {
-                        Some(truth) if index < ROUNDS => truth,
-                        Some(_) => {
-                            self.is_bounded = true;
-                            return Ok(self.unknown("<carry>"));
-                        }
-                        None => self.goes_on(trips, index, None),
-                    };
-                    if !goes_on {
-                        return Ok(carry);
-                    }
-                    carry = self.call_value(&function, Args::of(vec![carry]), place)?;
-                    index += 1;
-                }
+                self.run_while(&function, &cond, carry, place)
             }
-            Runs::Cond => {
+            Runs::Cond | Runs::Switch => {
                 let chosen = get(transform.chosen.as_deref()).unwrap_or(Value::None);
-                let branches: Vec<Value<'p>> = transform.branches.iter().filter_map(|name| get(Some(name))).collect();
-                let at = usize::from(!self.truth(&chosen, None));
-                match branches.get(at).cloned() {
-                    Some(branch) => self.call_value(&branch, Args::of(operands), place),
-                    None => Ok(self.unknown(path)),
-                }
-            }
-            Runs::Switch => {
-                let chosen = get(transform.chosen.as_deref()).unwrap_or(Value::None);
-                let sequence = transform.branches.first().and_then(|name| get(Some(name))).unwrap_or(Value::None);
-                let Some(branches) = self.items_of(&sequence)? else { return Ok(self.unknown(path)) };
-                let count = u8::try_from(branches.len().min(16)).unwrap_or(16);
-                let at = match chosen.int() {
-                    Some(at) => usize::try_from(at.max(0)).unwrap_or(0).min(branches.len().saturating_sub(1)),
-                    None => usize::from(self.choose(count, 0)),
-                };
-                match branches.get(at).cloned() {
+                let branches = transform.branches.iter().filter_map(|name| get(Some(name))).collect();
+                match self.branch(transform.runs, &chosen, branches)? {
                     Some(branch) => self.call_value(&branch, Args::of(operands), place),
                     None => Ok(self.unknown(path)),
                 }
             }
             Runs::TreeMap => self.tree_map(&function, &over, transform.leading, place),
+        }
+    }
+
+    /// The branch that a `cond` or a `switch` runs.
+    fn branch(&mut self, runs: Runs, chosen: &Value<'p>, branches: Vec<Value<'p>>) -> Ran<'p, Option<Value<'p>>> {
+        if runs == Runs::Cond {
+            let at = usize::from(!self.truth(chosen, None));
+            return Ok(branches.get(at).cloned());
+        }
+        // A `switch` is given its branches in a sequence.
+        let sequence = branches.into_iter().next().unwrap_or(Value::None);
+        let Some(branches) = self.items_of(&sequence)? else { return Ok(None) };
+        let count = u8::try_from(branches.len().min(16)).unwrap_or(16);
+        let at = match chosen.int() {
+            Some(at) => usize::try_from(at.max(0)).unwrap_or(0).min(branches.len().saturating_sub(1)),
+            None => usize::from(self.choose(count, 0)),
+        };
+        Ok(branches.get(at).cloned())
+    }
+
+    fn map(&mut self, function: &Value<'p>, over: &[Value<'p>], place: Place) -> Ran<'p, Value<'p>> {
+        let known = Self::common_length(over);
+        let mut outputs = Vec::new();
+        let trips = self.trips(over, "<map>");
+        let mut index = 0;
+        while self.goes_on(trips, index, known) {
+            let given: Vec<Value<'p>> = self.slices(over, index)?;
+            outputs.push(self.call_value(function, Args::of(given), place)?);
+            index += 1;
+        }
+        Ok(self.stacked(outputs, known))
+    }
+
+    fn fori(
+        &mut self,
+        function: &Value<'p>,
+        mut carry: Value<'p>,
+        [lower, upper]: [&Value<'p>; 2],
+        place: Place,
+    ) -> Ran<'p, Value<'p>> {
+        let known = match (lower.int(), upper.int()) {
+            (Some(lower), Some(upper)) => u32::try_from(upper.saturating_sub(lower).max(0)).ok(),
+            _ => None,
+        };
+        let bounds = [self.symbol_of(lower), self.symbol_of(upper)];
+        let trips = self.symbols.apply("range", &bounds);
+        let mut index = 0;
+        while self.goes_on(trips, index, known) {
+            let at = Value::Int(i128::from(index));
+            let at = self.operate(crate::ir::Operator::Add, lower, Some(&at), false)?;
+            carry = self.call_value(function, Args::of(vec![at, carry]), place)?;
+            index += 1;
+        }
+        Ok(if known.is_some_and(|known| index < known) { self.unknown("<carry>") } else { carry })
+    }
+
+    fn run_while(
+        &mut self,
+        function: &Value<'p>,
+        cond: &Value<'p>,
+        mut carry: Value<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>> {
+        let trips = self.symbols.fresh("<while>");
+        let mut index = 0;
+        loop {
+            let holds = self.call_value(cond, Args::of(vec![carry.clone()]), place)?;
+            let goes_on = match holds.truth() {
+                Some(truth) if index < ROUNDS => truth,
+                Some(_) => {
+                    self.is_bounded = true;
+                    return Ok(self.unknown("<carry>"));
+                }
+                None => self.goes_on(trips, index, None),
+            };
+            if !goes_on {
+                return Ok(carry);
+            }
+            carry = self.call_value(function, Args::of(vec![carry]), place)?;
+            index += 1;
         }
     }
 
