@@ -10,7 +10,7 @@ use super::frame::{Halt, ITERATIONS, Ran, Signal};
 use super::machine::Machine;
 use super::step::ELEMENTS;
 use super::symbol::Symbol;
-use super::value::{Args, Family, Shared, Value, length_of_range};
+use super::value::{Args, Family, Shared, Stack, Value, length_of_range};
 
 /// Where the elements of an iterator come from.
 pub(super) enum Source<'p> {
@@ -22,7 +22,7 @@ pub(super) enum Source<'p> {
     Unknown(Symbol, u32),
     /// `range` of something unknown: its start and step, a symbol for it, and how many have been taken.
     Counting(Value<'p>, i128, Symbol, u32),
-    Stack(Rc<super::value::Stack<'p>>, u32),
+    Stack(Rc<Stack<'p>>, u32),
     Family(Rc<Family>, Symbol, u32),
     Zip(Vec<Value<'p>>),
     Enumerate(Value<'p>, i128),
@@ -124,7 +124,6 @@ impl<'p> Machine<'p> {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each kind of source")]
     fn next_from(&mut self, source: &mut Source<'p>) -> Ran<'p, Option<Value<'p>>> {
         Ok(match source {
             Source::Values(values) => values.pop_front(),
@@ -160,16 +159,8 @@ impl<'p> Machine<'p> {
                 Some(self.operate(crate::ir::Operator::Add, &from, Some(&passed), false)?)
             }
             Source::Stack(stack, taken) => {
-                let at = *taken as usize;
                 *taken += 1;
-                if let Some(item) = stack.items.get(at) {
-                    return Ok(Some(item.clone()));
-                }
-                if stack.is_whole || !self.has_element(stack.rest, *taken - 1) {
-                    return Ok(None);
-                }
-                let index = self.symbols.int(i128::from(*taken - 1));
-                Some(Value::Unknown(self.symbols.item(stack.rest, index)))
+                self.element_of_stack(stack, *taken - 1)
             }
             Source::Family(family, symbol, taken) => {
                 if !self.has_element(*symbol, *taken) {
@@ -180,14 +171,8 @@ impl<'p> Machine<'p> {
                 Some(value)
             }
             Source::Zip(iterators) => {
-                let mut values = Vec::with_capacity(iterators.len());
-                for iterator in iterators.iter() {
-                    match self.next(iterator)? {
-                        Some(value) => values.push(value),
-                        None => return Ok(None),
-                    }
-                }
-                (!values.is_empty()).then(|| Value::tuple(values))
+                let values = self.next_of_each(iterators)?;
+                values.filter(|values| !values.is_empty()).map(Value::tuple)
             }
             Source::Enumerate(iterator, number) => {
                 let value = self.next(iterator)?;
@@ -196,13 +181,7 @@ impl<'p> Machine<'p> {
                 value.map(|value| Value::tuple(vec![Value::Int(at), value]))
             }
             Source::Map(function, iterators, spread) => {
-                let mut values = Vec::with_capacity(iterators.len());
-                for iterator in iterators.iter() {
-                    match self.next(iterator)? {
-                        Some(value) => values.push(value),
-                        None => return Ok(None),
-                    }
-                }
+                let Some(mut values) = self.next_of_each(iterators)? else { return Ok(None) };
                 if *spread && let [one] = &values[..] {
                     let one = one.clone();
                     if let Some(items) = self.items_of(&one)? {
@@ -212,28 +191,8 @@ impl<'p> Machine<'p> {
                 let place = self.here.0;
                 Some(self.call_value(&function.clone(), Args::of(values), place)?)
             }
-            Source::Filter(function, iterator, wanted) => loop {
-                let Some(value) = self.next(iterator)? else { return Ok(None) };
-                let place = self.here.0;
-                let answer = if matches!(function, Value::None) {
-                    value.clone()
-                } else {
-                    self.call_value(&function.clone(), Args::of(vec![value.clone()]), place)?
-                };
-                if self.truth(&answer, Some(*wanted)) == *wanted {
-                    return Ok(Some(value));
-                }
-            },
-            Source::Chain(iterators) => loop {
-                let Some(first) = iterators.front().cloned() else { return Ok(None) };
-                if let Some(value) = self.next(&first)? {
-                    return Ok(Some(value));
-                }
-                iterators.pop_front();
-                if let Some(following) = iterators.front_mut() {
-                    *following = self.iterate(&following.clone())?;
-                }
-            },
+            Source::Filter(function, iterator, wanted) => self.next_that(function, iterator, *wanted)?,
+            Source::Chain(iterators) => self.next_of_chain(iterators)?,
             Source::Endless(from, step) => {
                 let value = *from;
                 *from = from.saturating_add(*step);
@@ -252,31 +211,84 @@ impl<'p> Machine<'p> {
                 *left -= 1;
                 self.next(iterator)?
             }
-            Source::Object(object, taken) => {
-                if let Value::Stream(stream) = object {
-                    *taken += 1;
-                    if *taken > ITERATIONS {
-                        self.is_bounded = true;
-                        return Ok(None);
-                    }
-                    let name = stream.0.clone();
-                    return Ok(Some(self.stream_next(&name)));
-                }
-                let place = self.here.0;
-                let method = self.attribute(object, &"__next__".into())?;
-                match self.call_value(&method, Args::default(), place) {
-                    Ok(value) => Some(value),
-                    Err(Signal::Raise(error)) => {
-                        let stop = Value::Library("builtins.StopIteration".into());
-                        if Self::is_a(&error, &stop) == Some(true) {
-                            return Ok(None);
-                        }
-                        return Err(Signal::Raise(error));
-                    }
-                    Err(Signal::Stop) => return Err(Signal::Stop),
-                }
-            }
+            Source::Object(object, taken) => self.next_of_object(object, taken)?,
         })
+    }
+
+    /// An element of a stack, which may have more than are known.
+    fn element_of_stack(&mut self, stack: &Stack<'p>, at: u32) -> Option<Value<'p>> {
+        if let Some(item) = stack.items.get(at as usize) {
+            return Some(item.clone());
+        }
+        if stack.is_whole || !self.has_element(stack.rest, at) {
+            return None;
+        }
+        let index = self.symbols.int(i128::from(at));
+        Some(Value::Unknown(self.symbols.item(stack.rest, index)))
+    }
+
+    /// The next element of each of some iterators, asked in turn until one has none.
+    fn next_of_each(&mut self, iterators: &[Value<'p>]) -> Ran<'p, Option<Vec<Value<'p>>>> {
+        let mut values = Vec::with_capacity(iterators.len());
+        for iterator in iterators {
+            match self.next(iterator)? {
+                Some(value) => values.push(value),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(values))
+    }
+
+    /// The next element of which a function, or its own truth, says what is wanted.
+    fn next_that(&mut self, function: &Value<'p>, iterator: &Value<'p>, wanted: bool) -> Ran<'p, Option<Value<'p>>> {
+        loop {
+            let Some(value) = self.next(iterator)? else { return Ok(None) };
+            let place = self.here.0;
+            let answer = if matches!(function, Value::None) {
+                value.clone()
+            } else {
+                self.call_value(function, Args::of(vec![value.clone()]), place)?
+            };
+            if self.truth(&answer, Some(wanted)) == wanted {
+                return Ok(Some(value));
+            }
+        }
+    }
+
+    fn next_of_chain(&mut self, iterators: &mut VecDeque<Value<'p>>) -> Ran<'p, Option<Value<'p>>> {
+        loop {
+            let Some(first) = iterators.front().cloned() else { return Ok(None) };
+            if let Some(value) = self.next(&first)? {
+                return Ok(Some(value));
+            }
+            iterators.pop_front();
+            if let Some(following) = iterators.front_mut() {
+                *following = self.iterate(&following.clone())?;
+            }
+        }
+    }
+
+    /// The next element of a stream, or what `__next__` returns.
+    fn next_of_object(&mut self, object: &Value<'p>, taken: &mut u32) -> Ran<'p, Option<Value<'p>>> {
+        if let Value::Stream(stream) = object {
+            *taken += 1;
+            if *taken > ITERATIONS {
+                self.is_bounded = true;
+                return Ok(None);
+            }
+            let name = stream.0.clone();
+            return Ok(Some(self.stream_next(&name)));
+        }
+        let place = self.here.0;
+        let method = self.attribute(object, &"__next__".into())?;
+        match self.call_value(&method, Args::default(), place) {
+            Ok(value) => Ok(Some(value)),
+            Err(Signal::Raise(error)) => {
+                let stop = Value::Library("builtins.StopIteration".into());
+                if Self::is_a(&error, &stop) == Some(true) { Ok(None) } else { Err(Signal::Raise(error)) }
+            }
+            Err(Signal::Stop) => Err(Signal::Stop),
+        }
     }
 
     /// Runs a generator up to its next `yield`.
