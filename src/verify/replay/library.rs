@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::DrawKind;
 use super::access::is_exception;
 use super::frame::{Ran, Signal};
+use super::keys::Demanded;
 use super::machine::Machine;
 use super::symbol::Symbol;
 use super::value::{Args, KeyKind, Value, Wrapped};
@@ -36,6 +37,14 @@ pub(super) fn arguments<'p>(args: &Args<'p>, callable: &Callable, name: &str) ->
         }
         _ => argument(args, callable, name).cloned().into_iter().collect(),
     }
+}
+
+/// What looks like keys and has zeros for words.
+fn zeroed<'p>(like: Option<&Value<'p>>) -> Option<Value<'p>> {
+    let Some(Value::Keys(array)) = like else { return None };
+    let words = vec![0; array.keys.words().len()];
+    let keys = Keys::new(array.keys.implementation(), array.keys.shape(), words).ok()?;
+    Some(Value::keys(keys, array.is_known, array.kind))
 }
 
 impl<'p> Machine<'p> {
@@ -72,14 +81,11 @@ impl<'p> Machine<'p> {
                 Some(_) => Ok(self.unknown(path)),
             },
             Construct::Stream { seeds, .. } => {
-                let mut demanded = super::keys::Demanded { keys: Vec::new(), is_known: true };
-                for value in self.constructed(path, seeds, args) {
-                    let value = if value.int().is_some() { self.seed(&value, KeyKind::Typed) } else { value };
-                    let more = self.demand(&value);
-                    demanded.keys.extend(more.keys);
-                    demanded.is_known &= more.is_known;
+                let mut given = self.constructed(path, seeds, args);
+                for value in given.iter_mut().filter(|value| value.int().is_some()) {
+                    *value = self.seed(value, KeyKind::Typed);
                 }
-                self.log(DrawKind::Consume, path, place, demanded);
+                self.consume_all(&given, path, place);
                 let symbol = self.symbols.fresh(path);
                 Ok(Value::Stream(Rc::new((path.clone(), symbol))))
             }
@@ -131,6 +137,43 @@ impl<'p> Machine<'p> {
         self.log(kind, path, place, demanded);
     }
 
+    /// Hands several things over that may be keys, at once.
+    fn consume_all(&mut self, given: &[Value<'p>], path: &Name, place: Place) {
+        let mut demanded = Demanded { keys: Vec::new(), is_known: true };
+        for value in given {
+            let more = self.demand(value);
+            demanded.keys.extend(more.keys);
+            demanded.is_known &= more.is_known;
+        }
+        self.log(DrawKind::Consume, path, place, demanded);
+    }
+
+    /// A draw from keys.
+    fn sample(
+        &mut self,
+        callable: &Callable,
+        keys: &[String],
+        path: &Name,
+        args: &Args<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>> {
+        let mut parts: Vec<Symbol> = Vec::new();
+        for name in keys {
+            let Some(key) = argument(args, callable, name).cloned() else { continue };
+            Self::single(&key)?;
+            let demanded = self.demand(&key);
+            for words in &demanded.keys {
+                parts.extend(words.iter().map(|word| self.symbols.int(i128::from(*word))));
+            }
+            let numbers = Self::written_arguments(args, name, callable.position(name));
+            self.log_with(DrawKind::Sample, path, place, demanded, numbers, Vec::new());
+        }
+        let others: Vec<Symbol> = args.values().take(16).map(|value| self.symbol_of(value)).collect();
+        parts.extend(others);
+        // What is drawn is a function of the key and the other arguments.
+        Ok(Value::Unknown(self.symbols.apply(path, &parts)))
+    }
+
     /// A pure function of its arguments.
     fn pure(&mut self, path: &Name, args: &Args<'p>) -> Value<'p> {
         if args.keywords.is_empty() && self.project.models.is_counting(path) {
@@ -146,7 +189,6 @@ impl<'p> Machine<'p> {
     }
 
     /// Does what a model says.
-    #[expect(clippy::too_many_lines, reason = "one arm for each effect")]
     pub(super) fn apply(
         &mut self,
         callable: &'p Callable,
@@ -198,38 +240,15 @@ impl<'p> Machine<'p> {
                 }
                 None => self.unknown(path),
             },
-            Effect::Sample { keys, .. } => {
-                let mut parts: Vec<Symbol> = Vec::new();
-                for name in keys {
-                    let Some(key) = argument(&args, callable, name).cloned() else { continue };
-                    Self::single(&key)?;
-                    let demanded = self.demand(&key);
-                    for words in &demanded.keys {
-                        parts.extend(words.iter().map(|word| self.symbols.int(i128::from(*word))));
-                    }
-                    let numbers = Self::written_arguments(&args, name, callable.position(name));
-                    self.log_with(DrawKind::Sample, path, place, demanded, numbers, Vec::new());
-                }
-                let others: Vec<Symbol> = args.values().take(16).map(|value| self.symbol_of(value)).collect();
-                parts.extend(others);
-                // What is drawn is a function of the key and the other arguments.
-                Value::Unknown(self.symbols.apply(path, &parts))
-            }
+            Effect::Sample { keys, .. } => self.sample(callable, keys, path, &args, place)?,
             Effect::Consume { keys, .. } => {
-                let mut demanded = super::keys::Demanded { keys: Vec::new(), is_known: true };
-                for name in keys {
-                    let given = if !callable.exact && callable.params.is_empty() {
-                        args.keyword(name).cloned().into_iter().collect()
-                    } else {
-                        arguments(&args, callable, name)
-                    };
-                    for value in given {
-                        let more = self.demand(&value);
-                        demanded.keys.extend(more.keys);
-                        demanded.is_known &= more.is_known;
-                    }
-                }
-                self.log(DrawKind::Consume, path, place, demanded);
+                let is_named_only = !callable.exact && callable.params.is_empty();
+                let given: Vec<Value<'p>> = if is_named_only {
+                    keys.iter().filter_map(|name| args.keyword(name)).cloned().collect()
+                } else {
+                    keys.iter().flat_map(|name| arguments(&args, callable, name)).collect()
+                };
+                self.consume_all(&given, path, place);
                 self.escape(&args, place)?;
                 self.unknown(path)
             }
@@ -237,16 +256,9 @@ impl<'p> Machine<'p> {
                 self.escape(&args, place)?;
                 self.unknown(path)
             }
-            Effect::Fabricate { of, zeros } => match argument(&args, callable, of) {
-                Some(Value::Keys(array)) => {
-                    let (like, is_known) = (array.keys.clone(), array.is_known);
-                    let words = vec![0; like.words().len()];
-                    match Keys::new(like.implementation(), like.shape(), words) {
-                        Ok(keys) if *zeros => Value::keys(keys, is_known, array.kind),
-                        _ => self.pure(path, &args),
-                    }
-                }
-                _ => self.pure(path, &args),
+            Effect::Fabricate { of, zeros } => match zeroed(argument(&args, callable, of).filter(|_| *zeros)) {
+                Some(value) => value,
+                None => self.pure(path, &args),
             },
             Effect::Pure { .. } | Effect::ShapeOf { .. } => self.pure(path, &args),
             Effect::Number { of, .. } => match argument(&args, callable, of) {
