@@ -13,8 +13,20 @@ use crate::ir::{Collection, Constant, Element, Op, OpKind, Operator, Temp};
 /// The largest collection that is spelled out.
 pub(super) const ELEMENTS: usize = 4_096;
 
+/// A comprehension adds an element to what it makes.
+fn append<'p>(frame: &Frame<'p>, container: &Value<'p>, element: &Element) {
+    match (container, element) {
+        (Value::List(values) | Value::Set(values), Element::Value(value)) => {
+            values.borrow_mut().push(at(frame, *value));
+        }
+        (Value::Dict(pairs), Element::Pair(key, value)) => {
+            put_pair(&mut pairs.borrow_mut(), at(frame, *key), at(frame, *value));
+        }
+        _ => {}
+    }
+}
+
 impl<'p> Machine<'p> {
-    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub(super) fn simple(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
         let get = |temp: &Temp| at(frame, *temp);
         Ok(match &op.kind {
@@ -29,32 +41,22 @@ impl<'p> Machine<'p> {
                 self.store(frame, variable, None);
                 Value::None
             }
-            OpKind::Attribute(object, name) => {
-                let object = get(object);
-                self.attribute(&object, name)?
-            }
+            OpKind::Attribute(object, name) => self.attribute(&get(object), name)?,
             OpKind::StoreAttribute(object, name, value) => {
-                let (object, value) = (get(object), get(value));
-                self.set_attribute(&object, name, Some(value));
+                self.set_attribute(&get(object), name, Some(get(value)));
                 Value::None
             }
             OpKind::DeleteAttribute(object, name) => {
-                let object = get(object);
-                self.set_attribute(&object, name, None);
+                self.set_attribute(&get(object), name, None);
                 Value::None
             }
-            OpKind::Item(object, index) => {
-                let (object, index) = (get(object), get(index));
-                self.item(&object, &index)?
-            }
+            OpKind::Item(object, index) => self.item(&get(object), &get(index))?,
             OpKind::StoreItem(object, index, value) => {
-                let (object, index, value) = (get(object), get(index), get(value));
-                self.set_item(&object, index, Some(value))?;
+                self.set_item(&get(object), get(index), Some(get(value)))?;
                 Value::None
             }
             OpKind::DeleteItem(object, index) => {
-                let (object, index) = (get(object), get(index));
-                self.set_item(&object, index, None)?;
+                self.set_item(&get(object), get(index), None)?;
                 Value::None
             }
             OpKind::Build(collection, elements) => self.build(frame, *collection, elements)?,
@@ -83,36 +85,19 @@ impl<'p> Machine<'p> {
                 let value = get(value);
                 self.unpack(&value, *count as usize, star.map(|star| star as usize))?
             }
-            OpKind::Project(unpacked, index) => match get(unpacked) {
-                Value::Tuple(values) => match values.get(*index as usize) {
-                    Some(value) => value.clone(),
-                    None => self.unknown("<part>"),
-                },
-                _ => self.unknown("<part>"),
-            },
-            OpKind::Iterate(value) => {
-                let value = get(value);
-                self.iterate(&value)?
+            OpKind::Project(unpacked, index) => {
+                let part = match get(unpacked) {
+                    Value::Tuple(values) => values.get(*index as usize).cloned(),
+                    _ => None,
+                };
+                part.unwrap_or_else(|| self.unknown("<part>"))
             }
+            OpKind::Iterate(value) => self.iterate(&get(value))?,
             OpKind::Append(container, element) => {
-                let container = get(container);
-                match (container, element) {
-                    (Value::List(values) | Value::Set(values), Element::Value(value)) => {
-                        let value = get(value);
-                        values.borrow_mut().push(value);
-                    }
-                    (Value::Dict(pairs), Element::Pair(key, value)) => {
-                        let (key, value) = (get(key), get(value));
-                        put_pair(&mut pairs.borrow_mut(), key, value);
-                    }
-                    _ => {}
-                }
+                append(frame, &get(container), element);
                 Value::None
             }
-            OpKind::Enter(manager) => {
-                let manager = get(manager);
-                self.manage(&manager, true)?
-            }
+            OpKind::Enter(manager) => self.manage(&get(manager), true)?,
             OpKind::Await(value) | OpKind::Annotate(value, _) => get(value),
             OpKind::Unsupported(variables) => {
                 for variable in variables {
