@@ -287,7 +287,7 @@ impl<'p> Machine<'p> {
                 Returns::Result => self.run_transform(transform, callable, path, &args, place)?,
             },
             Effect::Factory { .. } => Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function: None, args })),
-            Effect::Builtin(op) => self.builtin(*op, path, args, place)?,
+            Effect::Builtin(op) => self.builtin(*op, path, &args, place)?,
         })
     }
 

@@ -25,6 +25,7 @@ mod coherent;
 mod compare;
 mod frame;
 mod hints;
+mod iterable;
 mod iterate;
 mod keys;
 mod library;
