@@ -104,6 +104,8 @@ struct Seen {
     /// The findings of the file itself.
     findings: Vec<Finding>,
     keys: Vec<KeyFact>,
+    /// Every expression of the file that is a key, if that was asked for.
+    held: Vec<Held>,
     /// Whether the interpreter met a bound.
     is_exhausted: bool,
 }
@@ -168,7 +170,7 @@ impl Workshop<'_, '_, '_> {
                 }
                 trials -= 1;
                 let before = before.get_or_insert_with(|| {
-                    let seen = self.seen(self.program.module(self.original));
+                    let seen = self.seen(self.program.module(self.original), false);
                     if seen.is_exhausted {
                         trials = trials.min(HARD_TRIALS);
                     }
@@ -201,6 +203,7 @@ impl Workshop<'_, '_, '_> {
         trials: &mut usize,
     ) -> Option<(Proposal, Fix)> {
         let mut proposal = proposal.clone();
+        let types_keys = matches!(proposal.proof, Proof::Keys(_));
         for _ in 0..CONVERSIONS {
             let text = apply_edits(&self.settled.text, &proposal.edits).ok()?;
             let parsed = python::parse_cells(&text, &self.settled.cells.edited(&proposal.edits), self.kind);
@@ -209,12 +212,10 @@ impl Workshop<'_, '_, '_> {
             }
             let effects = Effects::of(&text, &parsed.comments);
             let patched = ir::lower(self.settled.file, &parsed.module, &|header| effects.on(header));
-            let after = self.seen(&patched);
+            let after = self.seen(&patched, types_keys);
             let converted = fix::converted(bench, &proposal, &after.findings)?;
             if converted.edits == proposal.edits {
-                if matches!(proposal.proof, Proof::Keys(_))
-                    && !self.stays_legal(&text, &parsed, &patched, &proposal.edits)
-                {
+                if types_keys && !self.stays_legal(&text, &parsed, &after.held, &proposal.edits) {
                     proposal.applicability = Applicability::Display;
                 }
                 let fix = self.held(before, &after, &patched, self.settled.findings.get(index)?, &proposal)?;
@@ -227,22 +228,9 @@ impl Workshop<'_, '_, '_> {
     }
 
     /// Whether nothing that the repaired file does with its keys, typed ones now, needs raw ones.
-    fn stays_legal(&self, text: &str, parsed: &python::Parsed, patched: &ir::Module, edits: &[Edit]) -> bool {
+    fn stays_legal(&self, text: &str, parsed: &python::Parsed, held: &[Held], edits: &[Edit]) -> bool {
         let Project { models, settings, .. } = self.project;
-        let program = self.program.replacing(self.original, patched).observing();
-        let facts = self.analysed(&program, patched);
-        let held: Vec<Held> = facts
-            .values
-            .iter()
-            .filter(|value| value.place.file == patched.file)
-            .map(|value| Held {
-                span: value.place.span,
-                is_raw: value.kind == KeyKind::Raw,
-                is_typed: value.kind == KeyKind::Typed,
-                is_array: value.is_array,
-            })
-            .collect();
-        fix::stays_legal(&Bench::new(patched.file, text, &parsed.module, models, &settings.roots), edits, &held)
+        fix::stays_legal(&Bench::new(self.settled.file, text, &parsed.module, models, &settings.roots), edits, held)
     }
 
     /// The fix, if analysis and replay bear it out.
@@ -285,9 +273,11 @@ impl Workshop<'_, '_, '_> {
         facts.unwrap_or_default()
     }
 
-    /// What the analysis of the program says of the file, were `module` its own.
-    fn seen(&self, module: &ir::Module) -> Seen {
-        let mut facts = vec![self.analysed(&self.program.replacing(self.original, module), module)];
+    /// What the analysis of the program says of the file, were `module` its own; which expressions are keys only if it `observes`.
+    fn seen(&self, module: &ir::Module, observes: bool) -> Seen {
+        let program = self.program.replacing(self.original, module);
+        let program = if observes { program.observing() } else { program };
+        let mut facts = vec![self.analysed(&program, module)];
         reconcile(&mut facts);
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
         let mut counts = Counts::new();
@@ -298,7 +288,16 @@ impl Workshop<'_, '_, '_> {
             *certain += usize::from(finding.confidence > Confidence::Low || is_seeded_alike(finding));
         }
         findings.retain(|finding| finding.primary.file == self.settled.file);
-        Seen { counts, findings, keys: facts.into_iter().flat_map(|facts| facts.keys).collect(), is_exhausted }
+        let values = facts.iter().flat_map(|facts| &facts.values).filter(|value| value.place.file == self.settled.file);
+        let held = values.map(|value| Held {
+            span: value.place.span,
+            is_raw: value.kind == KeyKind::Raw,
+            is_typed: value.kind == KeyKind::Typed,
+            is_array: value.is_array,
+        });
+        let held = held.collect();
+        let keys = facts.into_iter().flat_map(|facts| facts.keys).collect();
+        Seen { counts, findings, keys, held, is_exhausted }
     }
 
     /// What the replay says of a repair; `None` where it refutes it.
