@@ -105,6 +105,11 @@ pub enum Operator {
 }
 
 impl Operator {
+    /// Whether Python raises for some numbers: `1 / 0`, `0 ** -1`.
+    pub fn divides(self) -> bool {
+        matches!(self, Self::Div | Self::FloorDiv | Self::Mod | Self::Pow)
+    }
+
     /// The operator as written in Python; of a test of `match`, a word for it.
     pub fn sign(self) -> &'static str {
         match self {

@@ -23,11 +23,13 @@ impl Interp<'_> {
         // Two splits in two places are harmless if different children of them are used, which is not known yet: then
         // another meeting is told.
         let mut other: Option<Meeting> = None;
+        let mut is_derived_again = false;
         for position in 0..COMPARED {
             let Some(first) = self.log.by_family.get(&family).and_then(|earlier| earlier.get(position)).copied() else {
                 break;
             };
             let Some(confidence) = self.meet(first, index) else { continue };
+            is_derived_again |= confidence > Confidence::Low && self.derive_alike(first, index);
             let meeting = Meeting { first, second: index, confidence };
             if !self.are_splits_apart(first, index) && other.as_ref().is_none_or(|other| other.confidence < confidence)
             {
@@ -48,6 +50,9 @@ impl Interp<'_> {
                 let family = second.target.family;
                 self.log.met.insert(term);
                 self.log.met.insert(family);
+                if is_derived_again {
+                    self.log.derived_again.extend([term, family]);
+                }
             }
             self.log.meetings.push(meeting);
         }
@@ -77,10 +82,17 @@ impl Interp<'_> {
         first.role == Role::Split && second.role == Role::Split && first.place != second.place
     }
 
-    /// Whether what the two keys were derived from has met already: then this meeting is a consequence.
+    /// Whether two events that meet make what is derived from their key equal as well: two splits, or one call that ran again and
+    /// took with it whatever stands around it. A draw beside a split makes no children equal.
+    fn derive_alike(&self, first: usize, second: usize) -> bool {
+        let (first, second) = (&self.log.events[first], &self.log.events[second]);
+        first.place == second.place || first.role == Role::Split && second.role == Role::Split
+    }
+
+    /// Whether what the two keys were derived from was derived from again: then this meeting is a consequence.
     fn is_folded_into_another(&self, first: &Event, second: &Event) -> bool {
         first.target.derivation != second.target.derivation
-            && self.terms.ancestors(second.target.term).iter().any(|ancestor| self.log.met.contains(ancestor))
+            && self.terms.ancestors(second.target.term).iter().any(|ancestor| self.log.derived_again.contains(ancestor))
     }
 
     /// How certain it is that two events share a key, if it is at all.

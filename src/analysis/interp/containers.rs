@@ -73,7 +73,12 @@ impl<'p> Interp<'p> {
                     .map(|index| if index < 0 { index + length } else { index })
                     .and_then(|index| usize::try_from(index).ok())
                     .filter(|index| *index < items.len());
-                let sure = certain && !unknown && items.iter().all(|item| item.guard == items[0].guard);
+                // On the paths on which nothing is taken, nothing may stay behind either.
+                let is_whole = certain
+                    || items.first().is_some_and(|item| {
+                        self.is_there(item.guard) && self.guards.without(item.guard, self.pc).is_false()
+                    });
+                let sure = is_whole && !unknown && items.iter().all(|item| item.guard == items[0].guard);
                 match position {
                     Some(position) if sure => {
                         if let Kind::List { items, .. } = &mut self.objects[id.0 as usize].kind {

@@ -106,7 +106,7 @@ impl<'p> Interp<'p> {
             }
             OpKind::Build(collection, elements) => self.build(frame, *collection, elements, op),
             OpKind::Operate(operator, operands, augmented) => {
-                self.exception_edge(frame, false);
+                self.exception_edge(frame, !operator.divides());
                 self.operate(frame, *operator, *operands, *augmented, op)
             }
             OpKind::Call(callee, arguments) => {
@@ -313,10 +313,13 @@ impl<'p> Interp<'p> {
     /// Whether a call is of a function that raises for wrong programs only: a modelled one, or a method that copies or adds.
     fn never_raises(&self, callee: &Value) -> bool {
         match callee.single() {
-            Some(Val::Library(path)) => self.program.models.callable(path).is_some_and(|callable| callable.exact),
-            Some(Val::UnknownMethod(method)) => matches!(&*method.1, "replace" | "_replace" | "append" | "at"),
+            Some(Val::Library(path)) => {
+                path.starts_with("jax.numpy.")
+                    || self.program.models.callable(path).is_some_and(|callable| callable.exact)
+            }
+            Some(Val::UnknownMethod(method)) => is_safe_method(&method.1),
             Some(Val::Term(term)) => {
-                matches!(self.terms.get(*term), Term::Attribute(_, name, _) if matches!(&**name, "replace" | "_replace"))
+                matches!(self.terms.get(*term), Term::Attribute(_, name, _) if is_safe_method(name))
             }
             _ => false,
         }
@@ -641,4 +644,9 @@ impl<'p> Interp<'p> {
         }
         self.opaque("<sent>", Some(self.place(frame, op.span)))
     }
+}
+
+/// Whether a method of this name, of a list, an array or a record, raises for wrong programs only.
+fn is_safe_method(name: &str) -> bool {
+    matches!(name, "replace" | "_replace" | "append" | "at" | "sum" | "mean" | "min" | "max" | "astype")
 }

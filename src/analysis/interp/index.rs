@@ -336,7 +336,7 @@ impl<'p> Interp<'p> {
     ) -> Value {
         match self.objects[object.0 as usize].kind.clone() {
             Kind::List { items, unknown } => {
-                let certain = !unknown && items.iter().all(|item| item.guard.is_true());
+                let certain = !unknown && items.iter().all(|item| self.is_there(item.guard));
                 if certain {
                     let parts: Rc<[Value]> = items.into_iter().map(|item| item.value).collect();
                     if let Some(Val::Slice(_)) = index.single() {
@@ -358,7 +358,7 @@ impl<'p> Interp<'p> {
                 if let Some(number) = self.terms.as_int(term).and_then(|number| usize::try_from(number).ok())
                     && number < items.len()
                     && !unknown
-                    && items[..=number].iter().all(|item| self.guards.without(self.pc, item.guard).is_false())
+                    && items[..=number].iter().all(|item| self.is_there(item.guard))
                 {
                     return items[number].value.clone();
                 }
@@ -388,6 +388,11 @@ impl<'p> Interp<'p> {
             }
             Kind::Set(_) | Kind::Iterator(..) => self.opaque("<item>", Some(place)),
         }
+    }
+
+    /// Whether what is there under a guard is there on all current paths.
+    pub(super) fn is_there(&mut self, guard: Guard) -> bool {
+        guard.is_true() || self.guards.without(self.pc, guard).is_false()
     }
 
     /// `d[key]`: the last entry written, path by path.

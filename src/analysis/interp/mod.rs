@@ -259,8 +259,10 @@ struct Log {
     by_family: FxHashMap<TermId, Vec<usize>>,
     derivations: Vec<Derivation>,
     meetings: Vec<Meeting>,
-    /// Derived terms whose reuse was logged, so that what is derived from them is not logged again.
+    /// Terms whose reuse was logged.
     met: FxHashSet<TermId>,
+    /// Those of them that were split twice, or met where one call ran again: what is derived from them is equal because of that.
+    derived_again: FxHashSet<TermId>,
     broadcasts: Vec<notes::LoggedBroadcast>,
     buffers: Vec<notes::LoggedBuffer>,
     references: Vec<notes::LoggedReference>,

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
+use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Item, Kind};
 use crate::finding::Place;
@@ -37,12 +37,24 @@ impl<'p> Interp<'p> {
         }
         let get = |name: &str| args.of(callable, name).map(|arg| arg.value.clone());
         match op {
-            ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack => {
-                let axis = get("axis").map(|axis| self.term_of(&axis)).and_then(|axis| self.terms.as_int(axis));
-                return self.stack(frame, op, &inputs, axis, path, place);
-            }
-            ShapeOp::Hstack | ShapeOp::Concatenate | ShapeOp::Dstack | ShapeOp::ColumnStack => {
-                return self.concatenate(frame, op, &inputs, path, place);
+            ShapeOp::Array
+            | ShapeOp::Stack
+            | ShapeOp::Vstack
+            | ShapeOp::Hstack
+            | ShapeOp::Concatenate
+            | ShapeOp::Dstack
+            | ShapeOp::ColumnStack => {
+                // The first, if it is not said.
+                let axis = get("axis").map_or(Some(0), |axis| {
+                    let axis = self.term_of(&axis);
+                    self.terms.as_int(axis)
+                });
+                return match op {
+                    ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack => {
+                        self.stack(frame, op, &inputs, axis, path, place)
+                    }
+                    _ => self.concatenate(frame, op, &inputs, axis, path, place),
+                };
             }
             ShapeOp::Where | ShapeOp::Select => {
                 self.log.choices.insert(place, path.clone());
@@ -468,7 +480,27 @@ impl<'p> Interp<'p> {
                 elements: Elements::Copies(Rc::new(parts[0].clone())),
             })));
         }
+        // Arrays that are put together along another axis are the columns of the result.
+        if op == ShapeOp::Stack
+            && axis != Some(0)
+            && let Some(Val::Array(first)) = parts[0].single()
+        {
+            let rank = first.dims.as_ref().map(|dims| dims.len() + 1);
+            return self.unfamiliar(keys[0].kind, rank);
+        }
         self.listed(parts, keys[0].kind)
+    }
+
+    /// An array of keys of which it is not followed where they come from: equal to each other at equal indices only.
+    fn unfamiliar(&mut self, kind: KeyKind, rank: Option<usize>) -> Value {
+        let family = self.terms.fresh(Symbol::Opaque, "<keys put together>", None);
+        let start = self.terms.int(0);
+        Value::of(Val::Array(Rc::new(Array {
+            kind,
+            derivation: 0,
+            dims: rank.map(|rank| vec![None; rank].into()),
+            elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
+        })))
     }
 
     fn concatenate(
@@ -476,6 +508,7 @@ impl<'p> Interp<'p> {
         frame: &mut Frame<'p>,
         op: ShapeOp,
         inputs: &[Value],
+        axis: Option<i128>,
         path: &Name,
         place: Place,
     ) -> Value {
@@ -503,10 +536,20 @@ impl<'p> Interp<'p> {
             self.buffer_use(frame, BufferOp::Reshape, first, place, short_name(path), false);
             return self.opaque("<mixed words>", Some(place));
         }
+        let rank = match parts[0].single() {
+            Some(Val::Array(array)) => array.dims.as_ref().map(|dims| dims.len()),
+            _ => Some(1),
+        };
+        match op {
+            ShapeOp::Concatenate if axis == Some(0) => {}
+            ShapeOp::Hstack if rank == Some(1) => {}
+            ShapeOp::Concatenate | ShapeOp::Hstack => return self.unfamiliar(first.kind, rank),
+            _ => return self.unfamiliar(first.kind, None),
+        }
         Value::of(Val::Array(Rc::new(Array {
             kind: first.kind,
             derivation: 0,
-            dims: Some(vec![None].into()),
+            dims: rank.map(|rank| vec![None; rank].into()),
             elements: Elements::Joined(parts.into()),
         })))
     }

@@ -10,7 +10,9 @@ use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{CaptureKind, CapturedUse, Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
 use crate::analysis::log::{Activation, Event};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Annotation, Argument, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
+use crate::ir::{
+    Annotation, Argument, Block, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable,
+};
 use crate::models::Effect;
 use crate::text::FileId;
 
@@ -18,6 +20,9 @@ use super::Interp;
 use super::derive::SEEDED;
 use super::notes::LoggedStore;
 use super::uses::Uses;
+
+/// Functions between one and the statements of its module that are looked through.
+const CALLERS: u32 = 4;
 
 /// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
 pub(super) struct StaleCandidate {
@@ -292,7 +297,10 @@ impl Interp<'_> {
                 && !self.log.global_stores.contains(name)
             {
                 let name = name.clone();
-                let fact = Self::stale_fact(used, name.to_string(), code);
+                let mut fact = Self::stale_fact(used, name.to_string(), code);
+                if self.runs_once(code, CALLERS) {
+                    fact.confidence = Confidence::Low;
+                }
                 candidates.push(StaleCandidate { class: None, name, fact });
             }
         }
@@ -325,6 +333,25 @@ impl Interp<'_> {
             Term::Apply(name, _) => &**name == "builtins.hasattr",
             _ => false,
         })
+    }
+
+    /// Whether all that the module does with a function is to call it in one place and no loop, in its own statements or in such a
+    /// function: a part of a script, of which no next call is in sight.
+    fn runs_once(&self, code: &Function, callers: u32) -> bool {
+        let module = self.module(self.home);
+        let is_it = |kind: &OpKind| matches!(kind, OpKind::Load(Variable::Global(name)) if *name == code.name);
+        let mut readers = module
+            .functions
+            .iter()
+            .flat_map(|reader| reader.ops.iter().filter(|op| is_it(&op.kind)).map(move |_| reader));
+        let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
+        code.name == code.qualified
+            && calls_outside_loops(reader, &reader.body, &is_it)
+            && match reader.kind {
+                FunctionKind::Module => true,
+                FunctionKind::Def => callers > 0 && self.runs_once(reader, callers - 1),
+                _ => false,
+            }
     }
 
     /// Whether the results of a method are kept: it runs once for each instance and arguments.
@@ -415,6 +442,15 @@ impl Interp<'_> {
         }
         facts
     }
+}
+
+/// Whether a block calls what one of its operations reads, and no loop in it does.
+fn calls_outside_loops(code: &Function, block: &Block, is_it: &dyn Fn(&OpKind) -> bool) -> bool {
+    block.iter().any(|temp| match &code.ops[*temp as usize].kind {
+        OpKind::Call(callee, _) => is_it(&code.ops[*callee as usize].kind),
+        OpKind::Loop { .. } => false,
+        kind => kind.blocks().into_iter().any(|inner| calls_outside_loops(code, inner, is_it)),
+    })
 }
 
 /// A use told where it happens.
