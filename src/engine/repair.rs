@@ -11,7 +11,7 @@ use super::effects::Effects;
 use super::project::Project;
 use super::settle::Settled;
 use super::{Fixes, Job};
-use crate::analysis::facts::{Facts, KeyFact, KeyKind, reconcile};
+use crate::analysis::facts::{Facts, KeyFact, KeyKind, KeyValue, reconcile};
 use crate::analysis::{Program, World};
 use crate::config::Shown;
 use crate::finding::{Applicability, Confidence, Finding, Fix, Level, Verdict};
@@ -105,7 +105,7 @@ struct Seen {
     findings: Vec<Finding>,
     keys: Vec<KeyFact>,
     /// Every expression of the file that is a key, if that was asked for.
-    held: Vec<Held>,
+    values: Vec<Held>,
     /// Whether the interpreter met a bound.
     is_exhausted: bool,
 }
@@ -215,7 +215,7 @@ impl Workshop<'_, '_, '_> {
             let after = self.seen(&patched, types_keys);
             let converted = fix::converted(bench, &proposal, &after.findings)?;
             if converted.edits == proposal.edits {
-                if types_keys && !self.stays_legal(&text, &parsed, &after.held, &proposal.edits) {
+                if types_keys && !self.stays_legal(&text, &parsed, &after.values, &proposal.edits) {
                     proposal.applicability = Applicability::Display;
                 }
                 let fix = self.held(before, &after, &patched, self.settled.findings.get(index)?, &proposal)?;
@@ -273,7 +273,7 @@ impl Workshop<'_, '_, '_> {
         facts.unwrap_or_default()
     }
 
-    /// What the analysis of the program says of the file, were `module` its own; which expressions are keys only if it `observes`.
+    /// What the analysis of the program says of the file, were `module` its own; of its expressions only if it `observes`.
     fn seen(&self, module: &ir::Module, observes: bool) -> Seen {
         let program = self.program.replacing(self.original, module);
         let program = if observes { program.observing() } else { program };
@@ -288,16 +288,10 @@ impl Workshop<'_, '_, '_> {
             *certain += usize::from(finding.confidence > Confidence::Low || is_seeded_alike(finding));
         }
         findings.retain(|finding| finding.primary.file == self.settled.file);
-        let values = facts.iter().flat_map(|facts| &facts.values).filter(|value| value.place.file == self.settled.file);
-        let held = values.map(|value| Held {
-            span: value.place.span,
-            is_raw: value.kind == KeyKind::Raw,
-            is_typed: value.kind == KeyKind::Typed,
-            is_array: value.is_array,
-        });
-        let held = held.collect();
+        let own = |value: &&KeyValue| value.place.file == self.settled.file;
+        let values = facts.iter().flat_map(|facts| &facts.values).filter(own).map(held).collect();
         let keys = facts.into_iter().flat_map(|facts| facts.keys).collect();
-        Seen { counts, findings, keys, held, is_exhausted }
+        Seen { counts, findings, keys, values, is_exhausted }
     }
 
     /// What the replay says of a repair; `None` where it refutes it.
@@ -352,6 +346,12 @@ fn same_keys(before: &Seen, after: &Seen, edits: &[Edit]) -> Verdict {
             .zip(&after.keys)
             .all(|(old, new)| old.text == new.text && moved(old.place.span.start, edits) == new.place.span.start);
     if same { Verdict::Verified } else { Verdict::Inconclusive }
+}
+
+/// What is believed of an expression, as a repair asks for it.
+fn held(value: &KeyValue) -> Held {
+    let (is_raw, is_typed) = (value.kind == KeyKind::Raw, value.kind == KeyKind::Typed);
+    Held { span: value.place.span, is_raw, is_typed, is_array: value.is_array }
 }
 
 /// Where an offset comes to lie after edits.
