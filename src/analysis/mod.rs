@@ -12,4 +12,4 @@ mod relevance;
 mod vocabulary;
 
 pub use interp::{World, analyse};
-pub use program::{Program, Resolver};
+pub use program::Program;

@@ -6,21 +6,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::ir::Module;
+use crate::ir::{Module, Resolver};
 use crate::models::Models;
 use crate::text::FileId;
 
 use super::domain::value::ModuleIndex;
 use super::relevance::Relevance;
-
-/// Answers which file an import means.
-pub trait Resolver: Sync {
-    /// The file of the module that `from` imports with `level` leading dots and this dotted path; `None` where it is not part
-    /// of the program.
-    fn module(&self, from: FileId, level: u32, path: &str) -> Option<FileId>;
-    /// The dotted path of an import as seen from outside, for libraries: relative imports resolved against the package.
-    fn absolute(&self, from: FileId, level: u32, path: &str) -> String;
-}
 
 /// A program.
 pub struct Program<'a> {

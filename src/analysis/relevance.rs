@@ -14,14 +14,14 @@ mod graph;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::{
-    Annotation, Argument, Collection, Element, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable,
+    Annotation, Argument, Collection, Element, Function, FunctionId, FunctionKind, Module, Name, OpKind, Resolver,
+    Temp, Variable,
 };
 use crate::models::{BuiltinOp, Effect, Models, ROOT, Returns};
 use crate::text::FileId;
 
 use self::graph::Graph;
 use super::domain::value::ModuleIndex;
-use super::program::Resolver;
 use super::vocabulary::{PathId, Speech, Vocabulary};
 
 /// Most imports of imported names that are followed to find where a class is defined.

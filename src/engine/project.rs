@@ -11,12 +11,11 @@ use rustc_hash::FxHashMap;
 
 use super::imports::Import;
 use super::{FileTable, Job};
-use crate::analysis::Resolver;
 use crate::config::{Settings, absolute};
+use crate::ir::Resolver;
 use crate::models::Models;
 use crate::python::{ModuleGraph, Resolution};
 use crate::text::FileId;
-use crate::verify::replay;
 
 /// What marks the root of a project where no configuration lies above a file.
 const MARKS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
@@ -144,16 +143,6 @@ impl Resolver for Project<'_> {
         package.truncate(package.len().saturating_sub(up));
         package.extend(path.split('.').filter(|part| !part.is_empty()));
         package.join(".")
-    }
-}
-
-impl replay::Resolver for Project<'_> {
-    fn module(&self, from: FileId, level: u32, path: &str) -> Option<FileId> {
-        Resolver::module(self, from, level, path)
-    }
-
-    fn absolute(&self, from: FileId, level: u32, path: &str) -> String {
-        Resolver::absolute(self, from, level, path)
     }
 }
 

@@ -102,6 +102,15 @@ pub struct Site {
     pub op: Temp,
 }
 
+/// Answers which file an import means.
+pub trait Resolver: Sync {
+    /// The file of the module that `from` imports with `level` leading dots and this dotted path; `None` where it is not part
+    /// of the program.
+    fn module(&self, from: FileId, level: u32, path: &str) -> Option<FileId>;
+    /// The dotted path of an import as seen from outside, for libraries: relative imports resolved against the package.
+    fn absolute(&self, from: FileId, level: u32, path: &str) -> String;
+}
+
 /// A lowered module.
 #[derive(Clone, Debug)]
 pub struct Module {

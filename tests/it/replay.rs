@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use keylint::engine::check_text;
 use keylint::finding::{Evidence, Gap, Place, Sharing, Witness, WitnessStatus};
+use keylint::ir::Resolver;
 use keylint::ir::{self, OpKind};
 use keylint::models::Models;
 use keylint::python::{SourceKind, parse};
 use keylint::text::{Edit, FileId, Span, apply_edits};
-use keylint::verify::replay::{self, Budget, Comparison, DrawKind, Entry, Project, Resolver, Traces};
+use keylint::verify::replay::{self, Budget, Comparison, DrawKind, Entry, Project, Traces};
 use serde_json::Value;
 use walkdir::WalkDir;
 

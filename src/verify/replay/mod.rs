@@ -46,18 +46,9 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use crate::finding::{Evidence, Place, Witness};
-use crate::ir::{FunctionId, Module};
+use crate::ir::{FunctionId, Module, Resolver};
 use crate::models::Models;
 use crate::text::{Edit, FileId};
-
-/// Answers which file an import means.
-pub trait Resolver: Sync {
-    /// The file of the module that `from` imports with `level` leading dots and this dotted path; `None` where it is not
-    /// part of the program.
-    fn module(&self, from: FileId, level: u32, path: &str) -> Option<FileId>;
-    /// The dotted path of an import as seen from outside: relative imports resolved against the package.
-    fn absolute(&self, from: FileId, level: u32, path: &str) -> String;
-}
 
 /// A program to replay. Cheap to make: a repaired program is a new one that shares all modules but one.
 pub struct Project<'a> {
