@@ -75,7 +75,7 @@ fn plain(path: &Path) -> PathBuf {
 fn the_pages_of_the_rules_are_up_to_date() {
     let mut wanted: Vec<(String, String)> = Vec::new();
     let mut table =
-        "# Rules\n\nA page each: what the rule reports, why that is bad, examples, and what it is known to miss.\n\n\
+        "# Rules\n\nOne page per rule: what it reports, why that is bad, examples, and known misses.\n\n\
         | code | name | level | reports |\n|---|---|---|---|\n"
             .to_owned();
     for rule in live() {
