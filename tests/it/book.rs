@@ -74,10 +74,9 @@ fn plain(path: &Path) -> PathBuf {
 #[test]
 fn the_pages_of_the_rules_are_up_to_date() {
     let mut wanted: Vec<(String, String)> = Vec::new();
-    let mut table =
-        "# Rules\n\nOne page per rule: what it reports, why that is bad, examples, and known misses.\n\n\
+    let mut table = "# Rules\n\nOne page per rule: what it reports, why that is bad, examples, and known misses.\n\n\
         | code | name | level | reports |\n|---|---|---|---|\n"
-            .to_owned();
+        .to_owned();
     for rule in live() {
         let page = read(&format!("rules/{}.md", rule.name));
         let front = page.lines().skip(1).position(|line| line == "+++").unwrap_or_else(|| panic!("{}", rule.name));
