@@ -32,7 +32,7 @@ pub struct Activation {
     pub root: bool,
 }
 
-/// An iteration of a loop that an event happened in.
+/// An iteration of a loop that a consumption happened in.
 #[derive(Clone, Debug)]
 pub struct Iteration {
     /// The execution of the loop.
@@ -62,7 +62,7 @@ pub struct Target {
 
 /// One consumption (or `fold_in`, which derives).
 #[derive(Clone, Debug)]
-pub struct Event {
+pub struct Consumption {
     /// What was consumed.
     pub target: Target,
     /// On which paths.
@@ -102,10 +102,10 @@ pub struct Derivation {
 
 /// A collision found, before it is worded for a frame.
 #[derive(Clone, Debug)]
-pub struct Meeting {
-    /// The earlier event.
+pub struct Reuse {
+    /// The earlier consumption.
     pub first: usize,
-    /// The later event.
+    /// The later consumption.
     pub second: usize,
     /// How certain.
     pub confidence: Confidence,

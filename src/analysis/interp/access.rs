@@ -16,9 +16,9 @@ use crate::ir::{Annotation, Name, Op};
 
 use super::memo::Member;
 use super::notes::LoggedReference;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// A new object.
     pub(super) fn allocate(&mut self, kind: Kind, text: impl Into<Text>, place: Option<Place>) -> ObjectId {
         let symbol = self.terms.fresh(Symbol::Opaque, text, place);
@@ -32,8 +32,8 @@ impl<'p> Interp<'p> {
         class: Option<ClassHandle>,
         open: bool,
     ) -> ObjectId {
-        let id = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
-        self.objects.push(Object {
+        let id = ObjectId(u32::try_from(self.store.objects.len()).unwrap_or(u32::MAX));
+        self.store.objects.push(Object {
             kind,
             attributes: BTreeMap::new(),
             class,
@@ -79,8 +79,8 @@ impl<'p> Interp<'p> {
     }
 
     fn term_attribute(&mut self, frame: &Frame<'p>, term: TermId, name: &Name, place: Place) -> Value {
-        if let Some(shadow) = self.shadows.get(&term)
-            && let Some(value) = self.objects[shadow.0 as usize].attributes.get(name).cloned()
+        if let Some(shadow) = self.store.shadows.get(&term)
+            && let Some(value) = self.store.objects[shadow.0 as usize].attributes.get(name).cloned()
         {
             return self.possible(&value);
         }
@@ -95,12 +95,12 @@ impl<'p> Interp<'p> {
         }
         let epoch = self.epoch_of(term);
         let attribute = self.terms.intern(Term::Attribute(term, name.clone(), epoch));
-        self.log.origins.entry(attribute).or_insert(place);
+        self.recorder.log.origins.entry(attribute).or_insert(place);
         Value::term(attribute)
     }
 
     fn object_attribute(&mut self, frame: &mut Frame<'p>, id: ObjectId, name: &Name, place: Place) -> Value {
-        let object = &self.objects[id.0 as usize];
+        let object = &self.store.objects[id.0 as usize];
         if let Some(value) = object.attributes.get(name).cloned() {
             let value = self.possible(&value);
             if !value.is_unbound() {
@@ -111,7 +111,7 @@ impl<'p> Interp<'p> {
             self.havoc_object(id);
             return self.opaque("__dict__", Some(place));
         }
-        let object = &self.objects[id.0 as usize];
+        let object = &self.store.objects[id.0 as usize];
         match &object.kind {
             Kind::Instance => {}
             Kind::Stream(path) => {
@@ -143,12 +143,12 @@ impl<'p> Interp<'p> {
             if cached {
                 let old = Value::unbound();
                 let kept = self.written(&bound, &old);
-                self.objects[id.0 as usize].attributes.insert(name.clone(), kept);
+                self.store.objects[id.0 as usize].attributes.insert(name.clone(), kept);
             }
             return bound;
         }
         let attribute = self.terms.intern(Term::Attribute(symbol, name.clone(), epoch));
-        self.log.origins.entry(attribute).or_insert(place);
+        self.recorder.log.origins.entry(attribute).or_insert(place);
         if let Some(declared) = class.and_then(|class| self.field_evidence(class, name, attribute)) {
             return declared;
         }
@@ -158,8 +158,8 @@ impl<'p> Interp<'p> {
     /// Whether the value that a class gives an attribute says nothing of an instance from outside: who made that may have said
     /// otherwise, as a field with a default is there for. A number that is no field is taken for a constant of the class.
     fn is_only_a_default(&self, id: ObjectId, class: ClassHandle, name: &Name, value: &Value) -> bool {
-        let symbol = self.objects[id.0 as usize].symbol;
-        let is_from_outside = self.is_parameter(symbol) || self.shadows.get(&symbol) == Some(&id);
+        let symbol = self.store.objects[id.0 as usize].symbol;
+        let is_from_outside = self.is_parameter(symbol) || self.store.shadows.get(&symbol) == Some(&id);
         let Some(Val::Term(term)) = value.single().filter(|_| is_from_outside) else { return false };
         match self.field(class, name) {
             Some((_, annotation)) => self.terms.is_constant(*term) && !is_class_variable(annotation),
@@ -230,8 +230,8 @@ impl<'p> Interp<'p> {
         let object = self.possible(object);
         self.note_store(frame, value, &object, Some(name), op);
         for alternative in object.alternatives().to_vec() {
-            let before = self.pc;
-            self.pc = self.guards.and(before, alternative.guard);
+            let before = self.paths.pc;
+            self.paths.pc = self.paths.guards.and(before, alternative.guard);
             let id = match &alternative.val {
                 Val::Object(id) => Some(*id),
                 Val::Term(term) => Some(self.shadow_of(*term)),
@@ -246,20 +246,20 @@ impl<'p> Interp<'p> {
                     let args = super::bind::Args::positional(vec![Value::of(alternative.val.clone()), value.clone()]);
                     let place = self.place(frame, op.span);
                     self.call_value(frame, &setter, args, Some(place));
-                    self.pc = before;
+                    self.paths.pc = before;
                     continue;
                 }
-                let old = if let Some(old) = self.objects[id.0 as usize].attributes.get(name) {
+                let old = if let Some(old) = self.store.objects[id.0 as usize].attributes.get(name) {
                     old.clone()
                 } else {
-                    let object = &self.objects[id.0 as usize];
+                    let object = &self.store.objects[id.0 as usize];
                     let (symbol, epoch) = (object.symbol, object.epoch);
                     Value::term(self.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
                 };
                 let new = self.written(value, &old);
-                self.objects[id.0 as usize].attributes.insert(name.clone(), new);
+                self.store.objects[id.0 as usize].attributes.insert(name.clone(), new);
             }
-            self.pc = before;
+            self.paths.pc = before;
         }
     }
 
@@ -267,12 +267,12 @@ impl<'p> Interp<'p> {
     fn store_class_attribute(&mut self, class: ClassHandle, name: &Name, value: &Value) {
         let old = self.class_attribute(class, name).unwrap_or_default();
         let new = self.written(value, &old);
-        self.classes[class.0 as usize].attributes.insert(name.clone(), new);
+        self.store.classes[class.0 as usize].attributes.insert(name.clone(), new);
     }
 
     /// The setter of a property of this name.
     fn setter_of(&mut self, id: ObjectId, name: &Name) -> Option<Value> {
-        let class = self.objects[id.0 as usize].class?;
+        let class = self.store.objects[id.0 as usize].class?;
         let value = self.class_attribute(class, name)?;
         match value.single() {
             Some(Val::Partial(partial)) => {
@@ -284,17 +284,17 @@ impl<'p> Interp<'p> {
 
     /// The object that holds what was written to something from outside.
     pub(super) fn shadow_of(&mut self, term: TermId) -> ObjectId {
-        if let Some(id) = self.shadows.get(&term) {
+        if let Some(id) = self.store.shadows.get(&term) {
             return *id;
         }
         let id = self.allocate_with(Kind::Instance, term, None, true);
-        self.shadows.insert(term, id);
+        self.store.shadows.insert(term, id);
         id
     }
 
     /// How often the contents of something from outside may have changed.
     pub(super) fn epoch_of(&self, term: TermId) -> u32 {
-        self.shadows.get(&term).map_or(0, |id| self.objects[id.0 as usize].epoch)
+        self.store.shadows.get(&term).map_or(0, |id| self.store.objects[id.0 as usize].epoch)
     }
 
     fn item_name(term: TermId) -> Name {
@@ -303,8 +303,8 @@ impl<'p> Interp<'p> {
 
     /// What was written in sight to an item of something from outside.
     pub(super) fn shadow_item(&mut self, base: TermId, key: TermId) -> Option<Value> {
-        let id = self.shadows.get(&base)?;
-        let value = self.objects[id.0 as usize].attributes.get(&Self::item_name(key)).cloned()?;
+        let id = self.store.shadows.get(&base)?;
+        let value = self.store.objects[id.0 as usize].attributes.get(&Self::item_name(key)).cloned()?;
         Some(self.possible(&value))
     }
 
@@ -313,15 +313,15 @@ impl<'p> Interp<'p> {
         let id = self.shadow_of(base);
         if self.terms.is_constant(key) {
             let name = Self::item_name(key);
-            let epoch = self.objects[id.0 as usize].epoch;
-            let old = match self.objects[id.0 as usize].attributes.get(&name) {
+            let epoch = self.store.objects[id.0 as usize].epoch;
+            let old = match self.store.objects[id.0 as usize].attributes.get(&name) {
                 Some(old) => old.clone(),
                 None => Value::term(self.terms.intern(Term::Item(base, key, epoch))),
             };
             let new = self.written(value, &old);
-            self.objects[id.0 as usize].attributes.insert(name, new);
+            self.store.objects[id.0 as usize].attributes.insert(name, new);
         } else {
-            let object = &mut self.objects[id.0 as usize];
+            let object = &mut self.store.objects[id.0 as usize];
             object.attributes.retain(|name, _| !name.starts_with('['));
             object.epoch += 1;
         }
@@ -348,10 +348,10 @@ impl<'p> Interp<'p> {
     }
 
     fn havoc_object(&mut self, id: ObjectId) {
-        self.mutations += 1;
+        self.store.mutations += 1;
         // A name of its own from here on: copies of one object share what it held, not what becomes of them.
         let changed = self.terms.fresh(Symbol::Opaque, "<changed>", None);
-        let object = &mut self.objects[id.0 as usize];
+        let object = &mut self.store.objects[id.0 as usize];
         let symbol = object.symbol;
         object.epoch += 1;
         match &mut object.kind {
@@ -360,22 +360,22 @@ impl<'p> Interp<'p> {
             Kind::Set(_) | Kind::Stream(_) => {}
             Kind::Instance => {
                 // A frozen record keeps what it was given.
-                let frozen = object.class.is_some_and(|class| self.classes[class.0 as usize].frozen);
+                let frozen = object.class.is_some_and(|class| self.store.classes[class.0 as usize].frozen);
                 if frozen {
                     object.epoch -= 1;
                 } else {
                     object.attributes.retain(|name, _| Self::is_part(name));
                     // What stands for something from outside keeps its name: its epoch tells the contents apart.
-                    if self.shadows.get(&symbol) != Some(&id) {
+                    if self.store.shadows.get(&symbol) != Some(&id) {
                         object.symbol = changed;
                     }
                 }
             }
         }
-        if let Kind::List { items, unknown: true } = &mut self.objects[id.0 as usize].kind {
+        if let Kind::List { items, unknown: true } = &mut self.store.objects[id.0 as usize].kind {
             items.clear();
         }
-        if let Kind::Dict { entries, unknown: true } = &mut self.objects[id.0 as usize].kind {
+        if let Kind::Dict { entries, unknown: true } = &mut self.store.objects[id.0 as usize].kind {
             entries.clear();
         }
     }
@@ -384,7 +384,7 @@ impl<'p> Interp<'p> {
     pub(super) fn entries_of(&mut self, value: &Value) -> Option<(Vec<Entry>, bool)> {
         let value = self.possible(value);
         match value.single()? {
-            Val::Object(id) => match &self.objects[id.0 as usize].kind {
+            Val::Object(id) => match &self.store.objects[id.0 as usize].kind {
                 Kind::Dict { entries, unknown } => Some((entries.clone(), *unknown)),
                 _ => None,
             },
@@ -394,15 +394,19 @@ impl<'p> Interp<'p> {
 
     /// `list += items` and `extend`.
     pub(super) fn extend_list(&mut self, id: ObjectId, added: Option<Vec<Item>>) {
-        self.mutations += 1;
-        let guard = if self.guards.without(self.alive, self.pc).is_false() { Guard::TRUE } else { self.pc };
+        self.store.mutations += 1;
+        let guard = if self.paths.guards.without(self.paths.alive, self.paths.pc).is_false() {
+            Guard::TRUE
+        } else {
+            self.paths.pc
+        };
         let added: Option<Vec<Item>> = added.map(|items| {
             items
                 .into_iter()
-                .map(|item| Item { guard: self.guards.and(item.guard, guard), value: item.value })
+                .map(|item| Item { guard: self.paths.guards.and(item.guard, guard), value: item.value })
                 .collect()
         });
-        if let Kind::List { items, unknown } = &mut self.objects[id.0 as usize].kind {
+        if let Kind::List { items, unknown } = &mut self.store.objects[id.0 as usize].kind {
             match added {
                 Some(added) => items.extend(added),
                 None => *unknown = true,
@@ -412,16 +416,16 @@ impl<'p> Interp<'p> {
 
     /// Notes a reference to a library name.
     pub(super) fn note_reference(&mut self, frame: &Frame<'p>, path: &Name, kind: ReferenceKind, place: Place) {
-        if frame.module == self.home {
+        if frame.module == self.context.home {
             let function = frame.code.qualified.clone();
-            self.log.references.push(LoggedReference { place, path: path.clone(), kind, function });
+            self.recorder.log.references.push(LoggedReference { place, path: path.clone(), kind, function });
         }
     }
 
     /// The references noted, each once.
     pub(super) fn references(&mut self) -> Vec<Reference> {
         let mut seen = FxHashSet::default();
-        let noted = std::mem::take(&mut self.log.references);
+        let noted = std::mem::take(&mut self.recorder.log.references);
         let each_once = noted.into_iter().filter(|reference| seen.insert(reference.clone()));
         each_once
             .map(|LoggedReference { place, path, kind, function }| Reference {

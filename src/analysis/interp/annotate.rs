@@ -13,7 +13,7 @@ use crate::ir::{Annotation, Name};
 use crate::models::{AnnotationKind, AnnotationRank, Effect};
 use crate::text::Span;
 
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// What an annotation says.
 #[derive(Clone, Copy)]
@@ -22,7 +22,7 @@ struct Evidence {
     rank: Option<u8>,
 }
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// `x: Annotation = value`
     pub(super) fn annotated(
         &mut self,
@@ -48,11 +48,11 @@ impl<'p> Interp<'p> {
         if let Some(class) = self.annotated_class(module, annotation)
             && matches!(self.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..))
         {
-            let object = if let Some(object) = self.shadows.get(&term) {
+            let object = if let Some(object) = self.store.shadows.get(&term) {
                 *object
             } else {
                 let object = self.allocate_with(Kind::Instance, term, Some(class), true);
-                self.shadows.insert(term, object);
+                self.store.shadows.insert(term, object);
                 object
             };
             return Value::of(Val::Object(object));
@@ -61,7 +61,7 @@ impl<'p> Interp<'p> {
             return Self::made_by_factory(path, Vec::new());
         }
         let Some(evidence) = self.evidence_of(module, annotation) else { return value.clone() };
-        self.log.declared.insert(term);
+        self.recorder.log.declared.insert(term);
         // `keys: PRNGKeyArray` is written for several keys as well.
         let is_plural = self.terms.symbol(term).is_some_and(|info| {
             let name = info.text.rsplit('.').next().unwrap_or_default();

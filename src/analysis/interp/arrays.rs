@@ -11,12 +11,12 @@ use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::facts::KeyKind;
 use crate::ir::Operator;
 
-use super::Interp;
+use super::Machine;
 
 /// Most parts that an array is taken apart into to be put together in another order.
 const LISTED: i128 = 16;
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// The member of a family with this flat index.
     pub(super) fn member(&mut self, family: TermId, index: TermId, of: &Array) -> Value {
         let term = match *self.terms.get(family) {
@@ -136,7 +136,7 @@ impl Interp<'_> {
                 self.terms.intern(Term::Apply("<from the end>".into(), Box::new([number])))
             }
             (Some(number), Some(length)) => match self.terms.as_int(length) {
-                Some(length) if number >= length && length > 0 && self.pc.is_true() => self.terms.int(length - 1),
+                Some(length) if number >= length && length > 0 && self.paths.pc.is_true() => self.terms.int(length - 1),
                 _ => index,
             },
             _ => index,

@@ -14,7 +14,7 @@ use crate::ir::{Name, OpKind, Variable};
 use crate::models::{BuiltinOp, Effect};
 
 use super::bind::Args;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// The streams that an analysis made.
 #[derive(Clone, Debug, Default)]
@@ -25,16 +25,16 @@ pub(super) struct Streams {
     pub asked: FxHashSet<ObjectId>,
 }
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Notes that the streams in a value may be asked for keys.
     pub(super) fn ask(&mut self, value: &Value) {
-        if self.log.streams.made.is_empty() {
+        if self.recorder.log.streams.made.is_empty() {
             return;
         }
         for alternative in value.alternatives() {
             match &alternative.val {
-                Val::Object(id) if matches!(self.objects[id.0 as usize].kind, Kind::Stream(_)) => {
-                    self.log.streams.asked.insert(*id);
+                Val::Object(id) if matches!(self.store.objects[id.0 as usize].kind, Kind::Stream(_)) => {
+                    self.recorder.log.streams.asked.insert(*id);
                 }
                 Val::Tuple(parts) => parts.iter().for_each(|part| self.ask(part)),
                 Val::Method(method) => self.ask(&method.0),
@@ -50,7 +50,7 @@ impl Interp<'_> {
 
     /// Notes what an operation may ask, other than by a call.
     pub(super) fn note_asked(&mut self, frame: &Frame<'_>, kind: &OpKind) {
-        if self.log.streams.made.is_empty() {
+        if self.recorder.log.streams.made.is_empty() {
             return;
         }
         match kind {
@@ -72,7 +72,7 @@ impl Interp<'_> {
 
     /// Notes what a call may ask of what it is given.
     pub(super) fn note_asked_by(&mut self, callee: &Val, receiver: Option<&(Value, Name)>, args: &Args) {
-        if self.log.streams.made.is_empty() || self.only_looks(callee, receiver, args) {
+        if self.recorder.log.streams.made.is_empty() || self.only_looks(callee, receiver, args) {
             return;
         }
         for value in args.values().cloned().collect::<Vec<_>>() {
@@ -115,8 +115,9 @@ impl Interp<'_> {
     /// Whether an event is the making of a stream that nobody asks for a key. Where a bound ended the analysis, somebody later may, but
     /// for the default of a parameter: that serves where a call leaves it out.
     pub(super) fn is_never_asked(&self, event: usize) -> bool {
-        let Some(stream) = self.log.streams.made.get(&event) else { return false };
-        let is_seen = |event: usize| self.exhausted.is_none() || self.is_default(&self.log.events[event]);
-        !self.log.streams.asked.contains(stream) && is_seen(event)
+        let Some(stream) = self.recorder.log.streams.made.get(&event) else { return false };
+        let is_seen =
+            |event: usize| self.budget.exhausted.is_none() || self.is_default(&self.recorder.log.consumptions[event]);
+        !self.recorder.log.streams.asked.contains(stream) && is_seen(event)
     }
 }

@@ -11,7 +11,7 @@ use crate::finding::Place;
 use crate::ir::{Argument, Function, Name, ParameterKind};
 use crate::models::Callable;
 
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// An argument.
 #[derive(Clone, Debug, Default)]
@@ -90,7 +90,7 @@ impl Args {
     }
 }
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// The arguments of a call operation, known spreads expanded.
     pub(super) fn arguments(&mut self, frame: &mut Frame<'p>, arguments: &[Argument]) -> Args {
         let mut args = Args::default();
@@ -147,18 +147,18 @@ impl<'p> Interp<'p> {
         }
         let mut places: Vec<(Guard, Value)> = Vec::new();
         for item in items {
-            let mut guard = self.guards.and(self.pc, item.guard);
+            let mut guard = self.paths.guards.and(self.paths.pc, item.guard);
             let mut value = item.value.clone();
             if let Some((taken, other)) = places.last().cloned() {
-                let both = self.guards.and(taken, guard);
+                let both = self.paths.guards.and(taken, guard);
                 if !self.feasible(both) {
-                    value = other.join(&mut self.guards, taken, &value);
-                    guard = self.guards.or(taken, guard);
+                    value = other.join(&mut self.paths.guards, taken, &value);
+                    guard = self.paths.guards.or(taken, guard);
                     places.pop();
                 }
             }
             let missing = places.iter().position(|(taken, _)| {
-                let without = self.guards.without(guard, *taken);
+                let without = self.paths.guards.without(guard, *taken);
                 self.feasible(without)
             });
             if let Some(missing) = missing {

@@ -16,12 +16,12 @@ use crate::ir::{Name, Operator};
 use crate::models::BuiltinOp;
 
 use super::bind::Args;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// The mark of a function that stands for several, by the type of what it is given.
 pub(super) const DISPATCHED: &str = "<dispatched>";
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// Whether `hasattr` asks for a function of a library that a model describes, and no version has removed.
     fn is_modelled_member(&self, parts: &[Value]) -> bool {
         let [of, name] = parts else { return false };
@@ -37,12 +37,12 @@ impl<'p> Interp<'p> {
         let [of, name] = parts else { return answer };
         let id = match of.single() {
             Some(Val::Object(id)) => Some(*id),
-            Some(Val::Term(term)) => self.shadows.get(term).copied(),
+            Some(Val::Term(term)) => self.store.shadows.get(term).copied(),
             _ => None,
         };
         let (Some(id), Some(Val::Term(name))) = (id, name.single()) else { return answer };
         let Term::Text(name) = self.terms.get(*name) else { return answer };
-        let object = &self.objects[id.0 as usize];
+        let object = &self.store.objects[id.0 as usize];
         let symbol = object.symbol;
         let Some(stored) = object.attributes.get(&**name).filter(|stored| !stored.is_unbound()).cloned() else {
             return answer;
@@ -312,7 +312,7 @@ impl<'p> Interp<'p> {
             BuiltinOp::Namespace => {
                 let object = self.allocate(Kind::Instance, "<namespace>", Some(place));
                 for (name, arg) in &args.keywords {
-                    self.objects[object.0 as usize].attributes.insert(name.clone(), arg.value.clone());
+                    self.store.objects[object.0 as usize].attributes.insert(name.clone(), arg.value.clone());
                 }
                 Value::of(Val::Object(object))
             }
@@ -407,7 +407,8 @@ impl<'p> Interp<'p> {
 
     /// The numbers of a range in single steps, from the last to the first.
     fn counted_down(&mut self, id: ObjectId) -> Option<Source> {
-        let Kind::Iterator(Source::Range(start, stop, step), Some(0)) = self.objects[id.0 as usize].kind.clone() else {
+        let Kind::Iterator(Source::Range(start, stop, step), Some(0)) = self.store.objects[id.0 as usize].kind.clone()
+        else {
             return None;
         };
         self.terms.as_int(step).filter(|step| *step == 1)?;
@@ -431,7 +432,7 @@ impl<'p> Interp<'p> {
         let Some(iterator) = iterator else { return self.opaque("<next>", Some(place)) };
         let iterator = self.possible(&iterator);
         self.on_alternatives(&iterator, |this, val| match val {
-            Val::Object(id) => match &this.objects[id.0 as usize].kind {
+            Val::Object(id) => match &this.store.objects[id.0 as usize].kind {
                 Kind::Stream(path) => {
                     let path = path.clone();
                     let given = this.stream_next(&path);
@@ -454,10 +455,10 @@ impl<'p> Interp<'p> {
     /// Runs an iterable to its end, where that is known to be short.
     fn drain(&mut self, frame: &mut Frame<'p>, value: &Value) {
         if let Some(Val::Object(id)) = value.single().cloned() {
-            self.force_generator(frame, id, self.here);
-            if let Kind::Iterator(Source::Map(..), Some(_)) = &self.objects[id.0 as usize].kind {
+            self.force_generator(frame, id, self.context.here);
+            if let Kind::Iterator(Source::Map(..), Some(_)) = &self.store.objects[id.0 as usize].kind {
                 let known = self.known_length(value);
-                let place = self.here;
+                let place = self.context.here;
                 let value = value.clone();
                 self.repeat(frame, known, place, |this, frame, _| {
                     this.next_step(frame, &value, place.span);
@@ -492,13 +493,13 @@ impl<'p> Interp<'p> {
         let Some(Val::Object(id)) = receiver.single().cloned() else {
             return self.opaque("super()", Some(place));
         };
-        let of = self.objects[id.0 as usize].class.unwrap_or(class);
-        let proxy = self.allocate_with(Kind::Instance, self.objects[id.0 as usize].symbol, None, true);
+        let of = self.store.objects[id.0 as usize].class.unwrap_or(class);
+        let proxy = self.allocate_with(Kind::Instance, self.store.objects[id.0 as usize].symbol, None, true);
         let lineage = self.lineage(of);
         let from = lineage.iter().position(|candidate| *candidate == class).map_or(0, |position| position + 1);
         let mut bound = std::collections::BTreeMap::new();
         for base in lineage[from.min(lineage.len())..].iter().rev() {
-            let attributes = self.classes[base.0 as usize].attributes.clone();
+            let attributes = self.store.classes[base.0 as usize].attributes.clone();
             for (name, value) in attributes {
                 if matches!(value.single(), Some(Val::Function(_) | Val::Wrapped(_))) {
                     let method = Value::of(Val::Method(Rc::new((receiver.clone(), value))));
@@ -506,7 +507,7 @@ impl<'p> Interp<'p> {
                 }
             }
         }
-        self.objects[proxy.0 as usize].attributes = bound;
+        self.store.objects[proxy.0 as usize].attributes = bound;
         Value::of(Val::Object(proxy))
     }
 }

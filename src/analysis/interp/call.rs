@@ -15,8 +15,10 @@ use crate::finding::Place;
 use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
 
 use super::bind::{Arg, Args};
+use super::budget::FUEL_PORTION;
 use super::builtins::DISPATCHED;
-use super::{CALL_DEPTH, FUEL_PORTION, Frame, Idle, Interp, RECURSION};
+use super::context::Idle;
+use super::{CALL_DEPTH, Frame, Machine, RECURSION};
 
 /// Operations of a function that is run whatever it mentions: it may hand on what it is given.
 const SHORT: usize = 40;
@@ -24,7 +26,7 @@ const SHORT: usize = 40;
 /// Most nodes of the condition under which a call returns; where it is larger, the call is taken to return always.
 const WIDE: usize = 64;
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     pub(super) fn call_op(
         &mut self,
         frame: &mut Frame<'p>,
@@ -139,13 +141,13 @@ impl<'p> Interp<'p> {
                 for value in args.values().cloned().collect::<Vec<_>>() {
                     key.push(self.term_of(&value));
                 }
-                if let Some((guard, known)) = self.memoised.get(&key).cloned()
-                    && self.guards.without(self.pc, guard).is_false()
+                if let Some((guard, known)) = self.caches.results.get(&key).cloned()
+                    && self.paths.guards.without(self.paths.pc, guard).is_false()
                 {
                     return known;
                 }
                 let result = self.call_value(frame, &function, args, Some(place));
-                self.memoised.insert(key, (self.pc, result.clone()));
+                self.caches.results.insert(key, (self.paths.pc, result.clone()));
                 result
             }
             Val::Partial(partial) if partial.keywords.first().is_some_and(|(mark, _)| &**mark == DISPATCHED) => {
@@ -172,7 +174,7 @@ impl<'p> Interp<'p> {
             }
             Val::Object(object) => {
                 let dunder: Name = "__call__".into();
-                if let Kind::Stream(path) = &self.objects[object.0 as usize].kind {
+                if let Kind::Stream(path) = &self.store.objects[object.0 as usize].kind {
                     let path = path.clone();
                     return self.call_stream(&path, place);
                 }
@@ -235,9 +237,9 @@ impl<'p> Interp<'p> {
     pub(super) fn run_escaping(&mut self, _frame: &mut Frame<'p>, value: &Value, _place: Place) {
         for alternative in value.alternatives() {
             if let Val::Function(closure) = &alternative.val
-                && let Some(idle) = self.idle.get_mut(&closure.identity)
+                && let Some(idle) = self.context.pending.get_mut(&closure.identity)
             {
-                idle.guard = self.guards.or(idle.guard, self.pc);
+                idle.guard = self.paths.guards.or(idle.guard, self.paths.pc);
             }
         }
     }
@@ -249,34 +251,34 @@ impl<'p> Interp<'p> {
         defaults: &[(u32, Temp)],
     ) -> Value {
         let defaults = defaults.iter().map(|(index, temp)| (*index, frame.temps[*temp as usize].clone())).collect();
-        self.closures += 1;
+        self.store.closures += 1;
         let closure = Rc::new(Closure {
             module: frame.module,
             function,
             environment: Some(frame.environment),
             defaults,
-            identity: self.closures,
+            identity: self.store.closures,
             class: if frame.code.kind == crate::ir::FunctionKind::ClassBody { frame.class } else { None },
         });
         if matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody) {
-            self.made.insert((frame.module, function), closure.clone());
+            self.store.definitions.insert((frame.module, function), closure.clone());
         }
         // Functions of a module or class body are analysed on their own; the others when nothing has run them.
         let code = self.module(frame.module).function(function);
         let nested = !matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody)
             || code.kind == crate::ir::FunctionKind::Lambda;
         if nested && code.kind != crate::ir::FunctionKind::Generator {
-            let guard = self.pc;
+            let guard = self.paths.pc;
             let in_call = frame.activation.depth > 0;
             let idle = Idle { closure: closure.clone(), guard, in_call, transformed: false, stored: false };
-            self.idle.insert(self.closures, idle);
+            self.context.pending.insert(self.store.closures, idle);
         }
         Value::of(Val::Function(closure))
     }
 
     fn call_function(&mut self, frame: &mut Frame<'p>, closure: &Rc<Closure>, args: Args, place: Place) -> Value {
         let code = self.module(closure.module).function(closure.function);
-        self.idle.remove(&closure.identity);
+        self.context.pending.remove(&closure.identity);
         if !code.effects.is_empty() {
             return self.declared_call(frame, code, closure, &args, place);
         }
@@ -287,10 +289,10 @@ impl<'p> Interp<'p> {
         if !self.is_worth_running(closure, code, &args) {
             return self.unknown_result(&given, code, place);
         }
-        let running = self.stack.iter().filter(|entry| **entry == (closure.module, closure.function)).count();
+        let running = self.context.stack.iter().filter(|entry| **entry == (closure.module, closure.function)).count();
         if code.is_stub || running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
             if !code.is_stub && frame.activation.depth >= CALL_DEPTH {
-                self.exhausted.get_or_insert((place, "call depth"));
+                self.budget.exhausted.get_or_insert((place, "call depth"));
             }
             return self.unknown_result(&given, code, place);
         }
@@ -304,17 +306,17 @@ impl<'p> Interp<'p> {
                 Suspended { module: closure.module, function: closure.function, environment, class: closure.class };
             return self.new_iterator(Source::Generator(Box::new(suspended)), Some(place));
         }
-        let (pc, alive) = (self.pc, self.alive);
+        let (pc, alive) = (self.paths.pc, self.paths.alive);
         let share = self.share();
-        let (paths, fuel) = (self.guards.portion(), self.fuel);
-        self.fuel = (fuel / 2).max(fuel.min(FUEL_PORTION));
-        let kept = fuel - self.fuel;
+        let (paths, fuel) = (self.paths.guards.portion(), self.budget.fuel);
+        self.budget.fuel = (fuel / 2).max(fuel.min(FUEL_PORTION));
+        let kept = fuel - self.budget.fuel;
         let (value, _) =
             self.activate(frame, closure.module, closure.function, environment, closure.class, place, false);
-        let has_too_many_paths = self.guards.exhausted();
-        let is_cut_off = std::mem::take(&mut self.is_cut_off) || has_too_many_paths;
-        self.fuel += kept;
-        self.guards.rejoin(paths);
+        let has_too_many_paths = self.paths.guards.exhausted();
+        let is_cut_off = std::mem::take(&mut self.budget.is_cut_off) || has_too_many_paths;
+        self.budget.fuel += kept;
+        self.paths.guards.rejoin(paths);
         if !is_cut_off {
             return value;
         }
@@ -322,8 +324,8 @@ impl<'p> Interp<'p> {
             self.note_cut_off(closure, &share);
         }
         // The caller goes on, and knows nothing of what the callee did after it was cut off.
-        self.pc = pc;
-        self.alive = alive;
+        self.paths.pc = pc;
+        self.paths.alive = alive;
         self.unknown_result(&given, code, place)
     }
 
@@ -335,15 +337,17 @@ impl<'p> Interp<'p> {
                 value.alternatives().iter().any(|alternative| match &alternative.val {
                     Val::Key(_) | Val::Array(_) | Val::Function(_) | Val::Partial(_) | Val::Wrapped(_) => true,
                     Val::Method(_) | Val::Tuple(_) | Val::Object(_) => code.ops.len() <= 4 * SHORT,
-                    Val::Term(term) => self.log.declared.contains(term) || self.log.scalar_keys.contains(term),
+                    Val::Term(term) => {
+                        self.recorder.log.declared.contains(term) || self.recorder.log.scalar_keys.contains(term)
+                    }
                     _ => false,
                 })
             })
     }
 
     pub(super) fn new_environment(&mut self, slots: Vec<Value>, parent: Option<EnvironmentId>) -> EnvironmentId {
-        let id = EnvironmentId(u32::try_from(self.environments.len()).unwrap_or(u32::MAX));
-        self.environments.push(Environment { slots, parent });
+        let id = EnvironmentId(u32::try_from(self.store.environments.len()).unwrap_or(u32::MAX));
+        self.store.environments.push(Environment { slots, parent });
         id
     }
 
@@ -359,9 +363,9 @@ impl<'p> Interp<'p> {
         place: Place,
         root: bool,
     ) -> (Value, Vec<(Guard, Value)>) {
-        self.activations += 1;
+        self.context.activations += 1;
         let activation = Rc::new(Activation {
-            id: self.activations,
+            id: self.context.activations,
             caller: Some((frame.activation.clone(), place)),
             module,
             function,
@@ -393,28 +397,28 @@ impl<'p> Interp<'p> {
             left: Guard::FALSE,
             activation,
         };
-        self.stack.push((module, function));
-        let (entered, alive) = (self.pc, self.alive);
-        self.alive = entered;
+        self.context.stack.push((module, function));
+        let (entered, alive) = (self.paths.pc, self.paths.alive);
+        self.paths.alive = entered;
         if self.program.observes {
             self.observe_parameters(&frame);
         }
         self.block(&mut frame, &code.body);
-        self.stack.pop();
-        let mut after = self.pc;
+        self.context.stack.pop();
+        let mut after = self.paths.pc;
         let mut result = Value::unbound();
         for (guard, value) in &frame.returns {
-            after = self.guards.or(after, *guard);
+            after = self.paths.guards.or(after, *guard);
             for alternative in value.alternatives() {
-                let both = self.guards.and(*guard, alternative.guard);
-                result.push(&mut self.guards, both, alternative.val.clone());
+                let both = self.paths.guards.and(*guard, alternative.guard);
+                result.push(&mut self.paths.guards, both, alternative.val.clone());
             }
         }
-        if !self.pc.is_false() || frame.returns.is_empty() {
+        if !self.paths.pc.is_false() || frame.returns.is_empty() {
             let none = self.none();
-            let fell_through = self.pc;
+            let fell_through = self.paths.pc;
             for alternative in none.alternatives() {
-                result.push(&mut self.guards, fell_through, alternative.val.clone());
+                result.push(&mut self.paths.guards, fell_through, alternative.val.clone());
             }
         }
         if result.is_too_various() {
@@ -423,19 +427,19 @@ impl<'p> Interp<'p> {
         if let [only] = result.alternatives() {
             result = Value::of(only.val.clone());
         }
-        let is_caught = !self.catching.borrow().is_empty();
-        if after != entered && !after.is_false() && !is_caught && self.guards.is_larger(after, WIDE) {
+        let is_caught = !self.paths.catching.borrow().is_empty();
+        if after != entered && !after.is_false() && !is_caught && self.paths.guards.is_larger(after, WIDE) {
             // Widening: what many calls take for granted is no longer told apart from what they are given.
             after = entered;
         }
         // Paths that a raise ended in the callee are over for the caller, unless a `try` waits for them.
-        self.alive = if is_caught {
+        self.paths.alive = if is_caught {
             alive
         } else {
-            let dead = self.guards.without(entered, after);
-            self.guards.without(alive, dead)
+            let dead = self.paths.guards.without(entered, after);
+            self.paths.guards.without(alive, dead)
         };
-        self.pc = after;
+        self.paths.pc = after;
         (result, frame.yields)
     }
 
@@ -445,9 +449,9 @@ impl<'p> Interp<'p> {
         suspended: &Suspended,
         place: Place,
     ) -> Vec<(Guard, Value)> {
-        let iteration = self.iteration.clone();
-        let depth = std::mem::replace(&mut self.loop_depth, 0);
-        let (before, alive) = (self.pc, self.alive);
+        let iteration = self.context.iteration.clone();
+        let depth = std::mem::replace(&mut self.context.loop_depth, 0);
+        let (before, alive) = (self.paths.pc, self.paths.alive);
         let (_, yields) = self.activate(
             frame,
             suspended.module,
@@ -458,9 +462,9 @@ impl<'p> Interp<'p> {
             false,
         );
         // A generator that never ends does not end its caller.
-        (self.pc, self.alive) = (before, alive);
-        self.loop_depth = depth;
-        self.iteration = iteration;
+        (self.paths.pc, self.paths.alive) = (before, alive);
+        self.context.loop_depth = depth;
+        self.context.iteration = iteration;
         yields
     }
 

@@ -9,9 +9,9 @@ use crate::finding::Place;
 use crate::models::BuiltinOp;
 
 use super::bind::Args;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// `filter` and `starmap`.
     pub(super) fn selected(
         &mut self,
@@ -37,7 +37,7 @@ impl<'p> Interp<'p> {
                 result.push(Item { guard: item.guard, value });
             } else {
                 let holds = self.truth(&value);
-                let guard = self.guards.and(item.guard, holds);
+                let guard = self.paths.guards.and(item.guard, holds);
                 result.push(Item { guard, value: item.value });
             }
         }
@@ -78,7 +78,7 @@ impl<'p> Interp<'p> {
         let known = self.known_length(&iterator);
         self.repeat(frame, known, place, |this, frame, _| {
             let step = this.next_step(frame, &iterator, place.span);
-            let there: Guard = this.guards.and(step.has, step.present);
+            let there: Guard = this.paths.guards.and(step.has, step.present);
             this.under(there, |this| body(this, frame, step.value));
         });
     }

@@ -13,17 +13,17 @@ use crate::analysis::facts::Role;
 use crate::analysis::heap::{Kind, Source};
 use crate::ir::{Function, OpKind, Variable};
 
-use super::Interp;
+use super::Machine;
 use super::bind::Args;
 
 /// How deep containers and closures are looked into; what lies deeper is taken for a key.
 const DEPTH: u32 = 5;
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Whether a run of a closure on its own can teach something about keys; of one that a call made, more than a run of what was
     /// called.
     pub(super) fn may_reach_keys(&self, closure: &Closure, in_call: bool) -> bool {
-        let (names, deeper) = match (in_call, closure.module == self.home) {
+        let (names, deeper) = match (in_call, closure.module == self.context.home) {
             (true, _) => (Names::Nobody, false),
             (false, true) => (Names::All, true),
             (false, false) => (Names::Home, true),
@@ -52,7 +52,7 @@ enum Names {
 
 /// A search for keys.
 struct Reach<'i, 'p> {
-    interp: &'i Interp<'p>,
+    interp: &'i Machine<'p>,
     names: Names,
     /// Whether what lies deeper than is looked into is taken for a key.
     deeper: bool,
@@ -62,7 +62,7 @@ impl<'p> Reach<'_, 'p> {
     fn speaks(&self, closure: &Closure) -> bool {
         let is_asked = match self.names {
             Names::All => true,
-            Names::Home => closure.module == self.interp.home,
+            Names::Home => closure.module == self.interp.context.home,
             Names::Nobody => false,
         };
         is_asked && self.interp.program.relevance.is_entry(closure.module, closure.function)
@@ -95,14 +95,14 @@ impl<'p> Reach<'_, 'p> {
                 let mut environment = outside;
                 let Some(further) = up.checked_sub(level) else { return false };
                 for _ in 0..further {
-                    environment = environment.and_then(|id| self.interp.environments[id.0 as usize].parent);
+                    environment = environment.and_then(|id| self.interp.store.environments[id.0 as usize].parent);
                 }
-                let slots = environment.map(|id| &self.interp.environments[id.0 as usize].slots);
+                let slots = environment.map(|id| &self.interp.store.environments[id.0 as usize].slots);
                 slots.and_then(|slots| slots.get(*slot as usize)).is_some_and(|value| self.reaches(value, depth))
             }
             // What a global name leads to by being called is known from its name.
             OpKind::Load(Variable::Global(name)) => {
-                let value = self.interp.modules.get(&module).and_then(|state| state.globals.get(name));
+                let value = self.interp.store.modules.get(&module).and_then(|state| state.globals.get(name));
                 value.is_some_and(|value| self.holds(value, depth))
             }
             OpKind::Function(inner, _) => {
@@ -135,7 +135,7 @@ impl<'p> Reach<'_, 'p> {
                     || wrapped.options.iter().any(|(_, value)| self.reaches(value, inner))
             }),
             Val::Class(class) => self.below(depth, |inner| {
-                let info = &self.interp.classes[class.0 as usize];
+                let info = &self.interp.store.classes[class.0 as usize];
                 info.bases.iter().chain(info.attributes.values()).any(|value| self.reaches(value, inner))
             }),
             Val::Library(path) => {
@@ -172,7 +172,7 @@ impl<'p> Reach<'_, 'p> {
     }
 
     fn object_holds(&self, object: ObjectId, depth: u32) -> bool {
-        let object = &self.interp.objects[object.0 as usize];
+        let object = &self.interp.store.objects[object.0 as usize];
         let contents = match &object.kind {
             Kind::List { items, .. } | Kind::Set(items) => items.iter().any(|item| self.reaches(&item.value, depth)),
             Kind::Dict { entries, .. } => entries.iter().any(|entry| self.reaches(&entry.value, depth)),
@@ -184,6 +184,7 @@ impl<'p> Reach<'_, 'p> {
 
     fn shadow_holds(&self, term: TermId, depth: u32) -> bool {
         self.interp
+            .store
             .shadows
             .get(&term)
             .is_some_and(|shadow| self.below(depth, |inner| self.object_holds(*shadow, inner)))
@@ -196,9 +197,9 @@ impl<'p> Reach<'_, 'p> {
 
     /// Whether something has taken a term for a key that knows what it takes.
     fn is_taken_for_key(&self, term: TermId) -> bool {
-        let events = self.interp.log.by_family.get(&term).map_or(&[][..], Vec::as_slice);
-        self.interp.log.declared.contains(&term)
-            || self.interp.log.scalar_keys.contains(&term)
-            || events.iter().any(|event| self.interp.log.events[*event].role != Role::Unresolved)
+        let events = self.interp.recorder.log.by_family.get(&term).map_or(&[][..], Vec::as_slice);
+        self.interp.recorder.log.declared.contains(&term)
+            || self.interp.recorder.log.scalar_keys.contains(&term)
+            || events.iter().any(|event| self.interp.recorder.log.consumptions[*event].role != Role::Unresolved)
     }
 }

@@ -6,31 +6,33 @@ use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::facts::Role;
-use crate::analysis::log::{Event, Meeting};
+use crate::analysis::log::{Consumption, Reuse};
 use crate::finding::Confidence;
 use crate::models::Construct;
 
-use super::Interp;
+use super::Machine;
 
 /// Most earlier events that one event is compared with.
 const COMPARED: usize = 64;
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Compares an event with the earlier ones of its family.
     pub(super) fn check_collisions(&mut self, index: usize) {
-        let family = self.log.events[index].target.family;
-        let mut best: Option<Meeting> = None;
+        let family = self.recorder.log.consumptions[index].target.family;
+        let mut best: Option<Reuse> = None;
         // Two splits in two places are harmless if different children of them are used, which is not known yet: then
         // another meeting is told.
-        let mut other: Option<Meeting> = None;
+        let mut other: Option<Reuse> = None;
         let mut is_derived_again = false;
         for position in 0..COMPARED {
-            let Some(first) = self.log.by_family.get(&family).and_then(|earlier| earlier.get(position)).copied() else {
+            let Some(first) =
+                self.recorder.log.by_family.get(&family).and_then(|earlier| earlier.get(position)).copied()
+            else {
                 break;
             };
             let Some(confidence) = self.meet(first, index) else { continue };
             is_derived_again |= confidence > Confidence::Low && self.derive_alike(first, index);
-            let meeting = Meeting { first, second: index, confidence };
+            let meeting = Reuse { first, second: index, confidence };
             if !self.are_splits_apart(first, index) && other.as_ref().is_none_or(|other| other.confidence < confidence)
             {
                 other = Some(meeting.clone());
@@ -41,63 +43,68 @@ impl Interp<'_> {
         }
         let other = other.filter(|_| best.as_ref().is_some_and(|best| self.are_splits_apart(best.first, index)));
         for meeting in [best, other].into_iter().flatten() {
-            let (first, second) = (&self.log.events[meeting.first], &self.log.events[meeting.second]);
+            let (first, second) =
+                (&self.recorder.log.consumptions[meeting.first], &self.recorder.log.consumptions[meeting.second]);
             if self.is_folded_into_another(first, second) {
                 return;
             }
             if meeting.confidence > Confidence::Low {
                 let term = second.target.term;
                 let family = second.target.family;
-                self.log.met.insert(term);
-                self.log.met.insert(family);
+                self.recorder.log.met.insert(term);
+                self.recorder.log.met.insert(family);
                 if is_derived_again {
-                    self.log.derived_again.extend([term, family]);
+                    self.recorder.log.derived_again.extend([term, family]);
                 }
             }
-            self.log.meetings.push(meeting);
+            self.recorder.log.reuses.push(meeting);
         }
     }
 
     /// A draw that serves no numbers is no use of a key: what meets it may meet a later draw, which is one.
-    pub(super) fn past_measures(&mut self, meeting: Meeting) -> Meeting {
+    pub(super) fn past_measures(&mut self, meeting: Reuse) -> Reuse {
         let second = meeting.second;
         let is_measure = Self::serves_no_numbers;
         if !is_measure(self, meeting.first) || is_measure(self, second) {
             return meeting;
         }
-        let family = self.log.events[second].target.family;
-        let earlier = self.log.by_family.get(&family).cloned().unwrap_or_default();
+        let family = self.recorder.log.consumptions[second].target.family;
+        let earlier = self.recorder.log.by_family.get(&family).cloned().unwrap_or_default();
         for first in earlier.into_iter().take_while(|first| *first < second).take(COMPARED) {
             if !is_measure(self, first)
                 && let Some(confidence) = self.meet(first, second)
             {
-                return Meeting { first, second, confidence };
+                return Reuse { first, second, confidence };
             }
         }
         meeting
     }
 
     fn are_splits_apart(&self, first: usize, second: usize) -> bool {
-        let (first, second) = (&self.log.events[first], &self.log.events[second]);
+        let (first, second) = (&self.recorder.log.consumptions[first], &self.recorder.log.consumptions[second]);
         first.role == Role::Split && second.role == Role::Split && first.place != second.place
     }
 
     /// Whether two events that meet make what is derived from their key equal as well: two splits, or one call that ran again and
     /// took with it whatever stands around it. A draw beside a split makes no children equal.
     fn derive_alike(&self, first: usize, second: usize) -> bool {
-        let (first, second) = (&self.log.events[first], &self.log.events[second]);
+        let (first, second) = (&self.recorder.log.consumptions[first], &self.recorder.log.consumptions[second]);
         first.place == second.place || first.role == Role::Split && second.role == Role::Split
     }
 
     /// Whether what the two keys were derived from was derived from again: then this meeting is a consequence.
-    fn is_folded_into_another(&self, first: &Event, second: &Event) -> bool {
+    fn is_folded_into_another(&self, first: &Consumption, second: &Consumption) -> bool {
         first.target.derivation != second.target.derivation
-            && self.terms.ancestors(second.target.term).iter().any(|ancestor| self.log.derived_again.contains(ancestor))
+            && self
+                .terms
+                .ancestors(second.target.term)
+                .iter()
+                .any(|ancestor| self.recorder.log.derived_again.contains(ancestor))
     }
 
     /// How certain it is that two events share a key, if it is at all.
     fn meet(&mut self, first: usize, second: usize) -> Option<Confidence> {
-        let (a, b) = (&self.log.events[first], &self.log.events[second]);
+        let (a, b) = (&self.recorder.log.consumptions[first], &self.recorder.log.consumptions[second]);
         let mut confidence = self.role_confidence(a, b)?;
         if !must_overlap(&self.terms, a.target.extent, b.target.extent) {
             return None;
@@ -123,7 +130,7 @@ impl Interp<'_> {
         // A draw that stands in the `try` itself did happen; one within a call that may have raised perhaps did not.
         let own = raised_in(a.activation.id);
         let (a, b) = (a.guard, b.guard);
-        let both = self.guards.and(a, b);
+        let both = self.paths.guards.and(a, b);
         if !self.feasible(both) || self.needs_unseen(both) {
             return None;
         }
@@ -150,7 +157,7 @@ impl Interp<'_> {
         }
     }
 
-    fn role_confidence(&self, a: &Event, b: &Event) -> Option<Confidence> {
+    fn role_confidence(&self, a: &Consumption, b: &Consumption) -> Option<Confidence> {
         match (a.role, b.role) {
             (Role::Fold, Role::Sample | Role::Library) | (Role::Sample | Role::Library, Role::Fold) => {
                 Some(Confidence::Low)
@@ -167,7 +174,7 @@ impl Interp<'_> {
     }
 
     /// Whether an event is the making of a stream of keys.
-    fn is_stream(&self, event: &Event) -> bool {
+    fn is_stream(&self, event: &Consumption) -> bool {
         event.role == Role::Library
             && self
                 .program
@@ -177,13 +184,13 @@ impl Interp<'_> {
     }
 
     pub(super) fn derivation(&self, id: u32) -> Option<&crate::analysis::log::Derivation> {
-        self.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)
+        self.recorder.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)
     }
 
     /// Whether something decides a guard that iterations which are not run may have written.
     fn needs_unseen(&self, guard: Guard) -> bool {
         let is_unseen = |term: TermId| self.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Unseen);
-        self.guards.support(guard).into_iter().any(|literal| self.terms.mentions(literal, &is_unseen))
+        self.paths.guards.support(guard).into_iter().any(|literal| self.terms.mentions(literal, &is_unseen))
     }
 
     /// Whether every path of a guard goes through an exception edge, those of this name excepted.
@@ -194,7 +201,7 @@ impl Interp<'_> {
                 info.symbol == Symbol::Path && info.text.starts_with(RAISES) && Some(&*info.text) != except
             })
         };
-        let without = self.guards.assume(guard, &|literal| is_edge(literal).then_some(false));
+        let without = self.paths.guards.assume(guard, &|literal| is_edge(literal).then_some(false));
         !self.feasible(without)
     }
 }

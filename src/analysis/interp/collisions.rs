@@ -9,10 +9,11 @@ use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::facts::{Collision, CollisionKind, Role, Use};
 use crate::analysis::heap::Kind;
-use crate::analysis::log::{Activation, Event, Iteration, Meeting};
+use crate::analysis::log::{Activation, Consumption, Iteration, Reuse};
 use crate::finding::{Confidence, Place};
 
-use super::{Escape, Interp};
+use super::Machine;
+use super::recorder::Escape;
 
 /// The activations that an event happened in, outermost first, each with the place in it.
 type Chain = Vec<(Rc<Activation>, Place)>;
@@ -28,8 +29,8 @@ struct Placed {
     confidence: Confidence,
 }
 
-impl Interp<'_> {
-    pub(super) fn chain(event: &Event) -> Chain {
+impl Machine<'_> {
+    pub(super) fn chain(event: &Consumption) -> Chain {
         let mut chain = vec![(event.activation.clone(), event.place)];
         let mut current = event.activation.clone();
         while let Some((caller, place)) = &current.caller {
@@ -40,17 +41,17 @@ impl Interp<'_> {
         chain
     }
 
-    pub(super) fn iterations(event: &Event) -> Vec<Rc<Iteration>> {
+    pub(super) fn iterations(event: &Consumption) -> Vec<Rc<Iteration>> {
         std::iter::successors(event.iteration.clone(), |iteration| iteration.outer.clone()).collect()
     }
 
     /// The loop of which the two events happened in different iterations: the outermost.
-    fn repeated_by(first: &Event, second: &Event) -> Option<Rc<Iteration>> {
+    fn repeated_by(first: &Consumption, second: &Consumption) -> Option<Rc<Iteration>> {
         let (a, b) = (Self::iterations(first), Self::iterations(second));
         a.into_iter().rev().find(|x| b.iter().any(|y| x.instance == y.instance && x.copy != y.copy))
     }
 
-    pub(super) fn use_at(event: &Event, chain: &Chain, depth: usize) -> Use {
+    pub(super) fn use_at(event: &Consumption, chain: &Chain, depth: usize) -> Use {
         let last = chain.len() - 1;
         let depth = depth.min(last);
         Use {
@@ -68,7 +69,7 @@ impl Interp<'_> {
     }
 
     /// Places two events in the lowest frame that sees both.
-    fn placed(&self, first: &Event, second: &Event, confidence: Confidence) -> Placed {
+    fn placed(&self, first: &Consumption, second: &Consumption, confidence: Confidence) -> Placed {
         let (a, b) = (Self::chain(first), Self::chain(second));
         let loops: Vec<Place> = Self::iterations(first).iter().map(|iteration| iteration.place).collect();
         let mut depth = 0;
@@ -119,7 +120,7 @@ impl Interp<'_> {
             }
             // A closure that runs later, and the function that made it.
             None => {
-                let escapes = |chain: &Chain| self.escaped.get(&chain[0].0.id).map(|(escape, _)| *escape);
+                let escapes = |chain: &Chain| self.recorder.escaped.get(&chain[0].0.id).map(|(escape, _)| *escape);
                 let least = match (escapes(&a), escapes(&b)) {
                     (Some(_), Some(_)) | (None, Some(Escape::Passed)) | (Some(Escape::Passed), None) => Confidence::Low,
                     _ => Confidence::Medium,
@@ -137,12 +138,12 @@ impl Interp<'_> {
 
     /// Whether the mistake is that of a frame although only a caller knows enough to see it, what a receiver is, say: not
     /// if the caller handed one key over in two places.
-    fn is_own_mistake(&self, frame: &Activation, second: &Event) -> bool {
-        if frame.module != self.home {
+    fn is_own_mistake(&self, frame: &Activation, second: &Consumption) -> bool {
+        if frame.module != self.context.home {
             return false;
         }
         let code = self.module(frame.module).function(frame.function);
-        let environment = &self.environments[frame.environment.0 as usize];
+        let environment = &self.store.environments[frame.environment.0 as usize];
         let arguments = environment.slots.iter().take(code.parameters.len());
         arguments.map(|argument| self.times_held(argument, second.target.term)).sum::<usize>() < 2
     }
@@ -166,7 +167,7 @@ impl Interp<'_> {
                 Elements::View { .. } => 0,
             },
             Val::Tuple(values) => values.iter().filter(is_it).count(),
-            Val::Object(object) => match &self.objects[object.0 as usize].kind {
+            Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
                 Kind::List { items, .. } => items.iter().map(|item| &item.value).filter(is_it).count(),
                 Kind::Dict { entries, .. } => entries.iter().map(|entry| &entry.value).filter(is_it).count(),
                 _ => 0,
@@ -178,13 +179,13 @@ impl Interp<'_> {
 
     /// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they
     /// are of two of its parameters, which are equal for this caller only.
-    fn sees_itself(&self, activation: &Activation, event: &Event) -> bool {
+    fn sees_itself(&self, activation: &Activation, event: &Consumption) -> bool {
         let module = self.module(activation.module);
         let code = module.function(activation.function);
         if super::entry::is_entry(module, code) {
             return false;
         }
-        let environment = &self.environments[activation.environment.0 as usize];
+        let environment = &self.store.environments[activation.environment.0 as usize];
         let holding = environment.slots.iter().take(code.parameters.len()).filter(|slot| {
             slot.alternatives().iter().any(|alternative| match &alternative.val {
                 Val::Key(key) => key.term == event.target.term,
@@ -195,9 +196,9 @@ impl Interp<'_> {
         holding.count() < 2
     }
 
-    pub(super) fn collision(&mut self, meeting: &Meeting) -> Option<(Collision, bool)> {
-        let first = self.log.events[meeting.first].clone();
-        let second = self.log.events[meeting.second].clone();
+    pub(super) fn collision(&mut self, meeting: &Reuse) -> Option<(Collision, bool)> {
+        let first = self.recorder.log.consumptions[meeting.first].clone();
+        let second = self.recorder.log.consumptions[meeting.second].clone();
         if !self.is_known_key(&first) && !self.is_known_key(&second) {
             return None;
         }
@@ -256,7 +257,7 @@ impl Interp<'_> {
         let harmless = match kind {
             CollisionKind::SplitTwice => is_timed || is_paired || disjoint,
             CollisionKind::SeededTwice => {
-                let spare = |event: &Event| self.is_fallback(event) || self.is_default(event);
+                let spare = |event: &Consumption| self.is_fallback(event) || self.is_default(event);
                 spare(&first)
                     || spare(&second)
                     || self.is_run_again(&first, &second)
@@ -299,7 +300,7 @@ impl Interp<'_> {
 
     /// The one child that nothing uses of the split that was meant to serve the second consumption: the split that came before
     /// it, or the one that made the key.
-    fn sister_unused(&self, first: &Event, second: &Event, kind: CollisionKind) -> Option<String> {
+    fn sister_unused(&self, first: &Consumption, second: &Consumption, kind: CollisionKind) -> Option<String> {
         let (place, activation) = match kind {
             CollisionKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
             CollisionKind::Sampled if matches!(self.terms.get(second.target.term), Term::Child(..)) => {
@@ -315,11 +316,11 @@ impl Interp<'_> {
     }
 
     /// Whether something besides a protocol or an unknown call says that a value is a key: its name is enough beside a protocol.
-    fn is_known_key(&self, event: &Event) -> bool {
+    fn is_known_key(&self, event: &Consumption) -> bool {
         !matches!(event.role, Role::Protocol | Role::Unresolved)
             || event.target.derivation != 0
-            || self.log.declared.contains(&event.target.term)
-            || self.log.scalar_keys.contains(&event.target.term)
+            || self.recorder.log.declared.contains(&event.target.term)
+            || self.recorder.log.scalar_keys.contains(&event.target.term)
             || event.role == Role::Protocol && self.is_key_by_name(event)
             || self.terms.symbol(event.target.term).is_some_and(|info| &*info.text == super::derive::SUPPLIED)
             || matches!(self.terms.get(self.root_of(event.target.term)), Term::Seed(_))
@@ -331,7 +332,7 @@ impl Interp<'_> {
 
     /// Whether the name of what a method is given is evidence enough: a generator of `NumPy` is called `rng` as well, and the key of a
     /// dict `key`, so that a library in use has to know the method, unless the name is given to nothing but keys.
-    fn is_key_by_name(&self, event: &Event) -> bool {
+    fn is_key_by_name(&self, event: &Consumption) -> bool {
         let written = event.written.as_deref();
         let name = written.and_then(|written| written.rsplit('.').next()).unwrap_or_default();
         let is_unmistakable = ["prng", "rng_key", "rngkey", "random_key"].iter().any(|part| name.contains(part));
@@ -339,7 +340,7 @@ impl Interp<'_> {
             && (is_unmistakable || self.has_protocol(event.activation.module, &event.callee))
     }
 
-    fn kind_of(&self, first: &Event, second: &Event, iterated: bool) -> CollisionKind {
+    fn kind_of(&self, first: &Consumption, second: &Consumption, iterated: bool) -> CollisionKind {
         let derivations = (first.target.derivation, second.target.derivation);
         if first.role == Role::Fold || second.role == Role::Fold {
             return CollisionKind::FoldAndSampled;
@@ -375,15 +376,15 @@ impl Interp<'_> {
         match self.terms.get(term) {
             Term::Attribute(owner, ..) => {
                 self.terms.symbol(*owner).is_some()
-                    && !self.objects.iter().any(|object| object.symbol == *owner && object.class.is_some())
+                    && !self.store.objects.iter().any(|object| object.symbol == *owner && object.class.is_some())
             }
             _ => false,
         }
     }
 
     /// Whether the children that are used of two splits of one key are certainly different.
-    fn children_are_disjoint(&mut self, first: &Event, second: &Event) -> bool {
-        let used = |this: &Self, event: &Event| this.children_used(event.place, &event.activation);
+    fn children_are_disjoint(&mut self, first: &Consumption, second: &Consumption) -> bool {
+        let used = |this: &Self, event: &Consumption| this.children_used(event.place, &event.activation);
         let (Some(a), Some(b)) = (used(self, first), used(self, second)) else { return false };
         !a.is_empty() && !b.is_empty() && a.is_disjoint(&b)
     }

@@ -11,22 +11,23 @@ use crate::analysis::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Exhausted, Facts,
     KeyFact, KeyKind, Role,
 };
-use crate::analysis::log::{Activation, Event};
+use crate::analysis::log::{Activation, Consumption};
 use crate::finding::{Confidence, Place};
 use crate::ir::{FunctionKind, OpKind, Variable};
 use crate::text::FileId;
 
-use super::{Escape, Interp};
+use super::Machine;
+use super::recorder::Escape;
 
 /// What base classes of tests are called.
 const TEST_CASE: &str = "TestCase";
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Everything that the log says of the home module.
     pub(super) fn conclude(&mut self) -> Facts {
         let mut facts = Facts { references: self.references(), ..Facts::default() };
-        let file = self.module(self.home).file;
-        for meeting in self.log.meetings.clone() {
+        let file = self.module(self.context.home).file;
+        for meeting in self.recorder.log.reuses.clone() {
             let meeting = self.past_measures(meeting);
             if let Some((collision, direct)) = self.collision(&meeting)
                 && collision.second.place.file == file
@@ -45,7 +46,7 @@ impl Interp<'_> {
         self.conclude_captures(&mut facts, file);
         self.conclude_exits(&mut facts, file);
         self.conclude_unused(&mut facts, file);
-        if let Some((place, budget)) = self.exhausted {
+        if let Some((place, budget)) = self.budget.exhausted {
             facts.exhausted.push(Exhausted { place, budget, function: String::new() });
         }
         facts
@@ -60,16 +61,16 @@ impl Interp<'_> {
             }
             _ => false,
         };
-        self.classes.iter().any(|class| class.module == self.home && class.bases.iter().any(is_test_case))
+        self.store.classes.iter().any(|class| class.module == self.context.home && class.bases.iter().any(is_test_case))
     }
 
     /// What is believed of every key, place by place.
     fn conclude_keys(&self, facts: &mut Facts, file: FileId) {
-        for derivation in self.log.derivations.iter().filter(|derivation| derivation.place.file == file) {
+        for derivation in self.recorder.log.derivations.iter().filter(|derivation| derivation.place.file == file) {
             let text = format!("`{}` makes {}", derivation.callee, self.describe(derivation.term));
             facts.keys.push(KeyFact { place: derivation.place, text });
         }
-        for event in self.log.events.iter().filter(|event| event.place.file == file) {
+        for event in self.recorder.log.consumptions.iter().filter(|event| event.place.file == file) {
             let what = match event.role {
                 Role::Sample => "draws from",
                 Role::Split => "splits (and so consumes)",
@@ -88,8 +89,8 @@ impl Interp<'_> {
 
     fn conclude_broadcasts(&mut self, facts: &mut Facts, file: FileId) {
         let mut seen = BTreeSet::new();
-        for broadcast in self.log.broadcasts.clone() {
-            let event = self.log.events[broadcast.event].clone();
+        for broadcast in self.recorder.log.broadcasts.clone() {
+            let event = self.recorder.log.consumptions[broadcast.event].clone();
             let chain = Self::chain(&event);
             // The mapped body's own frame tells it: the one right below the mapping call.
             let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id);
@@ -142,7 +143,7 @@ impl Interp<'_> {
 
     fn conclude_buffers(&mut self, facts: &mut Facts, file: FileId) {
         let mut seen = BTreeSet::new();
-        for used in self.log.buffers.clone() {
+        for used in self.recorder.log.buffers.clone() {
             if used.place.file != file || !seen.insert((used.place, used.op)) {
                 continue;
             }
@@ -150,8 +151,9 @@ impl Interp<'_> {
             if used.if_scalar {
                 // Only a draw from the very same value proves that it is one key.
                 let proofs: Vec<_> = self
+                    .recorder
                     .log
-                    .events
+                    .consumptions
                     .iter()
                     .filter(|event| {
                         event.target.term == used.key.term
@@ -160,14 +162,19 @@ impl Interp<'_> {
                     .map(|event| event.guard)
                     .collect();
                 let proven = proofs.into_iter().any(|guard| {
-                    let both = self.guards.and(guard, used.guard);
+                    let both = self.paths.guards.and(guard, used.guard);
                     self.feasible(both)
                 });
                 if !proven {
                     continue;
                 }
                 let unconditional = used.guard.is_true()
-                    && self.log.events.iter().any(|event| event.target.term == used.key.term && event.guard.is_true());
+                    && self
+                        .recorder
+                        .log
+                        .consumptions
+                        .iter()
+                        .any(|event| event.target.term == used.key.term && event.guard.is_true());
                 confidence =
                     if unconditional || used.op == BufferOp::Number { Confidence::Medium } else { Confidence::Low };
             }
@@ -190,19 +197,19 @@ impl Interp<'_> {
 
     /// Whether an activation is of a function of the home module.
     fn is_own(&self, activation: &Activation) -> bool {
-        activation.module == self.home
+        activation.module == self.context.home
     }
 
     /// Keys that a closure captures and consumes at every call.
     fn conclude_captures(&mut self, facts: &mut Facts, file: FileId) {
         let mut seen = BTreeSet::new();
-        for event in self.log.events.clone() {
+        for event in self.recorder.log.consumptions.clone() {
             if !matches!(event.role, Role::Sample | Role::Split) || event.place.file != file {
                 continue;
             }
             let chain = Self::chain(&event);
             let (root, place) = &chain[0];
-            let (kind, born) = match self.escaped.get(&root.id) {
+            let (kind, born) = match self.recorder.escaped.get(&root.id) {
                 Some((Escape::Transformed, born)) => (CaptureKind::Transformed, *born),
                 Some((Escape::Stored, born)) => (CaptureKind::Stored, *born),
                 Some((Escape::Passed, _)) | None => continue,
@@ -231,9 +238,9 @@ impl Interp<'_> {
 
     /// Keys that are defaults of parameters: bound once, when the function is defined.
     pub(super) fn conclude_defaults(&mut self, facts: &mut Facts, id: crate::ir::FunctionId) {
-        let Some(closure) = self.made.get(&(self.home, id)).cloned() else { return };
-        let code = self.module(self.home).function(id);
-        let environment = self.log.entered.clone();
+        let Some(closure) = self.store.definitions.get(&(self.context.home, id)).cloned() else { return };
+        let code = self.module(self.context.home).function(id);
+        let environment = self.recorder.log.entered.clone();
         for (slot, default) in closure.defaults.iter() {
             if !default.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_))) {
                 continue;
@@ -247,13 +254,14 @@ impl Interp<'_> {
             };
             let given = self.term_of(&given);
             let event = self
+                .recorder
                 .log
-                .events
+                .consumptions
                 .iter()
                 .find(|event| event.target.term == given && matches!(event.role, Role::Sample | Role::Split));
             let Some(event) = event.cloned() else { continue };
             let chain = Self::chain(&event);
-            let file = self.module(self.home).file;
+            let file = self.module(self.context.home).file;
             facts.captured.push(CapturedUse {
                 kind: CaptureKind::Default,
                 callee: code.name.to_string(),
@@ -294,16 +302,16 @@ impl Interp<'_> {
     /// Consumed keys that are returned or stored.
     fn conclude_exits(&mut self, facts: &mut Facts, file: FileId) {
         let (mut seen, mut records) = (BTreeSet::new(), BTreeSet::new());
-        for exit in self.log.exits.clone() {
+        for exit in self.recorder.log.exits.clone() {
             let code = self.module(exit.activation.module).function(exit.activation.function);
             if exit.place.file != file
-                || self.replays.contains(&(exit.activation.module, exit.activation.function))
+                || self.context.replays.contains(&(exit.activation.module, exit.activation.function))
                 || code.kind == FunctionKind::Lambda
-                || self.escaped.contains_key(&exit.activation.id)
+                || self.recorder.escaped.contains_key(&exit.activation.id)
             {
                 continue;
             }
-            let consumed = self.log.events[..exit.after.min(self.log.events.len())]
+            let consumed = self.recorder.log.consumptions[..exit.after.min(self.recorder.log.consumptions.len())]
                 .iter()
                 .find(|event| {
                     event.target.term == exit.term
@@ -312,12 +320,17 @@ impl Interp<'_> {
                 })
                 .cloned();
             // What is told to be used again needs not be told to be carried on.
-            let is_told = |event: &Event| {
-                self.log.meetings.iter().any(|meeting| self.log.events[meeting.first].place == event.place)
+            let is_told = |event: &Consumption| {
+                self.recorder
+                    .log
+                    .reuses
+                    .iter()
+                    .any(|meeting| self.recorder.log.consumptions[meeting.first].place == event.place)
             };
-            let is_consequence = self.terms.ancestors(exit.term).iter().any(|ancestor| self.log.met.contains(ancestor));
+            let is_consequence =
+                self.terms.ancestors(exit.term).iter().any(|ancestor| self.recorder.log.met.contains(ancestor));
             let Some(event) = consumed.filter(|event| !is_told(event) && !is_consequence) else { continue };
-            let both = self.guards.and(event.guard, exit.guard);
+            let both = self.paths.guards.and(event.guard, exit.guard);
             // A record that is stored again is told where it is stored first.
             let is_stored_again = exit.kind == CarryKind::Stored && exit.name.is_none() && !records.insert(exit.term);
             if !self.feasible(both) || is_stored_again || !seen.insert(exit.place) {

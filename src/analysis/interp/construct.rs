@@ -14,12 +14,12 @@ use crate::ir::{Annotation, Argument, ClassId, Name, Op, ParameterKind, Temp};
 use crate::models::Construct;
 
 use super::bind::Args;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// Most classes that a lookup visits.
 const LINEAGE: usize = 24;
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// Runs a class statement.
     pub(super) fn make_class(
         &mut self,
@@ -40,9 +40,9 @@ impl<'p> Interp<'p> {
         for base in &bases {
             match base.single() {
                 Some(Val::Class(base)) => {
-                    record |= self.classes[base.0 as usize].record;
-                    frozen |= self.classes[base.0 as usize].frozen;
-                    sequence |= self.classes[base.0 as usize].sequence;
+                    record |= self.store.classes[base.0 as usize].record;
+                    frozen |= self.store.classes[base.0 as usize].frozen;
+                    sequence |= self.store.classes[base.0 as usize].sequence;
                 }
                 Some(Val::Library(path)) => {
                     if let Some(Construct::Record { frozen: is_frozen, sequence: is_sequence }) =
@@ -56,8 +56,8 @@ impl<'p> Interp<'p> {
                 _ => {}
             }
         }
-        let handle = ClassHandle(u32::try_from(self.classes.len()).unwrap_or(u32::MAX));
-        self.classes.push(ClassInfo {
+        let handle = ClassHandle(u32::try_from(self.store.classes.len()).unwrap_or(u32::MAX));
+        self.store.classes.push(ClassInfo {
             module: frame.module,
             class,
             bases,
@@ -71,7 +71,7 @@ impl<'p> Interp<'p> {
         let environment = self.new_environment(Value::places(code.slots.len()), Some(frame.environment));
         let place = self.place(frame, op.span);
         self.activate(frame, frame.module, info.body, environment, Some(handle), place, true);
-        let slots = self.environments[environment.0 as usize].slots.clone();
+        let slots = self.store.environments[environment.0 as usize].slots.clone();
         let attributes = code
             .slots
             .iter()
@@ -80,7 +80,7 @@ impl<'p> Interp<'p> {
             .zip(slots)
             .filter(|(_, value)| !value.is_unbound())
             .collect();
-        self.classes[handle.0 as usize].attributes = attributes;
+        self.store.classes[handle.0 as usize].attributes = attributes;
         Value::of(Val::Class(handle))
     }
 
@@ -93,7 +93,7 @@ impl<'p> Interp<'p> {
                 continue;
             }
             order.push(current);
-            for base in self.classes[current.0 as usize].bases.iter().rev() {
+            for base in self.store.classes[current.0 as usize].bases.iter().rev() {
                 if let Some(Val::Class(base)) = base.single() {
                     work.push(*base);
                 }
@@ -105,7 +105,7 @@ impl<'p> Interp<'p> {
     /// Whether all bases are part of the program (or `object`).
     pub(super) fn is_closed(&self, class: ClassHandle) -> bool {
         self.lineage(class).iter().all(|class| {
-            self.classes[class.0 as usize].bases.iter().all(|base| match base.single() {
+            self.store.classes[class.0 as usize].bases.iter().all(|base| match base.single() {
                 Some(Val::Class(_)) => true,
                 Some(Val::Library(path)) => {
                     &**path == "builtins.object"
@@ -121,13 +121,15 @@ impl<'p> Interp<'p> {
 
     /// What a class or its bases bind a name to.
     pub(super) fn class_attribute(&self, class: ClassHandle, name: &Name) -> Option<Value> {
-        self.lineage(class).into_iter().find_map(|class| self.classes[class.0 as usize].attributes.get(name).cloned())
+        self.lineage(class)
+            .into_iter()
+            .find_map(|class| self.store.classes[class.0 as usize].attributes.get(name).cloned())
     }
 
     /// A method of an instance, bound.
     pub(super) fn instance_method(&mut self, val: &Val, name: &Name) -> Option<Value> {
         let Val::Object(id) = val else { return None };
-        let class = self.objects[id.0 as usize].class?;
+        let class = self.store.objects[id.0 as usize].class?;
         let function = self.class_attribute(class, name)?;
         matches!(function.single(), Some(Val::Function(_) | Val::Wrapped(_)))
             .then(|| Value::of(Val::Method(std::rc::Rc::new((Value::of(val.clone()), function)))))
@@ -135,7 +137,7 @@ impl<'p> Interp<'p> {
 
     /// `Class(…)`
     pub(super) fn construct(&mut self, frame: &mut Frame<'p>, class: ClassHandle, args: Args, place: Place) -> Value {
-        let info = &self.classes[class.0 as usize];
+        let info = &self.store.classes[class.0 as usize];
         let name = self.program.module(info.module).class(info.class).name.clone();
         let open = !self.is_closed(class);
         let symbol = self.terms.fresh(crate::analysis::domain::term::Symbol::Opaque, name.clone(), Some(place));
@@ -146,7 +148,7 @@ impl<'p> Interp<'p> {
             self.call_value(frame, &constructor, args, Some(place));
             return instance;
         }
-        let record = self.classes[class.0 as usize].record;
+        let record = self.store.classes[class.0 as usize].record;
         if !record {
             // A constructor out of sight: the keys it is given may be consumed by it.
             if open {
@@ -166,11 +168,11 @@ impl<'p> Interp<'p> {
             let value = given.or_else(|| self.class_attribute(class, field).filter(|default| !default.is_unbound()));
             if let Some(value) = value {
                 let value = self.field_default(frame, &value, place);
-                self.objects[object.0 as usize].attributes.insert(field.clone(), value);
+                self.store.objects[object.0 as usize].attributes.insert(field.clone(), value);
             }
         }
         for (name, arg) in &args.keywords {
-            self.objects[object.0 as usize].attributes.entry(name.clone()).or_insert_with(|| arg.value.clone());
+            self.store.objects[object.0 as usize].attributes.entry(name.clone()).or_insert_with(|| arg.value.clone());
         }
         for hook in ["__post_init__", "setup"] {
             let hook: Name = hook.into();
@@ -201,7 +203,7 @@ impl<'p> Interp<'p> {
     pub(super) fn fields_of(&self, class: ClassHandle) -> Vec<(Name, crate::ir::Annotation)> {
         let mut fields: Vec<(Name, crate::ir::Annotation)> = Vec::new();
         for class in self.lineage(class).into_iter().rev() {
-            let info = &self.classes[class.0 as usize];
+            let info = &self.store.classes[class.0 as usize];
             for field in &self.program.module(info.module).class(info.class).fields {
                 if !fields.iter().any(|(name, _)| *name == field.name) {
                     fields.push((field.name.clone(), field.annotation.clone()));
@@ -213,24 +215,24 @@ impl<'p> Interp<'p> {
 
     /// The attributes of an instance that are its items as well, in order.
     fn item_names(&self, id: ObjectId) -> Option<Rc<[Name]>> {
-        let object = &self.objects[id.0 as usize];
+        let object = &self.store.objects[id.0 as usize];
         if !matches!(object.kind, Kind::Instance) || object.items.is_some() {
             return object.items.clone();
         }
-        let class = object.class.filter(|class| self.classes[class.0 as usize].sequence)?;
+        let class = object.class.filter(|class| self.store.classes[class.0 as usize].sequence)?;
         Some(self.fields_of(class).into_iter().map(|(name, _)| name).collect())
     }
 
     /// Whether an instance holds what its fields are given.
     pub(super) fn is_record(&self, id: ObjectId) -> bool {
-        let object = &self.objects[id.0 as usize];
-        object.items.is_some() || object.class.is_some_and(|class| self.classes[class.0 as usize].record)
+        let object = &self.store.objects[id.0 as usize];
+        object.items.is_some() || object.class.is_some_and(|class| self.store.classes[class.0 as usize].record)
     }
 
     /// The items of an instance that is a tuple of its fields.
     pub(super) fn items_of_record(&mut self, frame: &mut Frame<'p>, id: ObjectId) -> Option<Vec<Value>> {
         let names = self.item_names(id)?;
-        let place = self.here;
+        let place = self.context.here;
         Some(names.iter().map(|name| self.attribute_of_val(frame, &Val::Object(id), name, place)).collect())
     }
 
@@ -243,7 +245,7 @@ impl<'p> Interp<'p> {
                 _ => None,
             },
             Some(Val::Tuple(parts)) => parts.clone().iter().map(|part| self.text_of(part)).collect(),
-            Some(Val::Object(id)) => match self.objects[id.0 as usize].kind.clone() {
+            Some(Val::Object(id)) => match self.store.objects[id.0 as usize].kind.clone() {
                 Kind::List { items, unknown: false } => items.iter().map(|item| self.text_of(&item.value)).collect(),
                 _ => None,
             },
@@ -282,10 +284,10 @@ impl<'p> Interp<'p> {
         let mut given = given.into_iter();
         for name in names {
             if let Some(value) = args.keyword(name).map(|arg| arg.value.clone()).or_else(|| given.next()) {
-                self.objects[id.0 as usize].attributes.insert(name.clone(), value);
+                self.store.objects[id.0 as usize].attributes.insert(name.clone(), value);
             }
         }
-        self.objects[id.0 as usize].items = Some(names.into());
+        self.store.objects[id.0 as usize].items = Some(names.into());
         Value::of(Val::Object(id))
     }
 
@@ -299,7 +301,7 @@ impl<'p> Interp<'p> {
     /// The annotation of a class's field, and the module that it is written in.
     pub(super) fn field(&self, class: ClassHandle, name: &Name) -> Option<(ModuleIndex, &'p Annotation)> {
         self.lineage(class).into_iter().find_map(|class| {
-            let info = &self.classes[class.0 as usize];
+            let info = &self.store.classes[class.0 as usize];
             let class = self.program.module(info.module).class(info.class);
             class.fields.iter().find(|field| field.name == *name).map(|field| (info.module, &field.annotation))
         })
@@ -310,15 +312,16 @@ impl<'p> Interp<'p> {
         let value = value.clone();
         self.on_alternatives(&value, |this, val| {
             let (symbol, class, mut attributes, items, open) = match val {
-                Val::Object(id) if matches!(this.objects[id.0 as usize].kind, Kind::Instance) => {
-                    let object = &this.objects[id.0 as usize];
+                Val::Object(id) if matches!(this.store.objects[id.0 as usize].kind, Kind::Instance) => {
+                    let object = &this.store.objects[id.0 as usize];
                     (object.symbol, object.class, object.attributes.clone(), object.items.clone(), object.open)
                 }
                 Val::Term(term) => {
                     let attributes = this
+                        .store
                         .shadows
                         .get(term)
-                        .map(|id| this.objects[id.0 as usize].attributes.clone())
+                        .map(|id| this.store.objects[id.0 as usize].attributes.clone())
                         .unwrap_or_default();
                     (*term, None, attributes, None, true)
                 }
@@ -332,7 +335,7 @@ impl<'p> Interp<'p> {
             }
             let copy = this.allocate_with(Kind::Instance, symbol, class, open);
             let whole = this.terms.fresh(Symbol::Opaque, "<replaced>", Some(place));
-            let object = &mut this.objects[copy.0 as usize];
+            let object = &mut this.store.objects[copy.0 as usize];
             object.attributes = attributes;
             object.items = items;
             object.copied = (!args.keywords.is_empty()).then_some(whole);

@@ -8,22 +8,22 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
 use crate::analysis::facts::{KeyKind, Role};
 use crate::analysis::heap::Kind;
-use crate::analysis::log::{Event, Target};
+use crate::analysis::log::{Consumption, Target};
 use crate::finding::Place;
 use crate::ir::Name;
 
 use super::bind::Arg;
 use super::notes::LoggedBroadcast;
 use super::unused::names_a_key;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// How deep a container is searched for keys.
 const NESTING: u32 = 4;
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// Consumes the keys in an argument.
     pub(super) fn consume(&mut self, frame: &mut Frame<'p>, arg: &Arg, role: Role, callee: &Name, place: Place) {
-        if self.abstract_depth > 0 {
+        if self.transforms.abstract_depth > 0 {
             return;
         }
         self.consume_value(frame, &arg.value, arg.written.as_ref(), role, callee, place, NESTING);
@@ -40,16 +40,16 @@ impl<'p> Interp<'p> {
         place: Place,
         depth: u32,
     ) {
-        let before = self.pc;
+        let before = self.paths.pc;
         for alternative in value.alternatives() {
-            let paths = self.guards.and(before, alternative.guard);
+            let paths = self.paths.guards.and(before, alternative.guard);
             if paths.is_false() || !self.feasible(paths) {
                 continue;
             }
-            self.pc = paths;
+            self.paths.pc = paths;
             self.consume_val(frame, &alternative.val.clone(), written, role, callee, place, depth);
         }
-        self.pc = before;
+        self.paths.pc = before;
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of one event")]
@@ -65,8 +65,8 @@ impl<'p> Interp<'p> {
     ) {
         let containers = matches!(role, Role::Library | Role::Protocol | Role::Unresolved) && depth > 0;
         match val {
-            Val::Key(Key { term, .. }) | Val::Term(term) if self.lane_keys.contains_key(term) => {
-                for target in self.lane_keys.get(term).cloned().unwrap_or_default() {
+            Val::Key(Key { term, .. }) | Val::Term(term) if self.transforms.keys.contains_key(term) => {
+                for target in self.transforms.keys.get(term).cloned().unwrap_or_default() {
                     self.log_event(frame, target, role, callee, written, place);
                 }
             }
@@ -76,7 +76,7 @@ impl<'p> Interp<'p> {
             }
             Val::Term(term) if self.may_be_key(*term) => {
                 if matches!(role, Role::Sample | Role::Split | Role::Library) {
-                    self.log.scalar_keys.insert(*term);
+                    self.recorder.log.scalar_keys.insert(*term);
                 }
                 let target = self.target(*term, 0);
                 self.log_event(frame, target, role, callee, written, place);
@@ -91,7 +91,7 @@ impl<'p> Interp<'p> {
                     self.consume_evident(frame, part, role, callee, place, depth - 1);
                 }
             }
-            Val::Object(object) if containers => match self.objects[object.0 as usize].kind.clone() {
+            Val::Object(object) if containers => match self.store.objects[object.0 as usize].kind.clone() {
                 Kind::Dict { entries, .. } => {
                     for entry in entries {
                         let guard = entry.guard;
@@ -126,7 +126,9 @@ impl<'p> Interp<'p> {
     ) {
         let evident = value.alternatives().iter().any(|alternative| match &alternative.val {
             Val::Key(_) | Val::Array(_) | Val::Tuple(_) | Val::Object(_) => true,
-            Val::Term(term) => self.log.declared.contains(term) || self.log.scalar_keys.contains(term),
+            Val::Term(term) => {
+                self.recorder.log.declared.contains(term) || self.recorder.log.scalar_keys.contains(term)
+            }
             _ => false,
         });
         if evident {
@@ -136,12 +138,12 @@ impl<'p> Interp<'p> {
 
     /// Runs `body` on the paths of `guard`.
     pub(super) fn under(&mut self, guard: Guard, body: impl FnOnce(&mut Self)) {
-        let before = self.pc;
-        self.pc = self.guards.and(before, guard);
-        if self.feasible(self.pc) {
+        let before = self.paths.pc;
+        self.paths.pc = self.paths.guards.and(before, guard);
+        if self.feasible(self.paths.pc) {
             body(self);
         }
-        self.pc = before;
+        self.paths.pc = before;
     }
 
     /// Whether a term can stand for a key at all.
@@ -173,7 +175,7 @@ impl<'p> Interp<'p> {
     pub(super) fn is_named_for_a_key(&self, term: TermId, written: Option<&str>) -> bool {
         let is_key = |name: &str| names_a_key(name) && !name.ends_with("seed");
         match self.terms.get(term) {
-            _ if self.log.otherwise.contains(&term) => false,
+            _ if self.recorder.log.otherwise.contains(&term) => false,
             Term::Symbol(_) if self.is_parameter(term) => {
                 self.terms.symbol(term).is_some_and(|info| is_key(&info.text))
             }
@@ -210,7 +212,7 @@ impl<'p> Interp<'p> {
 
     /// A lane's index stands for all the indices that the lanes have.
     fn extent_of_index(&self, index: TermId) -> Extent {
-        self.lane_extents.get(&index).copied().unwrap_or(Extent::Index(index))
+        self.transforms.extents.get(&index).copied().unwrap_or(Extent::Index(index))
     }
 
     /// The targets of consuming an array of keys.
@@ -284,45 +286,48 @@ impl<'p> Interp<'p> {
         written: Option<&Name>,
         place: Place,
     ) {
-        if self.abstract_depth > 0 || self.pc.is_false() {
+        if self.transforms.abstract_depth > 0 || self.paths.pc.is_false() {
             return;
         }
-        self.mutations += 1;
-        let event = Event {
+        self.store.mutations += 1;
+        let event = Consumption {
             target,
-            guard: self.pc,
+            guard: self.paths.pc,
             role,
             callee: callee.clone(),
             written: written.cloned(),
             place,
             activation: frame.activation.clone(),
-            iteration: self.iteration.clone(),
-            lanes: u32::try_from(self.lanes.len()).unwrap_or(u32::MAX),
+            iteration: self.context.iteration.clone(),
+            lanes: u32::try_from(self.transforms.lanes.len()).unwrap_or(u32::MAX),
         };
-        let index = self.log.events.len();
-        self.log.events.push(event);
+        let index = self.recorder.log.consumptions.len();
+        self.recorder.log.consumptions.push(event);
         if role != Role::Fold {
             self.check_broadcast(index);
         }
         self.check_collisions(index);
-        self.log.by_family.entry(target.family).or_default().push(index);
+        self.recorder.log.by_family.entry(target.family).or_default().push(index);
     }
 
     /// A key that is the same in every lane serves them all.
     fn check_broadcast(&mut self, index: usize) {
-        let event = &self.log.events[index];
+        let event = &self.recorder.log.consumptions[index];
         if matches!(event.role, Role::Unresolved | Role::Protocol) {
             return;
         }
         let (target, guard) = (event.target, event.guard);
-        for lane in self.lanes.clone().iter().rev() {
+        for lane in self.transforms.lanes.clone().iter().rev() {
             // A view that the lanes share among them covers a range; a lane's own key mentions the lane.
             let own = self.terms.mentions(target.term, &|term| {
                 lane.symbols.contains(&term) || term.0 >= lane.born.0 && self.is_symbol(term)
             });
             // The keys of an array that the lanes share out are logged one by one.
             if lane.symbols.iter().any(|symbol| {
-                self.lane_keys.get(symbol).is_some_and(|targets| targets.iter().any(|other| other.term == target.term))
+                self.transforms
+                    .keys
+                    .get(symbol)
+                    .is_some_and(|targets| targets.iter().any(|other| other.term == target.term))
             }) {
                 continue;
             }
@@ -333,6 +338,7 @@ impl<'p> Interp<'p> {
             }
             // The unmapped draw may happen in one lane only if the lanes decide it.
             let decided = self
+                .paths
                 .guards
                 .support(guard)
                 .iter()
@@ -340,7 +346,7 @@ impl<'p> Interp<'p> {
             if decided {
                 continue;
             }
-            self.log.broadcasts.push(LoggedBroadcast {
+            self.recorder.log.broadcasts.push(LoggedBroadcast {
                 event: index,
                 mapped_at: lane.place,
                 activation: lane.activation.clone(),

@@ -10,9 +10,9 @@ use crate::finding::Place;
 use crate::ir::Name;
 
 use super::bind::Args;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     #[expect(clippy::too_many_arguments, reason = "the parts of one call")]
     pub(super) fn list_method(
         &mut self,
@@ -24,13 +24,13 @@ impl<'p> Interp<'p> {
         args: &Args,
         place: Place,
     ) -> Value {
-        let certain = self.guards.without(self.alive, self.pc).is_false();
-        let guard = if certain { Guard::TRUE } else { self.pc };
+        let certain = self.paths.guards.without(self.paths.alive, self.paths.pc).is_false();
+        let guard = if certain { Guard::TRUE } else { self.paths.pc };
         let first = args.positional.first().map(|arg| arg.value.clone());
         match (&**name, first) {
             ("append" | "add", Some(value)) => {
-                self.mutations += 1;
-                if let Kind::List { items, .. } = &mut self.objects[id.0 as usize].kind {
+                self.store.mutations += 1;
+                if let Kind::List { items, .. } = &mut self.store.objects[id.0 as usize].kind {
                     items.push(Item { guard, value });
                 }
                 self.none()
@@ -49,8 +49,8 @@ impl<'p> Interp<'p> {
                     self.terms.as_int(index).and_then(|index| usize::try_from(index).ok())
                 };
                 let value = args.positional.last().map(|arg| arg.value.clone()).unwrap_or_default();
-                self.mutations += 1;
-                if let Kind::List { items, unknown } = &mut self.objects[id.0 as usize].kind {
+                self.store.mutations += 1;
+                if let Kind::List { items, unknown } = &mut self.store.objects[id.0 as usize].kind {
                     match at.filter(|at| *at <= items.len()) {
                         Some(at) => items.insert(at, Item { guard, value }),
                         None => *unknown = true,
@@ -67,7 +67,7 @@ impl<'p> Interp<'p> {
                         self.terms.as_int(index)
                     }
                 };
-                self.mutations += 1;
+                self.store.mutations += 1;
                 let length = i128::try_from(items.len()).unwrap_or(0);
                 let position = index
                     .map(|index| if index < 0 { index + length } else { index })
@@ -76,23 +76,23 @@ impl<'p> Interp<'p> {
                 // On the paths on which nothing is taken, nothing may stay behind either.
                 let is_whole = certain
                     || items.first().is_some_and(|item| {
-                        self.is_there(item.guard) && self.guards.without(item.guard, self.pc).is_false()
+                        self.is_there(item.guard) && self.paths.guards.without(item.guard, self.paths.pc).is_false()
                     });
                 let sure = is_whole && !unknown && items.iter().all(|item| item.guard == items[0].guard);
                 match position {
                     Some(position) if sure => {
-                        if let Kind::List { items, .. } = &mut self.objects[id.0 as usize].kind {
+                        if let Kind::List { items, .. } = &mut self.store.objects[id.0 as usize].kind {
                             items.remove(position);
                         }
                         items[position].value.clone()
                     }
                     _ => {
                         // Which element is taken is not known; it is not taken again.
-                        if let Kind::List { items, unknown } = &mut self.objects[id.0 as usize].kind {
+                        if let Kind::List { items, unknown } = &mut self.store.objects[id.0 as usize].kind {
                             items.clear();
                             *unknown = true;
                         }
-                        self.objects[id.0 as usize].epoch += 1;
+                        self.store.objects[id.0 as usize].epoch += 1;
                         self.supplied_or_opaque(items, place)
                     }
                 }
@@ -102,7 +102,7 @@ impl<'p> Interp<'p> {
                 Value::of(Val::Object(self.allocate(kind, "<list>", Some(place))))
             }
             ("clear", _) => {
-                if let Kind::List { items, unknown } = &mut self.objects[id.0 as usize].kind {
+                if let Kind::List { items, unknown } = &mut self.store.objects[id.0 as usize].kind {
                     items.clear();
                     *unknown = !certain;
                 }
@@ -110,8 +110,8 @@ impl<'p> Interp<'p> {
             }
             ("reverse" | "sort" | "rotate" | "remove", _) => {
                 self.run_key_function(frame, args, &Value::of(Val::Object(id)), place);
-                self.mutations += 1;
-                let object = &mut self.objects[id.0 as usize];
+                self.store.mutations += 1;
+                let object = &mut self.store.objects[id.0 as usize];
                 if let Kind::List { items, unknown } = &mut object.kind {
                     if &**name == "reverse" && certain {
                         items.reverse();
@@ -160,8 +160,8 @@ impl<'p> Interp<'p> {
             ("pop", Some(key)) => {
                 let key = self.term_of(&key);
                 let value = self.dict_item(id, entries, unknown, key);
-                self.mutations += 1;
-                if let Kind::Dict { entries, .. } = &mut self.objects[id.0 as usize].kind {
+                self.store.mutations += 1;
+                if let Kind::Dict { entries, .. } = &mut self.store.objects[id.0 as usize].kind {
                     entries.retain(|entry| entry.key != key);
                 }
                 value
@@ -175,8 +175,8 @@ impl<'p> Interp<'p> {
                 if unknown {
                     return self.dict_item(id, entries, unknown, key);
                 }
-                let guard = self.pc;
-                if let Kind::Dict { entries, .. } = &mut self.objects[id.0 as usize].kind {
+                let guard = self.paths.pc;
+                if let Kind::Dict { entries, .. } = &mut self.store.objects[id.0 as usize].kind {
                     entries.push(Entry { key, key_value, guard, value: value.clone() });
                 }
                 value
@@ -201,8 +201,12 @@ impl<'p> Interp<'p> {
                 Value::of(Val::Object(self.allocate(kind, "<dict>", Some(place))))
             }
             ("update", other) => {
-                self.mutations += 1;
-                let guard = if self.guards.without(self.alive, self.pc).is_false() { Guard::TRUE } else { self.pc };
+                self.store.mutations += 1;
+                let guard = if self.paths.guards.without(self.paths.alive, self.paths.pc).is_false() {
+                    Guard::TRUE
+                } else {
+                    self.paths.pc
+                };
                 let mut added: Vec<Entry> = Vec::new();
                 let mut more = false;
                 if let Some(other) = other {
@@ -227,8 +231,8 @@ impl<'p> Interp<'p> {
                     self.havoc(&Value::of(Val::Object(id)));
                 }
                 for mut entry in added {
-                    entry.guard = self.guards.and(entry.guard, guard);
-                    if let Kind::Dict { entries, .. } = &mut self.objects[id.0 as usize].kind {
+                    entry.guard = self.paths.guards.and(entry.guard, guard);
+                    if let Kind::Dict { entries, .. } = &mut self.store.objects[id.0 as usize].kind {
                         if entry.guard.is_true() {
                             entries.retain(|old| old.key != entry.key);
                         }
@@ -238,7 +242,7 @@ impl<'p> Interp<'p> {
                 self.none()
             }
             ("clear", _) => {
-                if let Kind::Dict { entries, .. } = &mut self.objects[id.0 as usize].kind {
+                if let Kind::Dict { entries, .. } = &mut self.store.objects[id.0 as usize].kind {
                     entries.clear();
                 }
                 self.none()

@@ -9,7 +9,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::ir::Operator;
 
-use super::Interp;
+use super::Machine;
 use super::bind::Args;
 
 /// Methods after which a container has another length, and by how much where that is known.
@@ -46,7 +46,7 @@ const WITH: &str = "<with>";
 /// What has the members of the first part, but not the second part.
 const WITHOUT: &str = "<without>";
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Notes what a method did to its receiver.
     pub(super) fn note_changed(&mut self, receiver: &Val, method: &str, args: &Args) {
         let Val::Term(term) = *receiver else { return };
@@ -88,10 +88,10 @@ impl Interp<'_> {
         if let (Some(more), Some(Val::Term(old))) = (more, old.single()) {
             let length = self.length_of_term(*old);
             let length = self.terms.offset(length, more);
-            self.lengths_of.insert(new, [Some(length)].into());
+            self.store.axis_lengths.insert(new, [Some(length)].into());
         }
         let value = self.written(&Value::term(new), &old);
-        self.objects[shadow.0 as usize].attributes.insert(CONTENTS.into(), value);
+        self.store.objects[shadow.0 as usize].attributes.insert(CONTENTS.into(), value);
     }
 
     fn change_members(&mut self, term: TermId, by: Option<(&'static str, TermId)>) {
@@ -103,7 +103,7 @@ impl Interp<'_> {
             _ => self.terms.fresh(Symbol::Opaque, MEMBERS, None),
         };
         let value = self.written(&Value::term(new), &old);
-        self.objects[shadow.0 as usize].attributes.insert(MEMBERS.into(), value);
+        self.store.objects[shadow.0 as usize].attributes.insert(MEMBERS.into(), value);
     }
 
     /// What stands for a thing from outside, and what a part of it is now.
@@ -111,7 +111,7 @@ impl Interp<'_> {
         let is_from_outside = matches!(self.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..));
         is_from_outside.then(|| {
             let shadow = self.shadow_of(term);
-            let old = self.objects[shadow.0 as usize].attributes.get(part).cloned();
+            let old = self.store.objects[shadow.0 as usize].attributes.get(part).cloned();
             (shadow, old.unwrap_or_else(|| Value::term(term)))
         })
     }
@@ -154,7 +154,9 @@ impl Interp<'_> {
         }
         self.on_alternatives(&now, |this, val| {
             let length = match val {
-                Val::Term(term) => this.lengths_of.get(term).and_then(|lengths| lengths.first().copied().flatten()),
+                Val::Term(term) => {
+                    this.store.axis_lengths.get(term).and_then(|lengths| lengths.first().copied().flatten())
+                }
                 _ => None,
             };
             let Some(length) = length else { return Value::of(val.clone()) };
@@ -166,8 +168,8 @@ impl Interp<'_> {
     fn with_part(&mut self, value: &Value, part: &str) -> Value {
         let changed = |this: &Self, val: &Val| {
             let Val::Term(term) = val else { return None };
-            let shadow = this.shadows.get(term)?;
-            this.objects[shadow.0 as usize].attributes.get(part).cloned()
+            let shadow = this.store.shadows.get(term)?;
+            this.store.objects[shadow.0 as usize].attributes.get(part).cloned()
         };
         if !value.alternatives().iter().any(|alternative| changed(self, &alternative.val).is_some()) {
             return value.clone();

@@ -10,7 +10,7 @@ use crate::analysis::facts::Role;
 use crate::finding::Place;
 use crate::ir::Function;
 
-use super::Interp;
+use super::Machine;
 use super::bind::Args;
 
 /// What a call may cost, and where the log stood when it began.
@@ -20,25 +20,29 @@ pub(super) struct Share {
     derivations: usize,
 }
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// What a call that is made now may cost.
     pub(super) fn share(&self) -> Share {
-        Share { nodes: self.guards.share(), events: self.log.events.len(), derivations: self.log.derivations.len() }
+        Share {
+            nodes: self.paths.guards.share(),
+            events: self.recorder.log.consumptions.len(),
+            derivations: self.recorder.log.derivations.len(),
+        }
     }
 
     /// Whether a call would be cut off before it touches a key, as one was before it that could cost as much.
     pub(super) fn would_be_cut_off(&self, closure: &Closure, args: &Args) -> bool {
-        let known = self.cut_off.borrow().get(&(closure.module, closure.function)).copied().unwrap_or(0);
-        self.guards.share() <= known && !self.hands_keys(closure, args)
+        let known = self.budget.fruitless.borrow().get(&(closure.module, closure.function)).copied().unwrap_or(0);
+        self.paths.guards.share() <= known && !self.hands_keys(closure, args)
     }
 
     /// Notes that a call was cut off since it had too many paths.
     pub(super) fn note_cut_off(&mut self, closure: &Closure, share: &Share) {
-        let touches = self.log.events[share.events..].iter().any(|event| event.role != Role::Unresolved);
-        if touches || self.log.derivations.len() > share.derivations {
+        let touches = self.recorder.log.consumptions[share.events..].iter().any(|event| event.role != Role::Unresolved);
+        if touches || self.recorder.log.derivations.len() > share.derivations {
             return;
         }
-        let mut known = self.cut_off.borrow_mut();
+        let mut known = self.budget.fruitless.borrow_mut();
         let most = known.entry((closure.module, closure.function)).or_default();
         *most = share.nodes.max(*most);
     }

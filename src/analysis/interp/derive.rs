@@ -13,7 +13,7 @@ use crate::ir::Name;
 use crate::models::SeedKind;
 
 use super::bind::Arg;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// Modulus of seeds while 64-bit integers are off, as is JAX's default.
 const SEED_MODULUS: i128 = 1 << 32;
@@ -24,7 +24,7 @@ pub(super) const SEEDED: &str = "<seeded>";
 /// The name of a key that a stateful source supplied.
 pub(super) const SUPPLIED: &str = "<supplied key>";
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     fn is_default_implementation(&self, term: TermId) -> bool {
         match self.terms.get(term) {
             Term::None => true,
@@ -42,7 +42,7 @@ impl<'p> Interp<'p> {
         number: Option<TermId>,
         by_default: bool,
     ) -> DerivationId {
-        self.log.derivations.push(Derivation {
+        self.recorder.log.derivations.push(Derivation {
             place,
             activation: frame.activation.clone(),
             callee: callee.clone(),
@@ -50,7 +50,7 @@ impl<'p> Interp<'p> {
             number,
             by_default,
         });
-        u32::try_from(self.log.derivations.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.recorder.log.derivations.len()).unwrap_or(u32::MAX)
     }
 
     /// `key(seed)` or `PRNGKey(seed)`.
@@ -192,7 +192,7 @@ impl<'p> Interp<'p> {
                 return this.opaque("<fold_in>", Some(place));
             };
             if let Val::Term(term) = val {
-                this.log.scalar_keys.insert(*term);
+                this.recorder.log.scalar_keys.insert(*term);
             }
             this.on_alternatives(&number, |this, data| {
                 let term = if this.terms.too_deep(parent.term) {
@@ -212,8 +212,8 @@ impl<'p> Interp<'p> {
         let value = key.value.clone();
         self.on_alternatives(&value, |this, val| {
             let Some(parent) = this.as_key(val) else { return Value::of(val.clone()) };
-            this.loop_instances += 1;
-            let term = this.terms.intern(Term::Clone(parent.term, this.loop_instances));
+            this.context.loop_instances += 1;
+            let term = this.terms.intern(Term::Clone(parent.term, this.context.loop_instances));
             let derivation = this.derived(frame, place, callee, term, None, false);
             Value::of(Val::Key(Key { term, kind: parent.kind, derivation }))
         })
@@ -222,7 +222,7 @@ impl<'p> Interp<'p> {
     /// Fresh keys from a stateful source.
     pub(super) fn supplied_keys(&mut self, place: Place) -> Value {
         let family = self.terms.fresh(Symbol::Opaque, "<supplied keys>", Some(place));
-        self.log.declared.insert(family);
+        self.recorder.log.declared.insert(family);
         let start = self.terms.int(0);
         Value::of(Val::Array(Rc::new(Array {
             kind: KeyKind::Unknown,

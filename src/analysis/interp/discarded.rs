@@ -9,11 +9,11 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::facts::Role;
-use crate::analysis::log::Event;
+use crate::analysis::log::Consumption;
 use crate::ir::{Constant, Element, Function, FunctionId, FunctionKind, OpKind, Temp, Variable};
 use crate::models::{Effect, TransformResult};
 
-use super::Interp;
+use super::Machine;
 use super::uses::Uses;
 
 /// Most parts within each other that are followed.
@@ -85,9 +85,9 @@ impl Follow<'_> {
     }
 }
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Whether a draw is handed out by its function, beside other things, to one who takes only those.
-    pub(super) fn is_left_lying(&mut self, event: &Event) -> bool {
+    pub(super) fn is_left_lying(&mut self, event: &Consumption) -> bool {
         if !matches!(event.role, Role::Sample | Role::Library | Role::Protocol) {
             return false;
         }

@@ -3,7 +3,6 @@
 //! **Invariant:** every function of a module that may have to do with keys is run at least once: from its module, as an entry, or
 //! (closures that nothing ran) on its own at the end of the function that made it.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
@@ -16,8 +15,12 @@ use crate::analysis::program::Program;
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, ParameterKind};
 
+use super::budget::FUEL;
+use super::context::Idle;
+use super::paths::Paths;
+use super::recorder::Escape;
 use super::unused::is_of_another_kind;
-use super::{Escape, FUEL, Frame, Idle, Interp, World};
+use super::{Frame, Machine, World};
 
 /// Most closures that are run on their own after one entry.
 const CLOSURES: usize = 64;
@@ -29,7 +32,7 @@ pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> 
         return Facts::default();
     }
     let marks = world.marks();
-    let mut base = Interp::within(world, program, index);
+    let mut base = Machine::within(world, program, index);
     base.run_module(index);
     base.run_idle();
     base.note_annotations();
@@ -37,18 +40,18 @@ pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> 
     facts.is_test = base.defines_tests();
     base.run_constructors();
     let module = program.module(index);
-    let mut stores = base.log.stores.clone();
+    let mut stores = base.recorder.log.stores.clone();
     let mut stale = Vec::new();
     for (number, function) in (0u32..).zip(&module.functions) {
         let id = FunctionId(number);
         if !is_entry(module, function) || !program.relevance.is_entry(index, id) {
             continue;
         }
-        let marks = (base.terms.mark(), base.guards.mark());
+        let marks = (base.terms.mark(), base.paths.guards.mark());
         let mut run = base.for_entry();
         run.run_entry(id);
         run.run_idle();
-        stores.extend(run.log.stores.iter().cloned());
+        stores.extend(run.recorder.log.stores.iter().cloned());
         stale.extend(run.stale_candidates(id));
         let mut found = run.conclude();
         run.conclude_defaults(&mut found, id);
@@ -79,71 +82,69 @@ pub(super) fn is_entry(module: &Module, function: &Function) -> bool {
     true
 }
 
-impl<'p> Interp<'p> {
-    /// The state after the module's body, with an empty log. Terms and guards are lent, for [`Interp::take_back`].
+impl<'p> Machine<'p> {
+    /// The state after the module's body, with an empty log. Terms and guards are lent, for [`Machine::take_back`].
     fn for_entry(&mut self) -> Self {
-        let log = std::mem::take(&mut self.log);
-        let (terms, mut guards) = (std::mem::take(&mut self.terms), std::mem::take(&mut self.guards));
-        let (feasible, met) = (std::mem::take(&mut self.feasible), std::mem::take(&mut self.met));
+        let log = std::mem::take(&mut self.recorder.log);
+        let (terms, mut guards) = (std::mem::take(&mut self.terms), std::mem::take(&mut self.paths.guards));
+        let (feasibility, compatible) =
+            (std::mem::take(&mut self.paths.feasibility), std::mem::take(&mut self.paths.compatible));
         guards.renew();
-        let mut run = Self { terms, guards, feasible, met, ..self.clone() };
-        run.log.declared.clone_from(&log.declared);
+        let mut run = self.clone();
+        run.terms = terms;
+        run.paths = Paths { feasibility, compatible, ..Paths::of(guards) };
+        run.recorder.log.declared.clone_from(&log.declared);
         // Derivations keep their numbers: keys made by the module's body name them.
-        run.log.derivations.clone_from(&log.derivations);
-        self.log = log;
-        run.fuel = FUEL;
-        run.exhausted = None;
-        run.is_cut_off = false;
-        run.idle.clear();
-        run.escaped.clear();
-        run.catching = Rc::new(RefCell::new(Vec::new()));
-        run.pc = Guard::TRUE;
-        run.alive = Guard::TRUE;
+        run.recorder.log.derivations.clone_from(&log.derivations);
+        self.recorder.log = log;
+        run.budget.renew();
+        run.context.pending.clear();
+        run.recorder.escaped.clear();
         run
     }
 
     /// Takes back what was lent to an entry, without what it added.
     fn take_back(&mut self, run: Self, (terms, guards): ((usize, usize), (usize, usize))) {
         self.terms = run.terms;
-        self.guards = run.guards;
+        self.paths.guards = run.paths.guards;
         self.terms.truncate(terms);
-        self.guards.truncate(guards);
-        (self.feasible, self.met) = (run.feasible, run.met);
-        self.feasible.clear();
-        self.met.clear();
+        self.paths.guards.truncate(guards);
+        (self.paths.feasibility, self.paths.compatible) = (run.paths.feasibility, run.paths.compatible);
+        self.paths.feasibility.clear();
+        self.paths.compatible.clear();
     }
 
     /// The class that a method belongs to.
     fn class_of(&self, function: &Function) -> Option<ClassHandle> {
         let class = function.class?;
-        let mut own = self.classes.own().rev();
-        let (found, _) = own.find(|(_, info)| info.module == self.home && info.class == class)?;
+        let mut own = self.store.classes.own().rev();
+        let (found, _) = own.find(|(_, info)| info.module == self.context.home && info.class == class)?;
         Some(ClassHandle(u32::try_from(found).unwrap_or(u32::MAX)))
     }
 
     fn run_entry(&mut self, id: FunctionId) {
-        let code = self.module(self.home).function(id);
+        let code = self.module(self.context.home).function(id);
         let class = self.class_of(code);
-        let closure = self.made.get(&(self.home, id)).cloned();
-        let slots = self.symbolic_parameters(self.home, code, class);
+        let closure = self.store.definitions.get(&(self.context.home, id)).cloned();
+        let slots = self.symbolic_parameters(self.context.home, code, class);
         if let (Some(class), Some(instance)) = (class, slots.first())
             && &*code.name != "__init__"
         {
             self.give_stored(class, instance);
         }
-        self.log.entered = Some(slots.clone());
+        self.recorder.log.entered = Some(slots.clone());
         let environment = self.new_environment(slots, closure.as_ref().and_then(|closure| closure.environment));
-        self.activations += 1;
+        self.context.activations += 1;
         let activation = Rc::new(Activation {
-            id: self.activations,
+            id: self.context.activations,
             caller: None,
-            module: self.home,
+            module: self.context.home,
             function: id,
             depth: 0,
             environment,
             root: true,
         });
-        self.run_frame(self.home, id, environment, class, activation);
+        self.run_frame(self.context.home, id, environment, class, activation);
     }
 
     /// Symbols for what a function is given.
@@ -174,7 +175,7 @@ impl<'p> Interp<'p> {
                     let symbol = self.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
                     let value = Value::term(symbol);
                     if parameter.annotation.as_ref().is_some_and(is_of_another_kind) {
-                        self.log.otherwise.insert(symbol);
+                        self.recorder.log.otherwise.insert(symbol);
                     }
                     match &parameter.annotation {
                         Some(annotation)
@@ -196,7 +197,7 @@ impl<'p> Interp<'p> {
     /// Runs the closures that nothing has run.
     fn run_idle(&mut self) {
         for _ in 0..CLOSURES {
-            let Some((_, idle)) = self.idle.pop_first() else { break };
+            let Some((_, idle)) = self.context.pending.pop_first() else { break };
             let closure = idle.closure.clone();
             let escape = match (idle.stored, idle.transformed) {
                 (true, true) => Escape::Transformed,
@@ -205,7 +206,7 @@ impl<'p> Interp<'p> {
             };
             self.run_alone(&closure, &idle, escape);
         }
-        self.idle.clear();
+        self.context.pending.clear();
     }
 
     fn run_alone(&mut self, closure: &Rc<Closure>, idle: &Idle, escape: Escape) {
@@ -214,14 +215,14 @@ impl<'p> Interp<'p> {
         if code.is_stub || !self.may_reach_keys(closure, idle.in_call) || !self.feasible(guard) {
             return;
         }
-        self.pc = guard;
-        self.alive = guard;
+        self.paths.pc = guard;
+        self.paths.alive = guard;
         let born = self.terms.fresh(Symbol::Opaque, "<entry>", None);
         let slots = self.symbolic_parameters(closure.module, code, None);
         let environment = self.new_environment(slots, closure.environment);
-        self.activations += 1;
+        self.context.activations += 1;
         let activation = Rc::new(Activation {
-            id: self.activations,
+            id: self.context.activations,
             caller: None,
             module: closure.module,
             function: closure.function,
@@ -229,15 +230,15 @@ impl<'p> Interp<'p> {
             environment,
             root: true,
         });
-        self.escaped.insert(self.activations, (escape, born));
-        let fuel = self.fuel.max(FUEL / 4);
-        self.fuel = fuel;
+        self.recorder.escaped.insert(self.context.activations, (escape, born));
+        let fuel = self.budget.fuel.max(FUEL / 4);
+        self.budget.fuel = fuel;
         self.run_frame(closure.module, closure.function, environment, closure.class, activation);
     }
 
     /// Notes the library names in the annotations of the module.
     fn note_annotations(&mut self) {
-        let module = self.module(self.home);
+        let module = self.module(self.context.home);
         for (number, function) in (0u32..).zip(&module.functions) {
             let annotations: Vec<_> = function
                 .parameters
@@ -265,7 +266,7 @@ impl<'p> Interp<'p> {
     /// A frame that runs nothing: a place to note things for.
     fn bare_frame(&self, id: FunctionId, code: &'p Function) -> Frame<'p> {
         Frame {
-            module: self.home,
+            module: self.context.home,
             code,
             environment: crate::analysis::domain::value::EnvironmentId(0),
             class: None,
@@ -277,7 +278,7 @@ impl<'p> Interp<'p> {
             activation: Rc::new(Activation {
                 id: 0,
                 caller: None,
-                module: self.home,
+                module: self.context.home,
                 function: id,
                 depth: 0,
                 environment: crate::analysis::domain::value::EnvironmentId(0),

@@ -8,7 +8,8 @@ use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::heap::{Entry, Item, Kind};
 use crate::ir::{Block, Collection, Constant, Element, Handler, Op, OpKind, Temp, Variable};
 
-use super::{Catching, Frame, Interp};
+use super::paths::Catching;
+use super::{Frame, Machine};
 
 /// What stands for a context manager whose body is expected to raise.
 pub(super) const EXPECTS: &str = "<expects an exception>";
@@ -22,27 +23,27 @@ const EXCEPTION_EDGES: usize = 24;
 /// Most nodes of the condition of the paths that branch once more.
 const PATH_NODES: usize = 256;
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// Runs a block until its end or until no path is left.
     pub(super) fn block(&mut self, frame: &mut Frame<'p>, block: &Block) {
         for temp in block {
-            if self.pc.is_false() {
+            if self.paths.pc.is_false() {
                 return;
             }
             let op = Self::op(frame, *temp);
-            if self.fuel == 0 {
+            if self.budget.fuel == 0 {
                 let place = self.place(frame, op.span);
                 return self.exhaust(place, "operations");
             }
-            self.fuel -= 1;
-            self.here = self.place(frame, op.span);
+            self.budget.fuel -= 1;
+            self.context.here = self.place(frame, op.span);
             let value = self.run_op(frame, *temp, op);
             if self.program.observes {
                 self.observe(frame, op, &value);
             }
             frame.temps[*temp as usize] = value;
-            if self.guards.exhausted() && self.exhausted.is_none() {
-                self.exhausted = Some((self.place(frame, op.span), "paths"));
+            if self.paths.guards.exhausted() && self.budget.exhausted.is_none() {
+                self.budget.exhausted = Some((self.place(frame, op.span), "paths"));
             }
         }
     }
@@ -168,10 +169,10 @@ impl<'p> Interp<'p> {
                     None => self.none(),
                 };
                 self.note_return(frame, &value, op);
-                frame.returns.push((self.pc, value));
-                frame.left = self.guards.or(frame.left, self.pc);
-                self.alive = self.guards.without(self.alive, self.pc);
-                self.pc = Guard::FALSE;
+                frame.returns.push((self.paths.pc, value));
+                frame.left = self.paths.guards.or(frame.left, self.paths.pc);
+                self.paths.alive = self.paths.guards.without(self.paths.alive, self.paths.pc);
+                self.paths.pc = Guard::FALSE;
                 Value::unbound()
             }
             OpKind::Raise(_) => {
@@ -180,18 +181,18 @@ impl<'p> Interp<'p> {
             }
             OpKind::Break => {
                 if let Some(innermost) = frame.loops.last_mut() {
-                    innermost.breaks = self.guards.or(innermost.breaks, self.pc);
+                    innermost.breaks = self.paths.guards.or(innermost.breaks, self.paths.pc);
                 }
-                frame.left = self.guards.or(frame.left, self.pc);
-                self.pc = Guard::FALSE;
+                frame.left = self.paths.guards.or(frame.left, self.paths.pc);
+                self.paths.pc = Guard::FALSE;
                 Value::unbound()
             }
             OpKind::Continue => {
                 if let Some(innermost) = frame.loops.last_mut() {
-                    innermost.continues = self.guards.or(innermost.continues, self.pc);
+                    innermost.continues = self.paths.guards.or(innermost.continues, self.paths.pc);
                 }
-                frame.left = self.guards.or(frame.left, self.pc);
-                self.pc = Guard::FALSE;
+                frame.left = self.paths.guards.or(frame.left, self.paths.pc);
+                self.paths.pc = Guard::FALSE;
                 Value::unbound()
             }
             OpKind::Yield { value, from } => self.run_yield(frame, *value, *from, op),
@@ -227,9 +228,11 @@ impl<'p> Interp<'p> {
 
     pub(super) fn load(&mut self, frame: &Frame<'p>, variable: &Variable, op: &Op) -> Value {
         let value = match variable {
-            Variable::Local(slot) => {
-                self.environments[frame.environment.0 as usize].slots.get(*slot as usize).cloned().unwrap_or_default()
-            }
+            Variable::Local(slot) => self.store.environments[frame.environment.0 as usize]
+                .slots
+                .get(*slot as usize)
+                .cloned()
+                .unwrap_or_default(),
             Variable::Outer(depth, slot) => self.outer(frame, *depth, *slot),
             Variable::Global(name) => return self.load_global(frame, name, op),
         };
@@ -250,10 +253,10 @@ impl<'p> Interp<'p> {
     fn outer(&self, frame: &Frame<'p>, depth: u32, slot: u32) -> Value {
         let mut environment = Some(frame.environment);
         for _ in 0..depth {
-            environment = environment.and_then(|id| self.environments[id.0 as usize].parent);
+            environment = environment.and_then(|id| self.store.environments[id.0 as usize].parent);
         }
         environment
-            .and_then(|id| self.environments[id.0 as usize].slots.get(slot as usize).cloned())
+            .and_then(|id| self.store.environments[id.0 as usize].slots.get(slot as usize).cloned())
             .unwrap_or_default()
     }
 
@@ -263,7 +266,7 @@ impl<'p> Interp<'p> {
             Variable::Outer(depth, slot) => {
                 let mut environment = Some(frame.environment);
                 for _ in 0..*depth {
-                    environment = environment.and_then(|id| self.environments[id.0 as usize].parent);
+                    environment = environment.and_then(|id| self.store.environments[id.0 as usize].parent);
                 }
                 if let Some(environment) = environment {
                     self.store_slot(environment, *slot, value);
@@ -279,35 +282,37 @@ impl<'p> Interp<'p> {
         slot: u32,
         value: &Value,
     ) {
-        let Some(old) = self.environments[environment.0 as usize].slots.get(slot as usize).cloned() else { return };
+        let Some(old) = self.store.environments[environment.0 as usize].slots.get(slot as usize).cloned() else {
+            return;
+        };
         let new = self.written(value, &old);
-        self.environments[environment.0 as usize].slots[slot as usize] = new;
+        self.store.environments[environment.0 as usize].slots[slot as usize] = new;
     }
 
     fn delete(&mut self, frame: &Frame<'p>, variable: &Variable) {
         if let Variable::Local(slot) = variable
-            && let Some(old) = self.environments[frame.environment.0 as usize].slots.get(*slot as usize).cloned()
+            && let Some(old) = self.store.environments[frame.environment.0 as usize].slots.get(*slot as usize).cloned()
         {
-            let elsewhere = self.guards.without(self.alive, self.pc);
-            let kept = old.restricted(&mut self.guards, elsewhere);
-            self.environments[frame.environment.0 as usize].slots[*slot as usize] = kept;
+            let elsewhere = self.paths.guards.without(self.paths.alive, self.paths.pc);
+            let kept = old.restricted(&mut self.paths.guards, elsewhere);
+            self.store.environments[frame.environment.0 as usize].slots[*slot as usize] = kept;
         }
     }
 
     /// Runs `then` on the paths of `holds` and `orelse` on the others.
     pub(super) fn branch(&mut self, frame: &mut Frame<'p>, holds: Guard, then: &Block, orelse: &Block) {
-        let before = self.pc;
-        if self.guards.is_larger(before, PATH_NODES) {
-            return self.exhaust(self.here, "paths");
+        let before = self.paths.pc;
+        if self.paths.guards.is_larger(before, PATH_NODES) {
+            return self.exhaust(self.context.here, "paths");
         }
-        let then_paths = self.guards.and(before, holds);
-        let else_paths = self.guards.without(before, holds);
-        self.pc = if self.feasible(then_paths) { then_paths } else { Guard::FALSE };
+        let then_paths = self.paths.guards.and(before, holds);
+        let else_paths = self.paths.guards.without(before, holds);
+        self.paths.pc = if self.feasible(then_paths) { then_paths } else { Guard::FALSE };
         self.block(frame, then);
-        let after_then = self.pc;
-        self.pc = if self.feasible(else_paths) { else_paths } else { Guard::FALSE };
+        let after_then = self.paths.pc;
+        self.paths.pc = if self.feasible(else_paths) { else_paths } else { Guard::FALSE };
         self.block(frame, orelse);
-        self.pc = self.guards.or(after_then, self.pc);
+        self.paths.pc = self.paths.guards.or(after_then, self.paths.pc);
     }
 
     /// Whether a call is of a function that raises for wrong programs only: a modelled one, or a method that copies or adds.
@@ -328,32 +333,32 @@ impl<'p> Interp<'p> {
     /// An operation that may raise leaves an enclosing `try` with the state before it. One that hardly ever does makes an edge
     /// only where the `try` has none yet, so that its handlers are reached.
     fn exception_edge(&mut self, frame: &Frame<'p>, hardly: bool) {
-        let catching = self.catching.clone();
+        let catching = self.paths.catching.clone();
         let mut catching = catching.borrow_mut();
         let Some(innermost) = catching.last_mut() else { return };
         if innermost.depth != frame.activation.depth
-            || innermost.seen == self.mutations
+            || innermost.seen == self.store.mutations
             || hardly && innermost.seen != u64::MAX
         {
             return;
         }
-        if self.guards.support(innermost.raised).len() > EXCEPTION_EDGES {
+        if self.paths.guards.support(innermost.raised).len() > EXCEPTION_EDGES {
             return;
         }
         let text = super::collide::raised_in(frame.activation.id);
         let literal = self.terms.fresh(Symbol::Path, text, None);
-        let raises = self.guards.literal(literal);
-        let paths = self.guards.and(self.pc, raises);
-        innermost.raised = self.guards.or(innermost.raised, paths);
-        innermost.seen = self.mutations;
-        self.pc = self.guards.without(self.pc, raises);
+        let raises = self.paths.guards.literal(literal);
+        let paths = self.paths.guards.and(self.paths.pc, raises);
+        innermost.raised = self.paths.guards.or(innermost.raised, paths);
+        innermost.seen = self.store.mutations;
+        self.paths.pc = self.paths.guards.without(self.paths.pc, raises);
     }
 
     /// Ends the current paths with the end of the program, which hardly any handler is after.
     pub(super) fn exit(&mut self) {
-        if self.catching.borrow().last().is_some_and(|innermost| innermost.lets_exits_go) {
-            self.alive = self.guards.without(self.alive, self.pc);
-            self.pc = Guard::FALSE;
+        if self.paths.catching.borrow().last().is_some_and(|innermost| innermost.lets_exits_go) {
+            self.paths.alive = self.paths.guards.without(self.paths.alive, self.paths.pc);
+            self.paths.pc = Guard::FALSE;
         } else {
             self.raise();
         }
@@ -392,51 +397,51 @@ impl<'p> Interp<'p> {
 
     /// Ends the current paths with an exception.
     pub(super) fn raise(&mut self) {
-        let catching = self.catching.clone();
+        let catching = self.paths.catching.clone();
         let mut catching = catching.borrow_mut();
         match catching.last_mut() {
             Some(innermost) => {
-                let mut paths = self.pc;
-                if (innermost.depth as usize) + 1 < self.stack.len() {
+                let mut paths = self.paths.pc;
+                if (innermost.depth as usize) + 1 < self.context.stack.len() {
                     // Raised within a callee: as unsure as any exception of a call.
                     let literal = self.terms.fresh(Symbol::Path, super::collide::RAISES, None);
-                    let raises = self.guards.literal(literal);
-                    paths = self.guards.and(paths, raises);
+                    let raises = self.paths.guards.literal(literal);
+                    paths = self.paths.guards.and(paths, raises);
                 }
-                innermost.raised = self.guards.or(innermost.raised, paths);
+                innermost.raised = self.paths.guards.or(innermost.raised, paths);
             }
-            None => self.alive = self.guards.without(self.alive, self.pc),
+            None => self.paths.alive = self.paths.guards.without(self.paths.alive, self.paths.pc),
         }
-        self.pc = Guard::FALSE;
+        self.paths.pc = Guard::FALSE;
     }
 
     fn run_try(&mut self, frame: &mut Frame<'p>, body: &Block, handlers: &[Handler], orelse: &Block, finally: &Block) {
         let outer_left = std::mem::replace(&mut frame.left, Guard::FALSE);
-        let alive = self.alive;
+        let alive = self.paths.alive;
         let manager = self.manager_of(frame, finally);
-        let before = self.pc;
+        let before = self.paths.pc;
         if manager == Some(EXPECTS) {
             // Where the body raises is not known: perhaps before anything in it took effect.
             let literal = self.terms.fresh(Symbol::Path, super::collide::RAISES, None);
-            let runs = self.guards.literal(literal);
-            self.pc = self.guards.and(before, runs);
+            let runs = self.paths.guards.literal(literal);
+            self.paths.pc = self.paths.guards.and(before, runs);
         }
         let raised = if handlers.is_empty() && finally.is_empty() {
             self.block(frame, body);
             Guard::FALSE
         } else {
             let lets_exits_go = self.lets_exits_go(frame, handlers, finally);
-            self.catching.borrow_mut().push(Catching {
+            self.paths.catching.borrow_mut().push(Catching {
                 raised: Guard::FALSE,
                 lets_exits_go,
                 depth: frame.activation.depth,
                 seen: u64::MAX,
             });
             self.block(frame, body);
-            self.catching.borrow_mut().pop().map_or(Guard::FALSE, |catching| catching.raised)
+            self.paths.catching.borrow_mut().pop().map_or(Guard::FALSE, |catching| catching.raised)
         };
         self.block(frame, orelse);
-        let mut after = self.pc;
+        let mut after = self.paths.pc;
         let mut uncaught = raised;
         for (index, handler) in handlers.iter().enumerate() {
             if uncaught.is_false() {
@@ -447,10 +452,10 @@ impl<'p> Interp<'p> {
                 Guard::TRUE
             } else {
                 let literal = self.terms.fresh(Symbol::Path, "<caught>", None);
-                self.guards.literal(literal)
+                self.paths.guards.literal(literal)
             };
-            self.pc = self.guards.and(uncaught, caught);
-            uncaught = self.guards.without(uncaught, caught);
+            self.paths.pc = self.paths.guards.and(uncaught, caught);
+            uncaught = self.paths.guards.without(uncaught, caught);
             if let Some(variable) = &handler.name {
                 let exception = self.opaque("<exception>", None);
                 if let Some(op) = handler.body.first().map(|temp| Self::op(frame, *temp)) {
@@ -462,31 +467,31 @@ impl<'p> Interp<'p> {
                 // Python unbinds the name when the handler ends.
                 self.delete(frame, variable);
             }
-            after = self.guards.or(after, self.pc);
+            after = self.paths.guards.or(after, self.paths.pc);
         }
         if manager == Some(EXPECTS) {
-            after = self.guards.without(before, frame.left);
+            after = self.paths.guards.without(before, frame.left);
             uncaught = Guard::FALSE;
         } else if manager == Some(SUPPRESSES) {
-            after = self.guards.or(after, uncaught);
+            after = self.paths.guards.or(after, uncaught);
             uncaught = Guard::FALSE;
         }
         if !finally.is_empty() {
             // `finally` sees the paths that left by `return`, `break`, `continue` or an exception, too.
-            let leaving = self.guards.or(frame.left, uncaught);
-            let before_alive = self.alive;
-            self.alive = self.guards.and(alive, Guard::TRUE);
-            self.pc = self.guards.or(after, leaving);
+            let leaving = self.paths.guards.or(frame.left, uncaught);
+            let before_alive = self.paths.alive;
+            self.paths.alive = self.paths.guards.and(alive, Guard::TRUE);
+            self.paths.pc = self.paths.guards.or(after, leaving);
             self.block(frame, finally);
-            after = self.guards.and(self.pc, after);
-            self.alive = before_alive;
+            after = self.paths.guards.and(self.paths.pc, after);
+            self.paths.alive = before_alive;
         }
         if !uncaught.is_false() {
-            self.pc = uncaught;
+            self.paths.pc = uncaught;
             self.raise();
         }
-        self.pc = after;
-        frame.left = self.guards.or(outer_left, frame.left);
+        self.paths.pc = after;
+        frame.left = self.paths.guards.or(outer_left, frame.left);
     }
 
     /// What the context manager that `finally` leaves does with exceptions.
@@ -600,8 +605,8 @@ impl<'p> Interp<'p> {
     /// Adds to what a comprehension builds, on the current paths.
     fn append(&mut self, frame: &mut Frame<'p>, container: Temp, element: &Element) {
         let Some(Val::Object(object)) = frame.temps[container as usize].single().cloned() else { return };
-        self.mutations += 1;
-        let guard = self.pc;
+        self.store.mutations += 1;
+        let guard = self.paths.pc;
         let added = match element {
             Element::Value(value) => {
                 let value = frame.temps[*value as usize].clone();
@@ -615,7 +620,7 @@ impl<'p> Interp<'p> {
         };
         let Some((key, value)) = added else { return };
         let key = key.map(|key_value| (self.term_of(&key_value), key_value));
-        match (&mut self.objects[object.0 as usize].kind, key) {
+        match (&mut self.store.objects[object.0 as usize].kind, key) {
             (Kind::List { items, .. } | Kind::Set(items), None) => items.push(Item { guard, value }),
             (Kind::Dict { entries, .. }, Some((key, key_value))) => {
                 entries.push(Entry { key, key_value, guard, value });
@@ -632,15 +637,15 @@ impl<'p> Interp<'p> {
         if from {
             if let Some(items) = self.items_of(frame, &value) {
                 for item in items {
-                    let guard = self.guards.and(self.pc, item.guard);
+                    let guard = self.paths.guards.and(self.paths.pc, item.guard);
                     frame.yields.push((guard, item.value));
                 }
             } else {
                 let element = self.opaque("<yielded>", Some(self.place(frame, op.span)));
-                frame.yields.push((self.pc, element));
+                frame.yields.push((self.paths.pc, element));
             }
         } else {
-            frame.yields.push((self.pc, value));
+            frame.yields.push((self.paths.pc, value));
         }
         self.opaque("<sent>", Some(self.place(frame, op.span)))
     }

@@ -3,15 +3,15 @@
 //! **Invariant:** a call counts as one only where it is the last that its `try` does, nothing reads what it returns, nothing runs
 //! where it raises nothing, and a handler keeps a part of the error: what is logged or passed over may as well not happen.
 
-use crate::analysis::log::Event;
+use crate::analysis::log::Consumption;
 use crate::ir::{Function, Handler, OpKind, Temp};
 
-use super::Interp;
+use super::Machine;
 use super::uses::Uses;
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Whether a draw happens within a call that is there to raise.
-    pub(super) fn is_expected_to_raise(&self, event: &Event) -> bool {
+    pub(super) fn is_expected_to_raise(&self, event: &Consumption) -> bool {
         Self::chain(event).iter().any(|(activation, place)| {
             let (module, id) = (activation.module, activation.function);
             let code = self.module(module).function(id);

@@ -11,9 +11,9 @@ use crate::finding::Place;
 use crate::models::BuiltinOp;
 
 use super::bind::Args;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     pub(super) fn list_of(
         &mut self,
         frame: &mut Frame<'p>,
@@ -32,7 +32,7 @@ impl<'p> Interp<'p> {
             self.buffer_use(frame, BufferOp::Unpack, key, place, "list(…)".into(), raises);
         }
         if let Some(Val::Object(id)) = value.single().cloned()
-            && matches!(self.objects[id.0 as usize].kind, Kind::Iterator(..))
+            && matches!(self.store.objects[id.0 as usize].kind, Kind::Iterator(..))
             && self.known_length(&value).is_none_or(|length| length > 8)
         {
             return self.collected(frame, &value, place);
@@ -59,7 +59,7 @@ impl<'p> Interp<'p> {
         let mut items: Vec<Item> = Vec::new();
         let iterator = iterator.clone();
         if let Some(Val::Object(id)) = iterator.single().cloned() {
-            self.force_generator(frame, id, self.here);
+            self.force_generator(frame, id, self.context.here);
         }
         self.repeat(frame, known, place, |this, frame, _| {
             let step = this.next_step(frame, &iterator, place.span);
@@ -120,9 +120,9 @@ impl<'p> Interp<'p> {
         let value = value.clone();
         self.on_alternatives(&value, |this, val| match val {
             Val::Object(id) => {
-                let original = this.objects[id.0 as usize].clone();
+                let original = this.store.objects[id.0 as usize].clone();
                 let copy = this.allocate_with(original.kind, original.symbol, original.class, original.open);
-                let target = &mut this.objects[copy.0 as usize];
+                let target = &mut this.store.objects[copy.0 as usize];
                 target.attributes = original.attributes;
                 target.epoch = original.epoch;
                 Value::of(Val::Object(copy))

@@ -11,13 +11,13 @@ use crate::ir::Name;
 use crate::models::BuiltinOp;
 
 use super::bind::Args;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// Marks of the two.
 const ITEMS: &str = "<items>";
 const ATTRIBUTES: &str = "<attributes>";
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// `itemgetter("a", "b")`
     pub(super) fn getter(&mut self, op: BuiltinOp, args: &Args, place: Place) -> Value {
         if args.positional.is_empty() || !args.spread.is_empty() {

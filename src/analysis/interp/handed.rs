@@ -12,14 +12,14 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{DerivationId, Val, Value};
 use crate::analysis::facts::Role;
 use crate::analysis::heap::Kind;
-use crate::analysis::log::Event;
+use crate::analysis::log::Consumption;
 use crate::ir::{Collection, FunctionKind, OpKind, Variable};
 use crate::models::{BuiltinOp, Effect, Runs};
 
 use super::bind::Args;
 use super::measured::MEASURES;
 use super::notes::LoggedBroadcast;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// How deep a value is searched for children.
 const NESTED: u32 = 4;
@@ -35,19 +35,19 @@ pub(super) struct Children {
     parents: FxHashSet<TermId>,
 }
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Notes that something unknown has the keys in a value in hand.
     pub(super) fn take(&mut self, value: &Value) {
-        if self.log.derivations.is_empty() {
+        if self.recorder.log.derivations.is_empty() {
             return;
         }
         let mut found = Vec::new();
         self.children_in(value, NESTED, &mut found);
         for (derivation, parent) in found {
             if derivation != 0 {
-                self.log.children.taken.insert(derivation);
+                self.recorder.log.children.taken.insert(derivation);
             } else if let Some(parent) = parent {
-                self.log.children.parents.insert(parent);
+                self.recorder.log.children.parents.insert(parent);
             }
         }
     }
@@ -68,7 +68,7 @@ impl Interp<'_> {
                     .iter()
                     .chain(partial.keywords.iter().map(|(_, value)| value))
                     .for_each(|bound| self.children_in(bound, depth, found)),
-                Val::Object(object) => match &self.objects[object.0 as usize].kind {
+                Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
                     Kind::List { items, .. } => {
                         for item in items {
                             self.children_in(&item.value, depth, found);
@@ -98,7 +98,7 @@ impl Interp<'_> {
 
     /// Notes what an operation, other than a call, does with children.
     pub(super) fn note_taken(&mut self, frame: &Frame<'_>, kind: &OpKind) {
-        if self.log.derivations.is_empty() {
+        if self.recorder.log.derivations.is_empty() {
             return;
         }
         let is_body = !matches!(frame.code.kind, FunctionKind::Module | FunctionKind::ClassBody);
@@ -116,7 +116,7 @@ impl Interp<'_> {
             OpKind::Function(_, defaults) if is_body => {
                 defaults.iter().for_each(|(_, temp)| self.take(&frame.temps[*temp as usize]));
                 let uses = self.uses_of(frame.module, frame.activation.function);
-                let slots = self.environments[frame.environment.0 as usize].slots.clone();
+                let slots = self.store.environments[frame.environment.0 as usize].slots.clone();
                 for (_, held) in (0u32..).zip(&slots).filter(|(slot, _)| uses.is_captured(*slot)) {
                     self.take(held);
                 }
@@ -127,7 +127,7 @@ impl Interp<'_> {
 
     /// Notes what a call does with the children that it is given.
     pub(super) fn note_taken_by(&mut self, callee: &Val, args: &Args) {
-        if self.log.derivations.is_empty() {
+        if self.recorder.log.derivations.is_empty() {
             return;
         }
         let is_in_sight = match callee {
@@ -139,7 +139,7 @@ impl Interp<'_> {
         if is_in_sight {
             let mut found = Vec::new();
             args.values().for_each(|value| self.children_in(value, NESTED, &mut found));
-            self.log.children.given.extend(found.into_iter().map(|(derivation, _)| derivation));
+            self.recorder.log.children.given.extend(found.into_iter().map(|(derivation, _)| derivation));
         } else if !self.hands_over(callee) {
             args.values().chain(&args.spread).chain(&args.mappings).for_each(|value| {
                 // An argument may be bound to any parameter.
@@ -169,23 +169,24 @@ impl Interp<'_> {
     }
 
     /// Whether an event is a split whose children go to functions that draw from none of them.
-    pub(super) fn is_split_for_nothing(&self, event: &Event) -> bool {
-        if event.role != Role::Split || self.log.children.given.is_empty() {
+    pub(super) fn is_split_for_nothing(&self, event: &Consumption) -> bool {
+        if event.role != Role::Split || self.recorder.log.children.given.is_empty() {
             return false;
         }
         let instances: Vec<u32> = Self::iterations(event).iter().map(|iteration| iteration.instance).collect();
         // What an iteration makes may serve the next one, and not all are run.
-        let is_alike = |other: &Event| {
+        let is_alike = |other: &Consumption| {
             other.activation.id == event.activation.id
                 || Self::iterations(other).iter().any(|iteration| instances.contains(&iteration.instance))
         };
         let alike = self
+            .recorder
             .log
-            .events
+            .consumptions
             .iter()
             .filter(|other| other.role == Role::Split && other.place == event.place && is_alike(other));
         let activations: FxHashSet<u32> = alike.map(|other| other.activation.id).collect();
-        let made = (1u32..).zip(&self.log.derivations).filter(|(_, derivation)| {
+        let made = (1u32..).zip(&self.recorder.log.derivations).filter(|(_, derivation)| {
             derivation.place == event.place && activations.contains(&derivation.activation.id)
         });
         let mut made = made.peekable();
@@ -195,11 +196,11 @@ impl Interp<'_> {
                     Term::Children(parent) => *parent,
                     _ => return false,
                 };
-                let children = &self.log.children;
+                let children = &self.recorder.log.children;
                 children.given.contains(&id)
                     && !children.taken.contains(&id)
                     && !children.parents.contains(&parent)
-                    && !self.log.events.iter().any(|other| self.is_of_child(other, id, parent))
+                    && !self.recorder.log.consumptions.iter().any(|other| self.is_of_child(other, id, parent))
             })
     }
 
@@ -207,14 +208,14 @@ impl Interp<'_> {
     /// something of their own was folded: `_, new_rng = split(rng)` beside `fold_in(rng, axis_index("batch"))`.
     ///
     /// What the body knows nothing of may be a lane's own.
-    pub(super) fn is_split_alike(&self, event: &Event, broadcast: &LoggedBroadcast) -> bool {
+    pub(super) fn is_split_alike(&self, event: &Consumption, broadcast: &LoggedBroadcast) -> bool {
         let parent = event.target.term;
         let is_parent = |part| part == parent;
         let is_unknown =
             |part| self.terms.symbol(part).is_some_and(|info| matches!(info.symbol, Symbol::Opaque | Symbol::Deleted));
         let is_own = |part: TermId| broadcast.symbols.contains(&part) || part.0 >= broadcast.born.0 && is_unknown(part);
         let (mut is_folded, mut is_drawn_alike) = (false, false);
-        for other in &self.log.events {
+        for other in &self.recorder.log.consumptions {
             let term = other.target.term;
             if !self.terms.mentions(term, &is_parent) {
                 continue;
@@ -226,7 +227,7 @@ impl Interp<'_> {
     }
 
     /// Whether an event may be a use of a child that a split made.
-    fn is_of_child(&self, event: &Event, split: DerivationId, parent: TermId) -> bool {
+    fn is_of_child(&self, event: &Consumption, split: DerivationId, parent: TermId) -> bool {
         let term = event.target.term;
         match event.target.derivation {
             0 => term != parent && self.terms.mentions(term, &|part| part == parent),

@@ -14,7 +14,7 @@ use crate::ir::{Op, Temp};
 use crate::models::Callable;
 
 use super::arrays::slice_indices;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// One part of a subscript.
 enum Index {
@@ -30,7 +30,7 @@ enum Index {
     Gather,
 }
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// `object[index]`
     pub(super) fn item(
         &mut self,
@@ -79,7 +79,7 @@ impl<'p> Interp<'p> {
                 match parts.as_slice() {
                     [Index::At(number)] => {
                         let epoch = self.epoch_of(*term);
-                        if self.log.declared.contains(term) || !self.terms.is_constant(*term) {
+                        if self.recorder.log.declared.contains(term) || !self.terms.is_constant(*term) {
                             self.note_index(frame, *term, place, written, index, false);
                         }
                         if let Some(value) = self.shadow_item(*term, *number) {
@@ -279,7 +279,7 @@ impl<'p> Interp<'p> {
             self.terms.get(key.term),
             Term::Symbol(_) | Term::Attribute(..) | Term::Item(..) | Term::Choice(_) | Term::Apply(..)
         );
-        is_symbolic && key.kind == KeyKind::Unknown && !self.log.declared.contains(&key.term)
+        is_symbolic && key.kind == KeyKind::Unknown && !self.recorder.log.declared.contains(&key.term)
     }
 
     /// `key[…]` on one key.
@@ -334,7 +334,7 @@ impl<'p> Interp<'p> {
         index: &Value,
         place: crate::finding::Place,
     ) -> Value {
-        match self.objects[object.0 as usize].kind.clone() {
+        match self.store.objects[object.0 as usize].kind.clone() {
             Kind::List { items, unknown } => {
                 let certain = !unknown && items.iter().all(|item| self.is_there(item.guard));
                 if certain {
@@ -392,7 +392,7 @@ impl<'p> Interp<'p> {
 
     /// Whether what is there under a guard is there on all current paths.
     pub(super) fn is_there(&mut self, guard: Guard) -> bool {
-        guard.is_true() || self.guards.without(self.pc, guard).is_false()
+        guard.is_true() || self.paths.guards.without(self.paths.pc, guard).is_false()
     }
 
     /// `d[key]`: the last entry written, path by path.
@@ -414,19 +414,19 @@ impl<'p> Interp<'p> {
                 break;
             }
             if entry.key == key {
-                let paths = self.guards.and(rest, entry.guard);
+                let paths = self.paths.guards.and(rest, entry.guard);
                 for alternative in entry.value.alternatives() {
-                    let both = self.guards.and(paths, alternative.guard);
-                    result.push(&mut self.guards, both, alternative.val.clone());
+                    let both = self.paths.guards.and(paths, alternative.guard);
+                    result.push(&mut self.paths.guards, both, alternative.val.clone());
                 }
-                rest = self.guards.without(rest, entry.guard);
+                rest = self.paths.guards.without(rest, entry.guard);
             } else if uncertain(self, entry) {
                 return Value::term(self.terms.intern(Term::Item(symbol, key, 0)));
             }
         }
         if !rest.is_false() && (unknown || result.is_unbound()) {
             let item = self.terms.intern(Term::Item(symbol, key, 0));
-            result.push(&mut self.guards, rest, Val::Term(item));
+            result.push(&mut self.paths.guards, rest, Val::Term(item));
         }
         if let [only] = result.alternatives() {
             return Value::of(only.val.clone());
@@ -439,7 +439,7 @@ impl<'p> Interp<'p> {
         let mapping = mapping.clone();
         self.on_alternatives(&mapping, |this, val| {
             if let Val::Object(object) = val {
-                if let Kind::Dict { entries, unknown } = this.objects[object.0 as usize].kind.clone() {
+                if let Kind::Dict { entries, unknown } = this.store.objects[object.0 as usize].kind.clone() {
                     this.dict_item(*object, &entries, unknown, key)
                 } else {
                     let symbol = this.term_of_val(val);
@@ -461,13 +461,13 @@ impl<'p> Interp<'p> {
         value: &Value,
         op: &'p Op,
     ) {
-        self.mutations += 1;
+        self.store.mutations += 1;
         let object = self.possible(object);
         let term = self.term_of(index);
         self.note_store(frame, value, &object, None, op);
         for alternative in object.alternatives().to_vec() {
-            let before = self.pc;
-            self.pc = self.guards.and(before, alternative.guard);
+            let before = self.paths.pc;
+            self.paths.pc = self.paths.guards.and(before, alternative.guard);
             match &alternative.val {
                 Val::Object(id) => self.store_object_item(*id, term, index, value),
                 Val::Term(base) => {
@@ -476,7 +476,7 @@ impl<'p> Interp<'p> {
                 }
                 _ => {}
             }
-            self.pc = before;
+            self.paths.pc = before;
         }
     }
 
@@ -488,7 +488,7 @@ impl<'p> Interp<'p> {
         };
         let family = self.terms.fresh(Symbol::Opaque, "<changed keys>", None);
         if self.is_evident(array) {
-            self.log.declared.insert(family);
+            self.recorder.log.declared.insert(family);
         }
         let start = self.terms.int(0);
         let elements = Elements::View { family, start, step: 1, to_end: true, order: Order::Known };
@@ -503,11 +503,15 @@ impl<'p> Interp<'p> {
         index: &Value,
         value: &Value,
     ) {
-        let guard = if self.guards.without(self.alive, self.pc).is_false() { Guard::TRUE } else { self.pc };
+        let guard = if self.paths.guards.without(self.paths.alive, self.paths.pc).is_false() {
+            Guard::TRUE
+        } else {
+            self.paths.pc
+        };
         // What is read by a key that is not sure to be this one may be this element from now on.
-        self.objects[id.0 as usize].epoch += 1;
+        self.store.objects[id.0 as usize].epoch += 1;
         let number = self.terms.as_int(term);
-        let mut kind = self.objects[id.0 as usize].kind.clone();
+        let mut kind = self.store.objects[id.0 as usize].kind.clone();
         match &mut kind {
             Kind::Dict { entries, .. } => {
                 if guard.is_true() {
@@ -527,24 +531,24 @@ impl<'p> Interp<'p> {
                 } else {
                     // Which element changed is not known.
                     *unknown = true;
-                    self.objects[id.0 as usize].epoch += 1;
+                    self.store.objects[id.0 as usize].epoch += 1;
                 }
             }
-            _ => self.objects[id.0 as usize].epoch += 1,
+            _ => self.store.objects[id.0 as usize].epoch += 1,
         }
-        self.objects[id.0 as usize].kind = kind;
+        self.store.objects[id.0 as usize].kind = kind;
     }
 
     /// `del object[index]`
     pub(super) fn delete_item(&mut self, object: &Value, index: &Value) {
-        self.mutations += 1;
+        self.store.mutations += 1;
         let term = self.term_of(index);
         for alternative in object.alternatives().to_vec() {
             if let Val::Term(of) = alternative.val {
                 self.note_item_deleted(of, term);
             }
             if let Val::Object(id) = alternative.val {
-                let object = &mut self.objects[id.0 as usize];
+                let object = &mut self.store.objects[id.0 as usize];
                 match &mut object.kind {
                     Kind::Dict { entries, .. } => entries.retain(|entry| entry.key != term),
                     Kind::List { unknown, .. } => *unknown = true,
@@ -570,22 +574,22 @@ impl<'p> Interp<'p> {
         let written = self.written_text(frame, source);
         // Alternatives of one shape are unpacked part by part.
         let mut columns: Vec<Value> = Value::places(count as usize);
-        let before = self.pc;
+        let before = self.paths.pc;
         for alternative in value.alternatives().to_vec() {
-            let paths = self.guards.and(before, alternative.guard);
+            let paths = self.paths.guards.and(before, alternative.guard);
             if paths.is_false() || !self.feasible(paths) {
                 continue;
             }
-            self.pc = paths;
+            self.paths.pc = paths;
             let parts = self.unpack_val(frame, &alternative.val, count, star, place, written.as_deref());
             for (column, part) in columns.iter_mut().zip(parts) {
                 for piece in part.alternatives() {
-                    let guard = self.guards.and(piece.guard, alternative.guard);
-                    column.push(&mut self.guards, guard, piece.val.clone());
+                    let guard = self.paths.guards.and(piece.guard, alternative.guard);
+                    column.push(&mut self.paths.guards, guard, piece.val.clone());
                 }
             }
         }
-        self.pc = before;
+        self.paths.pc = before;
         for column in &mut columns {
             if column.is_unbound() || column.is_too_various() {
                 *column = self.opaque("<part>", Some(place));
@@ -634,7 +638,10 @@ impl<'p> Interp<'p> {
                         Value::term(self.terms.intern(Term::Item(*term, index, epoch)))
                     }
                     Val::Object(object)
-                        if !matches!(self.objects[object.0 as usize].kind, Kind::Iterator(..) | Kind::Stream(_)) =>
+                        if !matches!(
+                            self.store.objects[object.0 as usize].kind,
+                            Kind::Iterator(..) | Kind::Stream(_)
+                        ) =>
                     {
                         let term = self.term_of_val(val);
                         Value::term(self.terms.intern(Term::Item(term, index, 0)))

@@ -12,12 +12,12 @@ use crate::models::Yield;
 use crate::text::Span;
 
 use super::loops::Step;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// Most elements that are listed when an iterator of known length is drained.
 const DRAINED: u32 = 32;
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// `iter(value)`
     pub(super) fn iterator_of(&mut self, frame: &mut Frame<'p>, value: &Value, place: Option<Place>) -> Value {
         let value = self.possible(value);
@@ -30,7 +30,7 @@ impl<'p> Interp<'p> {
                 Source::Items(parts.iter().map(|part| Item { guard: Guard::TRUE, value: part.clone() }).collect())
             }
             Val::Array(_) => Source::Array(value.clone()),
-            Val::Object(object) => match &self.objects[object.0 as usize].kind {
+            Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
                 Kind::List { items, unknown: false } | Kind::Set(items) => Source::Items(items.clone()),
                 Kind::Dict { entries, unknown: false } => Source::Items(
                     entries.iter().map(|entry| Item { guard: entry.guard, value: entry.key_value.clone() }).collect(),
@@ -70,7 +70,7 @@ impl<'p> Interp<'p> {
     /// Number of elements that are left, where it is known.
     pub(super) fn known_length(&mut self, iterator: &Value) -> Option<u32> {
         let Some(Val::Object(object)) = iterator.single() else { return None };
-        let Kind::Iterator(source, Some(position)) = &self.objects[object.0 as usize].kind else { return None };
+        let Kind::Iterator(source, Some(position)) = &self.store.objects[object.0 as usize].kind else { return None };
         let (source, position) = (source.clone(), *position);
         let length = match &source {
             Source::Items(items) => u32::try_from(items.len()).ok()?,
@@ -115,11 +115,11 @@ impl<'p> Interp<'p> {
             return Step { has: Guard::TRUE, present: Guard::TRUE, value };
         };
         self.force_generator(frame, object, place);
-        let Kind::Iterator(source, position) = self.objects[object.0 as usize].kind.clone() else {
+        let Kind::Iterator(source, position) = self.store.objects[object.0 as usize].kind.clone() else {
             let value = self.opaque("<element>", Some(place));
             return Step { has: Guard::TRUE, present: Guard::TRUE, value };
         };
-        if let Kind::Iterator(_, position) = &mut self.objects[object.0 as usize].kind {
+        if let Kind::Iterator(_, position) = &mut self.store.objects[object.0 as usize].kind {
             *position = position.map(|position| position + 1);
         }
         self.element_at(frame, &source, position, place)
@@ -127,14 +127,14 @@ impl<'p> Interp<'p> {
 
     fn element_at(&mut self, frame: &mut Frame<'p>, source: &Source, position: Option<u32>, place: Place) -> Step {
         let always = |value: Value| Step { has: Guard::TRUE, present: Guard::TRUE, value };
-        let index = match (self.position, position) {
+        let index = match (self.context.position, position) {
             (Some(later), Some(_)) => later,
             (None, Some(position)) => self.terms.int(i128::from(position)),
             (_, None) => self.terms.fresh(Symbol::Opaque, "<position>", Some(place)),
         };
         match source {
             Source::Items(items) => {
-                if let (None, Some(position)) = (self.position, position) {
+                if let (None, Some(position)) = (self.context.position, position) {
                     match items.get(position as usize) {
                         Some(item) => Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() },
                         None => Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() },
@@ -176,7 +176,8 @@ impl<'p> Interp<'p> {
                 let within = self.terms.operate(Operator::Lt, &within);
                 let has = self.truth_of_term(within);
                 // In larger steps not every later number is met.
-                let is_unseen = self.position.is_some() && self.terms.as_int(*step).is_none_or(|step| step.abs() != 1);
+                let is_unseen =
+                    self.context.position.is_some() && self.terms.as_int(*step).is_none_or(|step| step.abs() != 1);
                 let number = if is_unseen { self.terms.fresh(Symbol::Unseen, "<number>", Some(place)) } else { number };
                 Step { has, present: Guard::TRUE, value: Value::term(number) }
             }
@@ -192,18 +193,18 @@ impl<'p> Interp<'p> {
             }
             Source::Map(function, inner) => {
                 let (has, present, values) = self.parallel(frame, inner, place);
-                let before = self.pc;
-                self.pc = self.guards.and(self.pc, has);
-                self.pc = self.guards.and(self.pc, present);
+                let before = self.paths.pc;
+                self.paths.pc = self.paths.guards.and(self.paths.pc, has);
+                self.paths.pc = self.paths.guards.and(self.paths.pc, present);
                 let args = super::bind::Args::positional(values);
-                let position = self.position.take();
+                let position = self.context.position.take();
                 let value = self.call_value(frame, function, args, Some(place));
-                self.position = position;
-                self.pc = before;
+                self.context.position = position;
+                self.paths.pc = before;
                 Step { has, present, value }
             }
             Source::Repeat(value) => always(value.clone()),
-            Source::Cycle(items) => match position.filter(|_| self.position.is_none()) {
+            Source::Cycle(items) => match position.filter(|_| self.context.position.is_none()) {
                 Some(position) if !items.is_empty() => {
                     let item = &items[position as usize % items.len()];
                     Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() }
@@ -237,8 +238,8 @@ impl<'p> Interp<'p> {
         let mut values = Vec::with_capacity(inner.len());
         for iterator in inner {
             let step = self.next_step(frame, iterator, place.span);
-            has = self.guards.and(has, step.has);
-            present = self.guards.and(present, step.present);
+            has = self.paths.guards.and(has, step.has);
+            present = self.paths.guards.and(present, step.present);
             values.push(step.value);
         }
         (has, present, values)
@@ -261,20 +262,20 @@ impl<'p> Interp<'p> {
         object: crate::analysis::domain::value::ObjectId,
         place: Place,
     ) {
-        let Kind::Iterator(Source::Generator(suspended), position) = &self.objects[object.0 as usize].kind else {
+        let Kind::Iterator(Source::Generator(suspended), position) = &self.store.objects[object.0 as usize].kind else {
             return;
         };
         let (suspended, position) = (suspended.clone(), *position);
-        self.objects[object.0 as usize].kind = Kind::Iterator(Source::Items(Vec::new()), position);
+        self.store.objects[object.0 as usize].kind = Kind::Iterator(Source::Items(Vec::new()), position);
         let yields = self.run_generator(frame, &suspended, place);
         let items = yields.into_iter().map(|(guard, value)| Item { guard, value }).collect();
-        self.objects[object.0 as usize].kind = Kind::Iterator(Source::Items(items), position);
+        self.store.objects[object.0 as usize].kind = Kind::Iterator(Source::Items(items), position);
     }
 
     /// After a loop over an iterator: exhausted, or (after `break`) somewhere.
     pub(super) fn leave_iterator(&mut self, iterator: &Value, broke: bool) {
         let Some(Val::Object(object)) = iterator.single() else { return };
-        if let Kind::Iterator(source, position) = &mut self.objects[object.0 as usize].kind {
+        if let Kind::Iterator(source, position) = &mut self.store.objects[object.0 as usize].kind {
             if broke {
                 *position = None;
             } else if let Source::Items(items) = source {
@@ -287,16 +288,16 @@ impl<'p> Interp<'p> {
 
     /// `next(iterator)` outside of a loop.
     pub(super) fn next_of(&mut self, frame: &mut Frame<'p>, iterator: &Value, span: Span) -> Value {
-        let everywhere = self.guards.without(self.alive, self.pc);
+        let everywhere = self.paths.guards.without(self.paths.alive, self.paths.pc);
         if !everywhere.is_false()
             && let Some(Val::Object(object)) = iterator.single()
-            && let Kind::Iterator(_, position) = &mut self.objects[object.0 as usize].kind
+            && let Kind::Iterator(_, position) = &mut self.store.objects[object.0 as usize].kind
         {
             // Asked on some paths only: from here on nobody knows where it stands.
             *position = None;
             return self.next_step(frame, iterator, span).value;
         }
-        self.mutations += 1;
+        self.store.mutations += 1;
         self.next_step(frame, iterator, span).value
     }
 
@@ -325,8 +326,8 @@ impl<'p> Interp<'p> {
             }
             Val::Object(object) => {
                 let object = *object;
-                self.force_generator(frame, object, self.here);
-                match self.objects[object.0 as usize].kind.clone() {
+                self.force_generator(frame, object, self.context.here);
+                match self.store.objects[object.0 as usize].kind.clone() {
                     Kind::List { items, unknown: false } | Kind::Set(items) => Some(items),
                     Kind::Dict { entries, unknown: false } => Some(
                         entries.into_iter().map(|entry| Item { guard: entry.guard, value: entry.key_value }).collect(),
@@ -342,7 +343,7 @@ impl<'p> Interp<'p> {
                         }
                         let mut items = Vec::new();
                         for _ in 0..length {
-                            let step = self.next_step(frame, &value, self.here.span);
+                            let step = self.next_step(frame, &value, self.context.here.span);
                             items.push(Item { guard: step.present, value: step.value });
                         }
                         Some(items)

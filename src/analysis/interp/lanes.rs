@@ -15,7 +15,8 @@ use crate::analysis::heap::{Entry, Item, Kind};
 use crate::finding::Place;
 
 use super::bind::{Arg, Args};
-use super::{Frame, Interp, Lane};
+use super::context::Lane;
+use super::{Frame, Machine};
 
 /// How a transform maps one argument.
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ enum Axis {
     Unknown,
 }
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// Runs a mapped function.
     pub(super) fn run_lanes(
         &mut self,
@@ -74,9 +75,9 @@ impl<'p> Interp<'p> {
         }
         mapped.spread = args.spread.iter().chain(&args.mappings).map(|_| Value::term(born)).collect();
         let symbols = lane.symbols.clone();
-        self.lanes.push(lane);
+        self.transforms.lanes.push(lane);
         let result = self.call_value(frame, function, mapped, Some(place));
-        self.lanes.pop();
+        self.transforms.lanes.pop();
         self.stacked(&result, &symbols, length)
     }
 
@@ -91,7 +92,7 @@ impl<'p> Interp<'p> {
                 Some(items) => Axis::Parts(items.iter().map(|item| self.axis_of(frame, &item.value)).collect()),
                 None => Axis::Unknown,
             },
-            Some(Val::Object(object)) => match self.objects[object.0 as usize].kind.clone() {
+            Some(Val::Object(object)) => match self.store.objects[object.0 as usize].kind.clone() {
                 Kind::List { items, unknown: false } => {
                     Axis::Parts(items.iter().map(|item| self.axis_of(frame, &item.value)).collect())
                 }
@@ -180,16 +181,16 @@ impl<'p> Interp<'p> {
                 }
                 let whole = Extent::whole(&mut self.terms, None);
                 let index = self.terms.intern(Term::Apply("<lane>".into(), Box::new([symbol, term])));
-                self.lane_extents.insert(index, whole);
+                self.transforms.extents.insert(index, whole);
                 lane.symbols.push(index);
                 let item = self.terms.intern(Term::Item(term, index, 0));
                 if let Some(length) = self.counted(term) {
                     let start = self.terms.int(0);
                     let numbers = Extent::Range { start, step: 1, length: Some(length), to_end: false };
-                    self.lane_extents.insert(item, numbers);
+                    self.transforms.extents.insert(item, numbers);
                 }
-                if self.log.declared.contains(&term) {
-                    self.log.declared.insert(item);
+                if self.recorder.log.declared.contains(&term) {
+                    self.recorder.log.declared.insert(item);
                 }
                 Value::term(item)
             }
@@ -214,7 +215,7 @@ impl<'p> Interp<'p> {
                 Order::Subset => Extent::Some,
                 Order::Known | Order::Permuted => Extent::Range { start, step, length, to_end },
             };
-            self.lane_extents.insert(index, extent);
+            self.transforms.extents.insert(index, extent);
             return self.member(family, index, array);
         }
         if let Elements::Copies(of) = &array.elements {
@@ -228,7 +229,7 @@ impl<'p> Interp<'p> {
             && array.dims.as_ref().is_none_or(|dims| dims.len() == 1)
         {
             let targets = self.targets_of(&array.clone());
-            self.lane_keys.insert(index, targets);
+            self.transforms.keys.insert(index, targets);
             let key = Key { term: index, kind: array.kind, derivation: array.derivation };
             return if self.is_evident(array) { Value::of(Val::Key(key)) } else { Value::term(index) };
         }
@@ -250,7 +251,7 @@ impl<'p> Interp<'p> {
                     }
                     _ => Extent::Some,
                 };
-                self.lane_extents.insert(start, extent);
+                self.transforms.extents.insert(start, extent);
             }
         }
         element
@@ -268,7 +269,7 @@ impl<'p> Interp<'p> {
             Axis::Parts(parts) => parts.get(index).cloned().unwrap_or(Axis::Unknown),
             other => other.clone(),
         };
-        let kind = match self.objects[object.0 as usize].kind.clone() {
+        let kind = match self.store.objects[object.0 as usize].kind.clone() {
             Kind::Dict { entries, unknown } => {
                 let entries = entries
                     .into_iter()
@@ -323,7 +324,8 @@ impl<'p> Interp<'p> {
             }
             Val::Key(key) => {
                 if let Term::Child(parent, index) = *this.terms.get(key.term)
-                    && let Some(Extent::Range { start, step, length, to_end }) = this.lane_extents.get(&index).copied()
+                    && let Some(Extent::Range { start, step, length, to_end }) =
+                        this.transforms.extents.get(&index).copied()
                 {
                     let family = this.terms.intern(Term::Children(parent));
                     let elements = Elements::View { family, start, step, to_end, order: Order::Known };

@@ -13,7 +13,7 @@ use crate::analysis::domain::value::Value;
 use crate::finding::Place;
 use crate::ir::{Block, Op, OpKind, Operator};
 
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// Copies for later iterations.
 pub(super) const LATER: u32 = 2;
@@ -54,10 +54,10 @@ impl Later<'_> {
     }
 }
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// Prepares for later iterations of a loop with so many copies for its first ones.
     pub(super) fn later(&self, frame: &Frame<'p>, body: &'p Block, first: u32, goes_on: bool) -> Later<'p> {
-        let goes_on = goes_on && self.loop_depth <= NESTED;
+        let goes_on = goes_on && self.context.loop_depth <= NESTED;
         let (mut perhaps, mut counted) = (Vec::new(), Vec::new());
         let mut work = if goes_on { vec![(body, false)] } else { Vec::new() };
         while let Some((block, is_branch)) = work.pop() {

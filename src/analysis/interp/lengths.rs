@@ -18,7 +18,7 @@ use crate::ir::Operator;
 use crate::models::{Callable, Effect, ShapeOp};
 
 use super::bind::{Arg, Args};
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// Lengths of axes, as far as they are known.
 pub(super) type Lengths = Rc<[Option<TermId>]>;
@@ -26,7 +26,7 @@ pub(super) type Lengths = Rc<[Option<TermId>]>;
 /// How deep the making of a term is looked into.
 const DEPTH: u32 = 8;
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// `len(x)`
     pub(super) fn length(&mut self, frame: &mut Frame<'p>, of: Option<&Arg>, place: Place) -> Value {
         let Some(of) = of else { return self.opaque("<len>", Some(place)) };
@@ -55,7 +55,7 @@ impl<'p> Interp<'p> {
         {
             return Value::term(length);
         }
-        if !matches!(value.single(), Some(Val::Object(id)) if matches!(self.objects[id.0 as usize].kind, Kind::Iterator(..)))
+        if !matches!(value.single(), Some(Val::Object(id)) if matches!(self.store.objects[id.0 as usize].kind, Kind::Iterator(..)))
             && let Some(items) = self.items_of(frame, &value)
             && let Some(count) = self.count(&items)
         {
@@ -77,17 +77,18 @@ impl<'p> Interp<'p> {
     /// How many of some elements are there, path by path; `None` where that is too various.
     fn count(&mut self, items: &[Item]) -> Option<Value> {
         let mut certain = 0_i128;
-        let mut counts = vec![self.pc];
+        let mut counts = vec![self.paths.pc];
         for item in items {
-            if item.guard.is_true() || self.guards.without(self.pc, item.guard).is_false() {
+            if item.guard.is_true() || self.paths.guards.without(self.paths.pc, item.guard).is_false() {
                 certain += 1;
                 continue;
             }
             let mut next = vec![Guard::FALSE; counts.len() + 1];
             for (number, guard) in counts.into_iter().enumerate() {
-                let (with, without) = (self.guards.and(guard, item.guard), self.guards.without(guard, item.guard));
-                next[number] = self.guards.or(next[number], without);
-                next[number + 1] = self.guards.or(next[number + 1], with);
+                let (with, without) =
+                    (self.paths.guards.and(guard, item.guard), self.paths.guards.without(guard, item.guard));
+                next[number] = self.paths.guards.or(next[number], without);
+                next[number + 1] = self.paths.guards.or(next[number + 1], with);
             }
             if next.iter().filter(|guard| !guard.is_false()).count() > ALTERNATIVES {
                 return None;
@@ -98,8 +99,8 @@ impl<'p> Interp<'p> {
         for (number, guard) in counts.into_iter().enumerate() {
             if !guard.is_false() {
                 let number = self.terms.int(certain + i128::try_from(number).ok()?);
-                let guard = if guard == self.pc { Guard::TRUE } else { guard };
-                value.push(&mut self.guards, guard, Val::Term(number));
+                let guard = if guard == self.paths.pc { Guard::TRUE } else { guard };
+                value.push(&mut self.paths.guards, guard, Val::Term(number));
             }
         }
         (!value.is_unbound()).then_some(value)
@@ -107,9 +108,9 @@ impl<'p> Interp<'p> {
 
     /// The length of an object as it is now: another one once its contents are others.
     fn length_now(&mut self, id: ObjectId) -> Value {
-        let object = &self.objects[id.0 as usize];
+        let object = &self.store.objects[id.0 as usize];
         let (kind, symbol, epoch) = (object.kind.clone(), object.symbol, object.epoch);
-        let versions = self.lengths.entry(id).or_default();
+        let versions = self.store.sized.entry(id).or_default();
         let version = versions.iter().position(|seen| *seen == (epoch, kind.clone())).unwrap_or_else(|| {
             versions.push((epoch, kind));
             versions.len() - 1
@@ -126,13 +127,13 @@ impl<'p> Interp<'p> {
     pub(super) fn note_lengths(&mut self, callable: &Callable, args: &Args, result: &Value) {
         let Some(Val::Term(term)) = result.single() else { return };
         let term = *term;
-        if self.terms.is_constant(term) || self.lengths_of.contains_key(&term) {
+        if self.terms.is_constant(term) || self.store.axis_lengths.contains_key(&term) {
             return;
         }
         if let Some(lengths) = self.lengths_made(callable, args)
             && lengths.first().is_some_and(Option::is_some)
         {
-            self.lengths_of.insert(term, lengths);
+            self.store.axis_lengths.insert(term, lengths);
         }
     }
 
@@ -194,7 +195,7 @@ impl<'p> Interp<'p> {
             [only] => match only.single()? {
                 Val::Tuple(parts) => parts.to_vec(),
                 Val::Term(_) => vec![only.clone()],
-                Val::Object(object) => match &self.objects[object.0 as usize].kind {
+                Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
                     Kind::List { items, unknown: false } if items.iter().all(|item| item.guard.is_true()) => {
                         items.iter().map(|item| item.value.clone()).collect()
                     }
@@ -223,7 +224,7 @@ impl<'p> Interp<'p> {
     fn lengths_listed(&mut self, list: &Value) -> Option<Lengths> {
         let count = match list.single()? {
             Val::Tuple(parts) => parts.len(),
-            Val::Object(object) => match &self.objects[object.0 as usize].kind {
+            Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
                 Kind::List { items, unknown: false } if items.iter().all(|item| item.guard.is_true()) => items.len(),
                 _ => return None,
             },
@@ -249,7 +250,7 @@ impl<'p> Interp<'p> {
 
     fn axis_length_within(&mut self, term: TermId, axis: usize, depth: u32) -> Option<TermId> {
         let depth = depth.checked_sub(1)?;
-        if let Some(lengths) = self.lengths_of.get(&term) {
+        if let Some(lengths) = self.store.axis_lengths.get(&term) {
             return lengths.get(axis).copied().flatten();
         }
         match self.terms.get(term).clone() {

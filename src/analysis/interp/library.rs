@@ -12,9 +12,9 @@ use crate::models::{ARRAY, Callable, Construct, Effect, ShapeQuery, Yield};
 
 use super::bind::{Arg, Args};
 use super::meant::Arranged;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     pub(super) fn call_library(
         &mut self,
         frame: &mut Frame<'p>,
@@ -68,7 +68,7 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let unbound = Arg::default();
         if let Effect::Fabricate { .. } | Effect::ShapeOf { .. } = &callable.effect {
-            self.log.measures.insert(place);
+            self.recorder.log.measures.insert(place);
         }
         match &callable.effect {
             Effect::Seed { seed, kind } => {
@@ -114,7 +114,7 @@ impl<'p> Interp<'p> {
                 }
                 let made = self.terms.fresh(Symbol::Opaque, self.call_text(path), Some(place));
                 if self.makes_drawless(path, &args) {
-                    self.drawless.terms.insert(made);
+                    self.caches.drawless.terms.insert(made);
                 }
                 Value::term(made)
             }
@@ -164,7 +164,7 @@ impl<'p> Interp<'p> {
         args: &Args,
         place: Place,
     ) -> Value {
-        let before = self.log.events.len();
+        let before = self.recorder.log.consumptions.len();
         for key in keys {
             if let Some(key) = args.of(callable, key) {
                 self.consume(frame, key, Role::Sample, path, place);
@@ -184,8 +184,8 @@ impl<'p> Interp<'p> {
                 self.terms.vary(drawn);
             }
             let arranged = Arranged { rows: arranged, others };
-            let events = before..self.log.events.len();
-            self.log.arranged.extend(events.map(|event| (event, arranged.clone())));
+            let events = before..self.recorder.log.consumptions.len();
+            self.recorder.log.arranged.extend(events.map(|event| (event, arranged.clone())));
         }
         Value::term(drawn)
     }
@@ -356,15 +356,15 @@ impl<'p> Interp<'p> {
         };
         match construct {
             Construct::Stream { seeds, .. } => {
-                let before = self.log.events.len();
+                let before = self.recorder.log.consumptions.len();
                 for seed in seeds {
                     for arg in named(seed) {
                         self.consume_stream_seed(frame, &arg, path, place);
                     }
                 }
                 let stream = self.allocate(Kind::Stream(path.clone()), short_name(path), Some(place));
-                let events = before..self.log.events.len();
-                self.log.streams.made.extend(events.map(|event| (event, stream)));
+                let events = before..self.recorder.log.consumptions.len();
+                self.recorder.log.streams.made.extend(events.map(|event| (event, stream)));
                 Value::of(Val::Object(stream))
             }
             Construct::Plain { consumes } => {
@@ -384,7 +384,7 @@ impl<'p> Interp<'p> {
         let frozen = frozen || args.keyword("frozen").is_some_and(|arg| self.is_true(&arg.value.clone()));
         match args.positional.first().and_then(|arg| arg.value.single()).cloned() {
             Some(Val::Class(class)) => {
-                let info = &mut self.classes[class.0 as usize];
+                let info = &mut self.store.classes[class.0 as usize];
                 info.record = true;
                 info.frozen |= frozen;
                 Value::of(Val::Class(class))
@@ -437,7 +437,7 @@ impl<'p> Interp<'p> {
         let Some(Val::Library(path)) = class.single() else { return false };
         match value.single() {
             Some(Val::Object(id)) => {
-                matches!(self.objects[id.0 as usize].kind, Kind::Stream(_))
+                matches!(self.store.objects[id.0 as usize].kind, Kind::Stream(_))
                     && *self.program.models.canonical(path, &[]) == *ARRAY
             }
             Some(Val::Key(_)) => {
@@ -462,6 +462,7 @@ impl<'p> Interp<'p> {
     fn mark_called(&mut self, frame: &Frame<'p>, place: Place) {
         let file = self.module(frame.module).file;
         let callee = self
+            .recorder
             .log
             .references
             .iter_mut()

@@ -17,7 +17,7 @@ use crate::ir::{Block, Constant, Op, OpKind, Temp};
 
 #[cfg(doc)]
 use super::later::LATER;
-use super::{Frame, Interp, LoopState};
+use super::{Frame, LoopState, Machine};
 
 /// Most copies of a body, for iterables whose few elements are known.
 const UNROLLED: u32 = 8;
@@ -35,10 +35,10 @@ pub(super) struct Step {
     pub value: Value,
 }
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// How many copies of a body run, given the number of elements where it is known.
     pub(super) fn copies(&self, known: Option<u32>) -> u32 {
-        let depth = usize::try_from(self.loop_depth).unwrap_or(usize::MAX);
+        let depth = usize::try_from(self.context.loop_depth).unwrap_or(usize::MAX);
         let copies = COPIES.get(depth).copied().unwrap_or(2);
         match known {
             Some(length) if length <= UNROLLED && depth == 0 => length,
@@ -50,20 +50,20 @@ impl<'p> Interp<'p> {
 
     /// Begins the copies of a loop: a number for its execution.
     pub(super) fn begin_loop(&mut self) -> (u32, Option<Rc<Iteration>>) {
-        self.loop_instances += 1;
-        self.loop_depth += 1;
-        (self.loop_instances, self.iteration.clone())
+        self.context.loop_instances += 1;
+        self.context.loop_depth += 1;
+        (self.context.loop_instances, self.context.iteration.clone())
     }
 
     /// Begins one copy.
     pub(super) fn begin_copy(&mut self, instance: u32, copy: u32, place: Place, outer: Option<Rc<Iteration>>) {
-        self.iteration = Some(Rc::new(Iteration { instance, copy, place, outer }));
+        self.context.iteration = Some(Rc::new(Iteration { instance, copy, place, outer }));
     }
 
     /// Ends a loop.
     pub(super) fn end_loop(&mut self, outer: Option<Rc<Iteration>>) {
-        self.loop_depth -= 1;
-        self.iteration = outer;
+        self.context.loop_depth -= 1;
+        self.context.iteration = outer;
     }
 
     pub(super) fn run_loop(
@@ -95,7 +95,7 @@ impl<'p> Interp<'p> {
         let mut exit = Guard::FALSE;
         let mut endless = false;
         for copy in 0..=later.most() {
-            if self.pc.is_false() {
+            if self.paths.pc.is_false() {
                 break;
             }
             self.begin_copy(instance, copy, place, outer.clone());
@@ -107,24 +107,24 @@ impl<'p> Interp<'p> {
                     if later.ends(copy) {
                         break;
                     }
-                    self.position = number;
+                    self.context.position = number;
                     let step = self.next_step(frame, &value, op.span);
-                    self.position = None;
+                    self.context.position = None;
                     frame.temps[temp as usize] = step.value;
-                    let over = self.guards.without(self.pc, step.has);
-                    exit = self.guards.or(exit, over);
-                    self.pc = self.guards.and(self.pc, step.has);
-                    let absent = self.guards.without(self.pc, step.present);
-                    self.pc = self.guards.and(self.pc, step.present);
+                    let over = self.paths.guards.without(self.paths.pc, step.has);
+                    exit = self.paths.guards.or(exit, over);
+                    self.paths.pc = self.paths.guards.and(self.paths.pc, step.has);
+                    let absent = self.paths.guards.without(self.paths.pc, step.present);
+                    self.paths.pc = self.paths.guards.and(self.paths.pc, step.present);
                     absent
                 }
                 (None, Some(test)) => {
                     self.block(frame, head);
                     let value = frame.temps[test as usize].clone();
                     let holds = self.truth(&value);
-                    let over = self.guards.without(self.pc, holds);
-                    exit = self.guards.or(exit, over);
-                    self.pc = self.guards.and(self.pc, holds);
+                    let over = self.paths.guards.without(self.paths.pc, holds);
+                    exit = self.paths.guards.or(exit, over);
+                    self.paths.pc = self.paths.guards.and(self.paths.pc, holds);
                     endless = matches!(
                         &Self::op(frame, test).kind,
                         OpKind::Constant(Constant::Bool(true) | Constant::Int(1))
@@ -139,8 +139,8 @@ impl<'p> Interp<'p> {
                     Guard::FALSE
                 }
             };
-            if !self.feasible(self.pc) {
-                self.pc = Guard::FALSE;
+            if !self.feasible(self.paths.pc) {
+                self.paths.pc = Guard::FALSE;
             }
             let outside = self.terms.ask(Asked::default());
             self.block(frame, body);
@@ -150,12 +150,12 @@ impl<'p> Interp<'p> {
                 .loops
                 .last_mut()
                 .map_or(Guard::FALSE, |state| std::mem::replace(&mut state.continues, Guard::FALSE));
-            self.pc = self.guards.or(self.pc, continued);
-            self.pc = self.guards.or(self.pc, continues);
+            self.paths.pc = self.paths.guards.or(self.paths.pc, continued);
+            self.paths.pc = self.paths.guards.or(self.paths.pc, continues);
         }
         // Whoever would go on leaves here: a later iteration does what one of the copies did. A `while True` has no such way out.
         if !endless && (iterator.is_some() || exit.is_false()) {
-            exit = self.guards.or(exit, self.pc);
+            exit = self.paths.guards.or(exit, self.paths.pc);
         }
         if let Some((_, iterator)) = iterator {
             let value = frame.temps[iterator as usize].clone();
@@ -167,11 +167,11 @@ impl<'p> Interp<'p> {
         self.terms.ask(outside);
         let breaks = frame.loops.pop().map_or(Guard::FALSE, |state| state.breaks);
         // `break` and `continue` of this loop did not leave an enclosing `try`.
-        frame.left = self.guards.without(frame.left, breaks);
-        frame.left = self.guards.without(frame.left, exit);
-        frame.left = self.guards.or(frame.left, left);
-        self.pc = exit;
+        frame.left = self.paths.guards.without(frame.left, breaks);
+        frame.left = self.paths.guards.without(frame.left, exit);
+        frame.left = self.paths.guards.or(frame.left, left);
+        self.paths.pc = exit;
         self.block(frame, orelse);
-        self.pc = self.guards.or(self.pc, breaks);
+        self.paths.pc = self.paths.guards.or(self.paths.pc, breaks);
     }
 }

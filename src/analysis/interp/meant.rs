@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Symbol, Term, TermId, place_key};
-use crate::analysis::log::{Activation, Event, Iteration, Meeting};
+use crate::analysis::log::{Activation, Consumption, Iteration, Reuse};
 use crate::finding::Place;
 use crate::ir::{Argument, Function, OpKind, Temp, Variable};
 use crate::models::Models;
 
-use super::Interp;
+use super::Machine;
 use super::uses::Uses;
 
 /// What a draw arranges, or chooses from.
@@ -24,13 +24,14 @@ pub(super) struct Arranged {
     pub(super) others: Box<[Option<TermId>]>,
 }
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Whether two draws arrange, or choose from, the rows of two arrays in one way, so that what belongs together stays together:
     /// all arguments but the arrays are the same.
     /// A number of rows is no array, and what the calls around a draw gave is no other array.
-    pub(super) fn keeps_rows_aligned(&self, meeting: &Meeting) -> bool {
-        let (first, second) = (&self.log.events[meeting.first], &self.log.events[meeting.second]);
-        let arranged = |event: usize| self.log.arranged.get(&event);
+    pub(super) fn keeps_rows_aligned(&self, meeting: &Reuse) -> bool {
+        let (first, second) =
+            (&self.recorder.log.consumptions[meeting.first], &self.recorder.log.consumptions[meeting.second]);
+        let arranged = |event: usize| self.recorder.log.arranged.get(&event);
         let (Some(a), Some(b)) = (arranged(meeting.first), arranged(meeting.second)) else { return false };
         let (one, other) = (a.rows, b.rows);
         if one == other {
@@ -50,20 +51,21 @@ impl Interp<'_> {
 
     /// Whether two draws happen at one place, for two leaves of one tree:
     /// `tree.map(lambda x: jnp.take(x, permutation(key, n), axis=0), batch)`.
-    fn are_of_one_tree(&self, first: &Event, second: &Event) -> bool {
-        let leaf = |event: &Event| event.iteration.clone().filter(|leaf| self.log.trees.contains(&leaf.place));
+    fn are_of_one_tree(&self, first: &Consumption, second: &Consumption) -> bool {
+        let leaf =
+            |event: &Consumption| event.iteration.clone().filter(|leaf| self.recorder.log.trees.contains(&leaf.place));
         let (Some(one), Some(other)) = (leaf(first), leaf(second)) else { return false };
         first.place == second.place && one.instance == other.instance
     }
 
     /// Whether two draws happen within the same call written twice, the first time for nothing and the second time not: a run that
     /// warms up and one that is measured.
-    pub(super) fn is_warmed_up(&self, first: &Event, second: &Event) -> bool {
+    pub(super) fn is_warmed_up(&self, first: &Consumption, second: &Consumption) -> bool {
         self.run_again(first, second, true)
     }
 
     /// Whether two draws happen within the same call written twice, the first time for nothing.
-    pub(super) fn is_run_again(&self, first: &Event, second: &Event) -> bool {
+    pub(super) fn is_run_again(&self, first: &Consumption, second: &Consumption) -> bool {
         self.run_again(first, second, false)
     }
 
@@ -71,8 +73,8 @@ impl Interp<'_> {
     /// least so many calls away from either.
     pub(super) fn calls_apart(
         &self,
-        first: &Event,
-        second: &Event,
+        first: &Consumption,
+        second: &Consumption,
         away: usize,
     ) -> Option<(&Function, Rc<Uses>, [Temp; 2])> {
         let (a, b) = (Self::chain(first), Self::chain(second));
@@ -84,7 +86,7 @@ impl Interp<'_> {
         Some((self.module(activation.module).function(activation.function), uses, calls))
     }
 
-    fn run_again(&self, first: &Event, second: &Event, serves: bool) -> bool {
+    fn run_again(&self, first: &Consumption, second: &Consumption, serves: bool) -> bool {
         let Some((code, uses, [once, again])) = self.calls_apart(first, second, 1) else { return false };
         once != again
             && is_for_nothing(code, &uses, once)
@@ -94,7 +96,7 @@ impl Interp<'_> {
 
     /// Whether two draws happen within the same call, written twice or run by a loop, of which the program only waits for the first
     /// result: it is timed, or run once for the compiler's sake.
-    pub(super) fn is_timed(&self, first: &Event, second: &Event) -> bool {
+    pub(super) fn is_timed(&self, first: &Consumption, second: &Consumption) -> bool {
         let Some((code, uses, [once, again])) = self.calls_apart(first, second, 0) else { return false };
         let is_alike = || once == again || is_written_alike(code, once, again);
         let models = self.program.models;
@@ -103,8 +105,8 @@ impl Interp<'_> {
 
     /// Whether both keys were made anew, each in a call of its own, only because that call gives none: the function has a parameter
     /// for a key, and is right for those who use it.
-    pub(super) fn are_stand_ins(&self, first: &Event, second: &Event) -> bool {
-        let made_in = |event: &Event| {
+    pub(super) fn are_stand_ins(&self, first: &Consumption, second: &Consumption) -> bool {
+        let made_in = |event: &Consumption| {
             let derivation = self.derivation(event.target.derivation)?;
             Some(derivation.activation.id).filter(|_| derivation.activation.caller.is_some() && self.is_fallback(event))
         };
@@ -115,7 +117,7 @@ impl Interp<'_> {
     }
 
     /// Whether two draws serve one end, for which they have to be equal or of which only one counts.
-    pub(super) fn are_paired(&self, first: &Event, second: &Event) -> bool {
+    pub(super) fn are_paired(&self, first: &Consumption, second: &Consumption) -> bool {
         self.is_undone(first, second)
             || self.is_option_of_both(first, second)
             || self.are_alternatives(first, second)
@@ -123,7 +125,7 @@ impl Interp<'_> {
     }
 
     /// Whether a key is one of the options that are handed on whole to two calls of one function: `f(x, **kwargs), f(y, **kwargs)`.
-    pub(super) fn is_option_of_both(&self, first: &Event, second: &Event) -> bool {
+    pub(super) fn is_option_of_both(&self, first: &Consumption, second: &Consumption) -> bool {
         let Term::Item(options, name, _) = self.terms.get(second.target.term) else { return false };
         let is_parameter = self.terms.symbol(*options).is_some_and(|info| info.symbol == Symbol::Parameter);
         if !is_parameter || !matches!(self.terms.get(*name), Term::Text(_)) {
@@ -140,7 +142,7 @@ impl Interp<'_> {
 
     /// Whether two draws happen within calls of a function and of its inverse, as their names tell: what the one does with the numbers
     /// the other can only undo with the same.
-    pub(super) fn is_undone(&self, first: &Event, second: &Event) -> bool {
+    pub(super) fn is_undone(&self, first: &Consumption, second: &Consumption) -> bool {
         let (a, b) = (Self::chain(first), Self::chain(second));
         let apart = a.iter().zip(&b).find(|((one, _), (other, _))| {
             one.id != other.id && (one.module, one.function) != (other.module, other.function)
@@ -152,14 +154,14 @@ impl Interp<'_> {
 
     /// Whether a key is made in a loop within `outer` by a call that makes keys of several seeds: the seeds are those of the inner
     /// loop, and each iteration of the outer one goes through them.
-    pub(super) fn has_seeds_of_its_own(&self, event: &Event, outer: &Iteration) -> bool {
+    pub(super) fn has_seeds_of_its_own(&self, event: &Consumption, outer: &Iteration) -> bool {
         let is_nested = event.iteration.as_ref().is_some_and(|inner| inner.instance != outer.instance);
         let seed = self.terms.ancestors(event.target.term).into_iter().chain([event.target.term]);
         let mut seed = seed.filter(|term| matches!(self.terms.get(*term), Term::Seed(_)));
         let Some(seed) = seed.next().filter(|_| is_nested) else { return false };
-        let made = self.log.derivations.iter().filter(|derivation| derivation.term == seed);
+        let made = self.recorder.log.derivations.iter().filter(|derivation| derivation.term == seed);
         let places: BTreeSet<Place> = made.map(|derivation| derivation.place).collect();
-        self.log.derivations.iter().any(|other| {
+        self.recorder.log.derivations.iter().any(|other| {
             other.term != seed && places.contains(&other.place) && matches!(self.terms.get(other.term), Term::Seed(_))
         })
     }

@@ -3,23 +3,23 @@
 //! **Invariant:** the answer comes from all reads of a draw in the whole body; one that cannot be followed counts as another use.
 
 use crate::analysis::facts::Role;
-use crate::analysis::log::Event;
+use crate::analysis::log::Consumption;
 use crate::finding::Place;
 use crate::ir::{Constant, FunctionId, FunctionKind, OpKind, Temp, Variable};
 
-use super::Interp;
+use super::Machine;
 
 /// What an array tells without its numbers.
 pub(super) const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Whether a draw serves no numbers: it is asked for its shape alone, or left lying, or is to raise, or what it is made of
     /// is a stream that nobody asks, or none of the keys that it splits is drawn from.
     pub(super) fn serves_no_numbers(&mut self, event: usize) -> bool {
         if self.is_never_asked(event) {
             return true;
         }
-        let event = self.log.events[event].clone();
+        let event = self.recorder.log.consumptions[event].clone();
         self.serves_shape_only(&event)
             || self.is_left_lying(&event)
             || self.is_split_for_nothing(&event)
@@ -28,7 +28,7 @@ impl Interp<'_> {
 
     /// Whether nothing of a draw is used but its shape or dtype: `normal(key, n).shape`, `zeros_like(normal(key, n))`; or nothing
     /// of an initialisation but what is empty at first: `model.init(key, x)["cache"]`.
-    fn serves_shape_only(&self, event: &Event) -> bool {
+    fn serves_shape_only(&self, event: &Consumption) -> bool {
         let (module, id) = (event.activation.module, event.activation.function);
         if !matches!(event.role, Role::Sample | Role::Library | Role::Protocol)
             || self.module(module).file != event.place.file
@@ -44,7 +44,7 @@ impl Interp<'_> {
 
     /// Whether a draw is handed out by its function, and perhaps by that one's caller, to one who asks for its shape or dtype:
     /// `space.sample().shape`.
-    fn is_returned_to_be_measured(&self, event: &Event) -> bool {
+    fn is_returned_to_be_measured(&self, event: &Consumption) -> bool {
         for (activation, place) in Self::chain(event).iter().rev() {
             let (module, id) = (activation.module, activation.function);
             let uses = self.uses_of(module, id);
@@ -111,7 +111,7 @@ impl Interp<'_> {
             match &op.kind {
                 OpKind::Attribute(_, name) => MEASURES.contains(&&**name),
                 OpKind::Call(callee, _) => {
-                    *callee != temp && self.log.measures.contains(&Place { file, span: op.span })
+                    *callee != temp && self.recorder.log.measures.contains(&Place { file, span: op.span })
                 }
                 OpKind::Store(Variable::Local(slot), _) if may_store && code.kind != FunctionKind::ClassBody => {
                     let loads = uses.loads_of(*slot);

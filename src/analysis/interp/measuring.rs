@@ -3,11 +3,11 @@
 //! **Invariant:** a function measures only what comes to it as a parameter, and is called between two readings of a clock.
 
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
-use crate::analysis::log::Event;
+use crate::analysis::log::Consumption;
 use crate::ir::{FunctionId, OpKind, Temp, Variable};
 use crate::models::{BuiltinOp, Effect};
 
-use super::Interp;
+use super::Machine;
 
 /// A run of something by a function that measures it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,9 +18,9 @@ struct Run {
     call: Temp,
 }
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Whether two draws happen in different runs that one function measures: ways to do the same work are compared.
-    pub(super) fn are_measured(&mut self, first: &Event, second: &Event) -> bool {
+    pub(super) fn are_measured(&mut self, first: &Consumption, second: &Consumption) -> bool {
         let (one, other) = (self.measured_runs(first), self.measured_runs(second));
         one.iter().any(|a| {
             other.iter().any(|b| {
@@ -30,7 +30,7 @@ impl Interp<'_> {
     }
 
     /// The runs of measured functions that an event happened in.
-    fn measured_runs(&mut self, event: &Event) -> Vec<Run> {
+    fn measured_runs(&mut self, event: &Consumption) -> Vec<Run> {
         let mut runs = Vec::new();
         for (activation, place) in Self::chain(event) {
             let (module, function) = (activation.module, activation.function);

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::domain::value::ModuleIndex;
 use crate::ir::{FunctionId, Name, Temp};
 
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// The answers of the analyses of one program.
 #[derive(Default)]
@@ -38,30 +38,30 @@ pub(super) struct Member {
     pub(super) module: Option<ModuleIndex>,
 }
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// The member of a library name, as seen from a module.
     pub(super) fn library_member(&self, from: ModuleIndex, path: &Name, name: &Name) -> Member {
         let question = (from, path.clone(), name.clone());
-        if let Some(known) = self.memo.borrow().members.get(&question) {
+        if let Some(known) = self.caches.names.borrow().members.get(&question) {
             return known.clone();
         }
         let joined = format!("{path}.{name}");
         let path: Name = self.program.models.rooted(&joined, self.program.roots).into();
         let module = self.project_module(from, &path);
         let answer = Member { path, module };
-        self.memo.borrow_mut().members.insert(question, answer.clone());
+        self.caches.names.borrow_mut().members.insert(question, answer.clone());
         answer
     }
 
     /// The path of a built-in name that a model knows.
     pub(super) fn builtin_path(&self, name: &Name) -> Option<Name> {
-        if let Some(known) = self.memo.borrow().builtins.get(name) {
+        if let Some(known) = self.caches.names.borrow().builtins.get(name) {
             return known.clone();
         }
         let path: Name = format!("builtins.{name}").into();
         let answer =
             Some(path).filter(|path| self.program.models.mentions(path, &[]) && self.program.models.is_modelled(path));
-        self.memo.borrow_mut().builtins.insert(name.clone(), answer.clone());
+        self.caches.names.borrow_mut().builtins.insert(name.clone(), answer.clone());
         answer
     }
 
@@ -71,21 +71,21 @@ impl<'p> Interp<'p> {
             return Some(name);
         }
         let question = (frame.module, frame.activation.function, temp);
-        if let Some(known) = self.memo.borrow().written.get(&question) {
+        if let Some(known) = self.caches.names.borrow().written.get(&question) {
             return known.clone();
         }
         let answer = Self::source_text(frame, temp);
-        self.memo.borrow_mut().written.insert(question, answer.clone());
+        self.caches.names.borrow_mut().written.insert(question, answer.clone());
         answer
     }
 
     /// What the result of a call is called.
     pub(super) fn call_text(&self, callee: &Name) -> Name {
-        if let Some(known) = self.memo.borrow().calls.get(callee) {
+        if let Some(known) = self.caches.names.borrow().calls.get(callee) {
             return known.clone();
         }
         let answer: Name = format!("{callee}(…)").into();
-        self.memo.borrow_mut().calls.insert(callee.clone(), answer.clone());
+        self.caches.names.borrow_mut().calls.insert(callee.clone(), answer.clone());
         answer
     }
 }

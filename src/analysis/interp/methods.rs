@@ -12,9 +12,9 @@ use crate::ir::Name;
 use crate::models::{ARRAY, Yield};
 
 use super::bind::Args;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// `receiver.name(…)` where no function of that name is in sight.
     pub(super) fn call_method(
         &mut self,
@@ -42,7 +42,7 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let receiver = Value::of(val.clone());
         match val {
-            Val::Object(id) => match self.objects[id.0 as usize].kind.clone() {
+            Val::Object(id) => match self.store.objects[id.0 as usize].kind.clone() {
                 Kind::List { items, unknown } => self.list_method(frame, *id, &items, unknown, name, &args, place),
                 Kind::Dict { entries, unknown } => self.dict_method(*id, &entries, unknown, name, &args, place),
                 Kind::Stream(path) => {
@@ -81,17 +81,17 @@ impl<'p> Interp<'p> {
                     for value in args.values().cloned().collect::<Vec<_>>() {
                         for alternative in value.alternatives() {
                             if let Val::Function(closure) = &alternative.val {
-                                self.replays.insert((closure.module, closure.function));
-                                self.idle.remove(&closure.identity);
+                                self.context.replays.insert((closure.module, closure.function));
+                                self.context.pending.remove(&closure.identity);
                             }
                         }
                     }
                     self.none()
                 }
                 "lower" | "trace" | "eval_shape" => {
-                    self.abstract_depth += 1;
+                    self.transforms.abstract_depth += 1;
                     self.call_value(frame, &receiver, args, Some(place));
-                    self.abstract_depth -= 1;
+                    self.transforms.abstract_depth -= 1;
                     receiver
                 }
                 "compile" => receiver,
@@ -192,7 +192,7 @@ impl<'p> Interp<'p> {
             }
             // A generator under `contextmanager` gives what it yields first.
             if let Val::Object(id) = val
-                && matches!(this.objects[id.0 as usize].kind, Kind::Iterator(Source::Generator(_), _))
+                && matches!(this.store.objects[id.0 as usize].kind, Kind::Iterator(Source::Generator(_), _))
             {
                 return this.next_of(frame, &Value::of(val.clone()), place.span);
             }

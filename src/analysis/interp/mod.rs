@@ -18,6 +18,7 @@ mod annotate;
 mod arrays;
 mod asked;
 mod bind;
+mod budget;
 mod builtins;
 mod call;
 mod callbacks;
@@ -29,6 +30,7 @@ mod construct;
 mod consume;
 mod containers;
 mod contents;
+mod context;
 mod cutoff;
 mod derive;
 mod discarded;
@@ -57,8 +59,11 @@ mod operate;
 mod origin;
 mod paired;
 mod parameters;
+mod paths;
 mod protocols;
+mod recorder;
 mod shape;
+mod store;
 mod stored;
 mod text;
 mod transform;
@@ -67,47 +72,33 @@ mod unused;
 mod uses;
 mod world;
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use crate::finding::Place;
-use crate::ir::{Function, FunctionId, Module, Name, Op, Operator, Temp};
+use crate::ir::{Function, Module, Op, Operator, Temp};
 use crate::text::Span;
 
 use super::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
-use super::domain::extent::Extent;
-use super::domain::guard::{Guard, Guards};
+use super::domain::guard::Guard;
 use super::domain::term::{Symbol, Term, TermId, Terms, Text};
-use super::domain::value::{Elements, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
-use super::heap::{ClassInfo, Environment, Layered, Object, Shared};
-use super::log::{Activation, Derivation, Event, Iteration, Meeting, Target};
+use super::domain::value::{Elements, EnvironmentId, ModuleIndex, Val, Value};
+use super::log::Activation;
 use super::program::Program;
+
+use budget::Budget;
+use context::{Caches, Context, Transforms};
+use paths::Paths;
+use recorder::Recorder;
+use store::Store;
 
 pub use entry::analyse;
 pub use world::World;
-
-/// Operations that one analysis of one function may run.
-const FUEL: u32 = 30_000;
-
-/// Fewest operations that a call may run, while there are as many.
-const FUEL_PORTION: u32 = 3_000;
 
 /// Activations below each other.
 const CALL_DEPTH: u32 = 12;
 
 /// Activations of one function below each other.
 const RECURSION: usize = 2;
-
-/// A module of the program, as far as this analysis has run it.
-#[derive(Clone, Debug, Default)]
-struct ModuleState {
-    globals: Rc<BTreeMap<Name, Value>>,
-    /// Whether its body is running: an import cycle sees what is bound so far.
-    running: bool,
-}
 
 /// One activation that is running.
 struct Frame<'p> {
@@ -132,171 +123,21 @@ struct LoopState {
     continues: Guard,
 }
 
-/// A `try` whose body is running.
-struct Catching {
-    raised: Guard,
-    /// Whether what ends the program passes it by.
-    lets_exits_go: bool,
-    depth: u32,
-    /// Value of `mutations` when the last exception edge was made.
-    seen: u64,
-}
-
-/// A mapped function that is running.
+/// The interpreter: a few parts, each with its own subject.
 #[derive(Clone)]
-struct Lane {
-    /// Symbols that differ between lanes.
-    symbols: Vec<TermId>,
-    /// The call that maps.
-    place: Place,
-    /// The activation that maps.
-    activation: Rc<Activation>,
-    /// Number of symbols that existed before the body ran: younger ones are made in it.
-    born: TermId,
-    /// Terms handed to every lane.
-    unmapped: Vec<TermId>,
-}
-
-/// The interpreter's state.
-#[derive(Clone)]
-struct Interp<'p> {
+struct Machine<'p> {
     program: &'p Program<'p>,
-    /// Definitions and uses of the functions that were asked about, by module.
-    uses: Rc<RefCell<uses::UsesOfFunctions>>,
-    memo: Rc<RefCell<memo::Memo>>,
     terms: Terms,
-    guards: Guards,
-    /// What was found of the feasibility of guards.
-    feasible: FxHashMap<Guard, bool>,
-    /// The same of pairs of guards.
-    met: FxHashMap<(Guard, Guard), bool>,
-    pc: Guard,
-    alive: Guard,
-    objects: Shared<Object>,
-    /// Objects that hold what was written to something that came from outside.
-    shadows: Layered<TermId, ObjectId>,
-    environments: Shared<Environment>,
-    classes: Shared<ClassInfo>,
-    modules: Layered<ModuleIndex, ModuleState>,
-    /// What the names that modules import from each other stand for, where that was asked.
-    followed: FxHashMap<(ModuleIndex, Name), Value>,
-    /// The module whose facts are wanted.
-    home: ModuleIndex,
-    log: Log,
-    fuel: u32,
-    /// The operation that runs.
-    here: Place,
-    exhausted: Option<(Place, &'static str)>,
-    /// Whether a bound has ended all paths of the innermost call that runs.
-    is_cut_off: bool,
-    /// Functions of which a call was cut off before it touched a key, with the most nodes that such a call could make.
-    cut_off: Rc<RefCell<FxHashMap<(ModuleIndex, FunctionId), usize>>>,
-    activations: u32,
-    loop_instances: u32,
-    loop_depth: u32,
-    closures: u32,
-    mutations: u64,
-    iteration: Option<Rc<Iteration>>,
-    /// Where iterators stand, for an iteration that is not among the first of the innermost loop.
-    position: Option<TermId>,
-    lanes: Vec<Lane>,
-    /// Extent that a lane's index stands for.
-    lane_extents: FxHashMap<TermId, Extent>,
-    /// Contents of objects whose length was asked for, with their epochs.
-    lengths: FxHashMap<ObjectId, Vec<(u32, crate::analysis::heap::Kind)>>,
-    /// Lengths of the axes of arrays that library functions returned.
-    lengths_of: FxHashMap<TermId, lengths::Lengths>,
-    drawless: parameters::Drawless,
-    /// Keys that a lane's own key stands for, where they are no range of one family.
-    lane_keys: FxHashMap<TermId, Vec<Target>>,
-    /// How many transforms that only trace are around.
-    abstract_depth: u32,
-    catching: Rc<std::cell::RefCell<Vec<Catching>>>,
-    /// Functions running, outermost first.
-    stack: Vec<(ModuleIndex, FunctionId)>,
-    /// Results of memoised functions, by function and arguments, with the paths on which they were computed.
-    memoised: FxHashMap<Vec<TermId>, (Guard, Value)>,
-    /// Closures made and not run, by identity.
-    idle: BTreeMap<u32, Idle>,
-    /// The closure of each function, as last made.
-    made: Layered<(ModuleIndex, FunctionId), Rc<super::domain::value::Closure>>,
-    /// The functions that constructors of the home module store, by class.
-    stored: FxHashMap<super::domain::value::ClassHandle, Rc<stored::Stored>>,
-    /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
-    replays: FxHashSet<(ModuleIndex, FunctionId)>,
-    /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
-    escaped: BTreeMap<u32, (Escape, TermId)>,
+    paths: Paths,
+    store: Store,
+    budget: Budget,
+    recorder: Recorder,
+    context: Context,
+    transforms: Transforms,
+    caches: Caches,
 }
 
-/// How a closure left the function that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Escape {
-    /// Handed to something unknown, or not used at all.
-    Passed,
-    /// Returned or stored.
-    Stored,
-    /// Returned or stored under a transform.
-    Transformed,
-}
-
-/// A closure that nothing has run yet.
-#[derive(Clone)]
-struct Idle {
-    closure: Rc<super::domain::value::Closure>,
-    guard: Guard,
-    /// Whether a call made it, of a function that is analysed without its caller as well.
-    in_call: bool,
-    /// Whether a transform wraps it.
-    transformed: bool,
-    /// Whether it is returned or stored.
-    stored: bool,
-}
-
-/// Everything that conclusions are drawn from.
-#[derive(Clone, Default)]
-struct Log {
-    events: Vec<Event>,
-    by_family: FxHashMap<TermId, Vec<usize>>,
-    derivations: Vec<Derivation>,
-    meetings: Vec<Meeting>,
-    /// Terms whose reuse was logged.
-    met: FxHashSet<TermId>,
-    /// Those of them that were split twice, or met where one call ran again: what is derived from them is equal because of that.
-    derived_again: FxHashSet<TermId>,
-    broadcasts: Vec<notes::LoggedBroadcast>,
-    buffers: Vec<notes::LoggedBuffer>,
-    references: Vec<notes::LoggedReference>,
-    exits: Vec<notes::LoggedExit>,
-    stores: Vec<notes::LoggedStore>,
-    global_reads: Vec<(Name, TermId, Place)>,
-    global_stores: FxHashSet<Name>,
-    /// Where attributes and globals were read first, by term.
-    origins: FxHashMap<TermId, Place>,
-    /// Terms that some sink of the library took for a scalar key.
-    scalar_keys: FxHashSet<TermId>,
-    /// Calls that ask an argument for its shape or dtype alone.
-    measures: FxHashSet<Place>,
-    /// Calls that choose between arrays, with the function called: `jnp.where(test, x, y)`.
-    choices: FxHashMap<Place, Name>,
-    /// Calls that go through the leaves of a tree.
-    trees: FxHashSet<Place>,
-    /// Streams, and which of them may be asked for keys.
-    streams: asked::Streams,
-    /// What became of the children of splits.
-    children: handed::Children,
-    /// The arrays whose rows draws arrange or choose, by event.
-    arranged: FxHashMap<usize, meant::Arranged>,
-    /// Terms that an annotation declares to be keys.
-    declared: FxHashSet<TermId>,
-    /// Parameters that an annotation declares to be something else.
-    otherwise: FxHashSet<TermId>,
-    /// What the entry's parameters were given.
-    entered: Option<Vec<Value>>,
-    /// Expressions that were keys, if they are asked for.
-    observed: FxHashSet<observe::Observed>,
-}
-
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     fn module(&self, index: ModuleIndex) -> &'p Module {
         self.program.module(index)
     }
@@ -326,56 +167,54 @@ impl<'p> Interp<'p> {
         if guard.is_false() {
             return false;
         }
-        if let Some(known) = self.feasible.get(&guard) {
+        if let Some(known) = self.paths.feasibility.get(&guard) {
             return *known;
         }
-        let Self { terms, guards, .. } = self;
-        let answer = guards.feasible(guard, terms);
-        self.feasible.insert(guard, answer);
+        let answer = self.paths.guards.feasible(guard, &mut self.terms);
+        self.paths.feasibility.insert(guard, answer);
         answer
     }
 
     /// Whether some of the current paths satisfy a guard.
     fn is_possible(&mut self, guard: Guard) -> bool {
-        if guard.is_true() || guard == self.pc {
-            return self.feasible(self.pc);
+        if guard.is_true() || guard == self.paths.pc {
+            return self.feasible(self.paths.pc);
         }
-        let question = (self.pc, guard);
-        if let Some(known) = self.met.get(&question) {
+        let question = (self.paths.pc, guard);
+        if let Some(known) = self.paths.compatible.get(&question) {
             return *known;
         }
-        let Self { terms, guards, pc, .. } = self;
-        let answer = guards.meet(*pc, guard, terms);
-        self.met.insert(question, answer);
+        let answer = self.paths.guards.meet(self.paths.pc, guard, &mut self.terms);
+        self.paths.compatible.insert(question, answer);
         answer
     }
 
     /// Runs `each` for every alternative that is possible here, on its paths only, and joins the results.
     fn on_alternatives(&mut self, value: &Value, mut each: impl FnMut(&mut Self, &Val) -> Value) -> Value {
         if let [only] = value.alternatives()
-            && (only.guard.is_true() || only.guard == self.pc)
+            && (only.guard.is_true() || only.guard == self.paths.pc)
         {
             return each(self, &only.val);
         }
-        let before = self.pc;
+        let before = self.paths.pc;
         let mut after = Guard::FALSE;
         let mut result = Value::unbound();
         let mut feasible = 0;
         for alternative in value.alternatives() {
-            let paths = self.guards.and(before, alternative.guard);
+            let paths = self.paths.guards.and(before, alternative.guard);
             if paths.is_false() || !self.feasible(paths) {
                 continue;
             }
             feasible += 1;
-            self.pc = paths;
+            self.paths.pc = paths;
             let part = each(self, &alternative.val);
             for piece in part.alternatives() {
-                let guard = self.guards.and(piece.guard, alternative.guard);
-                result.push(&mut self.guards, guard, piece.val.clone());
+                let guard = self.paths.guards.and(piece.guard, alternative.guard);
+                result.push(&mut self.paths.guards, guard, piece.val.clone());
             }
-            after = self.guards.or(after, self.pc);
+            after = self.paths.guards.or(after, self.paths.pc);
         }
-        self.pc = if feasible == 0 { before } else { after };
+        self.paths.pc = if feasible == 0 { before } else { after };
         if result.is_too_various() { self.opaque("<one of many>", None) } else { result }
     }
 
@@ -389,18 +228,18 @@ impl<'p> Interp<'p> {
 
     /// What a variable holds after `new` is written to it on the current paths.
     fn written(&mut self, new: &Value, old: &Value) -> Value {
-        self.mutations += 1;
-        let elsewhere = self.guards.without(self.alive, self.pc);
+        self.store.mutations += 1;
+        let elsewhere = self.paths.guards.without(self.paths.alive, self.paths.pc);
         if elsewhere.is_false() || old.is_unbound() && !self.feasible(elsewhere) {
             return new.clone();
         }
-        let kept = old.restricted(&mut self.guards, elsewhere);
+        let kept = old.restricted(&mut self.paths.guards, elsewhere);
         if kept.is_unbound() {
             return new.clone();
         }
-        let mut result = new.restricted(&mut self.guards, self.pc);
+        let mut result = new.restricted(&mut self.paths.guards, self.paths.pc);
         for alternative in kept.alternatives() {
-            result.push(&mut self.guards, alternative.guard, alternative.val.clone());
+            result.push(&mut self.paths.guards, alternative.guard, alternative.val.clone());
         }
         if result.is_too_various() { self.opaque("<one of many>", None) } else { result }
     }
@@ -441,7 +280,7 @@ impl<'p> Interp<'p> {
                 self.terms.intern(Term::Apply("<slice>".into(), parts.into()))
             }
             Val::Object(object) => {
-                let object = &self.objects[object.0 as usize];
+                let object = &self.store.objects[object.0 as usize];
                 let (symbol, epoch) = (object.copied.unwrap_or(object.symbol), object.epoch);
                 if epoch == 0 { symbol } else { self.terms.intern(Term::Attribute(symbol, "<contents>".into(), epoch)) }
             }
@@ -477,8 +316,8 @@ impl<'p> Interp<'p> {
         let mut result = Guard::FALSE;
         for alternative in value.alternatives() {
             let holds = self.truth_of_val(&alternative.val);
-            let both = self.guards.and(alternative.guard, holds);
-            result = self.guards.or(result, both);
+            let both = self.paths.guards.and(alternative.guard, holds);
+            result = self.paths.guards.or(result, both);
         }
         result
     }
@@ -498,19 +337,19 @@ impl<'p> Interp<'p> {
             | Val::Partial(_)
             | Val::Slice(_)
             | Val::UnknownMethod(_) => Guard::TRUE,
-            Val::Object(object) => match &self.objects[object.0 as usize].kind {
+            Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
                 super::heap::Kind::List { items, unknown: false } => {
                     let guards: Vec<Guard> = items.iter().map(|item| item.guard).collect();
-                    guards.into_iter().fold(Guard::FALSE, |all, guard| self.guards.or(all, guard))
+                    guards.into_iter().fold(Guard::FALSE, |all, guard| self.paths.guards.or(all, guard))
                 }
                 super::heap::Kind::Dict { entries, unknown: false } => {
                     let guards: Vec<Guard> = entries.iter().map(|entry| entry.guard).collect();
-                    guards.into_iter().fold(Guard::FALSE, |all, guard| self.guards.or(all, guard))
+                    guards.into_iter().fold(Guard::FALSE, |all, guard| self.paths.guards.or(all, guard))
                 }
                 super::heap::Kind::Iterator(..) | super::heap::Kind::Stream(_) => Guard::TRUE,
                 _ => {
                     let term = self.term_of_val(val);
-                    self.guards.literal(term)
+                    self.paths.guards.literal(term)
                 }
             },
             Val::Array(array) if let Some(length) = self.length_of_slice(array) => {
@@ -520,7 +359,7 @@ impl<'p> Interp<'p> {
             }
             Val::Key(_) | Val::Array(_) | Val::Words(..) => {
                 let term = self.term_of_val(val);
-                self.guards.literal(term)
+                self.paths.guards.literal(term)
             }
         }
     }
@@ -532,28 +371,28 @@ impl<'p> Interp<'p> {
         match self.terms.get(term).clone() {
             Term::Operate(Operator::Not, parts) => {
                 let inner = self.truth_of_term(parts[0]);
-                self.guards.not(inner)
+                self.paths.guards.not(inner)
             }
             Term::Choice(parts) => {
                 let mut result = Guard::FALSE;
                 for (guard, part) in &parts {
                     let holds = self.truth_of_term(*part);
-                    let both = self.guards.and(*guard, holds);
-                    result = self.guards.or(result, both);
+                    let both = self.paths.guards.and(*guard, holds);
+                    result = self.paths.guards.or(result, both);
                 }
                 result
             }
             Term::Operate(operator, parts) => match self.truth_of_comparison(operator, &parts) {
                 Some(holds) => holds,
-                None => self.guards.literal(term),
+                None => self.paths.guards.literal(term),
             },
             // What has a length is true where that is not zero.
             Term::Apply(name, _) if &*name == LENGTH => {
                 let zero = self.terms.int(0);
                 let is_some = self.terms.operate(Operator::Lt, &[zero, term]);
-                self.guards.literal(is_some)
+                self.paths.guards.literal(is_some)
             }
-            _ => self.guards.literal(term),
+            _ => self.paths.guards.literal(term),
         }
     }
 
@@ -571,7 +410,7 @@ impl<'p> Interp<'p> {
             for side in sides {
                 let part = this.terms.operate(operator, &side);
                 let part = this.truth_of_term(part);
-                holds = if is_all { this.guards.and(holds, part) } else { this.guards.or(holds, part) };
+                holds = if is_all { this.paths.guards.and(holds, part) } else { this.paths.guards.or(holds, part) };
             }
             holds
         };
@@ -585,8 +424,8 @@ impl<'p> Interp<'p> {
                 let sides = if at == 0 { [*choice, b] } else { [a, *choice] };
                 let part = self.terms.operate(operator, &sides);
                 let part = self.truth_of_term(part);
-                let both = self.guards.and(*guard, part);
-                holds = self.guards.or(holds, both);
+                let both = self.paths.guards.and(*guard, part);
+                holds = self.paths.guards.or(holds, both);
             }
             return Some(holds);
         }
@@ -610,8 +449,8 @@ impl<'p> Interp<'p> {
                 let below = self.terms.operate(Operator::Lt, &[a, b]);
                 let above = self.terms.operate(Operator::Lt, &[b, a]);
                 let (below, above) = (self.truth_of_term(below), self.truth_of_term(above));
-                let other = self.guards.or(below, above);
-                Some(self.guards.not(other))
+                let other = self.paths.guards.or(below, above);
+                Some(self.paths.guards.not(other))
             }
             Operator::MatchClass => {
                 let classes = members(self, b, "<tuple>")?;
@@ -619,7 +458,7 @@ impl<'p> Interp<'p> {
             }
             Operator::And | Operator::Or if is_truth(self, a) && is_truth(self, b) => {
                 let (a, b) = (self.truth_of_term(a), self.truth_of_term(b));
-                Some(if operator == Operator::And { self.guards.and(a, b) } else { self.guards.or(a, b) })
+                Some(if operator == Operator::And { self.paths.guards.and(a, b) } else { self.paths.guards.or(a, b) })
             }
             _ => None,
         }
@@ -627,8 +466,8 @@ impl<'p> Interp<'p> {
 
     /// Notes that a budget was hit, and ends all paths.
     fn exhaust(&mut self, place: Place, budget: &'static str) {
-        self.exhausted.get_or_insert((place, budget));
-        self.is_cut_off = true;
-        self.pc = Guard::FALSE;
+        self.budget.exhausted.get_or_insert((place, budget));
+        self.budget.is_cut_off = true;
+        self.paths.pc = Guard::FALSE;
     }
 }

@@ -14,12 +14,13 @@ use crate::analysis::log::Activation;
 use crate::finding::Place;
 use crate::ir::{FunctionKind, Module, Name, Op};
 
-use super::{Frame, Interp, ModuleState};
+use super::store::ModuleState;
+use super::{Frame, Machine};
 
 /// Fuel for the body of another module.
 const MODULE_FUEL: u32 = 20_000;
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// `import path`
     pub(super) fn import(&mut self, frame: &mut Frame<'p>, path: &Name, whole: bool, op: &'p Op) -> Value {
         let place = self.place(frame, op.span);
@@ -56,7 +57,7 @@ impl<'p> Interp<'p> {
     ) -> Value {
         let place = self.place(frame, op.span);
         // What other modules import is followed when it is asked for: few of the names that a package gathers ever are.
-        if frame.module != self.home && frame.code.kind == FunctionKind::Module && &**name != "*" {
+        if frame.module != self.context.home && frame.code.kind == FunctionKind::Module && &**name != "*" {
             let (path, name) = (module.clone(), name.clone());
             return Value::of(Val::Import(Rc::new(Import { from: frame.module, level, path, name, place })));
         }
@@ -122,35 +123,35 @@ impl<'p> Interp<'p> {
 
     /// What a global name of a module holds, on all paths; imports are followed.
     pub(super) fn global(&mut self, module: ModuleIndex, name: &Name) -> Option<Value> {
-        let value = self.modules.get(&module)?.globals.get(name)?;
+        let value = self.store.modules.get(&module)?.globals.get(name)?;
         if !value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Import(_))) {
             return Some(value.clone());
         }
         let place = (module, name.clone());
-        if let Some(known) = self.followed.get(&place) {
+        if let Some(known) = self.caches.imported.get(&place) {
             return Some(known.clone());
         }
         let value = value.clone();
-        let (pc, alive) = (self.pc, self.alive);
-        self.pc = Guard::TRUE;
-        self.alive = Guard::TRUE;
+        let (pc, alive) = (self.paths.pc, self.paths.alive);
+        self.paths.pc = Guard::TRUE;
+        self.paths.alive = Guard::TRUE;
         // Imports that lead back to themselves find nothing.
-        self.followed.insert(place.clone(), Value::unbound());
+        self.caches.imported.insert(place.clone(), Value::unbound());
         let mut followed = Value::unbound();
         for alternative in value.alternatives() {
             let Val::Import(import) = &alternative.val else {
-                followed.push(&mut self.guards, alternative.guard, alternative.val.clone());
+                followed.push(&mut self.paths.guards, alternative.guard, alternative.val.clone());
                 continue;
             };
             for part in self.follow(import).alternatives() {
-                let guard = self.guards.and(alternative.guard, part.guard);
-                followed.push(&mut self.guards, guard, part.val.clone());
+                let guard = self.paths.guards.and(alternative.guard, part.guard);
+                followed.push(&mut self.paths.guards, guard, part.val.clone());
             }
         }
         let followed = if followed.is_too_various() { self.opaque("<one of many>", None) } else { followed };
-        self.followed.insert(place, followed.clone());
-        self.pc = pc;
-        self.alive = alive;
+        self.caches.imported.insert(place, followed.clone());
+        self.paths.pc = pc;
+        self.paths.alive = alive;
         Some(followed)
     }
 
@@ -165,8 +166,8 @@ impl<'p> Interp<'p> {
     }
 
     fn bind_global(&mut self, module: ModuleIndex, name: &Name, value: Value) {
-        self.followed.remove(&(module, name.clone()));
-        Rc::make_mut(&mut self.modules.or_default(module).globals).insert(name.clone(), value);
+        self.caches.imported.remove(&(module, name.clone()));
+        Rc::make_mut(&mut self.store.modules.or_default(module).globals).insert(name.clone(), value);
     }
 
     fn import_all(&mut self, frame: &mut Frame<'p>, level: u32, module: &Name) {
@@ -175,7 +176,7 @@ impl<'p> Interp<'p> {
             self.program.resolver.module(file, level, module).and_then(|file| self.program.of_file(file))
         {
             self.ensure_module(index);
-            let globals = self.modules.get(&index).map(|state| state.globals.clone()).unwrap_or_default();
+            let globals = self.store.modules.get(&index).map(|state| state.globals.clone()).unwrap_or_default();
             for (name, value) in globals.iter() {
                 if !name.starts_with('_') {
                     self.set_global(frame.module, name, value);
@@ -202,53 +203,53 @@ impl<'p> Interp<'p> {
         let module = self.terms.int(i128::try_from(index).unwrap_or(0));
         let base = self.terms.intern(Term::Apply("<module>".into(), Box::new([module])));
         let attribute = self.terms.intern(Term::Attribute(base, name.clone(), 0));
-        self.log.origins.entry(attribute).or_insert(place);
+        self.recorder.log.origins.entry(attribute).or_insert(place);
         Value::term(attribute)
     }
 
     /// Runs the body of a module that has not run, without logging.
     pub(super) fn ensure_module(&mut self, index: ModuleIndex) {
-        if self.modules.contains_key(&index) {
+        if self.store.modules.contains_key(&index) {
             return;
         }
-        let fuel = std::mem::replace(&mut self.fuel, MODULE_FUEL);
-        let budget = self.guards.renew();
-        let exhausted = self.exhausted.take();
-        let is_cut_off = std::mem::take(&mut self.is_cut_off);
-        let (pc, alive) = (self.pc, self.alive);
-        let catching = std::mem::take(&mut *self.catching.borrow_mut());
-        let iteration = self.iteration.take();
-        let lanes = std::mem::take(&mut self.lanes);
-        let stack = std::mem::take(&mut self.stack);
-        let idle = std::mem::take(&mut self.idle);
-        let depth = std::mem::replace(&mut self.loop_depth, 0);
-        self.pc = Guard::TRUE;
-        self.alive = Guard::TRUE;
-        self.abstract_depth += 1;
+        let fuel = std::mem::replace(&mut self.budget.fuel, MODULE_FUEL);
+        let budget = self.paths.guards.renew();
+        let exhausted = self.budget.exhausted.take();
+        let is_cut_off = std::mem::take(&mut self.budget.is_cut_off);
+        let (pc, alive) = (self.paths.pc, self.paths.alive);
+        let catching = std::mem::take(&mut *self.paths.catching.borrow_mut());
+        let iteration = self.context.iteration.take();
+        let lanes = std::mem::take(&mut self.transforms.lanes);
+        let stack = std::mem::take(&mut self.context.stack);
+        let idle = std::mem::take(&mut self.context.pending);
+        let depth = std::mem::replace(&mut self.context.loop_depth, 0);
+        self.paths.pc = Guard::TRUE;
+        self.paths.alive = Guard::TRUE;
+        self.transforms.abstract_depth += 1;
         self.run_module(index);
-        self.abstract_depth -= 1;
-        self.pc = pc;
-        self.alive = alive;
-        *self.catching.borrow_mut() = catching;
-        self.iteration = iteration;
-        self.lanes = lanes;
-        self.stack = stack;
-        self.idle = idle;
-        self.loop_depth = depth;
-        self.fuel = fuel;
-        self.guards.resume(budget);
-        self.exhausted = exhausted;
-        self.is_cut_off = is_cut_off;
+        self.transforms.abstract_depth -= 1;
+        self.paths.pc = pc;
+        self.paths.alive = alive;
+        *self.paths.catching.borrow_mut() = catching;
+        self.context.iteration = iteration;
+        self.transforms.lanes = lanes;
+        self.context.stack = stack;
+        self.context.pending = idle;
+        self.context.loop_depth = depth;
+        self.budget.fuel = fuel;
+        self.paths.guards.resume(budget);
+        self.budget.exhausted = exhausted;
+        self.budget.is_cut_off = is_cut_off;
     }
 
     /// Runs the body of a module.
     pub(super) fn run_module(&mut self, index: ModuleIndex) {
-        self.modules.insert(index, ModuleState { running: true, ..ModuleState::default() });
+        self.store.modules.insert(index, ModuleState { running: true, ..ModuleState::default() });
         let code = self.module(index).function(Module::BODY);
         let environment = self.new_environment(Value::places(code.slots.len()), None);
-        self.activations += 1;
+        self.context.activations += 1;
         let activation = Rc::new(Activation {
-            id: self.activations,
+            id: self.context.activations,
             caller: None,
             module: index,
             function: Module::BODY,
@@ -257,7 +258,7 @@ impl<'p> Interp<'p> {
             root: true,
         });
         self.run_frame(index, Module::BODY, environment, None, activation);
-        if let Some(state) = self.modules.get_mut(&index) {
+        if let Some(state) = self.store.modules.get_mut(&index) {
             state.running = false;
         }
     }
@@ -284,7 +285,7 @@ impl<'p> Interp<'p> {
         let module_number = self.terms.int(i128::try_from(module).unwrap_or(0));
         let base = self.terms.intern(Term::Apply("<module>".into(), Box::new([module_number])));
         let term = self.terms.intern(Term::Attribute(base, name.clone(), 0));
-        self.log.origins.entry(term).or_insert(place);
+        self.recorder.log.origins.entry(term).or_insert(place);
         Value::term(term)
     }
 
@@ -294,7 +295,8 @@ impl<'p> Interp<'p> {
     }
 
     fn set_global(&mut self, module: ModuleIndex, name: &Name, value: &Value) {
-        let old = self.modules.get(&module).and_then(|state| state.globals.get(name)).cloned().unwrap_or_default();
+        let old =
+            self.store.modules.get(&module).and_then(|state| state.globals.get(name)).cloned().unwrap_or_default();
         let new = self.written(value, &old);
         self.bind_global(module, name, new);
     }

@@ -13,7 +13,7 @@ use crate::analysis::log::Activation;
 use crate::finding::Place;
 use crate::ir::{Name, Op};
 
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// A key drawn from by all lanes.
 #[derive(Clone)]
@@ -98,7 +98,7 @@ pub(super) struct LoggedStore {
     pub function: Name,
 }
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// Notes a use of a key's buffer.
     pub(super) fn buffer_use(
         &mut self,
@@ -123,17 +123,17 @@ impl<'p> Interp<'p> {
         raises: bool,
         if_scalar: bool,
     ) {
-        if self.pc.is_false() || frame.module != self.home {
+        if self.paths.pc.is_false() || frame.module != self.context.home {
             return;
         }
         let raises = raises && (key.kind == KeyKind::Typed || op == BufferOp::Number);
-        self.log.buffers.push(LoggedBuffer {
+        self.recorder.log.buffers.push(LoggedBuffer {
             op,
             key,
             place,
             text,
             raises,
-            guard: self.pc,
+            guard: self.paths.pc,
             activation: frame.activation.clone(),
             if_scalar,
         });
@@ -164,7 +164,7 @@ impl<'p> Interp<'p> {
     /// Iterating over one key iterates over its words.
     pub(super) fn touch_iterated(&mut self, frame: &Frame<'p>, value: &Value, op: &Op) {
         if let Some(Val::Key(key)) = value.single().cloned()
-            && (key.kind != KeyKind::Unknown || self.log.declared.contains(&key.term))
+            && (key.kind != KeyKind::Unknown || self.recorder.log.declared.contains(&key.term))
         {
             let place = self.place(frame, op.span);
             let raises = key.kind == KeyKind::Typed;
@@ -192,7 +192,7 @@ impl<'p> Interp<'p> {
     ) {
         let Some(depth) = depth.checked_sub(1) else { return };
         for alternative in value.alternatives() {
-            let guard = self.guards.and(self.pc, alternative.guard);
+            let guard = self.paths.guards.and(self.paths.pc, alternative.guard);
             if !self.feasible(guard) {
                 continue;
             }
@@ -209,7 +209,7 @@ impl<'p> Interp<'p> {
                     continue;
                 }
                 Val::Object(id) => {
-                    let held: Vec<(Guard, Value)> = match &self.objects[id.0 as usize].kind {
+                    let held: Vec<(Guard, Value)> = match &self.store.objects[id.0 as usize].kind {
                         Kind::Dict { entries, .. } => {
                             entries.iter().map(|entry| (entry.guard, entry.value.clone())).collect()
                         }
@@ -218,21 +218,21 @@ impl<'p> Interp<'p> {
                         _ => continue,
                     };
                     for (there, value) in held {
-                        let paths = self.guards.and(guard, there);
+                        let paths = self.paths.guards.and(guard, there);
                         self.under(paths, |this| this.note_exit(frame, &value, kind, place, name, depth));
                     }
                     continue;
                 }
                 _ => continue,
             };
-            self.log.exits.push(LoggedExit {
+            self.recorder.log.exits.push(LoggedExit {
                 kind,
                 place,
                 term,
                 guard,
                 name: name.cloned(),
                 activation: frame.activation.clone(),
-                after: self.log.events.len(),
+                after: self.recorder.log.consumptions.len(),
             });
         }
     }
@@ -240,9 +240,9 @@ impl<'p> Interp<'p> {
     /// What the fields of a record were set to, where nothing but a call gave them: what a constructor of the program's own stores
     /// is told there, and what a copy took over is told where it is not replaced.
     fn fields_set(&self, id: ObjectId) -> Vec<Value> {
-        let object = &self.objects[id.0 as usize];
+        let object = &self.store.objects[id.0 as usize];
         let is_plain = |class: ClassHandle| {
-            self.classes[class.0 as usize].record && self.class_attribute(class, &"__init__".into()).is_none()
+            self.store.classes[class.0 as usize].record && self.class_attribute(class, &"__init__".into()).is_none()
         };
         let is_given = object.copied.is_some() || !self.is_parameter(object.symbol);
         if !(is_given && object.class.is_some_and(is_plain)) {
@@ -263,7 +263,7 @@ impl<'p> Interp<'p> {
         for alternative in value.alternatives() {
             match &alternative.val {
                 Val::Function(closure) => {
-                    if let Some(idle) = self.idle.get_mut(&closure.identity) {
+                    if let Some(idle) = self.context.pending.get_mut(&closure.identity) {
                         idle.stored = true;
                     }
                 }
@@ -299,13 +299,20 @@ impl<'p> Interp<'p> {
         let place = self.place(frame, op.span);
         let Some(name) = name else { return };
         let Some(Val::Object(id)) = object.single() else { return };
-        let Some(class) = self.objects[id.0 as usize].class else { return };
+        let Some(class) = self.store.objects[id.0 as usize].class else { return };
         let is_key = value.alternatives().iter().any(|alternative| match &alternative.val {
             Val::Key(_) | Val::Array(_) => true,
-            Val::Term(term) => self.log.declared.contains(term) || self.log.scalar_keys.contains(term),
+            Val::Term(term) => {
+                self.recorder.log.declared.contains(term) || self.recorder.log.scalar_keys.contains(term)
+            }
             _ => false,
         });
-        self.log.stores.push(LoggedStore { class, name: name.clone(), place, function: frame.code.name.clone() });
+        self.recorder.log.stores.push(LoggedStore {
+            class,
+            name: name.clone(),
+            place,
+            function: frame.code.name.clone(),
+        });
         if frame.activation.root && is_key {
             let written: Name = format!("self.{name}").into();
             self.note_exit(frame, value, CarryKind::Stored, place, Some(&written), 1);
@@ -337,13 +344,13 @@ impl<'p> Interp<'p> {
 
     /// Notes that a function reads a global that holds a key.
     pub(super) fn note_global_read(&mut self, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
-        if frame.code.kind == crate::ir::FunctionKind::Module || frame.module != self.home {
+        if frame.code.kind == crate::ir::FunctionKind::Module || frame.module != self.context.home {
             return;
         }
         for alternative in value.alternatives() {
             if let Val::Key(key) = alternative.val {
                 let place = self.place(frame, op.span);
-                self.log.global_reads.push((name.clone(), key.term, place));
+                self.recorder.log.global_reads.push((name.clone(), key.term, place));
             }
         }
     }
@@ -352,7 +359,7 @@ impl<'p> Interp<'p> {
     pub(super) fn note_global_store(&mut self, frame: &Frame<'p>, name: &Name, value: &Value, _op: &Op) {
         self.mark_stored(value, 3);
         if frame.code.kind != crate::ir::FunctionKind::Module {
-            self.log.global_stores.insert(name.clone());
+            self.recorder.log.global_stores.insert(name.clone());
         }
     }
 
@@ -401,7 +408,7 @@ impl<'p> Interp<'p> {
     fn known_kind(&self, term: TermId) -> Option<KeyKind> {
         match self.terms.get(term) {
             Term::Seed(_) | Term::Child(..) | Term::Fold(..) | Term::Children(_) => Some(KeyKind::Unknown),
-            _ if self.log.declared.contains(&term) => Some(KeyKind::Unknown),
+            _ if self.recorder.log.declared.contains(&term) => Some(KeyKind::Unknown),
             _ => None,
         }
     }

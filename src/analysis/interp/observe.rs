@@ -12,7 +12,7 @@ use crate::finding::Place;
 use crate::ir::{FunctionId, Op, OpKind};
 use crate::text::FileId;
 
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// Most keys that are noted of one place: a helper that many call is handed many.
 const KEYS_OF_A_PLACE: usize = 8;
@@ -32,7 +32,7 @@ pub(super) struct Observed {
     function: FunctionId,
 }
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// Notes what an operation came to.
     pub(super) fn observe(&mut self, frame: &Frame<'p>, op: &Op, value: &Value) {
         let stored;
@@ -60,14 +60,14 @@ impl<'p> Interp<'p> {
     pub(super) fn observe_parameters(&mut self, frame: &Frame<'p>) {
         let environment = frame.environment.0 as usize;
         for (index, parameter) in frame.code.parameters.iter().enumerate() {
-            let slot = self.environments[environment].slots.get(index).cloned();
+            let slot = self.store.environments[environment].slots.get(index).cloned();
             let place = self.place(frame, parameter.span);
             self.observe_value(frame, place, &slot.unwrap_or_default());
         }
     }
 
     fn observe_value(&mut self, frame: &Frame<'p>, place: Place, value: &Value) {
-        if frame.module != self.home {
+        if frame.module != self.context.home {
             return;
         }
         let is_called = !frame.activation.root && frame.activation.caller.is_some();
@@ -86,7 +86,7 @@ impl<'p> Interp<'p> {
                 _ => continue,
             };
             let function = frame.activation.function;
-            self.log.observed.insert(Observed {
+            self.recorder.log.observed.insert(Observed {
                 place,
                 is_called,
                 term,
@@ -101,11 +101,12 @@ impl<'p> Interp<'p> {
 
     /// Everything that was noted of the home module and is a key.
     pub(super) fn conclude_values(&self, facts: &mut Facts, file: FileId) {
-        let observed: BTreeSet<&Observed> = self.log.observed.iter().filter(|seen| seen.place.file == file).collect();
+        let observed: BTreeSet<&Observed> =
+            self.recorder.log.observed.iter().filter(|seen| seen.place.file == file).collect();
         let mut last: Option<(Place, usize)> = None;
         for seen in observed {
             let events =
-                self.log.events.iter().filter(|event| {
+                self.recorder.log.consumptions.iter().filter(|event| {
                     event.target.term == seen.term || (seen.is_array && event.target.family == seen.term)
                 });
             let mut uses: Vec<KeyUse> = Vec::new();
@@ -115,7 +116,7 @@ impl<'p> Interp<'p> {
                     uses.push(used);
                 }
             }
-            if seen.is_guess && uses.is_empty() && !self.log.declared.contains(&seen.term) {
+            if seen.is_guess && uses.is_empty() && !self.recorder.log.declared.contains(&seen.term) {
                 continue;
             }
             let count = last.filter(|(place, _)| *place == seen.place).map_or(0, |(_, count)| count);
@@ -123,7 +124,7 @@ impl<'p> Interp<'p> {
             if count >= KEYS_OF_A_PLACE {
                 continue;
             }
-            let code = self.module(self.home).function(seen.function);
+            let code = self.module(self.context.home).function(seen.function);
             facts.values.push(KeyValue {
                 place: seen.place,
                 is_called: seen.is_called,

@@ -10,9 +10,9 @@ use crate::analysis::heap::{Item, Kind};
 use crate::ir::{Op, Operator, Temp};
 use crate::models::is_of_arrays;
 
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     pub(super) fn operate(
         &mut self,
         frame: &mut Frame<'p>,
@@ -132,7 +132,7 @@ impl<'p> Interp<'p> {
         other.is_some_and(|value| {
             value.alternatives().iter().any(|alternative| match &alternative.val {
                 Val::Tuple(_) => true,
-                Val::Object(object) => matches!(self.objects[object.0 as usize].kind, Kind::List { .. }),
+                Val::Object(object) => matches!(self.store.objects[object.0 as usize].kind, Kind::List { .. }),
                 _ => false,
             })
         })
@@ -149,7 +149,7 @@ impl<'p> Interp<'p> {
         } else {
             // The truth of several alternatives, as a choice between constants.
             let (yes, no) = (self.terms.intern(Term::Bool(true)), self.terms.intern(Term::Bool(false)));
-            let others = self.guards.not(holds);
+            let others = self.paths.guards.not(holds);
             self.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)])))
         };
         Value::term(self.terms.operate(operator, &[term]))
@@ -232,9 +232,9 @@ impl<'p> Interp<'p> {
             }
             let equal = self.terms.operate(Operator::Eq, &[needle, term]);
             let equal = self.truth_of_term(equal);
-            holds = self.guards.or(holds, equal);
+            holds = self.paths.guards.or(holds, equal);
         }
-        let others = self.guards.not(holds);
+        let others = self.paths.guards.not(holds);
         let (yes, no) = (self.terms.intern(Term::Bool(true)), self.terms.intern(Term::Bool(false)));
         Some(self.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)]))))
     }
@@ -246,7 +246,7 @@ impl<'p> Interp<'p> {
             return None;
         }
         if let Some(Val::Object(object)) = right.single()
-            && let Kind::Dict { entries, unknown: false } = &self.objects[object.0 as usize].kind
+            && let Kind::Dict { entries, unknown: false } = &self.store.objects[object.0 as usize].kind
         {
             let found = entries.iter().any(|entry| entry.key == needle && entry.guard.is_true());
             let maybe = entries.iter().any(|entry| entry.key == needle || !self.terms.is_constant(entry.key));
@@ -278,7 +278,7 @@ impl<'p> Interp<'p> {
     ) -> Option<Value> {
         let is_sequence = |this: &Self, value: &Value| match value.single() {
             Some(Val::Tuple(_)) => true,
-            Some(Val::Object(object)) => matches!(this.objects[object.0 as usize].kind, Kind::List { .. }),
+            Some(Val::Object(object)) => matches!(this.store.objects[object.0 as usize].kind, Kind::List { .. }),
             _ => false,
         };
         match operator {
@@ -355,7 +355,7 @@ impl<'p> Interp<'p> {
                 };
                 Some(Key { term, kind: array.kind, derivation: array.derivation })
             }
-            Val::Term(term) if self.log.declared.contains(term) => {
+            Val::Term(term) if self.recorder.log.declared.contains(term) => {
                 Some(Key { term: *term, kind: KeyKind::Unknown, derivation: 0 })
             }
             _ => None,
@@ -363,7 +363,7 @@ impl<'p> Interp<'p> {
     }
 }
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Whether an array is known to hold keys, rather than being a view of something from outside.
     pub(super) fn is_evident(&self, array: &Array) -> bool {
         if array.kind != KeyKind::Unknown {
@@ -373,14 +373,14 @@ impl Interp<'_> {
             value.alternatives().iter().any(|alternative| match &alternative.val {
                 Val::Key(_) => true,
                 Val::Array(inner) => self.is_evident(inner),
-                Val::Term(term) => self.log.declared.contains(term),
+                Val::Term(term) => self.recorder.log.declared.contains(term),
                 _ => false,
             })
         };
         match &array.elements {
             Elements::View { family, .. } => {
                 array.derivation != 0
-                    || self.log.declared.contains(family)
+                    || self.recorder.log.declared.contains(family)
                     || matches!(self.terms.get(*family), Term::Children(_))
             }
             Elements::Listed(parts) | Elements::Joined(parts) => parts.iter().any(evident),

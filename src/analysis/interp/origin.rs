@@ -5,16 +5,16 @@
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::facts::Origin;
-use crate::analysis::log::Event;
+use crate::analysis::log::Consumption;
 use crate::finding::Place;
 use crate::ir::{OpKind, Temp};
 use crate::text::{FileId, Span};
 
-use super::Interp;
+use super::Machine;
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Whether a key was made only because none was given: `if key is None: key = PRNGKey(0)`.
-    pub(super) fn is_fallback(&self, event: &Event) -> bool {
+    pub(super) fn is_fallback(&self, event: &Consumption) -> bool {
         let Some(derivation) = self.derivation(event.target.derivation) else { return false };
         let code = self.module(derivation.activation.module).function(derivation.activation.function);
         let made = |temp: &Temp| {
@@ -34,7 +34,7 @@ impl Interp<'_> {
     }
 
     /// Whether a key was made as the default of a parameter, and so serves where none is given.
-    pub(super) fn is_default(&self, event: &Event) -> bool {
+    pub(super) fn is_default(&self, event: &Consumption) -> bool {
         let Some(derivation) = self.derivation(event.target.derivation) else { return false };
         let code = self.module(derivation.activation.module).function(derivation.activation.function);
         code.ops.iter().any(|op| match &op.kind {
@@ -47,7 +47,7 @@ impl Interp<'_> {
 
     /// Whether a consumption happens on paths only where something unknown is `None`.
     pub(super) fn waits_for_none(&self, guard: Guard) -> bool {
-        self.guards.support(guard).iter().any(|literal| match self.terms.get(*literal) {
+        self.paths.guards.support(guard).iter().any(|literal| match self.terms.get(*literal) {
             Term::Operate(crate::ir::Operator::Is, parts) => matches!(self.terms.get(parts[1]), Term::None),
             _ => false,
         })
@@ -73,7 +73,7 @@ impl Interp<'_> {
             let name = self.describe(term);
             let text = match info.symbol {
                 Symbol::Parameter if root == term => format!("parameter `{name}`"),
-                Symbol::Parameter => match self.log.origins.get(&term) {
+                Symbol::Parameter => match self.recorder.log.origins.get(&term) {
                     Some(place) => return Some(Origin { place: *place, text: format!("`{name}` is read here") }),
                     None => format!("`{name}` comes with this parameter"),
                 },
@@ -81,7 +81,7 @@ impl Interp<'_> {
             };
             return Some(Origin { place, text });
         }
-        let place = self.log.origins.get(&term)?;
+        let place = self.recorder.log.origins.get(&term)?;
         Some(Origin { place: *place, text: format!("`{}` is read here", self.describe(term)) })
     }
 

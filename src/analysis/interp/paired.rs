@@ -4,12 +4,12 @@
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
-use crate::analysis::log::Event;
+use crate::analysis::log::Consumption;
 use crate::finding::Place;
 use crate::ir::{Argument, Function, Name, OpKind, Temp, Variable};
 use crate::models::Effect;
 
-use super::Interp;
+use super::Machine;
 use super::meant::is_written_alike;
 use super::uses::Uses;
 
@@ -19,17 +19,17 @@ const STEPS: usize = 16;
 /// What programs call a network that lags behind another: no library has a word for it.
 const TARGET: &str = "target";
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Whether two draws are the two sides of a choice, which takes each element from one of them:
     /// `jnp.where(test, normal(key), uniform(key))`.
-    pub(super) fn are_alternatives(&self, first: &Event, second: &Event) -> bool {
+    pub(super) fn are_alternatives(&self, first: &Consumption, second: &Consumption) -> bool {
         let Some((code, uses, [once, again])) = self.calls_apart(first, second, 0) else { return false };
         let span = code.ops[once as usize].span;
         let Some((_, Place { file, .. })) = Self::chain(first).into_iter().find(|(_, place)| place.span == span) else {
             return false;
         };
         let test_of = |call: Temp, given: &[Argument]| {
-            let choice = self.log.choices.get(&Place { file, span: code.ops[call as usize].span })?;
+            let choice = self.recorder.log.choices.get(&Place { file, span: code.ops[call as usize].span })?;
             self.test_of(choice, given)
         };
         let sides = [once, again].map(|temp| side_of(code, &uses, temp, &test_of));
@@ -50,7 +50,7 @@ impl Interp<'_> {
 
     /// Whether two draws happen within calls that make one network twice, once as the target that starts as its copy:
     /// `params=net.init(key, x), target_params=net.init(key, x)`.
-    pub(super) fn is_target_copy(&self, first: &Event, second: &Event) -> bool {
+    pub(super) fn is_target_copy(&self, first: &Consumption, second: &Consumption) -> bool {
         let Some((code, uses, [once, again])) = self.calls_apart(first, second, 0) else { return false };
         let call = |temp: Temp| match &code.ops[temp as usize].kind {
             OpKind::Call(callee, given) => Some((*callee, given.first()?)),

@@ -14,7 +14,7 @@ use crate::analysis::heap::ClassInfo;
 use crate::ir::{Argument, Collection, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable};
 use crate::models::{Effect, Protocol, ProtocolEffect};
 
-use super::Interp;
+use super::Machine;
 use super::bind::Args;
 
 /// What shows its arguments to people.
@@ -43,20 +43,20 @@ struct Looked<'a> {
     made: Vec<Name>,
 }
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Whether the class of a receiver, or what it was made with, shows that the call of a protocol's method draws nothing.
     pub(super) fn draws_nothing(&mut self, receiver: &Val, protocol: &Protocol) -> bool {
         if protocol.declares.is_none() {
             return false;
         }
         if let Val::Term(term) = receiver {
-            return self.drawless.terms.contains(term);
+            return self.caches.drawless.terms.contains(term);
         }
         let Val::Object(id) = receiver else { return false };
-        let Some(class) = self.objects[id.0 as usize].class else { return false };
+        let Some(class) = self.store.objects[id.0 as usize].class else { return false };
         // What a module was made with holds whatever a call may have changed in it since.
-        if self.drawless.objects.contains(id) || self.is_given_constants(*id, class) {
-            self.drawless.objects.insert(*id);
+        if self.caches.drawless.objects.contains(id) || self.is_given_constants(*id, class) {
+            self.caches.drawless.objects.insert(*id);
             return true;
         }
         self.is_quiet_class(class, protocol, DEPTH)
@@ -94,7 +94,8 @@ impl Interp<'_> {
     /// A class and those that it inherits from in the program; nothing for one that is no module of the protocol's libraries.
     fn classes_of_module(&self, class: ClassHandle, protocol: &Protocol) -> Option<Vec<ClassInfo>> {
         let lineage = self.lineage(class);
-        let classes: Vec<ClassInfo> = lineage.iter().map(|class| self.classes[class.0 as usize].clone()).collect();
+        let classes: Vec<ClassInfo> =
+            lineage.iter().map(|class| self.store.classes[class.0 as usize].clone()).collect();
         let is_seen = |base: &Value| matches!(base.single(), Some(Val::Class(_) | Val::Library(_)));
         let is_module = |base: &Value| match base.single() {
             Some(Val::Library(path)) => path.split('.').next().is_some_and(|root| is_among(&protocol.libraries, root)),
@@ -120,12 +121,12 @@ impl Interp<'_> {
     /// Whether an instance of a class that the models speak of, where the program is that library, holds constant initialisers in
     /// place of all with which it would draw.
     fn is_given_constants(&self, instance: ObjectId, class: ClassHandle) -> bool {
-        let class = &self.classes[class.0 as usize];
+        let class = &self.store.classes[class.0 as usize];
         let module = self.module(class.module);
         let Some(name) = module.classes.get(class.class.0 as usize).map(|class| &class.name) else { return false };
         let path = self.program.resolver.absolute(module.file, 1, name);
         let Some(draws_by) = self.program.models.draws_by(&path) else { return false };
-        let held = &self.objects[instance.0 as usize].attributes;
+        let held = &self.store.objects[instance.0 as usize].attributes;
         let is_none = |val: &Val| matches!(val, Val::Term(term) if matches!(self.terms.get(*term), Term::None));
         draws_by.drawing.iter().all(|name| held.contains_key(name.as_str()))
             && held
@@ -299,7 +300,7 @@ impl Interp<'_> {
             Some(Val::Class(class)) => {
                 let Some(depth) = depth.checked_sub(1) else { return false };
                 let is_module = self.lineage(*class).iter().any(|class| {
-                    let bases = &self.classes[class.0 as usize].bases;
+                    let bases = &self.store.classes[class.0 as usize].bases;
                     bases.iter().any(|base| match base.single() {
                         Some(Val::Library(path)) => {
                             path.split('.').next().is_some_and(|root| is_among(libraries, root))

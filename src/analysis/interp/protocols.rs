@@ -12,12 +12,12 @@ use crate::ir::Name;
 use crate::models::{Protocol, ProtocolEffect};
 
 use super::bind::{Arg, Args};
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// Operations that a method which a library runs may take.
 const RUN_FUEL: u32 = 6_000;
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     pub(super) fn protocol_or_unknown(
         &mut self,
         frame: &mut Frame<'p>,
@@ -117,7 +117,7 @@ impl<'p> Interp<'p> {
                     (&**name, args.positional.as_slice(), val, result.single())
                 {
                     let lengths = [Some(self.length_of_term(*of))];
-                    self.lengths_of.insert(*term, lengths.into());
+                    self.store.axis_lengths.insert(*term, lengths.into());
                 }
                 // What an array is asked for by this method has these lengths.
                 if let Some(callable) = models.of_array(name)
@@ -171,7 +171,7 @@ impl<'p> Interp<'p> {
     fn streams_of(&self, protocol: &Protocol, given: &Arg) -> Vec<(Arg, bool)> {
         let whole = || vec![(given.clone(), false)];
         let Some(Val::Object(id)) = given.value.single() else { return whole() };
-        let Kind::Dict { entries, unknown: false } = &self.objects[id.0 as usize].kind else { return whole() };
+        let Kind::Dict { entries, unknown: false } = &self.store.objects[id.0 as usize].kind else { return whole() };
         let is_idle = |term| matches!(self.terms.get(term), Term::Text(name) if protocol.idle_streams.iter().any(|idle| **name == **idle));
         if !entries.iter().any(|entry| is_idle(entry.key)) {
             return whole();
@@ -201,12 +201,12 @@ impl<'p> Interp<'p> {
             return false;
         }
         // What the library does before and after is not in sight: the call is taken to return, whatever was made of its body.
-        let (pc, alive, fuel) = (self.pc, self.alive, self.fuel);
-        self.fuel = fuel.min(RUN_FUEL);
-        let given_fuel = self.fuel;
+        let (pc, alive, fuel) = (self.paths.pc, self.paths.alive, self.budget.fuel);
+        self.budget.fuel = fuel.min(RUN_FUEL);
+        let given_fuel = self.budget.fuel;
         self.call_value(frame, &bound, given, Some(place));
-        self.fuel = fuel - (given_fuel - self.fuel);
-        (self.pc, self.alive) = (pc, alive);
+        self.budget.fuel = fuel - (given_fuel - self.budget.fuel);
+        (self.paths.pc, self.paths.alive) = (pc, alive);
         true
     }
 
@@ -217,9 +217,9 @@ impl<'p> Interp<'p> {
             libraries.iter().any(|library| library == root)
         };
         match val {
-            Val::Object(id) => self.objects[id.0 as usize].class.is_some_and(|class| {
+            Val::Object(id) => self.store.objects[id.0 as usize].class.is_some_and(|class| {
                 self.lineage(class).iter().any(|class| {
-                    self.classes[class.0 as usize]
+                    self.store.classes[class.0 as usize]
                         .bases
                         .iter()
                         .any(|base| matches!(base.single(), Some(Val::Library(path)) if of(path)))
@@ -247,10 +247,10 @@ impl<'p> Interp<'p> {
         for alternative in value.alternatives().to_vec() {
             match &alternative.val {
                 Val::Term(term) if self.may_be_key(*term) => {
-                    self.log.scalar_keys.insert(*term);
+                    self.recorder.log.scalar_keys.insert(*term);
                 }
                 Val::Object(id) => {
-                    if let Kind::Dict { entries, .. } = self.objects[id.0 as usize].kind.clone() {
+                    if let Kind::Dict { entries, .. } = self.store.objects[id.0 as usize].kind.clone() {
                         for entry in entries {
                             self.take_for_keys(&entry.value, depth);
                         }
@@ -288,9 +288,11 @@ impl<'p> Interp<'p> {
         value.alternatives().to_vec().iter().any(|alternative| match &alternative.val {
             Val::Key(_) => true,
             Val::Array(array) => self.is_evident(array),
-            Val::Term(term) => self.log.declared.contains(term) || self.log.scalar_keys.contains(term),
+            Val::Term(term) => {
+                self.recorder.log.declared.contains(term) || self.recorder.log.scalar_keys.contains(term)
+            }
             Val::Tuple(parts) => parts.clone().iter().any(|part| self.holds_key(part)),
-            Val::Object(id) => match self.objects[id.0 as usize].kind.clone() {
+            Val::Object(id) => match self.store.objects[id.0 as usize].kind.clone() {
                 Kind::Dict { entries, .. } => entries.iter().any(|entry| self.holds_key(&entry.value)),
                 Kind::List { items, .. } => items.iter().any(|item| self.holds_key(&item.value)),
                 _ => false,

@@ -15,9 +15,9 @@ use crate::models::{Callable, Effect, NumberOp, ShapeOp};
 
 use super::bind::Args;
 use super::library::short_name;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     #[expect(clippy::too_many_arguments, reason = "the parts of one call")]
     pub(super) fn shape_op(
@@ -57,7 +57,7 @@ impl<'p> Interp<'p> {
                 };
             }
             ShapeOp::Where | ShapeOp::Select => {
-                self.log.choices.insert(place, path.clone());
+                self.recorder.log.choices.insert(place, path.clone());
                 let test = chosen.filter(|_| op == ShapeOp::Where).and_then(get);
                 return self.select(&inputs, test, path, args, place);
             }
@@ -569,7 +569,7 @@ impl<'p> Interp<'p> {
             None => self.terms.fresh(Symbol::Opaque, "<condition>", Some(place)),
         };
         let holds = self.truth_of_term(test);
-        a.join(&mut self.guards, holds, b)
+        a.join(&mut self.paths.guards, holds, b)
     }
 
     /// `zeros_like(key)`: a key made of nothing.

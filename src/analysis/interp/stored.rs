@@ -11,7 +11,9 @@ use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, Va
 use crate::analysis::log::Activation;
 use crate::ir::{Function, Module, Name, OpKind, Variable};
 
-use super::{FUEL, Interp, Log};
+use super::Machine;
+use super::budget::FUEL;
+use super::recorder::Recording;
 
 /// What a constructor stored, and in which object.
 #[derive(Clone, Debug)]
@@ -20,24 +22,25 @@ pub(super) struct Stored {
     functions: Vec<(Name, Value)>,
 }
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// Runs the constructors of the home module that store functions which some method calls, without logging anything.
     pub(super) fn run_constructors(&mut self) {
         let init: Name = "__init__".into();
         let classes: Vec<ClassHandle> = self
+            .store
             .classes
             .own()
-            .filter(|(_, info)| info.module == self.home)
+            .filter(|(_, info)| info.module == self.context.home)
             .filter_map(|(number, _)| u32::try_from(number).ok().map(ClassHandle))
             .collect();
         for class in classes {
             let Some(found) = self.class_attribute(class, &init) else { continue };
             let Some(Val::Function(closure)) = found.single() else { continue };
-            if closure.module != self.home {
+            if closure.module != self.context.home {
                 continue;
             }
             let closure = closure.clone();
-            let module = self.module(self.home);
+            let module = self.module(self.context.home);
             let names = functions_stored(module, module.function(closure.function));
             if !names.is_empty() {
                 self.run_constructor(class, &closure, &names);
@@ -46,62 +49,66 @@ impl Interp<'_> {
     }
 
     fn run_constructor(&mut self, class: ClassHandle, closure: &Closure, names: &BTreeSet<Name>) {
-        let quiet =
-            Log { declared: self.log.declared.clone(), derivations: self.log.derivations.clone(), ..Log::default() };
-        let log = std::mem::replace(&mut self.log, quiet);
-        let idle = std::mem::take(&mut self.idle);
-        let modules = self.modules.clone();
-        let state = (self.pc, self.alive, self.fuel, self.exhausted, self.is_cut_off);
-        (self.pc, self.alive, self.fuel) = (Guard::TRUE, Guard::TRUE, FUEL);
-        self.guards.renew();
-        self.abstract_depth += 1;
+        let quiet = Recording {
+            declared: self.recorder.log.declared.clone(),
+            derivations: self.recorder.log.derivations.clone(),
+            ..Recording::default()
+        };
+        let log = std::mem::replace(&mut self.recorder.log, quiet);
+        let idle = std::mem::take(&mut self.context.pending);
+        let modules = self.store.modules.clone();
+        let state = (self.paths.pc, self.paths.alive, self.budget.fuel, self.budget.exhausted, self.budget.is_cut_off);
+        (self.paths.pc, self.paths.alive, self.budget.fuel) = (Guard::TRUE, Guard::TRUE, FUEL);
+        self.paths.guards.renew();
+        self.transforms.abstract_depth += 1;
 
-        let code = self.module(self.home).function(closure.function);
-        let slots = self.symbolic_parameters(self.home, code, Some(class));
+        let code = self.module(self.context.home).function(closure.function);
+        let slots = self.symbolic_parameters(self.context.home, code, Some(class));
         let object = slots.first().and_then(Value::single).cloned();
         let environment = self.new_environment(slots, closure.environment);
-        self.activations += 1;
+        self.context.activations += 1;
         let activation = Rc::new(Activation {
-            id: self.activations,
+            id: self.context.activations,
             caller: None,
-            module: self.home,
+            module: self.context.home,
             function: closure.function,
             depth: 0,
             environment,
             root: true,
         });
-        self.run_frame(self.home, closure.function, environment, Some(class), activation);
+        self.run_frame(self.context.home, closure.function, environment, Some(class), activation);
 
-        self.abstract_depth -= 1;
-        (self.pc, self.alive, self.fuel, self.exhausted, self.is_cut_off) = state;
-        self.idle = idle;
+        self.transforms.abstract_depth -= 1;
+        (self.paths.pc, self.paths.alive, self.budget.fuel, self.budget.exhausted, self.budget.is_cut_off) = state;
+        self.context.pending = idle;
         // Whether an instance is ever made is not known, so that no global is written.
-        self.modules = modules;
-        let quiet = std::mem::replace(&mut self.log, log);
+        self.store.modules = modules;
+        let quiet = std::mem::replace(&mut self.recorder.log, log);
         // Keys that a closure captured name their derivations by number.
-        self.log.derivations = quiet.derivations;
+        self.recorder.log.derivations = quiet.derivations;
         if let Some(Val::Object(object)) = object {
-            let attributes = &self.objects[object.0 as usize].attributes;
+            let attributes = &self.store.objects[object.0 as usize].attributes;
             let functions: Vec<(Name, Value)> = names
                 .iter()
                 .filter_map(|name| Some((name.clone(), attributes.get(name)?.clone())))
                 .filter(|(_, value)| value.single().is_some_and(is_function))
                 .collect();
             if !functions.is_empty() {
-                self.stored.insert(class, Rc::new(Stored { object, functions }));
+                self.caches.constructors.insert(class, Rc::new(Stored { object, functions }));
             }
         }
     }
 
     /// Gives an instance, of which a method runs on its own, the functions that its constructor stores.
     pub(super) fn give_stored(&mut self, class: ClassHandle, instance: &Value) {
-        let (Some(stored), Some(Val::Object(own))) = (self.stored.get(&class).cloned(), instance.single().cloned())
+        let (Some(stored), Some(Val::Object(own))) =
+            (self.caches.constructors.get(&class).cloned(), instance.single().cloned())
         else {
             return;
         };
         for (name, value) in &stored.functions {
             let value = moved(value, stored.object, own);
-            self.objects[own.0 as usize].attributes.insert(name.clone(), value);
+            self.store.objects[own.0 as usize].attributes.insert(name.clone(), value);
         }
     }
 }

@@ -7,12 +7,12 @@ use crate::analysis::domain::value::Value;
 use crate::ir::{Constant, Name, OpKind, Temp, Variable};
 
 use super::derive::SEEDED;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// Longest text of a derivation.
 const LONGEST: usize = 60;
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// An operand that is a name.
     pub(super) fn written_name(frame: &Frame<'p>, temp: Temp) -> Option<Name> {
         match &frame.code.ops.get(temp as usize)?.kind {

@@ -13,9 +13,9 @@ use crate::ir::{Name, Operator};
 use crate::models::{Callable, Effect, Returns, Runs, Transform, TransformResult};
 
 use super::bind::{Arg, Args};
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// A call of the transform itself.
     pub(super) fn transform(
         &mut self,
@@ -52,7 +52,7 @@ impl<'p> Interp<'p> {
         for alternative in function.alternatives() {
             match &alternative.val {
                 Val::Function(closure) => {
-                    if let Some(idle) = self.idle.get_mut(&closure.identity) {
+                    if let Some(idle) = self.context.pending.get_mut(&closure.identity) {
                         idle.transformed = true;
                     }
                 }
@@ -110,9 +110,9 @@ impl<'p> Interp<'p> {
             }
             Runs::Blocks => self.run_blocks(frame, &function, args, place),
             Runs::Abstract => {
-                self.abstract_depth += 1;
+                self.transforms.abstract_depth += 1;
                 self.call_value(frame, &function, args, Some(place));
-                self.abstract_depth -= 1;
+                self.transforms.abstract_depth -= 1;
                 self.opaque("<abstract>", Some(place))
             }
             _ => {
@@ -206,9 +206,9 @@ impl<'p> Interp<'p> {
                     Args { positional: operands, ..Args::default() }
                 };
                 let is_abstract = transform.runs == Runs::Abstract;
-                self.abstract_depth += u32::from(is_abstract);
+                self.transforms.abstract_depth += u32::from(is_abstract);
                 let value = self.call_value(frame, &function, body_args, Some(place));
-                self.abstract_depth -= u32::from(is_abstract);
+                self.transforms.abstract_depth -= u32::from(is_abstract);
                 if is_abstract || matches!(transform.runs, Runs::Associative | Runs::Reduce) {
                     return self.opaque("<result>", Some(place));
                 }
@@ -240,26 +240,26 @@ impl<'p> Interp<'p> {
             Runs::While => {
                 let mut carry = get(transform.carry.as_deref()).unwrap_or_default();
                 let cond = get(transform.cond.as_deref()).unwrap_or_default();
-                let before = self.pc;
+                let before = self.paths.pc;
                 let mut over = Guard::FALSE;
                 self.repeat(frame, None, place, |this, frame, copy| {
                     let test = this.call_value(frame, &cond, Args::positional(vec![carry.clone()]), Some(place));
                     let holds = this.truth(&test);
                     // A body is taken to run once.
                     if copy > 0 || this.is_possible(holds) {
-                        let end = this.guards.without(this.pc, holds);
-                        over = this.guards.or(over, end);
-                        this.pc = this.guards.and(this.pc, holds);
+                        let end = this.paths.guards.without(this.paths.pc, holds);
+                        over = this.paths.guards.or(over, end);
+                        this.paths.pc = this.paths.guards.and(this.paths.pc, holds);
                     }
-                    if !this.feasible(this.pc) {
-                        this.pc = Guard::FALSE;
+                    if !this.feasible(this.paths.pc) {
+                        this.paths.pc = Guard::FALSE;
                         return;
                     }
                     carry = this.call_value(frame, &function, Args::positional(vec![carry.clone()]), Some(place));
                 });
-                self.pc = self.guards.or(self.pc, over);
-                if self.pc.is_false() {
-                    self.pc = before;
+                self.paths.pc = self.paths.guards.or(self.paths.pc, over);
+                if self.paths.pc.is_false() {
+                    self.paths.pc = before;
                 }
                 carry
             }
@@ -267,7 +267,7 @@ impl<'p> Interp<'p> {
                 let chosen = get(transform.chosen.as_deref()).unwrap_or_default();
                 let branches: Vec<Value> = transform.branches.iter().filter_map(|name| get(Some(name))).collect();
                 let holds = self.truth(&chosen);
-                let others = self.guards.not(holds);
+                let others = self.paths.guards.not(holds);
                 self.run_branches(frame, &branches, &[holds, others], &operands, place)
             }
             Runs::Switch => {
@@ -287,8 +287,8 @@ impl<'p> Interp<'p> {
                     let number = self.terms.int(i128::try_from(position).unwrap_or(0));
                     let equal = self.terms.operate(Operator::Eq, &[index, number]);
                     let holds = if position + 1 == branches.len() { Guard::TRUE } else { self.truth_of_term(equal) };
-                    let guard = self.guards.and(rest, holds);
-                    rest = self.guards.without(rest, holds);
+                    let guard = self.paths.guards.and(rest, holds);
+                    rest = self.paths.guards.without(rest, holds);
                     guards.push(guard);
                 }
                 self.run_branches(frame, &branches, &guards, &operands, place)
@@ -314,23 +314,23 @@ impl<'p> Interp<'p> {
         operands: &[Arg],
         place: Place,
     ) -> Value {
-        let before = self.pc;
+        let before = self.paths.pc;
         let mut after = Guard::FALSE;
         let mut result = Value::unbound();
         for (branch, guard) in branches.iter().zip(guards) {
-            self.pc = self.guards.and(before, *guard);
-            if !self.feasible(self.pc) {
+            self.paths.pc = self.paths.guards.and(before, *guard);
+            if !self.feasible(self.paths.pc) {
                 continue;
             }
             let args = Args { positional: operands.to_vec(), ..Args::default() };
             let value = self.call_value(frame, branch, args, Some(place));
             for alternative in value.alternatives() {
-                let both = self.guards.and(*guard, alternative.guard);
-                result.push(&mut self.guards, both, alternative.val.clone());
+                let both = self.paths.guards.and(*guard, alternative.guard);
+                result.push(&mut self.paths.guards, both, alternative.val.clone());
             }
-            after = self.guards.or(after, self.pc);
+            after = self.paths.guards.or(after, self.paths.pc);
         }
-        self.pc = if after.is_false() { before } else { after };
+        self.paths.pc = if after.is_false() { before } else { after };
         if result.is_unbound() || result.is_too_various() { self.opaque("<branch>", Some(place)) } else { result }
     }
 
@@ -360,19 +360,19 @@ impl<'p> Interp<'p> {
         for copy in 0..copies {
             if let (1, Some(goes_on)) = (copy, goes_on) {
                 let holds = self.truth_of_term(goes_on);
-                over = self.guards.without(self.pc, holds);
-                self.pc = self.guards.and(self.pc, holds);
-                if !self.feasible(self.pc) {
-                    self.pc = Guard::FALSE;
+                over = self.paths.guards.without(self.paths.pc, holds);
+                self.paths.pc = self.paths.guards.and(self.paths.pc, holds);
+                if !self.feasible(self.paths.pc) {
+                    self.paths.pc = Guard::FALSE;
                 }
             }
-            if self.pc.is_false() {
+            if self.paths.pc.is_false() {
                 break;
             }
             self.begin_copy(instance, copy, place, outer.clone());
             body(self, frame, copy);
         }
-        self.pc = self.guards.or(self.pc, over);
+        self.paths.pc = self.paths.guards.or(self.paths.pc, over);
         self.end_loop(outer);
     }
 
@@ -462,7 +462,7 @@ impl<'p> Interp<'p> {
             let args = Args::positional(vec![carry.clone(), element]);
             let mut added = carry.clone();
             this.under(guard, |this| added = this.call_value(frame, function, args, Some(place)));
-            carry = added.join(&mut this.guards, guard, &carry);
+            carry = added.join(&mut this.paths.guards, guard, &carry);
         });
         carry
     }

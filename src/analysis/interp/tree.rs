@@ -10,15 +10,15 @@ use crate::finding::Place;
 use crate::models::{Callable, TreeOp};
 
 use super::bind::Args;
-use super::{Frame, Interp};
+use super::{Frame, Machine};
 
 /// Deepest tree that is walked.
 const DEPTH: u32 = 6;
 
 /// What is done with corresponding leaves; the flag says that they may stand for many.
-type EachLeaf<'a, 'p> = dyn FnMut(&mut Interp<'p>, &mut Frame<'p>, &[Value], bool) -> Value + 'a;
+type EachLeaf<'a, 'p> = dyn FnMut(&mut Machine<'p>, &mut Frame<'p>, &[Value], bool) -> Value + 'a;
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// `tree.map(function, first, *rest)`
     pub(super) fn run_tree_map(
         &mut self,
@@ -31,9 +31,9 @@ impl<'p> Interp<'p> {
         if let Some(Val::Function(closure)) = function.single()
             && self.only_measures(closure.module, closure.function)
         {
-            self.log.measures.insert(place);
+            self.recorder.log.measures.insert(place);
         }
-        self.log.trees.insert(place);
+        self.recorder.log.trees.insert(place);
         let (instance, outer) = self.begin_loop();
         let mut copy = 0;
         let result = self.map_leaves(frame, trees, DEPTH, &mut |this, frame, leaves, more| {
@@ -82,7 +82,7 @@ impl<'p> Interp<'p> {
                     .collect();
                 Value::of(Val::Tuple(parts.into()))
             }
-            Val::Object(id) => match self.objects[id.0 as usize].kind.clone() {
+            Val::Object(id) => match self.store.objects[id.0 as usize].kind.clone() {
                 Kind::List { items, unknown: false } => {
                     let items: Vec<Item> = items
                         .iter()
@@ -126,7 +126,7 @@ impl<'p> Interp<'p> {
     fn tree_part(&mut self, tree: &Value, index: usize) -> Value {
         match tree.single() {
             Some(Val::Tuple(parts)) => parts.get(index).cloned().unwrap_or_default(),
-            Some(Val::Object(id)) => match &self.objects[id.0 as usize].kind {
+            Some(Val::Object(id)) => match &self.store.objects[id.0 as usize].kind {
                 Kind::List { items, .. } => items.get(index).map(|item| item.value.clone()).unwrap_or_default(),
                 _ => self.opaque("<part>", None),
             },
@@ -145,7 +145,7 @@ impl<'p> Interp<'p> {
 
     /// Element `index` of every array in an object.
     pub(super) fn slice_object(&mut self, id: ObjectId, index: TermId) -> Value {
-        let kind = match self.objects[id.0 as usize].kind.clone() {
+        let kind = match self.store.objects[id.0 as usize].kind.clone() {
             Kind::Dict { entries, unknown } => {
                 let entries = entries
                     .into_iter()
@@ -161,14 +161,14 @@ impl<'p> Interp<'p> {
                 Kind::List { items, unknown }
             }
             Kind::Instance if self.is_record(id) => {
-                let object = self.objects[id.0 as usize].clone();
+                let object = self.store.objects[id.0 as usize].clone();
                 let copy = self.allocate_with(Kind::Instance, object.symbol, object.class, object.open);
                 let whole =
                     self.terms.intern(crate::analysis::domain::term::Term::Item(object.symbol, index, object.epoch));
                 let attributes =
                     object.attributes.into_iter().map(|(name, value)| (name, self.slice_tree(&value, index)));
                 let attributes = attributes.collect();
-                let target = &mut self.objects[copy.0 as usize];
+                let target = &mut self.store.objects[copy.0 as usize];
                 (target.attributes, target.items, target.symbol) = (attributes, object.items, whole);
                 return Value::of(Val::Object(copy));
             }
@@ -185,7 +185,7 @@ impl<'p> Interp<'p> {
         let Some(depth) = depth.checked_sub(1) else { return false };
         match value.single().cloned() {
             Some(Val::Tuple(parts)) => parts.iter().all(|part| self.leaves_of(part, leaves, depth)),
-            Some(Val::Object(id)) => match self.objects[id.0 as usize].kind.clone() {
+            Some(Val::Object(id)) => match self.store.objects[id.0 as usize].kind.clone() {
                 Kind::List { items, unknown: false } => {
                     items.iter().all(|item| self.leaves_of(&item.value, leaves, depth))
                 }

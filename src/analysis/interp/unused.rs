@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::Val;
 use crate::analysis::facts::{CaptureKind, CapturedUse, Discarded, Facts, IgnoredCaller, Role, StaleState, Use};
-use crate::analysis::log::{Activation, Event};
+use crate::analysis::log::{Activation, Consumption};
 use crate::finding::{Confidence, Place};
 use crate::ir::{
     Annotation, Argument, Block, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable,
@@ -16,7 +16,7 @@ use crate::ir::{
 use crate::models::Effect;
 use crate::text::FileId;
 
-use super::Interp;
+use super::Machine;
 use super::derive::SEEDED;
 use super::notes::LoggedStore;
 use super::uses::Uses;
@@ -43,11 +43,11 @@ enum Fate {
     Used,
 }
 
-impl Interp<'_> {
+impl Machine<'_> {
     /// `split` and `fold_in` results that go nowhere, and callers' keys that are ignored.
     pub(super) fn conclude_unused(&mut self, facts: &mut Facts, file: FileId) {
         let mut seen = BTreeSet::new();
-        for derivation in self.log.derivations.clone() {
+        for derivation in self.recorder.log.derivations.clone() {
             if derivation.place.file != file || !seen.insert(derivation.place) {
                 continue;
             }
@@ -104,13 +104,13 @@ impl Interp<'_> {
 
     /// The definitions and uses of a function, counted once.
     pub(super) fn uses_of(&self, module: usize, id: FunctionId) -> Rc<Uses> {
-        let mut known = self.uses.borrow_mut();
+        let mut known = self.caches.uses.borrow_mut();
         let count = || Rc::new(Uses::of(self.module(module), self.module(module).function(id)));
         known.entry((module, id)).or_insert_with(count).clone()
     }
 
     /// Whether the numbers of a draw are only waited for: `normal(key, ()).block_until_ready()` as a statement.
-    pub(super) fn is_barrier(&self, event: &Event) -> bool {
+    pub(super) fn is_barrier(&self, event: &Consumption) -> bool {
         let (module, id) = (event.activation.module, event.activation.function);
         if event.role != Role::Sample || self.module(module).file != event.place.file {
             return false;
@@ -183,7 +183,7 @@ impl Interp<'_> {
 
     /// The number that an activation was given for a parameter.
     fn number_given(&self, activation: &Activation, slot: u32) -> Option<i128> {
-        let environment = &self.environments[activation.environment.0 as usize];
+        let environment = &self.store.environments[activation.environment.0 as usize];
         match environment.slots.get(slot as usize)?.single()? {
             Val::Term(term) => self.terms.as_int(*term),
             _ => None,
@@ -213,7 +213,7 @@ impl Interp<'_> {
     /// A function that takes a key or seed that it never reads, and draws from a constant one.
     fn conclude_ignored(&mut self, facts: &mut Facts, file: FileId) {
         let mut seen = BTreeSet::new();
-        for event in self.log.events.clone() {
+        for event in self.recorder.log.consumptions.clone() {
             if !matches!(event.role, Role::Sample | Role::Split) {
                 continue;
             }
@@ -261,13 +261,13 @@ impl Interp<'_> {
 
     /// Attributes and globals whose key this function consumes without storing a new one.
     pub(super) fn stale_candidates(&mut self, id: FunctionId) -> Vec<StaleCandidate> {
-        let file = self.module(self.home).file;
-        let code = self.module(self.home).function(id);
+        let file = self.module(self.context.home).file;
+        let code = self.module(self.context.home).function(id);
         if &*code.name == "__init__" || code.name.starts_with("test") {
             return Vec::new();
         }
         let mut candidates = Vec::new();
-        for event in self.log.events.clone() {
+        for event in self.recorder.log.consumptions.clone() {
             if !matches!(event.role, Role::Sample | Role::Split) {
                 continue;
             }
@@ -277,7 +277,7 @@ impl Interp<'_> {
                 outermost = caller;
                 place = call;
             }
-            if outermost.function != id || outermost.module != self.home || place.file != file {
+            if outermost.function != id || outermost.module != self.context.home || place.file != file {
                 continue;
             }
             if self.happens_once(event.guard) || self.is_memoised(code) {
@@ -285,7 +285,7 @@ impl Interp<'_> {
             }
             let used = Use { place, ..leaf_use(&event) };
             if let Some((class, name)) = self.attribute_of_self(event.target.term) {
-                if self.log.stores.iter().any(|store| store.name == name) || self.is_handed_on(&event, &name) {
+                if self.recorder.log.stores.iter().any(|store| store.name == name) || self.is_handed_on(&event, &name) {
                     continue;
                 }
                 let owner = self.terms.owner(event.target.term).and_then(|owner| self.terms.symbol(owner));
@@ -293,8 +293,8 @@ impl Interp<'_> {
                 let fact = Self::stale_fact(used, format!("{owner}.{name}"), code);
                 candidates.push(StaleCandidate { class: Some(class), name, fact });
             } else if let Some((name, _, _)) =
-                self.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
-                && !self.log.global_stores.contains(name)
+                self.recorder.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
+                && !self.recorder.log.global_stores.contains(name)
             {
                 let name = name.clone();
                 let mut fact = Self::stale_fact(used, name.to_string(), code);
@@ -308,7 +308,7 @@ impl Interp<'_> {
     }
 
     /// Whether a function around a consumption hands on something by the attribute's name: `state.replace(rng=rng)`.
-    fn is_handed_on(&self, event: &Event, name: &Name) -> bool {
+    fn is_handed_on(&self, event: &Consumption, name: &Name) -> bool {
         std::iter::successors(Some(event.activation.clone()), |activation| {
             activation.caller.as_ref().map(|(caller, _)| caller.clone())
         })
@@ -325,7 +325,7 @@ impl Interp<'_> {
 
     /// Whether a consumption waits for an attribute or global that is not there yet: `if self.w is None: self.w = …`.
     fn happens_once(&self, guard: crate::analysis::domain::guard::Guard) -> bool {
-        self.guards.support(guard).iter().any(|literal| match self.terms.get(*literal) {
+        self.paths.guards.support(guard).iter().any(|literal| match self.terms.get(*literal) {
             Term::Operate(crate::ir::Operator::Is, parts) => {
                 matches!(self.terms.get(parts[0]), Term::Attribute(..))
                     && matches!(self.terms.get(parts[1]), Term::None)
@@ -338,7 +338,7 @@ impl Interp<'_> {
     /// Whether all that the module does with a function is to call it in one place and no loop, in its own statements or in such a
     /// function: a part of a script, of which no next call is in sight.
     fn runs_once(&self, code: &Function, callers: u32) -> bool {
-        let module = self.module(self.home);
+        let module = self.module(self.context.home);
         let is_it = |kind: &OpKind| matches!(kind, OpKind::Load(Variable::Global(name)) if *name == code.name);
         let mut readers = module
             .functions
@@ -357,8 +357,8 @@ impl Interp<'_> {
     /// Whether the results of a method are kept: it runs once for each instance and arguments.
     fn is_memoised(&self, code: &Function) -> bool {
         let Some(class) = code.class else { return false };
-        self.classes.own().any(|(_, info)| {
-            let is_it = info.module == self.home && info.class == class;
+        self.store.classes.own().any(|(_, info)| {
+            let is_it = info.module == self.context.home && info.class == class;
             is_it
                 && matches!(
                     info.attributes.get(&code.name).and_then(|value| value.single()),
@@ -374,22 +374,23 @@ impl Interp<'_> {
 
     /// Whether the module binds this function under a transform.
     fn is_transformed(&self, name: &str) -> bool {
-        self.modules
-            .get(&self.home)
+        self.store
+            .modules
+            .get(&self.context.home)
             .and_then(|state| state.globals.get(name))
             .is_some_and(|value| matches!(value.single(), Some(Val::Wrapped(_))))
     }
 
     /// Globals whose key a transformed function captures.
     pub(super) fn captured_globals(&self, stale: &mut Vec<StaleState>) -> Vec<CapturedUse> {
-        let file = self.module(self.home).file;
+        let file = self.module(self.context.home).file;
         let (captured, rest): (Vec<_>, Vec<_>) =
             std::mem::take(stale).into_iter().partition(|fact| self.is_transformed(&fact.function));
         *stale = rest;
         captured
             .into_iter()
             .filter_map(|fact| {
-                let module = self.module(self.home);
+                let module = self.module(self.context.home);
                 let code = module.functions.iter().find(|code| *code.qualified == *fact.function)?;
                 Some(CapturedUse {
                     kind: CaptureKind::Transformed,
@@ -408,7 +409,7 @@ impl Interp<'_> {
     /// The class and name of an attribute of the instance that a method was called on.
     fn attribute_of_self(&self, term: TermId) -> Option<(crate::analysis::domain::value::ClassHandle, Name)> {
         let Term::Attribute(owner, name, 0) = self.terms.get(term) else { return None };
-        let object = self.objects.iter().find(|object| object.symbol == *owner && object.class.is_some())?;
+        let object = self.store.objects.iter().find(|object| object.symbol == *owner && object.class.is_some())?;
         self.terms.symbol(*owner).filter(|info| info.symbol == crate::analysis::domain::term::Symbol::Parameter)?;
         Some((object.class?, name.clone()))
     }
@@ -420,7 +421,7 @@ impl Interp<'_> {
         for candidate in candidates {
             let mut fact = candidate.fact;
             if let Some(class) = candidate.class {
-                let info = &self.classes[class.0 as usize];
+                let info = &self.store.classes[class.0 as usize];
                 if info.frozen {
                     continue;
                 }
@@ -454,7 +455,7 @@ fn calls_outside_loops(code: &Function, block: &Block, is_it: &dyn Fn(&OpKind) -
 }
 
 /// A use told where it happens.
-fn leaf_use(event: &Event) -> Use {
+fn leaf_use(event: &Consumption) -> Use {
     Use {
         place: event.place,
         leaf: event.place,

@@ -12,45 +12,40 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::{Guard, Guards};
 use crate::analysis::domain::term::{TermId, Terms};
-use crate::analysis::domain::value::{Closure, ModuleIndex, ObjectId, Value};
-use crate::analysis::heap::{ClassInfo, Environment, Kind, Layered, Object, Shared};
-use crate::analysis::log::{Derivation, Target};
+use crate::analysis::domain::value::{ModuleIndex, Value};
+use crate::analysis::log::Derivation;
 use crate::analysis::program::Program;
 use crate::finding::Place;
 use crate::ir::{FunctionId, OpKind};
 use crate::text::{FileId, Span};
 
+use super::Machine;
+use super::budget::Budget;
+use super::context::{Caches, Context, Transforms};
+use super::memo::Memo;
 use super::modules::submodule;
-use super::{FUEL, Interp, Log, ModuleState, memo};
+use super::paths::Paths;
+use super::recorder::{Recorder, Recording};
+use super::store::Store;
 
 /// The state after the modules of a program that others import have run.
 ///
 /// The world of no program is that in which nothing has run: modules then run when something of theirs is asked for.
 #[derive(Default)]
 pub struct World {
-    memo: Rc<RefCell<memo::Memo>>,
+    names: Rc<RefCell<Memo>>,
     terms: Terms,
     guards: Guards,
-    objects: Shared<Object>,
-    shadows: Layered<TermId, ObjectId>,
-    environments: Shared<Environment>,
-    classes: Shared<ClassInfo>,
-    modules: Layered<ModuleIndex, ModuleState>,
-    made: Layered<(ModuleIndex, FunctionId), Rc<Closure>>,
-    lane_extents: FxHashMap<TermId, Extent>,
-    lengths: FxHashMap<ObjectId, Vec<(u32, Kind)>>,
-    lane_keys: FxHashMap<TermId, Vec<Target>>,
-    memoised: FxHashMap<Vec<TermId>, (Guard, Value)>,
+    store: Store,
+    transforms: Transforms,
+    results: FxHashMap<Vec<TermId>, (Guard, Value)>,
     replays: FxHashSet<(ModuleIndex, FunctionId)>,
     declared: FxHashSet<TermId>,
     derivations: Vec<Derivation>,
     activations: u32,
     loop_instances: u32,
-    closures: u32,
-    mutations: u64,
 }
 
 impl World {
@@ -58,41 +53,25 @@ impl World {
     pub fn of(program: &Program<'_>) -> Self {
         let mut world = Self::default();
         let Some(first) = (0..program.len()).next() else { return world };
-        let mut run = Interp::within(&mut world, program, first);
+        let mut run = Machine::within(&mut world, program, first);
         for index in imported(program) {
             run.ensure_module(index);
         }
-        let Interp { memo, terms, guards, mut objects, mut shadows, mut environments, .. } = run;
-        let Interp { mut classes, mut modules, mut made, lane_extents, lengths, lane_keys, .. } = run;
-        let Interp { memoised, replays, activations, loop_instances, closures, mutations, .. } = run;
-        objects.freeze();
-        environments.freeze();
-        classes.freeze();
-        shadows.freeze();
-        modules.freeze();
-        made.freeze();
-        let Log { declared, derivations, .. } = run.log;
+        let Machine { terms, paths, mut store, recorder, context, transforms, caches, .. } = run;
+        store.freeze();
+        store.axis_lengths.clear();
         Self {
-            memo,
+            names: caches.names,
             terms,
-            guards,
-            objects,
-            shadows,
-            environments,
-            classes,
-            modules,
-            made,
-            lane_extents,
-            lengths,
-            lane_keys,
-            memoised,
-            replays,
-            declared,
-            derivations,
-            activations,
-            loop_instances,
-            closures,
-            mutations,
+            guards: paths.guards,
+            store,
+            transforms,
+            results: caches.results,
+            replays: context.replays,
+            declared: recorder.log.declared,
+            derivations: recorder.log.derivations,
+            activations: context.activations,
+            loop_instances: context.loop_instances,
         }
     }
 
@@ -102,9 +81,9 @@ impl World {
     }
 
     /// Takes back the terms and guards that were lent to an analysis, without what it added.
-    pub(super) fn take_back(&mut self, run: Interp<'_>, (terms, guards): ((usize, usize), (usize, usize))) {
+    pub(super) fn take_back(&mut self, run: Machine<'_>, (terms, guards): ((usize, usize), (usize, usize))) {
         self.terms = run.terms;
-        self.guards = run.guards;
+        self.guards = run.paths.guards;
         self.terms.truncate(terms);
         self.guards.truncate(guards);
     }
@@ -137,58 +116,39 @@ fn imported(program: &Program<'_>) -> Vec<ModuleIndex> {
     (0..program.len()).filter(|index| is_imported[*index]).collect()
 }
 
-impl<'p> Interp<'p> {
+impl<'p> Machine<'p> {
     /// The interpreter of one module in a world, which lends its terms and guards.
     pub(super) fn within(world: &mut World, program: &'p Program<'p>, home: ModuleIndex) -> Self {
-        world.memo.borrow_mut().forget_functions();
+        world.names.borrow_mut().forget_functions();
         let mut guards = std::mem::take(&mut world.guards);
         guards.renew();
         let file = program.modules().get(home).map_or(FileId(0), |module| module.file);
+        let log = Recording {
+            declared: world.declared.clone(),
+            derivations: world.derivations.clone(),
+            ..Recording::default()
+        };
         Self {
             program,
-            uses: Rc::default(),
-            memo: Rc::clone(&world.memo),
             terms: std::mem::take(&mut world.terms),
-            guards,
-            feasible: FxHashMap::default(),
-            met: FxHashMap::default(),
-            pc: Guard::TRUE,
-            alive: Guard::TRUE,
-            objects: world.objects.clone(),
-            shadows: world.shadows.clone(),
-            environments: world.environments.clone(),
-            classes: world.classes.clone(),
-            modules: world.modules.clone(),
-            followed: FxHashMap::default(),
-            home,
-            log: Log { declared: world.declared.clone(), derivations: world.derivations.clone(), ..Log::default() },
-            fuel: FUEL,
-            here: Place { file, span: Span::default() },
-            exhausted: None,
-            is_cut_off: false,
-            cut_off: Rc::default(),
-            activations: world.activations,
-            loop_instances: world.loop_instances,
-            loop_depth: 0,
-            closures: world.closures,
-            mutations: world.mutations,
-            iteration: None,
-            position: None,
-            lanes: Vec::new(),
-            lane_extents: world.lane_extents.clone(),
-            lengths: world.lengths.clone(),
-            lengths_of: FxHashMap::default(),
-            drawless: super::parameters::Drawless::default(),
-            lane_keys: world.lane_keys.clone(),
-            abstract_depth: 0,
-            catching: Rc::new(RefCell::new(Vec::new())),
-            stack: Vec::new(),
-            idle: BTreeMap::new(),
-            memoised: world.memoised.clone(),
-            made: world.made.clone(),
-            stored: FxHashMap::default(),
-            replays: world.replays.clone(),
-            escaped: BTreeMap::new(),
+            paths: Paths::of(guards),
+            store: world.store.clone(),
+            budget: Budget::default(),
+            recorder: Recorder { log, ..Recorder::default() },
+            context: Context {
+                home,
+                here: Place { file, span: Span::default() },
+                stack: Vec::new(),
+                iteration: None,
+                position: None,
+                loop_depth: 0,
+                activations: world.activations,
+                loop_instances: world.loop_instances,
+                pending: BTreeMap::new(),
+                replays: world.replays.clone(),
+            },
+            transforms: world.transforms.clone(),
+            caches: Caches { names: Rc::clone(&world.names), results: world.results.clone(), ..Caches::default() },
         }
     }
 }
