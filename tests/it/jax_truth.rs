@@ -17,7 +17,7 @@ use serde::Deserialize;
 /// Misuses that are not reported, and why.
 pub const MISSED: [(&str, &str); 1] = [(
     "fold_in_then_parent",
-    "sampling a key of which `fold_in` was taken is a habit of whole code bases; it is reported with low confidence",
+    "whole code bases draw from a key and from a `fold_in` of it; keylint reports this with low confidence",
 )];
 
 /// The least number of misuses to report.

@@ -21,13 +21,13 @@ const EXCEPTIONS: [(&str, &str); 3] = [
     ("except-retries/method", RETRY),
     (
         "ok-default-binding-per-iteration/inline",
-        "at module level, a `def` within a loop is taken to bind its default once (KEY106), though each iteration binds another key",
+        "keylint assumes that a module-level `def` in a loop binds its default once (KEY106), though each iteration binds a different key",
     ),
 ];
 
-/// Why a draw in the handler is not told of where the first one hides in a call.
-const RETRY: &str = "the call that draws may itself be what fails, before it draws, so that the draw in the handler is reported with low \
-                     confidence";
+/// Why a draw in the handler is not reported if the first one is inside a call.
+const RETRY: &str =
+    "the call that draws may itself fail before it draws, so the draw in the handler is reported with low confidence";
 
 /// The placements, in the order of the table.
 const PLACEMENTS: [&str; 5] = ["inline", "helper", "method", "nested", "comprehension"];
@@ -124,7 +124,7 @@ fn table(programs: &[Program], results: &[Verdict]) -> String {
     let (silent, alarms) = (count(Expected::Silent, false), count(Expected::Silent, true));
     writeln!(
         text,
-        "\n{caught} of {} programs with a mistake are reported on an acceptable line; {silent} of {} without one are silent.",
+        "\n{caught} of {} programs with a mistake have a finding on an acceptable line; {silent} of {} programs without one are silent.",
         caught + missed,
         silent + alarms
     )
