@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** facts are sorted by place and free of the interpreter's handles; a rule needs nothing else.
 
-use crate::finding::{Confidence, Place};
+use crate::finding::{Confidence, Consequence, Intent, Place};
 use crate::text::Span;
 
 /// Everything the interpreter has to say about one module.
@@ -246,6 +246,10 @@ pub struct Collision {
     pub harmless: bool,
     /// True where the children used after two splits are provably disjoint.
     pub disjoint: bool,
+    /// Why the program probably means it.
+    pub intent: Option<Intent>,
+    /// What becomes of the two draws.
+    pub consequence: Option<Consequence>,
     /// How certain.
     pub confidence: Confidence,
     /// Qualified name of the reporting function (`<module>` at module level).
@@ -272,6 +276,8 @@ pub struct Broadcast {
     pub used: Use,
     /// The mapping call, or the call that copied the key.
     pub mapped_at: Place,
+    /// Why the program probably means it.
+    pub intent: Option<Intent>,
     /// Where the key came from.
     pub origin: Option<Origin>,
     /// The key as derived.

@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use crate::config::{ConfigError, KnownRule, Resolver};
 use crate::engine::{Outcome, Repaired};
-use crate::finding::{Finding, Level};
+use crate::finding::{Finding, Level, RuleId};
 
 /// A rule, as the registry describes it.
 #[derive(Clone, Debug, Serialize)]
 pub struct RuleInfo {
     /// Its code.
-    pub code: &'static str,
+    pub code: RuleId,
     /// Its name.
     pub name: &'static str,
     /// Other names it goes by.
@@ -33,7 +33,7 @@ pub struct RuleInfo {
 impl RuleInfo {
     /// The rule as the configuration knows it.
     pub fn known(&self) -> KnownRule {
-        KnownRule { code: self.code, name: self.name, aliases: self.aliases, level: self.level, opt_in: self.opt_in }
+        KnownRule { id: self.code, aliases: self.aliases, level: self.level, opt_in: self.opt_in }
     }
 }
 

@@ -11,9 +11,9 @@ use super::backend::Backend;
 use super::check;
 use super::output::write_file;
 use super::{Failure, Status, World};
-use crate::config::{ConfigError, Resolver, absolute};
+use crate::config::{ConfigError, FileSettings, Resolver, absolute};
 use crate::engine::{Outcome, Reported};
-use crate::finding::Finding;
+use crate::finding::{Finding, RuleId};
 use crate::suppress::{Baseline, Entry};
 use crate::text::FileId;
 
@@ -197,15 +197,18 @@ fn decided<'a>(
     world: &World<'_>,
 ) -> impl Fn(&Entry) -> bool + use<'a> {
     let broken: BTreeSet<&Path> = findings(outcome)
-        .filter(|finding| finding.code == "KEY001")
+        .filter(|finding| finding.rule == RuleId::SyntaxError)
         .map(|finding| outcome.files.path(finding.primary.file))
         .collect();
     let given = outcome.files.paths().take(outcome.checked);
     let checked: BTreeMap<String, &Path> = given.map(|path| (relative(path, folder, world), path)).collect();
     let folder = folder.to_owned();
+    let is_selected = |settings: &FileSettings<'_>, entry: &Entry| {
+        RuleId::from_code(&entry.code).is_some_and(|rule| settings.is_selected(rule))
+    };
     move |entry| match checked.get(&entry.path) {
         Some(path) if broken.contains(path) => false,
-        Some(path) => resolver.for_file(path).is_ok_and(|settings| settings.for_file(path).is_selected(&entry.code)),
+        Some(path) => resolver.for_file(path).is_ok_and(|settings| is_selected(&settings.for_file(path), entry)),
         None => !folder.join(&entry.path).exists(),
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn run(
     if args.verbose {
         for refuted in &outcome.refuted {
             let place = report::neutral(&outcome.files.locus(refuted.place));
-            let code = refuted.code;
+            let code = refuted.rule;
             writeln!(
                 world.stderr,
                 "{place}: the replay refutes {code}, which is a mistake of keylint: please report it"

@@ -55,7 +55,7 @@ fn print(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "# rules:")?;
     for (rule, level) in settings.enabled() {
-        writeln!(out, "#   {} {} ({level})", rule.code, rule.name)?;
+        writeln!(out, "#   {} {} ({level})", rule.id, rule.id.name())?;
     }
     Ok(())
 }

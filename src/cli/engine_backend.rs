@@ -20,8 +20,8 @@ impl Backend for EngineBackend {
     fn rules(&self) -> Vec<RuleInfo> {
         let live = rules::all().iter().filter(|rule| rule.status != Status::Removed);
         live.map(|rule| RuleInfo {
-            code: rule.code,
-            name: rule.name,
+            code: rule.id,
+            name: rule.name(),
             aliases: &rule.aliases,
             level: rule.level,
             opt_in: rule.opt_in,

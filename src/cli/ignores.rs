@@ -37,7 +37,7 @@ pub(super) fn reason(written: &str) -> Result<&str, Failure> {
 pub(super) fn add(outcome: &Outcome, reason: &str, world: &World<'_>) -> Result<Added, Failure> {
     let mut by_file: BTreeMap<FileId, Vec<&Finding>> = BTreeMap::new();
     for reported in outcome.findings.iter().filter(|reported| reported.shown) {
-        if suppress::can_be_ignored(reported.finding.code) {
+        if suppress::can_be_ignored(reported.finding.rule) {
             by_file.entry(reported.finding.primary.file).or_default().push(&reported.finding);
         }
     }
@@ -52,8 +52,8 @@ pub(super) fn add(outcome: &Outcome, reason: &str, world: &World<'_>) -> Result<
         if source.text != outcome.files.text(*file) {
             return Err(Failure::Usage(format!("{display}: it changed while it was checked; run again")));
         }
-        let wanted: Vec<Wanted<'_>> =
-            findings.iter().map(|finding| Wanted { code: finding.code, span: finding.primary.span }).collect();
+        let wanted: Vec<Wanted> =
+            findings.iter().map(|finding| Wanted { rule: finding.rule, span: finding.primary.span }).collect();
         let kind = SourceKind::of_path(&display);
         let edits = suppress::insertions(&source.text, &source.cells, kind, &wanted, reason);
         if !edits.is_empty() {
@@ -73,9 +73,9 @@ pub(super) fn summary(added: &Added, again: &Outcome) -> String {
     let shown: Vec<&Finding> =
         again.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding).collect();
     let left = shown.iter().filter(|finding| added.wanted.contains(&finding.fingerprint)).count();
-    let reserved = shown.iter().filter(|finding| !suppress::can_be_ignored(finding.code));
+    let reserved = shown.iter().filter(|finding| !suppress::can_be_ignored(finding.rule));
     let (about_comments, beyond): (Vec<&Finding>, Vec<&Finding>) =
-        reserved.partition(|finding| suppress::is_about_comments(finding.code));
+        reserved.partition(|finding| suppress::is_about_comments(finding.rule));
     let (about_comments, beyond) = (about_comments.len(), beyond.len());
     let silenced = added.wanted.len().saturating_sub(left);
     let mut summary = format!("Silenced {} in {}.", counted(silenced, "finding"), counted(added.files, "file"));

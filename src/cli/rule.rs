@@ -48,13 +48,13 @@ fn json(value: &impl Serialize) -> std::io::Result<String> {
 fn family<'a>(rules: &'a [RuleInfo], written: &str) -> Vec<&'a RuleInfo> {
     let written = written.to_ascii_uppercase();
     let is_prefix = |code: &str| code.len() > written.len() && code.starts_with(&written);
-    rules.iter().filter(|rule| written.starts_with("KEY") && is_prefix(rule.code)).collect()
+    rules.iter().filter(|rule| written.starts_with("KEY") && is_prefix(rule.code.code())).collect()
 }
 
 fn find<'a>(rules: &'a [RuleInfo], written: &str) -> Result<&'a RuleInfo, Failure> {
-    let is_meant = |rule: &&RuleInfo| rule.code.eq_ignore_ascii_case(written) || rule.known().is_called(written);
+    let is_meant = |rule: &&RuleInfo| rule.code.code().eq_ignore_ascii_case(written) || rule.known().is_called(written);
     rules.iter().find(is_meant).ok_or_else(|| {
-        let near = suggest(written, rules.iter().flat_map(|rule| [rule.code, rule.name]));
+        let near = suggest(written, rules.iter().flat_map(|rule| [rule.code.code(), rule.name]));
         let help =
             near.map_or_else(|| "`keylint rule` lists the rules".to_owned(), |near| format!("did you mean `{near}`?"));
         Failure::Usage(format!("unknown rule `{written}` ({help})"))

@@ -16,7 +16,7 @@ use super::options::Options;
 use super::patterns::{Patterns, absolute};
 use super::selector::{KnownRule, Selector};
 use super::settings::{PerFileIgnore, RuleSetting, Settings, Source};
-use crate::finding::{Confidence, Level};
+use crate::finding::{Confidence, Level, RuleId};
 use crate::models::roots::ROOTS;
 
 /// The names of a configuration file, the strongest first.
@@ -221,9 +221,9 @@ impl Resolver {
         &self,
         layers: &[&Layer],
         sources: &mut BTreeMap<&'static str, Source>,
-    ) -> Result<BTreeMap<&'static str, RuleSetting>, ConfigError> {
+    ) -> Result<BTreeMap<RuleId, RuleSetting>, ConfigError> {
         let setting = |rule: &KnownRule| RuleSetting { rule: *rule, enabled: !rule.opt_in, named: false, level: None };
-        let mut rules: BTreeMap<_, _> = self.rules.iter().map(|rule| (rule.code, setting(rule))).collect();
+        let mut rules: BTreeMap<_, _> = self.rules.iter().map(|rule| (rule.id, setting(rule))).collect();
         for layer in layers {
             let select = self.selectors(layer, "select", layer.options.select.as_ref())?;
             let extend = self.selectors(layer, "extend-select", layer.options.extend_select.as_ref())?;
@@ -239,13 +239,12 @@ impl Resolver {
             // The sort is stable: where both are equally narrow, `ignore` comes after `select` and wins.
             changes.sort_by_key(|(selector, _)| selector.specificity());
             for (selector, enabled) in changes {
-                let meant =
-                    |rule: &KnownRule| if enabled { selector.enables(rule) } else { selector.covers(rule.code) };
+                let meant = |rule: &KnownRule| if enabled { selector.enables(rule) } else { selector.covers(rule.id) };
                 rules.values_mut().filter(|setting| meant(&setting.rule)).for_each(|setting| setting.enabled = enabled);
             }
             if layer.source_of("select") == Source::CommandLine {
                 for setting in rules.values_mut() {
-                    setting.named = select.contains(&Selector::Rule(setting.rule.code));
+                    setting.named = select.contains(&Selector::Rule(setting.rule.id));
                 }
             }
             let mut levels = Vec::new();
@@ -254,7 +253,7 @@ impl Resolver {
             }
             levels.sort_by_key(|(selector, _)| selector.specificity());
             for (selector, level) in levels {
-                let covered = rules.values_mut().filter(|setting| selector.covers(setting.rule.code));
+                let covered = rules.values_mut().filter(|setting| selector.covers(setting.rule.id));
                 covered.for_each(|setting| setting.level = Some(level));
             }
             let written = [

@@ -3,15 +3,13 @@
 //! **Invariant:** a selector that parsed covers at least one known rule.
 
 use super::suggest::suggest;
-use crate::finding::Level;
+use crate::finding::{Level, RuleId};
 
 /// What the configuration needs to know of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownRule {
-    /// Its code, such as `KEY101`.
-    pub code: &'static str,
-    /// Its name, such as `key-reused`.
-    pub name: &'static str,
+    /// Its code and its name.
+    pub id: RuleId,
     /// Other names it goes by.
     pub aliases: &'static [String],
     /// Its default level.
@@ -23,7 +21,7 @@ pub struct KnownRule {
 impl KnownRule {
     /// Whether `written` is its code or one of its names.
     pub fn is_called(&self, written: &str) -> bool {
-        self.code == written || self.name == written || self.aliases.iter().any(|alias| alias == written)
+        self.id.code() == written || self.id.name() == written || self.aliases.iter().any(|alias| alias == written)
     }
 }
 
@@ -34,8 +32,8 @@ pub enum Selector {
     All,
     /// The rules whose codes start with this; switches off opt-in ones, but not on.
     Prefix(String),
-    /// The one rule with this code.
-    Rule(&'static str),
+    /// This one rule.
+    Rule(RuleId),
 }
 
 impl Selector {
@@ -45,27 +43,27 @@ impl Selector {
             return Ok(Self::All);
         }
         if let Some(rule) = rules.iter().find(|rule| rule.is_called(written)) {
-            return Ok(Self::Rule(rule.code));
+            return Ok(Self::Rule(rule.id));
         }
-        if written.starts_with("KEY") && rules.iter().any(|rule| rule.code.starts_with(written)) {
+        if written.starts_with("KEY") && rules.iter().any(|rule| rule.id.code().starts_with(written)) {
             return Ok(Self::Prefix(written.to_owned()));
         }
-        let words = rules.iter().flat_map(|rule| [rule.code, rule.name]).chain(["ALL"]);
+        let words = rules.iter().flat_map(|rule| [rule.id.code(), rule.id.name()]).chain(["ALL"]);
         Err(suggest(written, words).map(str::to_owned))
     }
 
-    /// Whether the rule with this code is meant.
-    pub fn covers(&self, code: &str) -> bool {
+    /// Whether it selects a rule.
+    pub fn covers(&self, rule: RuleId) -> bool {
         match self {
             Self::All => true,
-            Self::Prefix(prefix) => code.starts_with(prefix.as_str()),
-            Self::Rule(rule) => *rule == code,
+            Self::Prefix(prefix) => rule.code().starts_with(prefix.as_str()),
+            Self::Rule(one) => *one == rule,
         }
     }
 
     /// Whether selecting this enables the rule.
     pub(super) fn enables(&self, rule: &KnownRule) -> bool {
-        self.covers(rule.code) && (!rule.opt_in || matches!(self, Self::Rule(_)))
+        self.covers(rule.id) && (!rule.opt_in || matches!(self, Self::Rule(_)))
     }
 
     /// How narrow the selector is; the narrower of two that cover a rule decides.
@@ -83,7 +81,7 @@ impl std::fmt::Display for Selector {
         f.write_str(match self {
             Self::All => "ALL",
             Self::Prefix(prefix) => prefix,
-            Self::Rule(code) => code,
+            Self::Rule(rule) => rule.code(),
         })
     }
 }

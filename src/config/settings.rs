@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::jax_version::JaxVersion;
 use super::patterns::{Patterns, absolute};
 use super::selector::{KnownRule, Selector};
-use crate::finding::{Confidence, Finding, Level};
+use crate::finding::{Confidence, Family, Finding, Level, RuleId};
 
 /// Where the value of a setting comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub struct Settings {
     /// Where each setting comes from, by its key in a configuration file.
     pub sources: BTreeMap<&'static str, Source>,
     pub(super) cwd: PathBuf,
-    pub(super) rules: BTreeMap<&'static str, RuleSetting>,
+    pub(super) rules: BTreeMap<RuleId, RuleSetting>,
     pub(super) per_file_ignores: Vec<PerFileIgnore>,
     pub(super) exclude: Vec<Patterns>,
     pub(super) tests: Patterns,
@@ -93,8 +93,8 @@ pub struct Settings {
 
 impl Settings {
     /// Whether the rule runs at all; per-file ignores may still silence it.
-    pub fn is_enabled(&self, code: &str) -> bool {
-        is_always_on(code) || self.rules.get(code).is_some_and(|setting| setting.enabled)
+    pub fn is_enabled(&self, rule: RuleId) -> bool {
+        is_always_on(rule) || self.rules.get(&rule).is_some_and(|setting| setting.enabled)
     }
 
     /// Whether the configuration leaves a file or directory out. The usual directories (`.git`, `.venv`, …) are never
@@ -119,7 +119,7 @@ impl Settings {
 
     /// The enabled rules and the level each has, by code.
     pub fn enabled(&self) -> impl Iterator<Item = (KnownRule, Level)> + '_ {
-        let enabled = self.rules.values().filter(|setting| self.is_enabled(setting.rule.code));
+        let enabled = self.rules.values().filter(|setting| self.is_enabled(setting.rule.id));
         enabled.map(|setting| (setting.rule, setting.level.unwrap_or(setting.rule.level)))
     }
 
@@ -181,19 +181,19 @@ impl FileSettings<'_> {
     }
 
     /// Whether the rule's findings count in this file.
-    pub fn is_selected(&self, code: &str) -> bool {
-        let ignored = self.ignored.iter().any(|selector| selector.covers(code));
-        is_always_on(code) || (self.settings.is_enabled(code) && !ignored)
+    pub fn is_selected(&self, rule: RuleId) -> bool {
+        let ignored = self.ignored.iter().any(|selector| selector.covers(rule));
+        is_always_on(rule) || (self.settings.is_enabled(rule) && !ignored)
     }
 
     /// What becomes of a finding of this file.
     pub fn judge(&self, finding: &Finding) -> Judgement {
-        let setting = self.settings.rules.get(finding.code);
+        let setting = self.settings.rules.get(&finding.rule);
         let level = self.level(finding, setting);
         let named = setting.is_some_and(|setting| setting.named);
-        let shown = if !self.is_selected(finding.code) {
+        let shown = if !self.is_selected(finding.rule) {
             Shown::Unselected
-        } else if level < self.settings.min_level && !named && !is_always_on(finding.code) {
+        } else if level < self.settings.min_level && !named && !is_always_on(finding.rule) {
             Shown::BelowLevel
         } else if finding.confidence < self.settings.min_confidence {
             Shown::BelowConfidence
@@ -204,7 +204,7 @@ impl FileSettings<'_> {
     }
 
     fn level(&self, finding: &Finding, setting: Option<&RuleSetting>) -> Level {
-        if self.is_test && is_note_in_tests(finding.code) || self.is_benchmark && is_note_in_benchmarks(finding.code) {
+        if self.is_test && is_note_in_tests(finding.rule) || self.is_benchmark && is_note_in_benchmarks(finding.rule) {
             return Level::Note;
         }
         match setting {
@@ -246,16 +246,16 @@ impl HiddenCounts {
 }
 
 /// Findings that say a file was not checked. Hiding them would pass the file off as clean.
-fn is_always_on(code: &str) -> bool {
-    matches!(code, "KEY001" | "KEY004" | "KEY005")
+fn is_always_on(rule: RuleId) -> bool {
+    matches!(rule, RuleId::SyntaxError | RuleId::UnreadableFile | RuleId::InternalError)
 }
 
 /// In tests, reusing a key is often the point: the same numbers twice, to be compared.
-fn is_note_in_tests(code: &str) -> bool {
-    (code.starts_with("KEY1") && code.len() == 6) || code == "KEY402"
+fn is_note_in_tests(rule: RuleId) -> bool {
+    rule.family() == Family::Reuse
 }
 
 /// What is timed side by side is given the same work, and so the same seed.
-fn is_note_in_benchmarks(code: &str) -> bool {
-    code == "KEY105"
+fn is_note_in_benchmarks(rule: RuleId) -> bool {
+    rule == RuleId::SeedReused
 }

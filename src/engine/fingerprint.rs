@@ -35,7 +35,7 @@ pub(super) fn name_all(subject: Subject<'_>, findings: &mut [Finding]) {
     let mut seen: FxHashMap<u64, u64> = FxHashMap::default();
     for finding in findings.iter_mut().filter(|finding| finding.fingerprint.is_empty()) {
         let statement = subject.statement(finding.primary.span);
-        let parts = [subject.path, finding.code, &finding.function, &statement];
+        let parts = [subject.path, finding.rule.code(), &finding.function, &statement];
         let common = parts.iter().fold(OFFSET_BASIS, |hash, part| fold(fold(hash, part.as_bytes()), &[0xff]));
         let ordinal = seen.entry(common).or_default();
         finding.fingerprint = format!("{:016x}", fold(common, &ordinal.to_le_bytes()));
@@ -88,7 +88,7 @@ fn compact(code: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Confidence, Level, Place};
+    use crate::finding::{Confidence, Level, Place, RuleId};
     use crate::python::{SourceKind, parse, statement_spans};
     use crate::text::FileId;
 
@@ -102,7 +102,7 @@ mod tests {
             .map(|(start, _)| Finding {
                 function: "g".to_owned(),
                 ..Finding::new(
-                    ("KEY101", "key-reused"),
+                    RuleId::KeyReused,
                     Level::Error,
                     Confidence::High,
                     Place { file: FileId(0), span: Span::new(at(start), at(start + 1)) },

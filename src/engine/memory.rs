@@ -53,7 +53,7 @@ pub fn check_texts(texts: &[(&str, &str)]) -> Vec<Checked> {
             }
         })
         .collect();
-    checked.sort_by_key(|checked| (checked.finding.primary.file, checked.row, checked.column, checked.finding.code));
+    checked.sort_by_key(|checked| (checked.finding.primary.file, checked.row, checked.column, checked.finding.rule));
     checked
 }
 

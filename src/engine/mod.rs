@@ -123,12 +123,5 @@ pub struct Job<'a> {
 /// The rules that are in force, as the configuration knows them.
 pub fn known_rules() -> Vec<KnownRule> {
     let live = rules::all().iter().filter(|rule| rule.status != Status::Removed);
-    live.map(|rule| KnownRule {
-        code: rule.code,
-        name: rule.name,
-        aliases: &rule.aliases,
-        level: rule.level,
-        opt_in: rule.opt_in,
-    })
-    .collect()
+    live.map(|rule| KnownRule { id: rule.id, aliases: &rule.aliases, level: rule.level, opt_in: rule.opt_in }).collect()
 }

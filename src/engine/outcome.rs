@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::analysis::facts::Exhausted;
 use crate::config::{HiddenCounts, Settings, Shown};
-use crate::finding::{Finding, Place};
+use crate::finding::{Finding, Place, RuleId};
 use crate::suppress::Baseline;
 use crate::text::FileId;
 
@@ -39,8 +39,8 @@ pub struct Outcome {
 pub struct Refuted {
     /// Its primary location.
     pub place: Place,
-    /// Its code.
-    pub code: &'static str,
+    /// Its rule.
+    pub rule: RuleId,
 }
 
 /// A finding, and whether the settings let it be shown.

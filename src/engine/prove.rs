@@ -99,7 +99,7 @@ fn refuted(finding: &mut Finding) -> Option<Refuted> {
         return None;
     }
     finding.confidence = Confidence::Low;
-    Some(Refuted { place: finding.primary, code: finding.code })
+    Some(Refuted { place: finding.primary, rule: finding.rule })
 }
 
 fn replayed(

@@ -14,7 +14,7 @@ use super::{Fixes, Job};
 use crate::analysis::facts::{Facts, KeyFact, KeyKind, KeyValue, reconcile};
 use crate::analysis::{Program, World};
 use crate::config::Shown;
-use crate::finding::{Applicability, Confidence, Finding, Fix, Level, Verdict};
+use crate::finding::{Applicability, Confidence, Finding, Fix, Level, RuleId, Verdict};
 use crate::fix::{self, Abroad, Bench, Held, Proof, Proposal};
 use crate::ir;
 use crate::python::{self, SourceKind};
@@ -53,7 +53,7 @@ pub(super) fn repair(
     let wanted: Vec<usize> = (0..settled.findings.len())
         .filter(|index| {
             let finding = &settled.findings[*index];
-            let has_fixes = rules::find(finding.code).is_some_and(|rule| rule.fix != FixAvailability::None);
+            let has_fixes = rules::get(finding.rule).fix != FixAvailability::None;
             let judged = settings.judge(finding);
             // What is only noted stands mostly in tests, where seeds are alike so that two things are equal.
             let is_noted = judged.level == Level::Note && is_seeded_alike(finding);
@@ -96,7 +96,7 @@ fn is_meant(job: &Job<'_>, finding: &Finding) -> bool {
 
 /// How many findings of a rule a function has: all of them, and those that count against a repair, which mere suspicions do
 /// not. Of two keys from one seed each split makes one surer that both are drawn from; such findings count from the first.
-type Counts = BTreeMap<(&'static str, String), (usize, usize)>;
+type Counts = BTreeMap<(RuleId, String), (usize, usize)>;
 
 /// What the analysis says of one version of the file.
 struct Seen {
@@ -283,7 +283,7 @@ impl Workshop<'_, '_, '_> {
         let mut counts = Counts::new();
         let mut findings: Vec<Finding> = facts.iter().flat_map(rules::check).collect();
         for finding in &findings {
-            let (all, certain) = counts.entry((finding.code, finding.function.clone())).or_default();
+            let (all, certain) = counts.entry((finding.rule, finding.function.clone())).or_default();
             *all += 1;
             *certain += usize::from(finding.confidence > Confidence::Low || is_seeded_alike(finding));
         }
@@ -323,18 +323,17 @@ impl Workshop<'_, '_, '_> {
 
 /// Whether the findings to be mended are gone and no function has more of any kind than before.
 fn mends(before: &Seen, after: &Seen, findings: &[Finding], proposal: &Proposal) -> bool {
-    let mut mended: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut mended: BTreeMap<(RuleId, &str), usize> = BTreeMap::new();
     for finding in proposal.mends.iter().filter_map(|index| findings.get(*index)) {
-        *mended.entry((finding.code, &finding.function)).or_default() += 1;
+        *mended.entry((finding.rule, &finding.function)).or_default() += 1;
     }
-    let of = |seen: &Seen, code: &'static str, function: &str| {
-        seen.counts.get(&(code, function.to_owned())).copied().unwrap_or_default()
+    let of = |seen: &Seen, rule: RuleId, function: &str| {
+        seen.counts.get(&(rule, function.to_owned())).copied().unwrap_or_default()
     };
-    let is_gone = mended.iter().all(|((code, function), count)| {
-        let Some(rule) = rules::find(code) else { return false };
-        of(after, rule.code, function).0 + count <= of(before, rule.code, function).0
-    });
-    is_gone && after.counts.iter().all(|((code, function), (_, certain))| *certain <= of(before, code, function).1)
+    let is_gone = mended
+        .iter()
+        .all(|((rule, function), count)| of(after, *rule, function).0 + count <= of(before, *rule, function).0);
+    is_gone && after.counts.iter().all(|((rule, function), (_, certain))| *certain <= of(before, *rule, function).1)
 }
 
 /// An edit of annotations makes and consumes the very same keys at the very same places.

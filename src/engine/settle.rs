@@ -6,18 +6,12 @@ use super::Job;
 use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded, stamp};
 use super::project::Project;
-use crate::finding::{Finding, Level, Place};
+use crate::finding::{Finding, Level, Place, RuleId};
 use crate::python::{Comment, marks};
 use crate::rules;
 use crate::source;
 use crate::suppress;
 use crate::text::{Cells, FileId, LineIndex, Span};
-
-/// The rule about values that nobody uses.
-const DISCARDED: &str = "KEY110";
-
-/// The rule about seeds of which two keys are made.
-const SAME_SEED: &str = "KEY105";
 
 /// A file that there is something to say of.
 pub(super) struct Settled {
@@ -56,17 +50,18 @@ pub(super) fn settle(
         return None;
     }
     sort(&mut findings);
-    findings.dedup_by(|a, b| (a.primary, a.code, &a.message) == (b.primary, b.code, &b.message));
+    findings.dedup_by(|a, b| (a.primary, a.rule, &a.message) == (b.primary, b.rule, &b.message));
     let (text, cells) = match source::read(job.files, &member.path, &member.display) {
         Ok(source) if stamp(&source.text) == loaded.stamp => (source.text, source.cells),
         Ok(_) => return Some(unreadable(file, &path, "it changed while it was checked; run again")),
         Err(problem) => return Some(unreadable(file, &path, &problem.message)),
     };
     let Kept { comments, statements } = loaded.kept.unwrap_or_default();
-    findings.retain(|finding| !(finding.code == DISCARDED && is_shown(&cells, &text, finding.primary.span)));
+    findings
+        .retain(|finding| !(finding.rule == RuleId::SplitDiscarded && is_shown(&cells, &text, finding.primary.span)));
     for finding in &mut findings {
         // Cells of a tutorial begin anew, each with a seed of its own.
-        if finding.code == SAME_SEED && spans_cells(&cells, &text, &comments, finding) {
+        if finding.rule == RuleId::SeedReused && spans_cells(&cells, &text, &comments, finding) {
             finding.level = Level::Note;
         }
     }
@@ -83,7 +78,7 @@ pub(super) fn settle(
         statements: &statements,
     };
     let selected = project.settings.for_file(&member.path);
-    let mut findings = suppress::apply(heard, job.rules, &|code| selected.is_selected(code), findings).findings;
+    let mut findings = suppress::apply(heard, job.rules, &|rule| selected.is_selected(rule), findings).findings;
     name_all(subject, &mut findings);
     sort(&mut findings);
     Some(Settled { file, findings, text, cells, failed: loaded.broke.is_some() })
@@ -117,5 +112,5 @@ pub(super) fn unreadable(file: FileId, path: &str, message: &str) -> Settled {
 }
 
 fn sort(findings: &mut [Finding]) {
-    findings.sort_by(|a, b| (a.primary, a.code, &a.message).cmp(&(b.primary, b.code, &b.message)));
+    findings.sort_by(|a, b| (a.primary, a.rule, &a.message).cmp(&(b.primary, b.rule, &b.message)));
 }

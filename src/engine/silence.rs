@@ -4,16 +4,15 @@
 
 use super::Outcome;
 use super::run::on_workers;
-use crate::finding::Finding;
+use crate::finding::{Finding, RuleId};
 use crate::python::SourceKind;
 use crate::suppress::{self, Wanted};
 use crate::text::{Edit, FileId};
 
 /// The edits of a file that silence these of its findings, with this reason.
 pub fn silencing(outcome: &Outcome, file: FileId, findings: &[&Finding], reason: &str) -> Vec<Edit> {
-    let able = findings.iter().filter(|finding| finding.primary.file == file && can_be_ignored(finding.code));
-    let wanted: Vec<Wanted<'_>> =
-        able.map(|finding| Wanted { code: finding.code, span: finding.primary.span }).collect();
+    let able = findings.iter().filter(|finding| finding.primary.file == file && can_be_ignored(finding.rule));
+    let wanted: Vec<Wanted> = able.map(|finding| Wanted { rule: finding.rule, span: finding.primary.span }).collect();
     let kind = SourceKind::of_path(&outcome.files.path(file).display().to_string());
     let (text, cells) = (outcome.files.text(file), outcome.files.cells(file));
     if wanted.is_empty() {
@@ -23,6 +22,6 @@ pub fn silencing(outcome: &Outcome, file: FileId, findings: &[&Finding], reason:
 }
 
 /// Whether comments can silence the findings of a rule.
-pub fn can_be_ignored(code: &str) -> bool {
-    suppress::can_be_ignored(code)
+pub fn can_be_ignored(rule: RuleId) -> bool {
+    suppress::can_be_ignored(rule)
 }

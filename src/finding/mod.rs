@@ -6,11 +6,16 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+mod intent;
 mod proof;
+mod rule_id;
 
+pub use intent::{Consequence, ConsequenceKind, Intent, IntentKind};
 pub use proof::{
     Applicability, Draw, Evidence, Fix, Gap, Repair, Sharing, Touch, Touched, Verdict, Witness, WitnessStatus,
 };
+pub(crate) use rule_id::every_rule;
+pub use rule_id::{Family, RuleId};
 
 use crate::text::{FileId, Span};
 
@@ -79,10 +84,8 @@ pub struct Label {
 /// One finding of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule's code, such as `KEY101`.
-    pub code: &'static str,
-    /// The rule's name, such as `key-reused`.
-    pub name: &'static str,
+    /// The rule.
+    pub rule: RuleId,
     /// Level of this finding (the rule's level, unless the rule or the settings lowered it).
     pub level: Level,
     /// Confidence of this finding.
@@ -109,6 +112,10 @@ pub struct Finding {
     pub repair: Option<Repair>,
     /// What the replay showed; `None` where nothing was replayed.
     pub witness: Option<Witness>,
+    /// Why the program probably means it, where that is known: then it is only a note, or hidden.
+    pub intent: Option<Intent>,
+    /// What becomes of the two draws, where that is known.
+    pub consequence: Option<Consequence>,
     /// How it can be repaired.
     pub fix: Option<Fix>,
     /// Fingerprint that survives moved lines; filled by the engine, empty before.
@@ -116,17 +123,10 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding of which nothing is told but what is wrong and where.
-    pub fn new(
-        (code, name): (&'static str, &'static str),
-        level: Level,
-        confidence: Confidence,
-        primary: Place,
-        message: String,
-    ) -> Self {
+    /// A finding that says no more than what is wrong and where.
+    pub fn new(rule: RuleId, level: Level, confidence: Confidence, primary: Place, message: String) -> Self {
         Self {
-            code,
-            name,
+            rule,
             level,
             confidence,
             message,
@@ -140,6 +140,8 @@ impl Finding {
             touch: None,
             repair: None,
             witness: None,
+            intent: None,
+            consequence: None,
             fix: None,
             fingerprint: String::new(),
         }

@@ -9,7 +9,7 @@ use super::layout;
 use super::loops::common_statement;
 use super::naming::Reserved;
 use super::tree;
-use crate::finding::{Applicability, Finding};
+use crate::finding::{Applicability, Finding, RuleId};
 use crate::models::{ARRAY, Effect, ShapeOp};
 use crate::python::ast::{Expr, Number, Operator, Stmt, UnaryOp};
 use crate::python::span_of;
@@ -61,7 +61,8 @@ fn children(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Pro
         let (other, number) = constant_item(bench, expr)?;
         (bench.code(other) == code).then_some((span_of(expr), span_of(other), number))
     };
-    let mends: Vec<usize> = bench.matching(findings, |other| other.code == "KEY201" && other.function == lead.function);
+    let mends: Vec<usize> =
+        bench.matching(findings, |other| other.rule == RuleId::KeyBufferIndexed && other.function == lead.function);
     let mends: Vec<usize> = mends.into_iter().filter(|at| item(*at).is_some()).collect();
     let items: Vec<_> = mends.iter().filter_map(|at| item(*at)).collect();
     let most = items.iter().map(|(.., number)| number + 1).max()?.max(2);

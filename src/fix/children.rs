@@ -11,7 +11,7 @@ use super::naming::{ends_in_digit, is_general_child};
 use super::purpose::Given;
 use super::reuse::{Use, assigns, loop_below};
 use super::tree::{self, Step};
-use crate::finding::{Applicability, Finding};
+use crate::finding::{Applicability, Finding, RuleId};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -302,7 +302,9 @@ fn made_by<'a>(bench: &Bench<'a>, scope: ScopeId, one: &Use<'a>) -> Option<(Step
 /// repaired and the next one not would look like an oversight.
 pub(super) fn other_parent(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some((step, own)) = tangled(bench, findings, index) else { return Vec::new() };
-    let others = bench.matching(findings, |other| matches!(other.code, "KEY101" | "KEY103" | "KEY104"));
+    let others = bench.matching(findings, |other| {
+        matches!(other.rule, RuleId::KeyReused | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
+    });
     let mut joined = own.clone();
     for at in others.into_iter().filter(|at| *at != index && !bench.is_mended(*at)) {
         let Some((_, other)) = tangled(bench, findings, at).filter(|(other, _)| other.is_beside(step)) else {

@@ -128,7 +128,7 @@ impl<'a> Dead<'a> {
         let lines = layout::own_lines(bench.text, statement).filter(|_| self.step().suite.len() > 1)?;
         let call = span_of(self.call);
         let mends = bench.matching(findings, |other| {
-            other.code == findings[index].code
+            other.rule == findings[index].rule
                 && pair(bench, other).is_some_and(|calls| calls.into_iter().any(|one| span_of(one) == call))
         });
         let is_told_of = self.names.iter().any(|name| self.is_spoken_of(bench, bench.code(name)))

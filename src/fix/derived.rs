@@ -6,7 +6,7 @@ use super::bench::{Bench, Proof, Proposal};
 use super::names::{Does, Occurrence, ScopeId, ScopeKind};
 use super::reuse::{self, Use, only_key};
 use super::tree;
-use crate::finding::{Applicability, Finding, Place};
+use crate::finding::{Applicability, Finding, Place, RuleId};
 use crate::models::Effect;
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
@@ -41,7 +41,7 @@ pub(super) fn bind_discarded(bench: &Bench<'_>, findings: &[Finding], index: usi
     }
     let place = findings[index].primary;
     let later = bench.matching(findings, |other| {
-        matches!(other.code, "KEY103" | "KEY104")
+        matches!(other.rule, RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
             && other.evidence.as_ref().is_some_and(|evidence| evidence.first.first() == Some(&place))
     });
     let Some(later) = later.first() else { return Vec::new() };

@@ -15,7 +15,7 @@ use super::settings::{is_lost, is_over_settings};
 use super::shown::is_shown;
 use super::tree::{self, Step};
 use super::writer::statement;
-use crate::finding::{Applicability, Finding, Sharing};
+use crate::finding::{Applicability, Finding, RuleId, Sharing};
 use crate::models::{Callable, Effect, Runs, Transform};
 use crate::python::ast::{self, AnyNodeRef, Comprehension, Expr, Stmt};
 use crate::python::{span_of, suites};
@@ -108,7 +108,9 @@ fn of<'a>(bench: &Bench<'a>, findings: &[Finding], index: usize) -> Option<Loop<
     let scope = bench.names.scope_at(span_of(call).start);
     let mut calls = keys;
     let mut mends = vec![index];
-    for other in bench.matching(findings, |other| other.code == "KEY102" && other.function == lead.function) {
+    for other in
+        bench.matching(findings, |other| other.rule == RuleId::KeyReusedInLoop && other.function == lead.function)
+    {
         let Some(more) = keys_of(bench, &findings[other]).filter(|_| other != index) else { continue };
         let is_same = more.iter().all(|(more_call, more_key)| {
             bench.code(more_key) == bench.code(key)

@@ -50,30 +50,33 @@ pub use diff::{hunks, unified};
 pub use typed::converted;
 pub use uses::{Held, stays_legal};
 
-use crate::finding::{Applicability, Finding};
+use crate::finding::{Applicability, Finding, RuleId};
 
 /// What may mend the finding at `index`, best first. Proposals may mend others of the findings as well.
 pub fn proposals(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some(finding) = findings.get(index) else { return Vec::new() };
-    let mut proposals = match finding.code {
-        "KEY101" | "KEY103" => reuse::propose(bench, findings, index),
-        "KEY102" => loops::propose(bench, findings, index),
-        "KEY104" => derived::propose(bench, findings, index),
-        "KEY105" => seeds::propose(bench, findings, index),
-        "KEY106" => captured::propose(bench, findings, index),
-        "KEY107" => advance::stored(bench, findings, index),
-        "KEY108" => lanes::propose(bench, findings, index),
-        "KEY109" => advance::handed_on(bench, findings, index),
-        "KEY110" => derived::bind_discarded(bench, findings, index),
-        "KEY111" => advance::ignored(bench, findings, index),
-        "KEY201" => buffer::indexed(bench, findings, index),
-        "KEY202" => buffer::arithmetic(bench, findings, index),
-        "KEY203" => buffer::swapped(bench, findings, index),
-        "KEY301" => typed::propose(bench, findings, index),
-        "KEY302" => legacy::removed(bench, findings, index),
+    let mut proposals = match finding.rule {
+        RuleId::KeyReused | RuleId::KeyUsedAfterSplit => reuse::propose(bench, findings, index),
+        RuleId::KeyReusedInLoop => loops::propose(bench, findings, index),
+        RuleId::KeyDerivedTwice => derived::propose(bench, findings, index),
+        RuleId::SeedReused => seeds::propose(bench, findings, index),
+        RuleId::CapturedKeyInTransform => captured::propose(bench, findings, index),
+        RuleId::StoredKeyNotAdvanced => advance::stored(bench, findings, index),
+        RuleId::KeyBroadcast => lanes::propose(bench, findings, index),
+        RuleId::ConsumedKeyReturned => advance::handed_on(bench, findings, index),
+        RuleId::SplitDiscarded => derived::bind_discarded(bench, findings, index),
+        RuleId::CallerKeyIgnored => advance::ignored(bench, findings, index),
+        RuleId::KeyBufferIndexed => buffer::indexed(bench, findings, index),
+        RuleId::KeyArithmetic => buffer::arithmetic(bench, findings, index),
+        RuleId::KeyAxesSwapped => buffer::swapped(bench, findings, index),
+        RuleId::LegacyPrngkey => typed::propose(bench, findings, index),
+        RuleId::RemovedKeyType => legacy::removed(bench, findings, index),
         _ => Vec::new(),
     };
-    if matches!(finding.code, "KEY101" | "KEY102" | "KEY103" | "KEY104") {
+    if matches!(
+        finding.rule,
+        RuleId::KeyReused | RuleId::KeyReusedInLoop | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice
+    ) {
         proposals = dead::prefer(bench, findings, index, proposals);
     }
     proposals.retain(|proposal| !proposal.edits.is_empty());
@@ -91,7 +94,7 @@ pub fn proposals(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<P
 
 /// The order in which to repair findings: what concerns a whole file comes after what concerns a place, on which it depends.
 pub fn in_order(findings: &[Finding], mut wanted: Vec<usize>) -> Vec<usize> {
-    let is_whole = |index: &usize| findings.get(*index).is_some_and(|finding| finding.code == "KEY301");
+    let is_whole = |index: &usize| findings.get(*index).is_some_and(|finding| finding.rule == RuleId::LegacyPrngkey);
     wanted.sort_by_key(|index| (is_whole(index), *index));
     wanted
 }

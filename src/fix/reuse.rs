@@ -16,7 +16,7 @@ use super::names::{Does, ScopeId, ScopeKind};
 use super::purpose::Given;
 use super::tree::{self, Step};
 use super::writer::{Site, Split, Writer};
-use crate::finding::{Applicability, Finding, Sharing};
+use crate::finding::{Applicability, Finding, RuleId, Sharing};
 use crate::models::{Callable, Effect, Runs};
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
@@ -137,7 +137,8 @@ fn with_other_branches(bench: &Bench<'_>, findings: &[Finding], index: usize, ow
         around.is_some_and(|around| matches!(around.statement(), Stmt::If(_))) && parts() == Some(true)
     };
     let others = bench.matching(findings, |other| {
-        matches!(other.code, "KEY101" | "KEY103" | "KEY104") && other.function == findings[index].function
+        matches!(other.rule, RuleId::KeyReused | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
+            && other.function == findings[index].function
     });
     let mut joined = own.clone();
     let is_open = |at: &usize| !bench.is_mended(*at);
@@ -285,7 +286,7 @@ fn family(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<usize> {
     let lead = &findings[index];
     let is_derived = lead.repair.as_ref().is_some_and(|repair| repair.derived_at.is_some());
     let candidates = bench.matching(findings, |other| {
-        matches!(other.code, "KEY101" | "KEY103" | "KEY104")
+        matches!(other.rule, RuleId::KeyReused | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
             && other.function == lead.function
             && other.evidence.as_ref().is_some_and(|evidence| evidence.sharing == Sharing::Twice)
             && other.repair.as_ref().is_some_and(|repair| repair.derived_at.is_some() == is_derived)

@@ -8,19 +8,19 @@ use super::jax;
 use super::names::Does;
 use super::tree;
 use super::uses::{is_key, maker};
-use crate::finding::{Applicability, Finding, Touched};
+use crate::finding::{Applicability, Family, Finding, Touched};
 use crate::models::Effect;
 use crate::python::ast::{Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
 /// Codes of findings about the words, shape or dtype of keys.
-const BUFFERS: &str = "KEY2";
+const BUFFERS: Family = Family::Buffer;
 
 /// `PRNGKey` becomes `key`, in the whole file.
 pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let finding = &findings[index];
-    let touches = bench.matching(findings, |other| other.code.starts_with(BUFFERS));
+    let touches = bench.matching(findings, |other| other.rule.family() == BUFFERS);
     if touches.iter().any(|touch| bench.is_mended(*touch)) {
         return Vec::new();
     }
@@ -89,7 +89,7 @@ fn import(bench: &Bench<'_>, rewritten: usize) -> Option<Edit> {
 pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> Option<Proposal> {
     let Proof::Keys(_) = proposal.proof else { return Some(proposal.clone()) };
     let mut edits = proposal.edits.clone();
-    for finding in after.iter().filter(|finding| finding.code.starts_with(BUFFERS)) {
+    for finding in after.iter().filter(|finding| finding.rule.family() == BUFFERS) {
         let (start, end) = (finding.primary.span.start, finding.primary.span.end);
         let span = Span::new(before(start, &proposal.edits)?, before(end, &proposal.edits)?);
         let keys = keys_at(bench, span);

@@ -12,7 +12,7 @@ pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> i
     for finding in report.findings() {
         let message = neutral(finding.message.lines().next().unwrap_or_default());
         let locus = report.locus(finding.primary);
-        let (code, level) = (finding.code, finding.level);
+        let (code, level) = (finding.rule, finding.level);
         if colour {
             let hue = match level {
                 Level::Note => 36,

@@ -55,7 +55,7 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
         None => Excerpt::new(&name, report.text(file), lines, &marks),
     };
     let diagnostic = Diagnostic::new(severity(finding.level))
-        .with_code(finding.code)
+        .with_code(finding.rule)
         .with_message(neutral(&finding.message))
         .with_labels(labels)
         .with_notes(notes);

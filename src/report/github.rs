@@ -18,10 +18,10 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
         };
         let file = report.relative(finding.primary.file);
         let (start, end) = (report.start(finding.primary), report.end(finding.primary));
-        let title = property(&format!("keylint ({})", finding.code));
+        let title = property(&format!("keylint ({})", finding.rule));
         let place = format!("file={},line={},col={}", property(&file), start.row, start.column);
         let message = finding.message.lines().next().unwrap_or_default();
-        let text = data(&format!("{}: {} {message}", report.locus_in(&file, finding.primary), finding.code));
+        let text = data(&format!("{}: {} {message}", report.locus_in(&file, finding.primary), finding.rule));
         writeln!(out, "::{command} title={title},{place},endLine={},endColumn={}::{text}", end.row, end.column)?;
     }
     Ok(())

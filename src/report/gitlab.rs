@@ -61,10 +61,10 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
             Level::Error => "major",
         };
         Entry {
-            check_name: finding.code,
+            check_name: finding.rule.code(),
             description: match report.cell_number(finding.primary) {
-                Some(cell) => format!("{}: {} (cell {cell})", finding.code, finding.message),
-                None => format!("{}: {}", finding.code, finding.message),
+                Some(cell) => format!("{}: {} (cell {cell})", finding.rule, finding.message),
+                None => format!("{}: {}", finding.rule, finding.message),
             },
             severity,
             fingerprint,

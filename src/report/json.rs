@@ -125,8 +125,8 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
         location: report.start(label.place).into(),
     };
     Entry {
-        code: finding.code,
-        name: finding.name,
+        code: finding.rule.code(),
+        name: finding.rule.name(),
         level: finding.level,
         confidence: finding.confidence,
         message: &finding.message,

@@ -45,7 +45,7 @@ fn case(report: &Report<'_>, finding: &Finding) -> TestCase {
     let LineColumn { row, column } = report.start(finding.primary);
     let file = report.relative(finding.primary.file);
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    let mut text = format!("{}: {} {}", report.locus_in(&file, finding.primary), finding.code, finding.message);
+    let mut text = format!("{}: {} {}", report.locus_in(&file, finding.primary), finding.rule, finding.message);
     for label in &finding.related {
         let locus = report.locus_in(&report.relative(label.place.file), label.place);
         // Writing to a string cannot fail.
@@ -53,7 +53,7 @@ fn case(report: &Report<'_>, finding: &Finding) -> TestCase {
     }
     status.set_message(neutral_line(&finding.message)).set_type(finding.level.to_string());
     status.set_description(neutral_line(&text));
-    let mut case = TestCase::new(report.locus_in(finding.code, finding.primary), status);
+    let mut case = TestCase::new(report.locus_in(finding.rule.code(), finding.primary), status);
     // Readers group by class name: a path without its extension.
     let class = file.strip_suffix(".py").or_else(|| file.strip_suffix(".ipynb"));
     case.set_classname(class.unwrap_or(&file));

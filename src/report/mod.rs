@@ -94,7 +94,7 @@ impl<'a> Report<'a> {
     ) -> Self {
         let mut findings: Vec<&Finding> = findings.into_iter().collect();
         findings.sort_by(|a, b| {
-            let key = |finding: &Finding| (finding.primary.span.start, finding.code, finding.primary.span.end);
+            let key = |finding: &Finding| (finding.primary.span.start, finding.rule, finding.primary.span.end);
             let (left, right) = (files.path(a.primary.file), files.path(b.primary.file));
             left.cmp(right).then_with(|| key(a).cmp(&key(b))).then_with(|| a.message.cmp(&b.message))
         });
@@ -231,7 +231,7 @@ impl<'a> Report<'a> {
 
 /// Address of the page of a finding's rule.
 fn page_url(finding: &Finding) -> String {
-    rules::find(finding.code).map(rules::Rule::url).unwrap_or_default()
+    rules::get(finding.rule).url()
 }
 
 impl FileTable for crate::engine::FileTable {

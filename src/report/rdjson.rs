@@ -94,7 +94,7 @@ fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
             Level::Warning => "WARNING",
             Level::Error => "ERROR",
         },
-        code: Code { value: finding.code, url: super::page_url(finding) },
+        code: Code { value: finding.rule.code(), url: super::page_url(finding) },
         suggestions: edits
             .map(|edit| Suggestion { range: range(report, Place { file, span: edit.span }), text: &edit.content })
             .collect(),

@@ -2,12 +2,13 @@
 //!
 //! **Invariant:** what is hidden is always counted, together with the options that would show it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::Report;
 use crate::config::HiddenCounts;
-use crate::finding::Level;
+use crate::finding::{Level, RuleId};
 
 /// One sentence: what was found and what is hidden.
 pub fn summary(report: &Report<'_>) -> String {
@@ -70,22 +71,22 @@ fn listed(parts: &[String]) -> String {
 }
 
 /// Findings shown per rule, the most frequent first.
-fn per_rule<'a>(report: &Report<'a>) -> Vec<(&'a str, &'a str, usize)> {
-    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+fn per_rule(report: &Report<'_>) -> Vec<(RuleId, usize)> {
+    let mut counts: BTreeMap<RuleId, usize> = BTreeMap::new();
     for finding in report.findings() {
-        *counts.entry((finding.code, finding.name)).or_default() += 1;
+        *counts.entry(finding.rule).or_default() += 1;
     }
-    let mut rules: Vec<_> = counts.into_iter().map(|((code, name), count)| (code, name, count)).collect();
-    rules.sort_by(|a, b| b.2.cmp(&a.2).then(a.0.cmp(b.0)));
+    let mut rules: Vec<_> = counts.into_iter().collect();
+    rules.sort_by_key(|(rule, count)| (Reverse(*count), *rule));
     rules
 }
 
 /// A table of findings per rule.
 pub fn statistics(report: &Report<'_>) -> String {
     let rules = per_rule(report);
-    let width = rules.first().map_or(0, |(_, _, count)| count.to_string().len());
-    rules.iter().fold(String::new(), |mut out, (code, name, count)| {
-        let _ = writeln!(out, "{count:>width$}  {code}  {name}");
+    let width = rules.first().map_or(0, |(_, count)| count.to_string().len());
+    rules.iter().fold(String::new(), |mut out, (rule, count)| {
+        let _ = writeln!(out, "{count:>width$}  {rule}  {}", rule.name());
         out
     })
 }
@@ -94,7 +95,7 @@ pub fn statistics(report: &Report<'_>) -> String {
 pub fn statistics_json(report: &Report<'_>) -> String {
     let rules: Vec<_> = per_rule(report)
         .into_iter()
-        .map(|(code, name, count)| serde_json::json!({"code": code, "name": name, "count": count}))
+        .map(|(rule, count)| serde_json::json!({"code": rule.code(), "name": rule.name(), "count": count}))
         .collect();
     format!("{:#}\n", serde_json::Value::Array(rules))
 }

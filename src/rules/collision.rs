@@ -14,6 +14,8 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, text: Text) -> Finding {
     if hit.harmless {
         finding.level = finding.level.min(Level::Note);
     }
+    finding.intent.clone_from(&hit.intent);
+    finding.consequence.clone_from(&hit.consequence);
     let origin = if hit.derived_at.is_some() { Vec::new() } else { wording::origin(hit.origin.as_ref()) };
     let first = wording::steps(&hit.first, &format!("first {}", wording::participle(hit.first.role)));
     let second = wording::steps(&hit.second, &again(&hit.first, &hit.second));

@@ -26,6 +26,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
         help: "make a key for each lane, `keys = jax.random.split(key, n)`, and map over `keys`".to_owned(),
     };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
+    finding.intent.clone_from(&hit.intent);
     let origin = wording::origin(hit.origin.as_ref());
     let mapped = wording::label(hit.mapped_at, mapped.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([mapped.clone()]));

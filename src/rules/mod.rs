@@ -3,7 +3,7 @@
 //! A rule is two functions: `find` selects the facts it is about, and `describe` words one of them. Its metadata and
 //! its documentation are the page `rules/<name>.md`.
 //!
-//! **Invariant:** the list below is the only list of rules. Rules read plain facts and never reach into the
+//! **Invariant:** the table in `finding/rule_id.rs` is the only list of rules. Rules read plain facts and never reach into the
 //! interpreter; whether a finding is shown is decided later, by the engine.
 
 mod buffer;
@@ -16,16 +16,16 @@ mod wording;
 use std::sync::LazyLock;
 
 use crate::analysis::facts::Facts;
-use crate::finding::{Finding, Level};
+use crate::finding::{Family, Finding, Intent, IntentKind, Level, RuleId, every_rule};
 
 pub use rule::{FixAvailability, Rule, Status};
 pub use run::{internal_error, invalid_suppression, syntax_error, unreadable_file, unused_suppression};
 
-/// Expands the list of rules to modules, registry rows and pages.
-macro_rules! rules {
+/// Makes modules and registry of the table of all rules.
+macro_rules! registry {
     (
-        run: [$($run_code:literal $run_name:literal,)*]
-        facts: [$($module:ident $code:literal $name:literal,)*]
+        run: [$($run:ident $run_code:literal $run_name:literal,)*]
+        facts: [$($module:ident $rule:ident $code:literal $name:literal,)*]
     ) => {
         $(mod $module;)*
 
@@ -33,14 +33,12 @@ macro_rules! rules {
         static REGISTRY: LazyLock<Result<Vec<Rule>, String>> = LazyLock::new(|| {
             [
                 $(Rule::from_page(
-                    $run_code,
-                    $run_name,
+                    RuleId::$run,
                     include_str!(concat!("../../rules/", $run_name, ".md")),
                     None,
                 ),)*
                 $(Rule::from_page(
-                    $code,
-                    $name,
+                    RuleId::$rule,
                     include_str!(concat!("../../rules/", $name, ".md")),
                     Some(|rule, facts| {
                         $module::find(facts).iter().map(|hit| $module::describe(rule, hit)).collect()
@@ -53,38 +51,7 @@ macro_rules! rules {
     };
 }
 
-rules![
-    run: [
-        "KEY001" "syntax-error",
-        "KEY002" "unused-suppression",
-        "KEY003" "invalid-suppression",
-        "KEY004" "unreadable-file",
-        "KEY005" "internal-error",
-    ]
-    facts: [
-        key_reused "KEY101" "key-reused",
-        key_reused_in_loop "KEY102" "key-reused-in-loop",
-        key_used_after_split "KEY103" "key-used-after-split",
-        key_derived_twice "KEY104" "key-derived-twice",
-        seed_reused "KEY105" "seed-reused",
-        captured_key_in_transform "KEY106" "captured-key-in-transform",
-        stored_key_not_advanced "KEY107" "stored-key-not-advanced",
-        key_broadcast "KEY108" "key-broadcast",
-        consumed_key_returned "KEY109" "consumed-key-returned",
-        split_discarded "KEY110" "split-discarded",
-        caller_key_ignored "KEY111" "caller-key-ignored",
-        key_buffer_indexed "KEY201" "key-buffer-indexed",
-        key_arithmetic "KEY202" "key-arithmetic",
-        key_axes_swapped "KEY203" "key-axes-swapped",
-        key_shape_assumed "KEY204" "key-shape-assumed",
-        key_dtype_assumed "KEY205" "key-dtype-assumed",
-        key_data_rewrapped "KEY206" "key-data-rewrapped",
-        key_as_number "KEY207" "key-as-number",
-        legacy_prngkey "KEY301" "legacy-prngkey",
-        removed_key_type "KEY302" "removed-key-type",
-        private_prng_api "KEY303" "private-prng-api",
-    ]
-];
+every_rule!(registry);
 
 /// Every rule, in the order of codes.
 ///
@@ -93,6 +60,11 @@ rules![
 /// When a page's front matter does not parse. Pages are part of the executable, so the tests exclude it.
 pub fn all() -> &'static [Rule] {
     REGISTRY.as_deref().expect("every page opens with complete front matter, which the tests check")
+}
+
+/// The rule with this identity.
+pub fn get(id: RuleId) -> &'static Rule {
+    &all()[id as usize]
 }
 
 /// The rule that `selector` names by its code, its name or an alias.
@@ -109,7 +81,7 @@ pub fn is_selector(selector: &str) -> bool {
 pub fn selects(selector: &str, rule: &Rule) -> bool {
     selector == "ALL"
         || rule.is_called(selector)
-        || (selector.starts_with("KEY") && selector.len() < rule.code.len() && rule.code.starts_with(selector))
+        || (selector.starts_with("KEY") && selector.len() < rule.code().len() && rule.code().starts_with(selector))
 }
 
 /// The findings of all rules over one module's facts, sorted by place and code.
@@ -121,11 +93,12 @@ pub fn check(facts: &Facts) -> Vec<Finding> {
         .flatten()
         .collect();
     if facts.is_test {
-        for finding in findings.iter_mut().filter(|finding| finding.code.starts_with("KEY1")) {
+        for finding in findings.iter_mut().filter(|finding| finding.rule.family() == Family::Reuse) {
             finding.level = Level::Note;
+            finding.intent.get_or_insert_with(|| Intent::new(IntentKind::TestCode, None));
         }
     }
-    findings.sort_by(|a, b| (a.primary, a.code, &a.message).cmp(&(b.primary, b.code, &b.message)));
-    findings.dedup_by(|a, b| (a.primary, a.code, &a.message) == (b.primary, b.code, &b.message));
+    findings.sort_by(|a, b| (a.primary, a.rule, &a.message).cmp(&(b.primary, b.rule, &b.message)));
+    findings.dedup_by(|a, b| (a.primary, a.rule, &a.message) == (b.primary, b.rule, &b.message));
     findings
 }

@@ -1,12 +1,12 @@
 //! One rule as data: its identity, and the metadata that its page states.
 //!
 //! **Invariant:** metadata is written once, in the front matter of `rules/<name>.md`; only code and name stand in the
-//! registry as well, and a test holds the two equal.
+//! table of rules as well, and a test holds the two equal.
 
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::facts::Facts;
-use crate::finding::{Confidence, Finding, Level};
+use crate::finding::{Confidence, Finding, Level, RuleId};
 
 /// The fence around a page's front matter.
 const FENCE: &str = "+++";
@@ -14,10 +14,8 @@ const FENCE: &str = "+++";
 /// A rule: what it is called, how it reports by default, and its page.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// The code that is printed and never reassigned: `KEY101`.
-    pub code: &'static str,
-    /// The name, which reads well after "ignore": `key-reused`.
-    pub name: &'static str,
+    /// Which rule it is: its code and its name.
+    pub id: RuleId,
     /// One line: what the rule reports.
     pub summary: String,
     /// Default level of its findings; a finding may be lower.
@@ -90,21 +88,16 @@ struct FrontMatter {
 }
 
 impl Rule {
-    /// Reads the page of the rule that the registry lists under `code` and `name`.
-    pub(super) fn from_page(
-        code: &'static str,
-        name: &'static str,
-        page: &'static str,
-        check: Option<Check>,
-    ) -> Result<Self, String> {
+    /// Reads the page of the rule that the table of rules lists as `id`.
+    pub(super) fn from_page(id: RuleId, page: &'static str, check: Option<Check>) -> Result<Self, String> {
+        let (code, name) = (id.code(), id.name());
         let (front, body) = split_front_matter(page).ok_or_else(|| format!("{name}: no front matter"))?;
         let front: FrontMatter = toml::from_str(front).map_err(|problem| format!("{name}: {problem}"))?;
         if front.code != code || front.name != name {
             return Err(format!("{name}: the page calls itself {} {}", front.code, front.name));
         }
         Ok(Self {
-            code,
-            name,
+            id,
             summary: front.summary,
             level: front.level,
             confidence: front.confidence,
@@ -118,14 +111,24 @@ impl Rule {
         })
     }
 
+    /// The code that is printed and never reassigned: `KEY101`.
+    pub fn code(&self) -> &'static str {
+        self.id.code()
+    }
+
+    /// The name, which reads well after "ignore": `key-reused`.
+    pub fn name(&self) -> &'static str {
+        self.id.name()
+    }
+
     /// Address of the rule's page.
     pub fn url(&self) -> String {
-        format!("{}/blob/main/rules/{}.md", env!("CARGO_PKG_REPOSITORY"), self.name)
+        format!("{}/blob/main/rules/{}.md", env!("CARGO_PKG_REPOSITORY"), self.name())
     }
 
     /// Whether `selector` names this very rule: its code, its name or an alias.
     pub fn is_called(&self, selector: &str) -> bool {
-        self.code == selector || self.name == selector || self.aliases.iter().any(|alias| alias == selector)
+        self.code() == selector || self.name() == selector || self.aliases.iter().any(|alias| alias == selector)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** these findings have high confidence and belong to no function.
 
-use crate::finding::{Confidence, Finding, Level, Place};
+use crate::finding::{Confidence, Finding, Place, RuleId};
 
 use super::wording::{self, MODULE, Text};
 
@@ -13,7 +13,7 @@ pub fn syntax_error(place: Place, problem: &str) -> Finding {
         label: "not valid Python from here".to_owned(),
         help: "what follows is analysed only as far as the parser could recover".to_owned(),
     };
-    finding("KEY001", place, text)
+    finding(RuleId::SyntaxError, place, text)
 }
 
 /// A suppression that hides nothing; `what` is the comment or the codes in it that are unused.
@@ -23,7 +23,7 @@ pub fn unused_suppression(place: Place, what: &str) -> Finding {
         label: "no finding to suppress here".to_owned(),
         help: "remove it, so that it cannot hide a later mistake".to_owned(),
     };
-    finding("KEY002", place, text)
+    finding(RuleId::UnusedSuppression, place, text)
 }
 
 /// A suppression that cannot be understood: an unknown code, a missing bracket.
@@ -33,7 +33,7 @@ pub fn invalid_suppression(place: Place, problem: &str) -> Finding {
         label: "suppresses nothing as it stands".to_owned(),
         help: "write `# keylint: ignore[KEY101] reason`; `keylint rule --all` lists the codes".to_owned(),
     };
-    finding("KEY003", place, text)
+    finding(RuleId::InvalidSuppression, place, text)
 }
 
 /// A file that cannot be read or decoded.
@@ -43,7 +43,7 @@ pub fn unreadable_file(place: Place, problem: &str) -> Finding {
         label: "not analysed".to_owned(),
         help: "mend the file or exclude it".to_owned(),
     };
-    finding("KEY004", place, text)
+    finding(RuleId::UnreadableFile, place, text)
 }
 
 /// A fault of keylint's own, contained to one file.
@@ -53,18 +53,9 @@ pub fn internal_error(place: Place, problem: &str) -> Finding {
         label: "not analysed".to_owned(),
         help: format!("please report it with the file, if you may share it: {}/issues", env!("CARGO_PKG_REPOSITORY")),
     };
-    finding("KEY005", place, text)
+    finding(RuleId::InternalError, place, text)
 }
 
-/// A finding of the rule `code`; a code that is not registered is taken as the internal error that it is.
-fn finding(code: &'static str, place: Place, text: Text) -> Finding {
-    match super::find(code) {
-        Some(rule) => wording::finding(rule, place, Confidence::High, MODULE, text),
-        None => Finding {
-            label: text.label,
-            help: Some(text.help),
-            function: MODULE.to_owned(),
-            ..Finding::new((code, "internal-error"), Level::Error, Confidence::High, place, text.message)
-        },
-    }
+fn finding(rule: RuleId, place: Place, text: Text) -> Finding {
+    wording::finding(super::get(rule), place, Confidence::High, MODULE, text)
 }

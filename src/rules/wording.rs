@@ -27,7 +27,7 @@ pub(super) fn finding(rule: &Rule, place: Place, confidence: Confidence, functio
         label: text.label,
         help: Some(text.help),
         function: function.to_owned(),
-        ..Finding::new((rule.code, rule.name), rule.level, confidence, place, text.message)
+        ..Finding::new(rule.id, rule.level, confidence, place, text.message)
     }
 }
 

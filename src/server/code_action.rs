@@ -16,7 +16,7 @@ use super::places::Page;
 use super::snapshot::{Checked, Folder, Opened};
 use super::workers::{Asked, Failure};
 use crate::engine::{self, Fixes};
-use crate::finding::{Applicability, Finding, Fix, Verdict};
+use crate::finding::{Applicability, Finding, Fix, RuleId, Verdict};
 use crate::rules::{self, FixAvailability};
 use crate::text::{FileId, LineIndex, Span};
 
@@ -65,7 +65,7 @@ pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Optio
     let Some(desk) = Desk::new(asked, path, opened, &plain)? else { return Ok(None) };
     let here = desk.site().findings_at(params);
     let fixable: Vec<Span> =
-        here.iter().filter(|(finding, _)| has_fixes(finding.code)).map(|(finding, _)| finding.primary.span).collect();
+        here.iter().filter(|(finding, _)| has_fixes(finding.rule)).map(|(finding, _)| finding.primary.span).collect();
     // Repairs are tried for what is asked about, and for all of the file only where somebody asks for all of it.
     let fixes = match fixable.into_iter().reduce(Span::cover) {
         _ if wants_all && params.context.only.is_some() => Fixes::All,
@@ -110,8 +110,8 @@ fn is_within(kind: &str, asked: &str) -> bool {
 }
 
 /// Whether findings of a rule can be repaired at all.
-fn has_fixes(code: &str) -> bool {
-    rules::find(code).is_some_and(|rule| rule.fix != FixAvailability::None)
+fn has_fixes(rule: RuleId) -> bool {
+    rules::get(rule).fix != FixAvailability::None
 }
 
 /// A checked document, with where its lines begin.
@@ -191,7 +191,7 @@ impl<'a> Site<'a> {
                 .collect();
             let Some(edit) = workspace_edit(self.asked.snapshot, self.opened, self.page, &fix.edits) else { continue };
             actions.push(CodeAction {
-                title: title(finding.code, fix),
+                title: title(finding.rule, fix),
                 kind: Some(CodeActionKind::QuickFix),
                 diagnostics: Some(matching(told, &mended)),
                 is_preferred: Some(fix.applicability == Applicability::Safe),
@@ -205,7 +205,7 @@ impl<'a> Site<'a> {
     /// For every finding, the comment that silences it.
     fn ignores(&self, here: &[(&'a Finding, Range)], told: &[Diagnostic]) -> Result<Vec<CodeAction>, Failure> {
         let mut actions: Vec<CodeAction> = Vec::new();
-        for placed @ (finding, _) in here.iter().filter(|(finding, _)| engine::can_be_ignored(finding.code)) {
+        for placed @ (finding, _) in here.iter().filter(|(finding, _)| engine::can_be_ignored(finding.rule)) {
             let promise = self.promise(What::Ignore, vec![finding.fingerprint.clone()])?;
             let is_lazy = self.asked.snapshot.client.resolves_edits;
             let edit = if is_lazy { None } else { self.ignoring(&[finding]) };
@@ -213,7 +213,7 @@ impl<'a> Site<'a> {
                 continue;
             }
             actions.push(CodeAction {
-                title: format!("{}: Ignore here with a comment ({})", finding.code, self.folder.settings.ignore_reason),
+                title: format!("{}: Ignore here with a comment ({})", finding.rule, self.folder.settings.ignore_reason),
                 kind: Some(CodeActionKind::QuickFix),
                 diagnostics: Some(matching(told, &[placed])),
                 is_preferred: Some(false),
@@ -236,7 +236,7 @@ impl<'a> Site<'a> {
     fn fix_all(&self, kind: &'static str) -> Result<Option<CodeAction>, Failure> {
         // Where repairs were not tried for all of the file, those that change numbers are likely to be found.
         let likely = self.folder.settings.unsafe_fixes && self.checked.fixes != Fixes::All;
-        if !self.findings().any(|finding| self.folder.applies(finding) || (likely && has_fixes(finding.code))) {
+        if !self.findings().any(|finding| self.folder.applies(finding) || (likely && has_fixes(finding.rule))) {
             return Ok(None);
         }
         let path = self.asked.document(&self.opened.uri).map(|(path, _)| path).ok_or_else(Failure::gone)?;
@@ -260,7 +260,7 @@ impl<'a> Site<'a> {
 }
 
 /// What a fix does, who may apply it, and what its replay showed.
-fn title(code: &str, fix: &Fix) -> String {
+fn title(rule: RuleId, fix: &Fix) -> String {
     let verdict = match fix.verdict {
         Verdict::Verified => "verified",
         Verdict::Inconclusive => "not verified",
@@ -271,14 +271,15 @@ fn title(code: &str, fix: &Fix) -> String {
         Applicability::Unsafe => "unsafe",
         Applicability::Display => "to be reviewed",
     };
-    format!("{code}: {} ({applicability}, {verdict})", fix.message)
+    format!("{rule}: {} ({applicability}, {verdict})", fix.message)
 }
 
 /// Those of the client's diagnostics that are these findings.
 fn matching(told: &[Diagnostic], findings: &[&(&Finding, Range)]) -> Vec<Diagnostic> {
     let is_one = |diagnostic: &&Diagnostic| {
         findings.iter().any(|(finding, range)| {
-            let code = matches!(&diagnostic.code, Some(gen_lsp_types::Code::String(code)) if code == finding.code);
+            let code =
+                matches!(&diagnostic.code, Some(gen_lsp_types::Code::String(code)) if code == finding.rule.code());
             code && diagnostic.range == *range
         })
     };

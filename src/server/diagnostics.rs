@@ -14,12 +14,12 @@ use serde_json::json;
 use super::places::Places;
 use super::snapshot::{Opened, Snapshot};
 use crate::engine::Outcome;
-use crate::finding::{Finding, Level};
+use crate::finding::{Finding, Level, RuleId};
 use crate::rules;
 use crate::text::FileId;
 
 /// The rules whose findings are about something that has no use.
-const UNNECESSARY: [&str; 2] = ["KEY002", "KEY110"];
+const UNNECESSARY: [RuleId; 2] = [RuleId::UnusedSuppression, RuleId::SplitDiscarded];
 
 /// The diagnostics of one open document, by address: of a notebook, those of each of its cells, be there any or not.
 pub(super) fn of_document(
@@ -68,22 +68,24 @@ impl Writer<'_> {
     /// All but the range.
     fn details(&mut self, finding: &Finding) -> Diagnostic {
         let client = &self.snapshot.client;
-        let href = rules::find(finding.code).and_then(|rule| Uri::parse(&rule.url()).ok());
+        let href = Uri::parse(&rules::get(finding.rule).url()).ok();
         let related = client.related_information.then(|| self.related(finding)).filter(|related| !related.is_empty());
-        let is_unnecessary = client.unnecessary_tag && UNNECESSARY.contains(&finding.code);
+        let is_unnecessary = client.unnecessary_tag && UNNECESSARY.contains(&finding.rule);
         Diagnostic {
             severity: Some(match finding.level {
                 Level::Error => DiagnosticSeverity::Error,
                 Level::Warning => DiagnosticSeverity::Warning,
                 Level::Note => DiagnosticSeverity::Information,
             }),
-            code: Some(Code::String(finding.code.to_owned())),
+            code: Some(Code::String(finding.rule.to_string())),
             code_description: href.filter(|_| client.code_description).map(|href| CodeDescription { href }),
             source: Some("keylint".to_owned()),
             message: Message::String(finding.message.clone()),
             tags: is_unnecessary.then(|| vec![DiagnosticTag::Unnecessary]),
             related_information: related,
-            data: client.diagnostic_data.then(|| json!({"fingerprint": finding.fingerprint, "name": finding.name})),
+            data: client
+                .diagnostic_data
+                .then(|| json!({"fingerprint": finding.fingerprint, "name": finding.rule.name()})),
             ..Diagnostic::default()
         }
     }

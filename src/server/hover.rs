@@ -116,15 +116,16 @@ fn about_findings(asked: &Asked<'_>, path: &Path, offset: u32) -> Result<String,
     for finding in checked.outcome.findings.iter().filter(|told| told.shown).map(|told| &told.finding).filter(here) {
         let witness = finding.witness.as_ref().map(|witness| witness.sentence.as_str()).filter(|told| !told.is_empty());
         for sentence in witness.into_iter().chain(finding.help.as_deref()) {
-            let _ = write!(text, "\n\n{}: {sentence}", finding.code);
+            let _ = write!(text, "\n\n{}: {sentence}", finding.rule);
         }
     }
     Ok(text)
 }
 
 fn about_rule(rule: &Rule) -> String {
-    let Rule { code, name, summary, level, .. } = rule;
-    format!("**{code} {name}** ({level})\n\n{summary}\n\n[{name}]({})", rule.url())
+    let Rule { id, summary, level, .. } = rule;
+    let name = id.name();
+    format!("**{id} {name}** ({level})\n\n{summary}\n\n[{name}]({})", rule.url())
 }
 
 /// The rule that is named at an offset, in a comment that silences.
@@ -158,7 +159,7 @@ mod tests {
         let offset = u32::try_from(text.find(at).unwrap()).unwrap();
         rule_at(page, offset).map(|(rule, span)| {
             assert!(rule.is_called(&text[span.range()]));
-            rule.code
+            rule.code()
         })
     }
 

@@ -4,7 +4,7 @@
 
 use super::parse::{Directive, Problem, parse};
 use crate::config::{KnownRule, suggest};
-use crate::finding::{Finding, Place};
+use crate::finding::{Family, Finding, Place, RuleId};
 use crate::python::{Comment, StatementSpan};
 use crate::rules;
 use crate::text::{Cells, FileId, LineIndex, Span};
@@ -61,7 +61,7 @@ pub struct Applied {
 pub fn apply(
     source: Source<'_>,
     rules: &[KnownRule],
-    is_selected: &dyn Fn(&str) -> bool,
+    is_selected: &dyn Fn(RuleId) -> bool,
     findings: Vec<Finding>,
 ) -> Applied {
     let mut heard = Heard::default();
@@ -70,10 +70,10 @@ pub fn apply(
     }
     let mut applied = Applied::default();
     let (about_comments, findings): (Vec<Finding>, Vec<Finding>) =
-        findings.into_iter().partition(|finding| is_about_comments(finding.code));
+        findings.into_iter().partition(|finding| is_about_comments(finding.rule));
     for finding in findings {
         let reach = source.reach(finding.primary.span);
-        match heard.silence(finding.code, reach) {
+        match heard.silence(finding.rule, reach) {
             Some(index) => applied.silenced.push(heard.suppressions[index].silenced(finding)),
             None => applied.findings.push(finding),
         }
@@ -81,15 +81,15 @@ pub fn apply(
     let mut own = heard.problems;
     own.extend(about_comments);
     own.extend(heard.suppressions.iter().filter_map(|suppression| suppression.unused(source.file, is_selected)));
-    own.sort_by_key(|finding| (finding.primary.span, finding.code));
+    own.sort_by_key(|finding| (finding.primary.span, finding.rule));
     for finding in own {
         let by_file = heard
             .suppressions
             .iter()
-            .find(|suppression| suppression.scope == Scope::File && suppression.covers(finding.code).is_some());
+            .find(|suppression| suppression.scope == Scope::File && suppression.covers(finding.rule).is_some());
         match by_file {
             Some(suppression) => applied.silenced.push(suppression.silenced(finding)),
-            None if is_selected(finding.code) => applied.findings.push(finding),
+            None if is_selected(finding.rule) => applied.findings.push(finding),
             None => {}
         }
     }
@@ -99,7 +99,7 @@ pub fn apply(
 /// One code named by a suppression.
 #[derive(Debug)]
 struct Named {
-    code: &'static str,
+    rule: RuleId,
     span: Span,
     used: bool,
 }
@@ -122,10 +122,10 @@ struct Suppression {
 
 impl Suppression {
     /// Which of its codes covers `code`; `usize::MAX` for a blanket one.
-    fn covers(&self, code: &str) -> Option<usize> {
+    fn covers(&self, rule: RuleId) -> Option<usize> {
         match &self.named {
             None => Some(usize::MAX),
-            Some(named) => named.iter().position(|named| named.code == code),
+            Some(named) => named.iter().position(|named| named.rule == rule),
         }
     }
 
@@ -141,17 +141,17 @@ impl Suppression {
         Silenced { finding, reason: self.reason.clone(), comment: self.span, scope: self.scope }
     }
 
-    fn unused(&self, file: FileId, is_selected: &dyn Fn(&str) -> bool) -> Option<Finding> {
+    fn unused(&self, file: FileId, is_selected: &dyn Fn(RuleId) -> bool) -> Option<Finding> {
         if !self.ours {
             return None;
         }
         // Findings about comments arise from this very judgement: whether one silences them is not asked.
-        let idle = |named: &&Named| !named.used && is_selected(named.code) && !is_about_comments(named.code);
+        let idle = |named: &&Named| !named.used && is_selected(named.rule) && !is_about_comments(named.rule);
         let named = self.named.as_deref().unwrap_or_default();
         let unused: Vec<&Named> = named.iter().filter(idle).collect();
         let first = unused.first()?;
         let span = if unused.len() == named.len() { self.span } else { first.span };
-        let codes: Vec<&str> = unused.iter().map(|named| named.code).collect();
+        let codes: Vec<&str> = unused.iter().map(|named| named.rule.code()).collect();
         let mut finding = rules::unused_suppression(Place { file, span }, &codes.join(", "));
         finding.help = Some(match (unused.len() == named.len(), self.scope) {
             (true, Scope::Statement) => "remove the comment, or move it to the statement it is meant for".to_owned(),
@@ -187,10 +187,10 @@ impl Heard {
                     }
                     let named = codes.map(|codes| {
                         let ours = codes.iter().filter_map(|code| {
-                            let rule = rules.iter().find(|rule| rule.code.eq_ignore_ascii_case(code))?;
-                            Some(Named { code: rule.code, span: comment.span, used: false })
+                            let rule = rules.iter().find(|rule| rule.id.code().eq_ignore_ascii_case(code))?;
+                            Some(Named { rule: rule.id, span: comment.span, used: false })
                         });
-                        ours.filter(|named| !is_reserved(named.code)).collect()
+                        ours.filter(|named| !is_reserved(named.rule)).collect()
                     });
                     self.suppressions.push(Suppression {
                         scope: Scope::Statement,
@@ -207,8 +207,8 @@ impl Heard {
                     for item in items {
                         let span = within(comment, (item.start, item.start + item.written.len()));
                         match resolve(&item.written, whole_file, rules) {
-                            Ok(code) if named.iter().any(|named| named.code == code) => {}
-                            Ok(code) => named.push(Named { code, span, used: false }),
+                            Ok(rule) if named.iter().any(|named| named.rule == rule) => {}
+                            Ok(rule) => named.push(Named { rule, span, used: false }),
                             Err((message, help)) => {
                                 self.problems.push(invalid(source.file, span, &message, Some(help)));
                             }
@@ -226,13 +226,13 @@ impl Heard {
     }
 
     /// The suppression that silences a finding; narrow ones come before those of the file, ours before `noqa`.
-    fn silence(&mut self, code: &str, reach: Reach) -> Option<usize> {
-        if is_reserved(code) {
+    fn silence(&mut self, rule: RuleId, reach: Reach) -> Option<usize> {
+        if is_reserved(rule) {
             return None;
         }
         let mut best: Option<((bool, bool), usize, usize)> = None;
         for (index, suppression) in self.suppressions.iter().enumerate() {
-            let Some(position) = suppression.covers(code) else { continue };
+            let Some(position) = suppression.covers(rule) else { continue };
             if !suppression.reaches(reach) {
                 continue;
             }
@@ -251,41 +251,41 @@ impl Heard {
 }
 
 /// The code that an item names; otherwise what is wrong with it and what to do.
-fn resolve(written: &str, whole_file: bool, rules: &[KnownRule]) -> Result<&'static str, (String, String)> {
+fn resolve(written: &str, whole_file: bool, rules: &[KnownRule]) -> Result<RuleId, (String, String)> {
     let Some(rule) = rules.iter().find(|rule| rule.is_called(written)) else {
-        let near = suggest(written, rules.iter().flat_map(|rule| [rule.code, rule.name]));
+        let near = suggest(written, rules.iter().flat_map(|rule| [rule.id.code(), rule.id.name()]));
         let help = near.map_or_else(
             || "name one rule by its code or name; `keylint rule --all` lists them".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
         return Err((format!("unknown rule `{written}`"), help));
     };
-    match rule.code {
-        code if is_reserved(code) && !is_about_comments(code) => {
+    match rule.id {
+        rule if is_reserved(rule) && !is_about_comments(rule) => {
             let help = "it says that the file was not checked; leave the file out with `exclude` instead".to_owned();
             Err((format!("`{written}` cannot be ignored"), help))
         }
-        code if is_about_comments(code) && !whole_file => {
-            let help = format!("write `# keylint: file-ignore[{code}]`, or ignore it in the configuration");
+        rule if is_about_comments(rule) && !whole_file => {
+            let help = format!("write `# keylint: file-ignore[{rule}]`, or ignore it in the configuration");
             Err((format!("`{written}` can be ignored for a whole file only"), help))
         }
-        code => Ok(code),
+        rule => Ok(rule),
     }
 }
 
 /// Whether a comment on a statement can silence findings of a code.
-pub fn can_be_ignored(code: &str) -> bool {
-    !is_reserved(code)
+pub fn can_be_ignored(rule: RuleId) -> bool {
+    !is_reserved(rule)
 }
 
 /// Codes that no comment on a statement can silence.
-fn is_reserved(code: &str) -> bool {
-    code.starts_with("KEY00")
+fn is_reserved(rule: RuleId) -> bool {
+    rule.family() == Family::Run
 }
 
 /// Whether a code is about the comments themselves.
-pub fn is_about_comments(code: &str) -> bool {
-    matches!(code, "KEY002" | "KEY003")
+pub fn is_about_comments(rule: RuleId) -> bool {
+    matches!(rule, RuleId::UnusedSuppression | RuleId::InvalidSuppression)
 }
 
 fn within(comment: Comment, (start, end): (usize, usize)) -> Span {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::Finding;
+use crate::finding::{Family, Finding};
 
 /// The version of the format. Another way to make fingerprints is another version, for no entry would match any more.
 const VERSION: u32 = 2;
@@ -61,7 +61,7 @@ impl Baseline {
     pub fn of<'a>(findings: impl IntoIterator<Item = (String, &'a Finding)>) -> Self {
         let entry = |(path, finding): (String, &Finding)| Entry {
             path,
-            code: finding.code.to_owned(),
+            code: finding.rule.to_string(),
             function: finding.function.clone(),
             message: finding.message.lines().next().unwrap_or_default().to_owned(),
             fingerprint: finding.fingerprint.clone(),
@@ -118,7 +118,7 @@ impl Baseline {
 
     /// Whether a finding can be accepted: not one about the run itself, for a file that cannot be read or parsed is not checked.
     pub fn can_accept(finding: &Finding) -> bool {
-        !finding.code.starts_with("KEY00")
+        finding.rule.family() != Family::Run
     }
 
     /// The entries that match none of the findings, among those of which `is_decided` says that the run would

@@ -7,14 +7,15 @@ use std::collections::BTreeMap;
 
 use super::apply::{Reach, Source};
 use super::parse::{Directive, parse};
+use crate::finding::RuleId;
 use crate::python::{self, Comment, SourceKind, StatementSpan};
 use crate::text::{Cells, Edit, FileId, LineIndex, Span, apply_edits};
 
 /// A finding that is to be silenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted<'a> {
-    /// Its code.
-    pub code: &'a str,
+pub struct Wanted {
+    /// Its rule.
+    pub rule: RuleId,
     /// Its primary location.
     pub span: Span,
 }
@@ -23,7 +24,7 @@ pub struct Wanted<'a> {
 const LONGEST: usize = 100;
 
 /// The edits that silence these findings of one text, in order. What no comment can silence is left out.
-pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted<'_>], reason: &str) -> Vec<Edit> {
+pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted], reason: &str) -> Vec<Edit> {
     let parsed = python::parse_cells(text, cells, kind);
     // What one cell of a notebook lacks does not keep the others from being edited.
     let broken = python::broken_cells(&parsed, cells);
@@ -36,13 +37,13 @@ pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted<
     let source =
         Source { file: FileId(0), text, lines: &lines, cells, comments: &parsed.comments, statements: &statements };
     let page = Page { source };
-    let mut by_reach: BTreeMap<(u32, u32), (Span, Vec<&str>)> = BTreeMap::new();
+    let mut by_reach: BTreeMap<(u32, u32), (Span, Vec<RuleId>)> = BTreeMap::new();
     for finding in wanted.iter().filter(|finding| is_sound(finding.span)) {
         let Reach { first, last } = source.reach(finding.span);
         let rows = (first, last);
         let (_, codes) = by_reach.entry(rows).or_insert_with(|| (finding.span, Vec::new()));
-        if !codes.contains(&finding.code) {
-            codes.push(finding.code);
+        if !codes.contains(&finding.rule) {
+            codes.push(finding.rule);
         }
     }
     let mut edits: Vec<Edit> = Vec::new();
@@ -71,8 +72,8 @@ struct Page<'a> {
 
 impl Page<'_> {
     /// The edit that silences findings of one statement, and whether it adds a comment.
-    fn silence(self, rows: (u32, u32), span: Span, codes: &[&str], reason: &str) -> Option<(Edit, bool)> {
-        let listed = codes.join(", ");
+    fn silence(self, rows: (u32, u32), span: Span, rules: &[RuleId], reason: &str) -> Option<(Edit, bool)> {
+        let listed = rules.iter().map(|rule| rule.code()).collect::<Vec<_>>().join(", ");
         if let Some(at) = self.brackets(rows) {
             return Some((insert(at, format!(", {listed}")), false));
         }

@@ -5,27 +5,27 @@ use proptest::prelude::*;
 
 use super::{Applied, Source, apply, parse};
 use crate::config::KnownRule;
-use crate::finding::{Confidence, Finding, Level, Place};
+use crate::finding::{Confidence, Finding, Level, Place, RuleId};
 use crate::python::{self, SourceKind};
 use crate::text::{Cells, FileId, LineIndex, Span};
 
 const RULES: [KnownRule; 6] = [
-    known("KEY001", "syntax-error"),
-    known("KEY002", "unused-suppression"),
-    known("KEY003", "invalid-suppression"),
-    known("KEY101", "key-reused"),
-    known("KEY102", "key-reused-in-loop"),
-    known("KEY202", "key-arithmetic"),
+    known(RuleId::SyntaxError),
+    known(RuleId::UnusedSuppression),
+    known(RuleId::InvalidSuppression),
+    known(RuleId::KeyReused),
+    known(RuleId::KeyReusedInLoop),
+    known(RuleId::KeyArithmetic),
 ];
 
-const fn known(code: &'static str, name: &'static str) -> KnownRule {
-    KnownRule { code, name, aliases: &[], level: Level::Error, opt_in: false }
+const fn known(id: RuleId) -> KnownRule {
+    KnownRule { id, aliases: &[], level: Level::Error, opt_in: false }
 }
 
-fn finding(code: &'static str, start: usize, len: usize) -> Finding {
+fn finding(rule: RuleId, start: usize, len: usize) -> Finding {
     let offset = |at: usize| u32::try_from(at).unwrap();
     Finding::new(
-        (code, ""),
+        rule,
         Level::Error,
         Confidence::High,
         Place { file: FileId(0), span: Span::new(offset(start), offset(start + len)) },
@@ -33,11 +33,13 @@ fn finding(code: &'static str, start: usize, len: usize) -> Finding {
     )
 }
 
-fn run(text: &str, is_selected: &dyn Fn(&str) -> bool) -> Applied {
+fn run(text: &str, is_selected: &dyn Fn(RuleId) -> bool) -> Applied {
     let parsed = python::parse(text, SourceKind::Py);
     let mut findings = Vec::new();
-    for (code, mark) in [("KEY101", "draw(key)"), ("KEY202", "1 + key"), ("KEY001", "$syntax")] {
-        findings.extend(text.match_indices(mark).map(|(at, _)| finding(code, at, mark.len())));
+    for (rule, mark) in
+        [(RuleId::KeyReused, "draw(key)"), (RuleId::KeyArithmetic, "1 + key"), (RuleId::SyntaxError, "$syntax")]
+    {
+        findings.extend(text.match_indices(mark).map(|(at, _)| finding(rule, at, mark.len())));
     }
     let lines = LineIndex::new(text);
     let statements = python::statement_spans(&parsed.module, text);
@@ -60,9 +62,9 @@ fn left(text: &str) -> Vec<String> {
         let span = finding.primary.span;
         let at = &text[span.start as usize..span.end as usize];
         if finding.message.is_empty() {
-            format!("{row}: {}", finding.code)
+            format!("{row}: {}", finding.rule)
         } else {
-            format!("{row}: {} at `{at}`: {}; {}", finding.code, finding.message, finding.help.as_deref().unwrap())
+            format!("{row}: {} at `{at}`: {}; {}", finding.rule, finding.message, finding.help.as_deref().unwrap())
         }
     };
     run(text, &|_| true).findings.iter().map(show).collect()
@@ -119,7 +121,7 @@ fn a_file_ignore_holds_everywhere() {
 fn reasons_are_kept() {
     let applied = run("a = draw(key)  # keylint: ignore[KEY101]  compares runs \n", &|_| true);
     assert_eq!(applied.silenced[0].reason, "compares runs");
-    assert_eq!(applied.silenced[0].finding.code, "KEY101");
+    assert_eq!(applied.silenced[0].finding.rule, RuleId::KeyReused);
 }
 
 #[test]
@@ -178,10 +180,10 @@ fn prose_and_effects_are_no_suppressions() {
 #[test]
 fn only_selected_rules_are_judged() {
     let text = "a = 1  # keylint: ignore[KEY101]\nb = 1  # keylint: ignore[KEY202]\n";
-    let applied = run(text, &|code| code != "KEY101");
+    let applied = run(text, &|code| code != RuleId::KeyReused);
     assert_eq!(applied.findings.len(), 1);
     assert_eq!(applied.findings[0].primary.span.start as usize, text.rfind("# keylint").unwrap());
-    assert!(run(text, &|code| code != "KEY002").findings.is_empty());
+    assert!(run(text, &|code| code != RuleId::UnusedSuppression).findings.is_empty());
 }
 
 #[test]

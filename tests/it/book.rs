@@ -78,12 +78,12 @@ fn the_pages_of_the_rules_are_up_to_date() {
         | code | name | level | reports |\n|---|---|---|---|\n"
         .to_owned();
     for rule in live() {
-        let page = read(&format!("rules/{}.md", rule.name));
-        let front = page.lines().skip(1).position(|line| line == "+++").unwrap_or_else(|| panic!("{}", rule.name));
+        let page = read(&format!("rules/{}.md", rule.name()));
+        let front = page.lines().skip(1).position(|line| line == "+++").unwrap_or_else(|| panic!("{}", rule.name()));
         let first = page.lines().skip(front + 2).position(|line| !line.is_empty()).unwrap() + front + 3;
-        let stub = format!("{{{{#include ../../rules/{}.md:{first}:}}}}\n", rule.name);
-        wanted.push((format!("docs/rules/{}.md", rule.name), stub));
-        let (code, name, level, summary) = (rule.code, rule.name, rule.level, &rule.summary);
+        let stub = format!("{{{{#include ../../rules/{}.md:{first}:}}}}\n", rule.name());
+        wanted.push((format!("docs/rules/{}.md", rule.name()), stub));
+        let (code, name, level, summary) = (rule.code(), rule.name(), rule.level, &rule.summary);
         writeln!(table, "| {code} | [{name}](rules/{name}.md) | {level} | {summary} |").unwrap();
     }
     wanted.push(("docs/rules.md".to_owned(), table));
@@ -91,7 +91,7 @@ fn the_pages_of_the_rules_are_up_to_date() {
     let is_rule = |line: &&str| line.starts_with("  - [KEY");
     let mut entries = String::new();
     for rule in live() {
-        writeln!(entries, "  - [{} {1}](rules/{1}.md)", rule.code, rule.name).unwrap();
+        writeln!(entries, "  - [{} {1}](rules/{1}.md)", rule.code(), rule.name()).unwrap();
     }
     let rest: Vec<&str> = summary.lines().filter(|line| !is_rule(line)).collect();
     let at = rest.iter().position(|line| line.ends_with("(rules.md)")).expect("SUMMARY.md lists rules.md");

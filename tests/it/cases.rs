@@ -68,7 +68,7 @@ struct Mark {
 
 impl Mark {
     fn admits(&self, checked: &Checked) -> bool {
-        self.row == checked.row && self.code.as_deref().is_none_or(|code| code == checked.finding.code)
+        self.row == checked.row && self.code.as_deref().is_none_or(|code| code == checked.finding.rule.code())
     }
 
     fn is_met_by(&self, checked: &Checked) -> bool {
@@ -121,7 +121,7 @@ fn codes(text: &str, rule: Option<&str>) -> Option<Vec<Option<String>>> {
     let (inner, _reason) = text.strip_prefix('[')?.split_once(']')?;
     inner
         .split(',')
-        .map(|selector| rules::find(selector.trim()).map(|rule| Some(rule.code.to_owned())))
+        .map(|selector| rules::find(selector.trim()).map(|rule| Some(rule.code().to_owned())))
         .collect::<Option<Vec<_>>>()
 }
 
@@ -131,7 +131,12 @@ fn phrase(checked: &Checked) -> String {
     let hidden = if checked.shown { "" } else { ", hidden" };
     format!(
         "{} {}:{} ({}, {}{hidden}) {}",
-        finding.code, checked.row, checked.column, finding.level, finding.confidence, finding.message
+        finding.rule.code(),
+        checked.row,
+        checked.column,
+        finding.level,
+        finding.confidence,
+        finding.message
     )
 }
 
@@ -161,7 +166,7 @@ fn mismatches(case: &Case, findings: &[Checked]) -> Vec<(usize, String)> {
     }
     let mut seen = BTreeSet::new();
     for checked in findings {
-        let code = checked.finding.code;
+        let code = checked.finding.rule.code();
         let is_own = case.rule == Some(code);
         let is_marked = marks.iter().any(|mark| mark.admits(checked) && mark.demand != Demand::BugMissing);
         if checked.shown && !is_marked && (code != UNMARKED || is_own) {
@@ -208,7 +213,7 @@ fn fixtures(folder: &str) -> Vec<Case> {
         .map(|entry| {
             let path = entry.path().strip_prefix(root).expect("fixtures lie in the repository").display().to_string();
             let topic = entry.path().strip_prefix(&top).ok().and_then(|below| below.iter().next());
-            let rule = topic.and_then(|topic| rules::find(&topic.to_string_lossy())).map(|rule| rule.code);
+            let rule = topic.and_then(|topic| rules::find(&topic.to_string_lossy())).map(|rule| rule.code());
             let text = fs::read_to_string(entry.path()).expect("fixtures are UTF-8");
             Case { file: path.clone(), path, first_row: 1, text, rule, is_silent: false }
         })
@@ -219,14 +224,14 @@ fn fixtures(folder: &str) -> Vec<Case> {
 fn examples() -> Vec<Case> {
     let mut cases = Vec::new();
     for rule in rules::all() {
-        for fence in rule_docs::fences(rule.name).into_iter().filter(|fence| fence.language == "py") {
+        for fence in rule_docs::fences(rule.name()).into_iter().filter(|fence| fence.language == "py") {
             cases.push(Case {
-                file: format!("rules/{}.md", rule.name),
-                path: format!("{}.py", rule.name.replace('-', "_")),
+                file: format!("rules/{}.md", rule.name()),
+                path: format!("{}.py", rule.name().replace('-', "_")),
                 first_row: fence.first_row,
                 is_silent: fence.section == "Correct",
                 text: fence.text,
-                rule: Some(rule.code),
+                rule: Some(rule.code()),
             });
         }
     }
@@ -297,14 +302,14 @@ fn pages_report_what_they_state() {
 }
 
 mod harness {
-    use keylint::finding::{Finding, Place};
+    use keylint::finding::{Finding, Place, RuleId};
     use keylint::text::{FileId, Span};
 
     use super::*;
 
     fn checked(row: usize, code: &'static str, level: Level, confidence: Confidence) -> Checked {
         let finding = Finding::new(
-            (code, ""),
+            RuleId::from_code(code).unwrap(),
             level,
             confidence,
             Place { file: FileId(0), span: Span::new(0, 0) },

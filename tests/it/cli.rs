@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use keylint::cli::{self, Backend, CheckRequest, EngineBackend, RuleInfo, Status, World};
 use keylint::config::{ConfigError, Resolver};
 use keylint::engine::{Outcome, Repaired, Reported};
-use keylint::finding::{Confidence, Finding, Level, Place};
+use keylint::finding::{Confidence, Finding, Level, Place, RuleId};
 use keylint::text::Span;
 use tempfile::TempDir;
 
@@ -30,16 +30,16 @@ impl Backend for Canned {
             outcome.failed |= path == Path::new("broken.py");
             let file = outcome.files.add(path.clone(), String::from_utf8(bytes).unwrap());
             outcome.checked += 1;
-            for (code, level, confidence) in [
-                ("KEY101", Level::Error, Confidence::High),
-                ("KEY110", Level::Note, Confidence::High),
-                ("KEY202", Level::Error, Confidence::Low),
+            for (rule, level, confidence) in [
+                (RuleId::KeyReused, Level::Error, Confidence::High),
+                (RuleId::SplitDiscarded, Level::Note, Confidence::High),
+                (RuleId::KeyArithmetic, Level::Error, Confidence::Low),
             ] {
                 let finding = Finding {
                     label: "here".to_owned(),
                     function: "<module>".to_owned(),
                     ..Finding::new(
-                        (code, "a-name"),
+                        rule,
                         level,
                         confidence,
                         Place { file, span: Span::new(5, 9) },

@@ -5,25 +5,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use keylint::config::{CommandLine, ConfigError, KnownRule, Options, Resolver, Settings, Shown, schema};
-use keylint::finding::{Confidence, Finding, Level, Place};
+use keylint::finding::{Confidence, Finding, Level, Place, RuleId};
 use keylint::report;
 use keylint::text::{FileId, Span};
 use tempfile::TempDir;
 
-const fn rule(code: &'static str, name: &'static str, level: Level, opt_in: bool) -> KnownRule {
-    KnownRule { code, name, aliases: &[], level, opt_in }
+const fn rule(id: RuleId, level: Level, opt_in: bool) -> KnownRule {
+    KnownRule { id, aliases: &[], level, opt_in }
 }
 
 const RULES: [KnownRule; 9] = [
-    rule("KEY001", "syntax-error", Level::Error, false),
-    rule("KEY002", "unused-suppression", Level::Warning, false),
-    rule("KEY101", "key-reused", Level::Error, false),
-    rule("KEY102", "key-reused-in-loop", Level::Error, false),
-    rule("KEY110", "split-discarded", Level::Warning, false),
-    rule("KEY202", "key-arithmetic", Level::Error, false),
-    rule("KEY301", "legacy-prngkey", Level::Warning, false),
-    rule("KEY305", "raw-key-bridge", Level::Warning, true),
-    rule("KEY402", "constant-key-in-trace", Level::Warning, false),
+    rule(RuleId::SyntaxError, Level::Error, false),
+    rule(RuleId::UnusedSuppression, Level::Warning, false),
+    rule(RuleId::KeyReused, Level::Error, false),
+    rule(RuleId::KeyReusedInLoop, Level::Error, false),
+    rule(RuleId::SplitDiscarded, Level::Warning, false),
+    rule(RuleId::KeyArithmetic, Level::Error, false),
+    rule(RuleId::KeyAsNumber, Level::Warning, false),
+    rule(RuleId::LegacyPrngkey, Level::Warning, false),
+    rule(RuleId::PrivatePrngApi, Level::Warning, true),
 ];
 
 /// A directory with files in it.
@@ -70,7 +70,7 @@ fn mistake(text: &str) -> String {
 }
 
 fn enabled(settings: &Settings) -> Vec<&'static str> {
-    settings.enabled().map(|(rule, _)| rule.code).filter(|code| !code.starts_with("KEY00")).collect()
+    settings.enabled().map(|(rule, _)| rule.id.code()).filter(|code| !code.starts_with("KEY00")).collect()
 }
 
 /// The rules that a `keylint.toml` with this text enables.
@@ -87,8 +87,8 @@ fn inline(written: &str) -> CommandLine {
     CommandLine { config: vec![written.to_owned()], ..CommandLine::default() }
 }
 
-fn finding(code: &'static str, level: Level, confidence: Confidence) -> Finding {
-    Finding::new((code, ""), level, confidence, Place { file: FileId(0), span: Span::default() }, String::new())
+fn finding(rule: RuleId, level: Level, confidence: Confidence) -> Finding {
+    Finding::new(rule, level, confidence, Place { file: FileId(0), span: Span::default() }, String::new())
 }
 
 fn judged(settings: &Settings, file: &str, finding: &Finding) -> (Level, Shown) {
@@ -98,7 +98,7 @@ fn judged(settings: &Settings, file: &str, finding: &Finding) -> (Level, Shown) 
 
 #[test]
 fn by_default_all_rules_but_opt_in_ones_are_on() {
-    assert_eq!(enabled_by(""), ["KEY101", "KEY102", "KEY110", "KEY202", "KEY301", "KEY402"]);
+    assert_eq!(enabled_by(""), ["KEY101", "KEY102", "KEY110", "KEY202", "KEY207", "KEY301"]);
 }
 
 #[test]
@@ -108,20 +108,20 @@ fn narrow_selectors_override_wide_ones_and_ignore_wins_a_tie() {
     assert_eq!(enabled_by("select = ['KEY1', 'KEY110']\nignore = ['KEY11', 'KEY101']"), ["KEY102", "KEY110"]);
     assert_eq!(enabled_by("select = ['KEY101']\nignore = ['KEY101']"), [""; 0]);
     assert_eq!(enabled_by("ignore = ['ALL']\nextend-select = ['KEY3']"), ["KEY301"]);
-    assert_eq!(enabled_by("select = ['KEY3', 'KEY305']"), ["KEY301", "KEY305"]);
+    assert_eq!(enabled_by("select = ['KEY3', 'KEY303']"), ["KEY301", "KEY303"]);
     assert_eq!(
-        enabled_by("extend-select = ['raw-key-bridge']\nignore = ['KEY1', 'KEY4']"),
-        ["KEY202", "KEY301", "KEY305"]
+        enabled_by("extend-select = ['private-prng-api']\nignore = ['KEY1', 'KEY207']"),
+        ["KEY202", "KEY301", "KEY303"]
     );
-    assert!(!enabled_by("select = ['ALL']").contains(&"KEY305"));
+    assert!(!enabled_by("select = ['ALL']").contains(&"KEY303"));
 }
 
 #[test]
 fn findings_that_say_a_file_was_not_checked_are_always_on() {
     let project = Project::new(&[]);
     let settings = project.resolve("a.py", select(&["KEY101"])).unwrap();
-    assert!(settings.is_enabled("KEY001"));
-    assert!(!settings.is_enabled("KEY002"));
+    assert!(settings.is_enabled(RuleId::SyntaxError));
+    assert!(!settings.is_enabled(RuleId::UnusedSuppression));
 }
 
 #[test]
@@ -245,18 +245,18 @@ fn cycles_are_found_through_other_files() {
 #[test]
 fn findings_are_hidden_by_level_then_by_confidence() {
     let settings = Project::new(&[]).settings("a.py");
-    let shown = |level, confidence| judged(&settings, "a.py", &finding("KEY101", level, confidence)).1;
+    let shown = |level, confidence| judged(&settings, "a.py", &finding(RuleId::KeyReused, level, confidence)).1;
     assert_eq!(shown(Level::Warning, Confidence::Medium), Shown::Yes);
     assert_eq!(shown(Level::Note, Confidence::Low), Shown::BelowLevel);
     assert_eq!(shown(Level::Error, Confidence::Low), Shown::BelowConfidence);
-    let opt_in = finding("KEY305", Level::Warning, Confidence::High);
+    let opt_in = finding(RuleId::PrivatePrngApi, Level::Warning, Confidence::High);
     assert_eq!(judged(&settings, "a.py", &opt_in).1, Shown::Unselected);
 }
 
 #[test]
 fn a_rule_named_in_select_shows_at_any_level() {
     let project = Project::new(&[]);
-    let note = finding("KEY110", Level::Note, Confidence::High);
+    let note = finding(RuleId::SplitDiscarded, Level::Note, Confidence::High);
     let shown = |rules: &[&str]| judged(&project.resolve("a.py", select(rules)).unwrap(), "a.py", &note).1;
     assert_eq!(shown(&["KEY110"]), Shown::Yes);
     assert_eq!(shown(&["split-discarded"]), Shown::Yes);
@@ -270,11 +270,11 @@ fn levels_override_those_of_rules_but_raise_no_finding_that_its_rule_lowered() {
     let settings =
         Project::new(&[("keylint.toml", "levels = { KEY1 = 'error', KEY101 = 'warning' }")]).settings("a.py");
     let level = |code, level| judged(&settings, "a.py", &finding(code, level, Confidence::High)).0;
-    assert_eq!(level("KEY101", Level::Error), Level::Warning);
-    assert_eq!(level("KEY101", Level::Note), Level::Note);
-    assert_eq!(level("KEY110", Level::Warning), Level::Error);
-    assert_eq!(level("KEY110", Level::Note), Level::Note);
-    assert_eq!(level("KEY202", Level::Error), Level::Error);
+    assert_eq!(level(RuleId::KeyReused, Level::Error), Level::Warning);
+    assert_eq!(level(RuleId::KeyReused, Level::Note), Level::Note);
+    assert_eq!(level(RuleId::SplitDiscarded, Level::Warning), Level::Error);
+    assert_eq!(level(RuleId::SplitDiscarded, Level::Note), Level::Note);
+    assert_eq!(level(RuleId::KeyArithmetic, Level::Error), Level::Error);
 }
 
 #[test]
@@ -283,16 +283,15 @@ fn in_test_files_reuse_is_a_note() {
     let settings = project.settings("a.py");
     let error = |code| finding(code, Level::Error, Confidence::High);
     for path in ["tests/a.py", "src/tests/b/a.py", "test_a.py", "src/a_test.py", "conftest.py"] {
-        assert_eq!(judged(&settings, path, &error("KEY101")).0, Level::Note, "{path}");
-        assert_eq!(judged(&settings, path, &error("KEY402")).0, Level::Note, "{path}");
-        assert_eq!(judged(&settings, path, &error("KEY202")).0, Level::Error, "{path}");
+        assert_eq!(judged(&settings, path, &error(RuleId::KeyReused)).0, Level::Note, "{path}");
+        assert_eq!(judged(&settings, path, &error(RuleId::KeyArithmetic)).0, Level::Error, "{path}");
     }
     for path in ["a.py", "testing/a.py", "contest.py", "tests.py"] {
-        assert_eq!(judged(&settings, path, &error("KEY101")).0, Level::Error, "{path}");
+        assert_eq!(judged(&settings, path, &error(RuleId::KeyReused)).0, Level::Error, "{path}");
     }
     let configured = project.settings("p/a.py");
-    assert_eq!(judged(&configured, "p/test_a.py", &error("KEY101")).0, Level::Error);
-    assert_eq!(judged(&configured, "p/checks/a.py", &error("KEY101")).0, Level::Note);
+    assert_eq!(judged(&configured, "p/test_a.py", &error(RuleId::KeyReused)).0, Level::Error);
+    assert_eq!(judged(&configured, "p/checks/a.py", &error(RuleId::KeyReused)).0, Level::Note);
 }
 
 #[test]
@@ -300,11 +299,11 @@ fn per_file_ignores_silence_rules_where_their_pattern_matches() {
     let text = "[per-file-ignores]\n'scripts/*.py' = ['KEY1']\n'!src/' = ['key-arithmetic']\n";
     let settings = Project::new(&[("keylint.toml", text)]).settings("a.py");
     let selected = |path: &str, code| settings.for_file(Path::new(path)).is_selected(code);
-    assert!(!selected("scripts/a.py", "KEY101"));
-    assert!(selected("scripts/sub/a.py", "KEY101"));
-    assert!(selected("scripts/a.py", "KEY301"));
-    assert!(!selected("scripts/a.py", "KEY202"));
-    assert!(selected("src/a.py", "KEY202"));
+    assert!(!selected("scripts/a.py", RuleId::KeyReused));
+    assert!(selected("scripts/sub/a.py", RuleId::KeyReused));
+    assert!(selected("scripts/a.py", RuleId::LegacyPrngkey));
+    assert!(!selected("scripts/a.py", RuleId::KeyArithmetic));
+    assert!(selected("src/a.py", RuleId::KeyArithmetic));
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn listed(outcome: &Outcome) -> Vec<String> {
     findings
         .map(|finding| {
             let path = outcome.files.path(finding.primary.file).display();
-            format!("{path}:{} {}", finding.primary.span.start, finding.code)
+            format!("{path}:{} {}", finding.primary.span.start, finding.rule.code())
         })
         .collect()
 }
@@ -194,7 +194,7 @@ fn faults_of_our_own_are_contained() {
     let outcome = tree.check();
     assert!(outcome.failed);
     let error = &outcome.findings[0].finding;
-    assert_eq!(error.code, "KEY005");
+    assert_eq!(error.rule.code(), "KEY005");
     assert!(error.message.contains("a function too many (tests/it/engine.rs:"), "{}", error.message);
     assert_eq!(listed(&outcome)[1..], ["b.py:34 KEY302"]);
 }
@@ -219,11 +219,13 @@ fn comments_are_heard_and_judged() {
     let line = "from jax.random import PRNGKeyArray";
     let text = format!("{line}  # keylint: ignore[KEY302] old\n{line}\nx = 1  # keylint: ignore[KEY101]\n");
     let outcome = Tree::new(&[("a.py", &text)], &["a.py"], &imports).check();
-    let codes: Vec<&str> = outcome.findings.iter().map(|reported| reported.finding.code).collect();
+    let codes: Vec<&str> = outcome.findings.iter().map(|reported| reported.finding.rule.code()).collect();
     assert_eq!(codes, ["KEY302", "KEY002"]);
     // A file that matters to nobody still has its comments judged.
-    let codes: Vec<&str> =
-        check_text("a.py", "x = 1  # keylint: ignore[KEY999]\n").iter().map(|checked| checked.finding.code).collect();
+    let codes: Vec<&str> = check_text("a.py", "x = 1  # keylint: ignore[KEY999]\n")
+        .iter()
+        .map(|checked| checked.finding.rule.code())
+        .collect();
     assert_eq!(codes, ["KEY003"]);
 }
 
@@ -333,5 +335,5 @@ fn texts_of_one_project_are_checked_together() {
         found.iter().map(|checked| format!("{}:{}", checked.finding.primary.file.0, checked.row)).collect();
     assert!(places.first().is_some_and(|place| place == "0:1"), "{places:?}");
     assert!(places.iter().any(|place| place.starts_with("1:")), "{places:?}");
-    assert!(found.iter().all(|checked| checked.shown && checked.finding.code == "KEY001"));
+    assert!(found.iter().all(|checked| checked.shown && checked.finding.rule.code() == "KEY001"));
 }

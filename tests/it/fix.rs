@@ -440,22 +440,22 @@ fn pages_show_what_is_written() {
     let bless = std::env::var_os("BLESS").is_some();
     let mut wrong = String::new();
     for rule in keylint::rules::all() {
-        let fences = rule_docs::fences(rule.name);
+        let fences = rule_docs::fences(rule.name());
         let has_fixed = fences.iter().any(|fence| fence.language == "py fixed");
         let is_fixable = rule.fix != keylint::rules::FixAvailability::None;
-        assert_eq!(has_fixed, is_fixable, "{}: a page shows a fix if there is one", rule.name);
+        assert_eq!(has_fixed, is_fixable, "{}: a page shows a fix if there is one", rule.name());
         for pair in fences.windows(2).filter(|pair| pair[1].language == "py fixed") {
             let expected = fixed(&unmarked(&pair[0].text));
             if expected == pair[1].text {
                 continue;
             }
             if bless {
-                let path = rule_docs::page_path(rule.name);
+                let path = rule_docs::page_path(rule.name());
                 let page = fs::read_to_string(&path).unwrap();
                 let old = format!("```py fixed\n{}```", pair[1].text);
                 fs::write(&path, page.replacen(&old, &format!("```py fixed\n{expected}```"), 1)).unwrap();
             }
-            writeln!(wrong, "rules/{}.md:{} should be\n{expected}", rule.name, pair[1].first_row).unwrap();
+            writeln!(wrong, "rules/{}.md:{} should be\n{expected}", rule.name(), pair[1].first_row).unwrap();
         }
     }
     assert!(wrong.is_empty() || bless, "{wrong}");

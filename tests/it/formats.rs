@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use keylint::config::HiddenCounts;
 use keylint::engine::FileTable;
 use keylint::finding::{
-    Applicability, Confidence, Draw, Finding, Fix, Label, Level, Place, Verdict, Witness, WitnessStatus,
+    Applicability, Confidence, Draw, Finding, Fix, Label, Level, Place, RuleId, Verdict, Witness, WitnessStatus,
 };
 use keylint::report::{Format, Report, Root};
 use keylint::text::{Edit, FileId, Span};
@@ -21,8 +21,7 @@ fn place(text: &str, file: FileId, needle: &str, nth: usize) -> Place {
 fn finding(file: FileId) -> Finding {
     let label = |needle, message: &str| Label { place: place(TEXT, file, needle, 0), message: message.to_owned() };
     Finding {
-        code: "KEY101",
-        name: "key-reused",
+        rule: RuleId::KeyReused,
         level: Level::Error,
         confidence: Confidence::High,
         message: "`split(key)[0]` is drawn from twice, 100% sure: a, b".to_owned(),
@@ -35,6 +34,8 @@ fn finding(file: FileId) -> Finding {
         evidence: None,
         touch: None,
         repair: None,
+        intent: None,
+        consequence: None,
         witness: Some(Witness {
             status: WitnessStatus::Confirmed,
             draws: vec![Draw { place: place(TEXT, file, "f(key)", 0), key_data: vec![0, 0] }],
@@ -57,8 +58,7 @@ fn written(format: Format) -> String {
     let inside = files.add(PathBuf::from("pkg/ä b,c:%.py"), TEXT.to_owned());
     let outside = files.add(PathBuf::from("/else/where.py"), TEXT.to_owned());
     let mut again = finding(inside);
-    again.code = "KEY204";
-    again.name = "key-shape-assumed";
+    again.rule = RuleId::KeyShapeAssumed;
     again.level = Level::Warning;
     let mut other = finding(outside);
     other.level = Level::Note;

@@ -53,7 +53,8 @@ pub fn programs() -> Vec<Program> {
 fn misuses(program: &Program) -> Vec<Checked> {
     let mut findings = check_text("program.py", &program.source);
     findings.retain(|checked| {
-        checked.shown && (checked.finding.code.starts_with("KEY1") || checked.finding.code.starts_with("KEY2"))
+        checked.shown
+            && (checked.finding.rule.code().starts_with("KEY1") || checked.finding.rule.code().starts_with("KEY2"))
     });
     findings
 }
@@ -66,7 +67,8 @@ fn told(report: &mut String, program: &Program, findings: &[Checked]) {
         writeln!(report, "    {:>3} {line}", index + 1).unwrap();
     }
     for checked in findings {
-        writeln!(report, "    got {} on {}: {}", checked.finding.code, checked.row, checked.finding.message).unwrap();
+        writeln!(report, "    got {} on {}: {}", checked.finding.rule.code(), checked.row, checked.finding.message)
+            .unwrap();
     }
 }
 

@@ -52,15 +52,17 @@ fn mismatches(example: &Example, root: &str) -> String {
     let shown: Vec<_> = check_text("example.py", &text).into_iter().filter(|checked| checked.shown).collect();
     let found: Vec<(usize, String)> = shown
         .iter()
-        .filter(|checked| checked.finding.code.starts_with("KEY1") || checked.finding.code.starts_with("KEY2"))
-        .map(|checked| (checked.row, checked.finding.code.to_owned()))
+        .filter(|checked| {
+            checked.finding.rule.code().starts_with("KEY1") || checked.finding.rule.code().starts_with("KEY2")
+        })
+        .map(|checked| (checked.row, checked.finding.rule.code().to_owned()))
         .collect();
     let mut wrong = String::new();
     let marks = example.marks();
     if found != marks {
         writeln!(wrong, "{} under {root}: {found:?} instead of {marks:?}", example.name).unwrap();
     }
-    let is_raw = shown.iter().any(|checked| checked.finding.code == "KEY301");
+    let is_raw = shown.iter().any(|checked| checked.finding.rule.code() == "KEY301");
     if is_raw != example.is("raw") {
         writeln!(wrong, "{} under {root}: KEY301 is {}", example.name, if is_raw { "shown" } else { "missing" })
             .unwrap();

@@ -54,7 +54,7 @@ fn found(path: &str, text: &str) -> Vec<Found> {
         .map(|checked| Found {
             row: checked.row,
             column: checked.column,
-            code: checked.finding.code,
+            code: checked.finding.rule.code(),
             shown: checked.shown,
             fingerprint: checked.finding.fingerprint,
         })
@@ -338,8 +338,8 @@ fn damaged_programs_never_panic() {
         let text = damaged(&program.text, &mut numbers);
         for checked in check_text(&program.path, &text) {
             let finding = &checked.finding;
-            assert_ne!(finding.code, "KEY005", "{}: {}\n{text}", program.path, finding.message);
-            *codes.entry(finding.code).or_default() += 1;
+            assert_ne!(finding.rule.code(), "KEY005", "{}: {}\n{text}", program.path, finding.message);
+            *codes.entry(finding.rule.code()).or_default() += 1;
         }
     }
     // Texts that are all refused, or none, would show nothing.

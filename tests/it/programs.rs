@@ -126,7 +126,8 @@ fn truths(sources: &[&str], runs: &[serde_json::Value], draws: bool) -> Vec<Trut
 fn reuses(source: &str) -> Vec<Checked> {
     let mut findings = check_text("program.py", source);
     findings.retain(|checked| {
-        checked.shown && matches!(checked.finding.code, "KEY101" | "KEY102" | "KEY103" | "KEY104" | "KEY105" | "KEY108")
+        checked.shown
+            && matches!(checked.finding.rule.code(), "KEY101" | "KEY102" | "KEY103" | "KEY104" | "KEY105" | "KEY108")
     });
     findings
 }
@@ -136,7 +137,12 @@ fn differences(program: &Program, truth: &Truth, findings: &[Checked]) -> Vec<St
     let mut wrong = Vec::new();
     for checked in findings {
         if !truth.collisions.iter().any(|collision| collision.admits(checked.row)) {
-            wrong.push(format!("FALSE {} on {}: {}", checked.finding.code, checked.row, checked.finding.message));
+            wrong.push(format!(
+                "FALSE {} on {}: {}",
+                checked.finding.rule.code(),
+                checked.row,
+                checked.finding.message
+            ));
         }
     }
     let unit = |row: usize| program.units.get(row).copied().unwrap_or(0);

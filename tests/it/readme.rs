@@ -99,9 +99,9 @@ fn rule_table() -> String {
         writeln!(
             table,
             "| {} | [{}](rules/{}.md) | {level} | {} |",
-            rule.code,
-            rule.name,
-            rule.name,
+            rule.code(),
+            rule.name(),
+            rule.name(),
             rule.summary.replace('|', "\\|")
         )
         .expect("a string can be written to");

@@ -71,7 +71,7 @@ fn witnesses(text: &str) -> Vec<(&'static str, WitnessStatus, String)> {
     checked
         .filter_map(|checked| {
             let witness = checked.finding.witness?;
-            Some((checked.finding.code, witness.status, witness.sentence))
+            Some((checked.finding.rule.code(), witness.status, witness.sentence))
         })
         .collect()
 }
@@ -230,7 +230,7 @@ fn all_that_is_expected_to_be_found_is_confirmed() {
                 assert_eq!(witness.draws.len(), 2, "{name}:{}", checked.row);
                 assert_eq!(witness.draws[0].key_data, witness.draws[1].key_data, "{name}:{}", checked.row);
             } else {
-                others.push(format!("{name}:{} {}", checked.row, checked.finding.code));
+                others.push(format!("{name}:{} {}", checked.row, checked.finding.rule.code()));
             }
         }
     }

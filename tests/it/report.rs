@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use keylint::config::HiddenCounts;
 use keylint::engine::FileTable;
-use keylint::finding::{Confidence, Finding, Label, Level, Place};
+use keylint::finding::{Confidence, Finding, Label, Level, Place, RuleId};
 use keylint::report::{Format, Report, statistics, summary};
 use keylint::text::{FileId, Span};
 use proptest::prelude::*;
@@ -18,8 +18,7 @@ fn place(files: &FileTable, file: FileId, needle: &str, nth: usize) -> Place {
 
 fn finding(primary: Place) -> Finding {
     Finding {
-        code: "KEY101",
-        name: "key-reused",
+        rule: RuleId::KeyReused,
         level: Level::Error,
         confidence: Confidence::High,
         message: "key `k` is sampled from twice".to_owned(),
@@ -32,6 +31,8 @@ fn finding(primary: Place) -> Finding {
         evidence: None,
         touch: None,
         repair: None,
+        intent: None,
+        consequence: None,
         witness: None,
         fix: None,
         fingerprint: "0123456789abcdef".to_owned(),
@@ -126,7 +127,7 @@ fn findings_are_sorted_by_file_row_column_and_code() {
     let b = files.add(PathBuf::from("b.py"), "f(k)\nf(k)\n".to_owned());
     let a = files.add(PathBuf::from("a.py"), "f(k), f(k)\n".to_owned());
     let mut other = finding(place(&files, a, "f(k)", 1));
-    other.code = "KEY202";
+    other.rule = RuleId::KeyArithmetic;
     other.message = "bad\u{1b}[31m\nsecond line".to_owned();
     let findings = [
         finding(place(&files, b, "f(k)", 1)),
@@ -177,7 +178,7 @@ fn the_summary_counts_what_is_shown_and_what_is_hidden() {
     let mut files = FileTable::default();
     let file = files.add(PathBuf::from("a.py"), "f(k)\n".to_owned());
     let error = finding(place(&files, file, "f(k)", 0));
-    let warning = Finding { level: Level::Warning, code: "KEY105", name: "seed-reused", ..error.clone() };
+    let warning = Finding { level: Level::Warning, rule: RuleId::SeedReused, ..error.clone() };
     let line = |findings: &[Finding], hidden: &HiddenCounts| summary(&Report::new(&files, findings, hidden));
     let mut hidden = HiddenCounts::default();
     assert_eq!(line(&[], &hidden), "All checks passed.");

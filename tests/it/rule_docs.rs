@@ -99,7 +99,7 @@ fn headings(rule: &Rule) -> Vec<&str> {
 fn folder_holds_the_registered_pages() {
     let mut pages = stems("rules", "md");
     assert!(pages.remove("README"), "rules/README.md is missing");
-    let registered: BTreeSet<String> = rules::all().iter().map(|rule| rule.name.to_owned()).collect();
+    let registered: BTreeSet<String> = rules::all().iter().map(|rule| rule.name().to_owned()).collect();
     assert_eq!(pages, registered);
 }
 
@@ -111,19 +111,19 @@ fn every_analysed_rule_has_its_own_file() {
     }
     let registered: BTreeSet<String> = rules::all()
         .iter()
-        .filter(|rule| !rule.code.starts_with("KEY0"))
-        .map(|rule| rule.name.replace('-', "_"))
+        .filter(|rule| !rule.code().starts_with("KEY0"))
+        .map(|rule| rule.name().replace('-', "_"))
         .collect();
     assert_eq!(files, registered);
 }
 
 #[test]
 fn codes_ascend_and_selectors_are_unique() {
-    assert!(rules::all().is_sorted_by(|a, b| a.code < b.code));
+    assert!(rules::all().is_sorted_by(|a, b| a.id < b.id));
     let mut seen = BTreeSet::new();
     for rule in rules::all() {
         let aliases = rule.aliases.iter().map(String::as_str);
-        for selector in [rule.code, rule.name].into_iter().chain(aliases) {
+        for selector in [rule.code(), rule.name()].into_iter().chain(aliases) {
             assert!(seen.insert(selector), "{selector} names two rules");
         }
     }
@@ -132,23 +132,23 @@ fn codes_ascend_and_selectors_are_unique() {
 #[test]
 fn codes_and_names_have_their_form() {
     for rule in rules::all() {
-        let digits = rule.code.strip_prefix("KEY").expect("codes start with KEY");
-        assert!(digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit()), "{}", rule.code);
-        let is_kebab = rule.name.split('-').all(|word| {
+        let digits = rule.code().strip_prefix("KEY").expect("codes start with KEY");
+        assert!(digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit()), "{}", rule.code());
+        let is_kebab = rule.name().split('-').all(|word| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
         });
-        assert!(is_kebab, "{}", rule.name);
+        assert!(is_kebab, "{}", rule.name());
     }
 }
 
 #[test]
 fn front_matter_is_well_formed() {
     for rule in rules::all() {
-        assert!(!rule.summary.is_empty() && !rule.summary.ends_with('.'), "{}: summary", rule.name);
-        assert!(rule.summary.len() <= 100, "{}: the summary is too long for a listing", rule.name);
-        assert!(rule.since.split('.').count() == 3, "{}: since", rule.name);
-        assert!(rule.level >= Level::Warning, "{}: a rule that is a note by default is opt-in instead", rule.name);
-        assert!(rule.confidence >= Confidence::Medium, "{}: a rule of low confidence never shows", rule.name);
+        assert!(!rule.summary.is_empty() && !rule.summary.ends_with('.'), "{}: summary", rule.name());
+        assert!(rule.summary.len() <= 100, "{}: the summary is too long for a listing", rule.name());
+        assert!(rule.since.split('.').count() == 3, "{}: since", rule.name());
+        assert!(rule.level >= Level::Warning, "{}: a rule that is a note by default is opt-in instead", rule.name());
+        assert!(rule.confidence >= Confidence::Medium, "{}: a rule of low confidence never shows", rule.name());
     }
 }
 
@@ -156,15 +156,15 @@ fn front_matter_is_well_formed() {
 fn pages_have_all_sections_in_order() {
     for rule in rules::all() {
         assert!(
-            rule.page.starts_with(&format!("# {} ({})\n", rule.name, rule.code)),
+            rule.page.starts_with(&format!("# {} ({})\n", rule.name(), rule.code())),
             "{}: the page starts with its title",
-            rule.name
+            rule.name()
         );
-        assert_eq!(headings(rule), SECTIONS, "{}", rule.name);
+        assert_eq!(headings(rule), SECTIONS, "{}", rule.name());
         for (section, next) in SECTIONS.iter().zip(SECTIONS[1..].iter().map(Some).chain([None])) {
             let from = rule.page.split_once(&format!("## {section}\n")).map_or("", |(_, rest)| rest);
             let body = next.and_then(|next| from.split_once(&format!("## {next}\n"))).map_or(from, |(body, _)| body);
-            assert!(!body.trim().is_empty(), "{}: {section} is empty", rule.name);
+            assert!(!body.trim().is_empty(), "{}: {section} is empty", rule.name());
         }
     }
 }
@@ -172,12 +172,12 @@ fn pages_have_all_sections_in_order() {
 #[test]
 fn examples_stand_under_their_headings() {
     for rule in rules::all() {
-        let fences = fences(rule.name);
+        let fences = fences(rule.name());
         for section in ["Incorrect", "Correct"] {
-            assert!(fences.iter().any(|fence| fence.section == section), "{}: no example under {section}", rule.name);
+            assert!(fences.iter().any(|fence| fence.section == section), "{}: no example under {section}", rule.name());
         }
         for fence in &fences {
-            let at = format!("rules/{}.md:{}", rule.name, fence.first_row);
+            let at = format!("rules/{}.md:{}", rule.name(), fence.first_row);
             assert!(matches!(fence.section.as_str(), "Incorrect" | "Correct"), "{at}: an example elsewhere");
             assert!(
                 matches!(fence.language.as_str(), "py" | "py fixed" | "text"),
@@ -195,14 +195,14 @@ fn examples_stand_under_their_headings() {
 fn pages_say_what_keylint_fixes() {
     for rule in rules::all() {
         let says_none = rule.page.contains("keylint does not fix this yet.");
-        assert_eq!(says_none, rule.fix == rules::FixAvailability::None, "{}", rule.name);
+        assert_eq!(says_none, rule.fix == rules::FixAvailability::None, "{}", rule.name());
     }
 }
 
 #[test]
 fn selectors_cover_rules() {
     let reused = rules::find("key-reused").expect("the rule is registered");
-    assert_eq!(reused.code, "KEY101");
+    assert_eq!(reused.code(), "KEY101");
     for selector in ["KEY101", "key-reused", "KEY1", "KEY10", "KEY", "ALL"] {
         assert!(rules::selects(selector, reused), "{selector}");
         assert!(rules::is_selector(selector), "{selector}");

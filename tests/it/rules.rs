@@ -54,6 +54,8 @@ fn collision(kind: CollisionKind, first: Use, second: Use) -> Collision {
         meant: None,
         harmless: false,
         disjoint: false,
+        intent: None,
+        consequence: None,
         confidence: Confidence::High,
         function: "train".to_owned(),
     }
@@ -82,7 +84,7 @@ fn story(findings: &[Finding]) -> String {
     let line = |place: Place| place.span.start / 100;
     let mut text = String::new();
     for finding in findings {
-        let (code, name) = (finding.code, finding.name);
+        let (code, name) = (finding.rule.code(), finding.rule.name());
         writeln!(text, "{code} {name} {} {}: {}", finding.level, finding.confidence, finding.message)
             .expect("writing to a string succeeds");
         writeln!(text, "  line {}: {}", line(finding.primary), finding.label).expect("writing to a string succeeds");
@@ -232,6 +234,7 @@ fn keys_shared_or_lost() {
         kind,
         used: sample(line, "jax.random.normal"),
         mapped_at: at(2),
+        intent: None,
         origin: Some(origin()),
         derivation: "key(0)".to_owned(),
         confidence: Confidence::High,

@@ -84,13 +84,14 @@ fn programs() -> Vec<Program> {
 fn result(program: &Program) -> Verdict {
     let mut findings = check_text("program.py", &program.source);
     findings.retain(|checked| {
-        checked.shown && (checked.finding.code.starts_with("KEY1") || checked.finding.code.starts_with("KEY2"))
+        checked.shown
+            && (checked.finding.rule.code().starts_with("KEY1") || checked.finding.rule.code().starts_with("KEY2"))
     });
     let is_right = match program.expect {
         Expected::Caught => findings.iter().any(|checked| program.lines.contains(&checked.row)),
         Expected::Silent => findings.is_empty(),
     };
-    let phrase = |checked: &Checked| format!("{} on {}", checked.finding.code, checked.row);
+    let phrase = |checked: &Checked| format!("{} on {}", checked.finding.rule.code(), checked.row);
     let got = || {
         if findings.is_empty() {
             "nothing".to_owned()

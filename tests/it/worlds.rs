@@ -9,7 +9,7 @@ use keylint::engine::check_texts;
 /// What is found: the position of the text, the row and the code, in that order.
 fn found(texts: &[(&str, &str)]) -> Vec<(u32, usize, &'static str)> {
     let checked = check_texts(texts);
-    checked.iter().map(|checked| (checked.finding.primary.file.0, checked.row, checked.finding.code)).collect()
+    checked.iter().map(|checked| (checked.finding.primary.file.0, checked.row, checked.finding.rule.code())).collect()
 }
 
 #[test]

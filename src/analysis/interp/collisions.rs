@@ -283,6 +283,8 @@ impl Machine<'_> {
             meant: self.sister_unused(&first, &second, kind),
             harmless,
             disjoint,
+            intent: None,
+            consequence: None,
             confidence: placed.confidence,
             function: placed.function,
         };

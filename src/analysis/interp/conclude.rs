@@ -131,6 +131,7 @@ impl Machine<'_> {
                 function: self.qualified(&chain[depth].0),
                 used,
                 mapped_at: broadcast.mapped_at,
+                intent: None,
                 origin: self.origin(event.target.term, event.target.derivation),
                 derivation: self.describe(event.target.term),
                 confidence: match event.role {

@@ -20,7 +20,7 @@ use self::model::{
 };
 use super::Report;
 use super::neutral::{escape_json, neutral};
-use crate::finding::{Confidence, Finding, Fix, Label, Level, Place, WitnessStatus};
+use crate::finding::{Confidence, Finding, Fix, Label, Level, Place, RuleId, WitnessStatus};
 use crate::rules::{self, Rule, Status};
 use crate::text::{FileId, LineColumn};
 
@@ -34,7 +34,7 @@ const LONGEST_TEXT: usize = 1_024;
 
 pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     let rules: Vec<&Rule> = rules::all().iter().filter(|rule| rule.status != Status::Removed).collect();
-    let indices: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(index, rule)| (rule.code, index)).collect();
+    let indices: BTreeMap<RuleId, usize> = rules.iter().enumerate().map(|(index, rule)| (rule.id, index)).collect();
     let (kept, left_out) = within_limit(report);
     let mut hashes: BTreeMap<FileId, Vec<String>> = BTreeMap::new();
     let results = kept.into_iter().map(|finding| {
@@ -42,7 +42,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
         let lines = hashes.entry(file).or_insert_with(|| line_hashes(report.text(file)));
         let row = report.row_of_text(finding.primary) as usize;
         let line = lines.get(row.saturating_sub(1)).cloned();
-        result(report, finding, indices.get(finding.code).copied().unwrap_or_default(), line)
+        result(report, finding, indices.get(&finding.rule).copied().unwrap_or_default(), line)
     });
     let results: Vec<Outcome<'_>> = results.collect();
     let mut base_ids = Map::new();
@@ -101,8 +101,8 @@ fn driver(rules: &[&Rule]) -> Driver {
 fn descriptor(rule: &Rule) -> Descriptor {
     let level = level(rule.level);
     Descriptor {
-        id: rule.code,
-        name: pascal_case(rule.name),
+        id: rule.code(),
+        name: pascal_case(rule.name()),
         short_description: Text { text: cut(&sentence(&rule.summary)) },
         full_description: Text { text: cut(&first_paragraph(rule.page)) },
         help: Help { text: plain(rule.page), markdown: rule.page.to_owned() },
@@ -143,7 +143,7 @@ fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line
     let fixes = finding.fix.iter().filter(|_| report.cell(finding.primary).is_none());
     let flow: Vec<FlowStep> = finding.flow.iter().take(MOST_STEPS).map(steps).collect();
     Outcome {
-        rule_id: finding.code,
+        rule_id: finding.rule.code(),
         rule_index,
         level: level(finding.level),
         message: Text { text },
@@ -294,8 +294,8 @@ mod tests {
     fn every_rule_describes_itself() {
         for rule in rules::all() {
             let described = descriptor(rule);
-            assert!(described.full_description.text.len() > 20, "{}", rule.name);
-            assert!(!described.full_description.text.starts_with('#'), "{}", rule.name);
+            assert!(described.full_description.text.len() > 20, "{}", rule.name());
+            assert!(!described.full_description.text.starts_with('#'), "{}", rule.name());
             let marks = described.help.text.lines().filter(|line| line.starts_with(['#', '`']));
             assert_eq!(marks.count(), 0, "{}", described.help.text);
         }

@@ -66,7 +66,9 @@ fn fresh(text: &str) -> Vec<Value> {
         .iter()
         .filter(|reported| reported.shown)
         .map(|reported| &reported.finding)
-        .map(|finding| json!([finding.code, finding.message, finding.primary.span.start, finding.primary.span.end]))
+        .map(|finding| {
+            json!([finding.rule.code(), finding.message, finding.primary.span.start, finding.primary.span.end])
+        })
         .collect();
     all.sort_by_key(ToString::to_string);
     all
