@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::config::{ConfigError, KnownRule, Resolver};
-use crate::engine::{Outcome, Repaired};
+use crate::engine::{FixOutcome, Outcome};
 use crate::finding::{Finding, Level, RuleId};
 
 /// A rule, as the registry describes it.
@@ -79,7 +79,7 @@ pub trait Backend {
 
     /// Checks files, applies the fixes of the findings that are wanted, and checks again, until nothing more is to be fixed.
     /// Writes nothing.
-    fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<Repaired, ConfigError>;
+    fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<FixOutcome, ConfigError>;
 
     /// The files that would be checked, sorted.
     fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError>;

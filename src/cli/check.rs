@@ -17,7 +17,7 @@ use super::output::{Colour, write_file};
 use super::progress::Ticker;
 use super::{Failure, Status, World};
 use crate::config::{KnownRule, Resolver, suggest};
-use crate::engine::{Outcome, Repaired};
+use crate::engine::{FixOutcome, Outcome};
 use crate::finding::Finding;
 use crate::report::{self, Format, Report, Root};
 use crate::source::{self, SourceFile};
@@ -67,7 +67,7 @@ pub(super) fn run(
         };
         backend.fix(&request, &is_wanted)?
     } else {
-        Repaired { outcome: backend.check(&request)?, ..Repaired::default() }
+        FixOutcome { outcome: backend.check(&request)?, ..FixOutcome::default() }
     };
     ticker.clear();
     baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, args.quiet, world)?;
@@ -142,7 +142,7 @@ fn source_of(stdin: &Stdin) -> Result<SourceFile, Failure> {
 }
 
 /// Prints what `--fix` would change.
-fn show_diff(command: &Check, args: &Args, repaired: &Repaired, world: &mut World<'_>) -> Result<Status, Failure> {
+fn show_diff(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut World<'_>) -> Result<Status, Failure> {
     let diff = fix::diff(repaired, world.stdout_is_terminal);
     world.stdout.write_all(diff.as_bytes())?;
     world.stdout.flush()?;
@@ -225,7 +225,7 @@ fn status(outcome: &Outcome, exit_zero: bool) -> Status {
 fn print(
     command: &Check,
     args: &Args,
-    repaired: &Repaired,
+    repaired: &FixOutcome,
     from_stdin: bool,
     world: &mut World<'_>,
 ) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::backend::{Backend, CheckRequest, RuleInfo};
 
 use crate::config::{CommandLine, ConfigError, Resolver};
-use crate::engine::{self, Fixes, Given, How, Input, Job, Outcome, Premises, Repaired};
+use crate::engine::{self, FixOutcome, Fixes, Input, Job, Outcome, RunContext, RunInputs, RunOptions};
 use crate::finding::Finding;
 use crate::rules::{self, Status};
 use crate::source::{MemoryFiles, OsFiles};
@@ -33,19 +33,19 @@ impl Backend for EngineBackend {
 
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError> {
         let given = given(request)?;
-        let premises = Premises::new(request.cwd, request.resolver, &given, None)?;
-        Ok(premises.check(&given, how(request)))
+        let context = RunContext::new(request.cwd, request.resolver, &given, None)?;
+        Ok(context.check(&given, how(request)))
     }
 
-    fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<Repaired, ConfigError> {
+    fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<FixOutcome, ConfigError> {
         let mut given = given(request)?;
-        let premises = Premises::new(request.cwd, request.resolver, &given, None)?;
-        Ok(premises.fix(&mut given, how(request), is_wanted))
+        let context = RunContext::new(request.cwd, request.resolver, &given, None)?;
+        Ok(context.fix(&mut given, how(request), is_wanted))
     }
 
     fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError> {
-        let Given { inputs, .. } =
-            Given::discover(request.cwd, request.paths, request.resolver, request.force_exclude)?;
+        let RunInputs { inputs, .. } =
+            RunInputs::discover(request.cwd, request.paths, request.resolver, request.force_exclude)?;
         let found = inputs.into_iter().map(|input| PathBuf::from(input.display));
         Ok(found.chain(request.stdin.as_ref().map(|stdin| stdin.filename.clone())).collect())
     }
@@ -66,8 +66,8 @@ impl Backend for EngineBackend {
 }
 
 /// What the request gives the engine to check.
-fn given(request: &CheckRequest<'_>) -> Result<Given, ConfigError> {
-    let mut given = Given::discover(request.cwd, request.paths, request.resolver, request.force_exclude)?;
+fn given(request: &CheckRequest<'_>) -> Result<RunInputs, ConfigError> {
+    let mut given = RunInputs::discover(request.cwd, request.paths, request.resolver, request.force_exclude)?;
     if let Some(stdin) = &request.stdin {
         // Its settings are asked for here, where a mistake in them can still be told.
         let settings = request.resolver.for_file(&stdin.filename)?;
@@ -79,9 +79,9 @@ fn given(request: &CheckRequest<'_>) -> Result<Given, ConfigError> {
     Ok(given)
 }
 
-fn how<'a>(request: &CheckRequest<'a>) -> How<'a> {
+fn how<'a>(request: &CheckRequest<'a>) -> RunOptions<'a> {
     let fixes = if request.fixes { Fixes::All } else { Fixes::None };
-    How { fixes, verify: request.verify, progress: request.progress, ..How::default() }
+    RunOptions { fixes, verify: request.verify, progress: request.progress, ..RunOptions::default() }
 }
 
 /// Looks into the analysis of one file.
@@ -92,7 +92,7 @@ fn inspect(
 ) -> Result<String, String> {
     let cwd = std::env::current_dir().map_err(|error| error.to_string())?;
     let inputs = vec![Input { path: file.to_owned(), display: file.display().to_string() }];
-    let given = Given { files: MemoryFiles::over(OsFiles), inputs, ..Given::default() };
-    let premises = Premises::new(&cwd, resolver, &given, None).map_err(|error| error.to_string())?;
-    premises.with(&given, How { verify: false, ..How::default() }, look)
+    let given = RunInputs { files: MemoryFiles::over(OsFiles), inputs, ..RunInputs::default() };
+    let context = RunContext::new(&cwd, resolver, &given, None).map_err(|error| error.to_string())?;
+    context.with(&given, RunOptions { verify: false, ..RunOptions::default() }, look)
 }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::args::Check;
 use super::output::write_file;
 use super::{Failure, World};
-use crate::engine::{Changed, Outcome, Repaired};
+use crate::engine::{Changed, FixOutcome, Outcome};
 use crate::finding::Applicability;
 use crate::fix;
 use crate::report;
@@ -21,7 +21,7 @@ pub(super) fn least(command: &Check) -> Applicability {
 }
 
 /// Writes the repaired files; the one from standard input goes to standard output.
-pub(super) fn write(repaired: &Repaired, stdin: Option<&SourceFile>, world: &mut World<'_>) -> Result<(), Failure> {
+pub(super) fn write(repaired: &FixOutcome, stdin: Option<&SourceFile>, world: &mut World<'_>) -> Result<(), Failure> {
     for changed in &repaired.changed {
         if stdin.is_some() {
             world.stdout.write_all(&changed.bytes)?;
@@ -38,7 +38,7 @@ pub(super) fn write(repaired: &Repaired, stdin: Option<&SourceFile>, world: &mut
 }
 
 /// The changes as one unified diff, fit for a terminal where it goes to one.
-pub(super) fn diff(repaired: &Repaired, to_terminal: bool) -> String {
+pub(super) fn diff(repaired: &FixOutcome, to_terminal: bool) -> String {
     let mut diff = String::new();
     for changed in &repaired.changed {
         let one = changed.diff();
@@ -69,9 +69,9 @@ impl Changed {
     }
 }
 
-/// How many findings were mended.
-pub(super) fn summary(repaired: &Repaired) -> Option<String> {
-    let (findings, files) = (repaired.mended, repaired.changed.len());
+/// How many findings were resolved.
+pub(super) fn summary(repaired: &FixOutcome) -> Option<String> {
+    let (findings, files) = (repaired.resolved, repaired.changed.len());
     (findings > 0).then(|| format!("Fixed {} in {}.", counted(findings, "finding"), counted(files, "file")))
 }
 

@@ -52,8 +52,9 @@ fn family<'a>(rules: &'a [RuleInfo], written: &str) -> Vec<&'a RuleInfo> {
 }
 
 fn find<'a>(rules: &'a [RuleInfo], written: &str) -> Result<&'a RuleInfo, Failure> {
-    let is_meant = |rule: &&RuleInfo| rule.code.code().eq_ignore_ascii_case(written) || rule.known().is_called(written);
-    rules.iter().find(is_meant).ok_or_else(|| {
+    let is_requested =
+        |rule: &&RuleInfo| rule.code.code().eq_ignore_ascii_case(written) || rule.known().is_called(written);
+    rules.iter().find(is_requested).ok_or_else(|| {
         let near = suggest(written, rules.iter().flat_map(|rule| [rule.code.code(), rule.name]));
         let help =
             near.map_or_else(|| "`keylint rule` lists the rules".to_owned(), |near| format!("did you mean `{near}`?"));

@@ -8,24 +8,24 @@
 //! **Invariant:** the outcome depends on files and settings alone, never on threads or time. Whatever goes wrong with one file
 //! (unreadable, unparsable, a panic of our own) is a finding of that file and leaves the others as they are.
 
-mod abroad;
 mod contain;
+mod cross_module;
 mod effects;
 mod explain;
+mod file_report;
 mod fingerprint;
+mod fix_search;
+mod ignore_edits;
 mod imports;
+mod in_memory;
 mod inspect;
 mod keys;
 mod load;
-mod memory;
 mod outcome;
-mod premises;
 mod project;
-mod prove;
-mod repair;
+mod replay_findings;
 mod run;
-mod settle;
-mod silence;
+mod run_context;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -42,13 +42,13 @@ use crate::text::Span;
 pub use crate::analysis::analyse;
 pub use crate::source::{SourceFile, decode, encoded, survey};
 pub use contain::contained;
+pub use ignore_edits::{can_be_ignored, ignore_comments};
+pub use in_memory::{Checked, check_text, check_texts};
 pub use inspect::{facts, ir, why};
 pub use keys::{KeyNote, Keys, NoteUse, keys};
-pub use memory::{Checked, check_text, check_texts};
 pub use outcome::{Outcome, Refuted, Reported};
-pub use premises::{Changed, Given, How, Premises, Repaired, accept, baseline};
 pub use run::check;
-pub use silence::{can_be_ignored, silencing};
+pub use run_context::{Changed, FixOutcome, RunContext, RunInputs, RunOptions, accept, baseline};
 pub use table::FileTable;
 
 /// A file to report on.

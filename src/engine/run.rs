@@ -9,14 +9,14 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::abroad::abroad;
 use super::contain::contained;
+use super::cross_module::cross_module_usage;
+use super::file_report::{FileReport, file_report, unreadable};
+use super::fix_search::search_fixes;
 use super::load::{Loaded, Want, library_words, load};
 use super::outcome::Refuted;
 use super::project::{Project, group};
-use super::prove::{prove, prove_touches};
-use super::repair::repair;
-use super::settle::{Settled, settle, unreadable};
+use super::replay_findings::{evaluate_touches, replay_all};
 use super::{Fixes, Job, Outcome, Progress, Reported};
 use crate::analysis::facts::Facts;
 use crate::analysis::facts::reconcile;
@@ -52,7 +52,7 @@ pub(super) fn on_workers<T: Send>(threads: usize, work: impl FnOnce() -> T + Sen
 
 /// What one project comes to.
 struct Results {
-    settled: Vec<Settled>,
+    reports: Vec<FileReport>,
     exhausted: Vec<Facts>,
     refuted: Vec<Refuted>,
     read: Vec<PathBuf>,
@@ -74,14 +74,14 @@ fn check_here(job: &Job<'_>) -> Outcome {
             let read = project.members.iter().zip(&learned.loaded);
             let read = read.filter(|(member, loaded)| loaded.is_some() && !member.is_reported);
             let read = read.map(|(member, _)| absolute(job.cwd, &member.path)).collect();
-            let (settled, refuted) = conclude(job, project, learned);
-            Results { settled, exhausted, refuted, read }
+            let (reports, refuted) = conclude(job, project, learned);
+            Results { reports, exhausted, refuted, read }
         })
         .collect();
     let mut outcome = Outcome { files, checked: job.inputs.len(), ..Outcome::default() };
-    let mut settled: BTreeMap<FileId, (usize, Settled)> = BTreeMap::new();
+    let mut reports: BTreeMap<FileId, (usize, FileReport)> = BTreeMap::new();
     for (index, project) in results.into_iter().enumerate() {
-        settled.extend(project.settled.into_iter().map(|file| (file.file, (index, file))));
+        reports.extend(project.reports.into_iter().map(|file| (file.file, (index, file))));
         outcome.exhausted.extend(project.exhausted.into_iter().flat_map(|facts| facts.exhausted));
         outcome.refuted.extend(project.refuted);
         outcome.read.extend(project.read);
@@ -92,12 +92,12 @@ fn check_here(job: &Job<'_>) -> Outcome {
     outcome.exhausted.dedup_by(|a, b| (a.place, a.budget) == (b.place, b.budget));
     outcome.refuted.sort_unstable();
     let mut texts = BTreeMap::new();
-    for (file, (index, settled)) in settled {
-        outcome.failed |= settled.failed;
+    for (file, (index, report)) in reports {
+        outcome.failed |= report.failed;
         if let Some(project) = projects.get(index) {
-            outcome.judge(settled.findings, &project.settings, file);
+            outcome.judge(report.findings, &project.settings, file);
         }
-        texts.insert(file, (settled.text, settled.cells));
+        texts.insert(file, (report.text, report.cells));
     }
     for problem in job.problems {
         let path = PathBuf::from(&problem.path);
@@ -314,9 +314,9 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
     is_reached
 }
 
-/// Applies the rules to what was learned, replays what they find, and settles every file of the project that is reported on;
+/// Applies the rules to what was learned, replays what they find, and makes the report on every file that was asked about;
 /// also the findings that were refuted.
-fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Settled>, Vec<Refuted>) {
+fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<FileReport>, Vec<Refuted>) {
     let Learned { mut loaded, facts, positions } = learned;
     let checked: Vec<Result<Vec<Finding>, String>> =
         facts.into_par_iter().map(|facts| contained(|| rules::check(&facts))).collect();
@@ -327,7 +327,7 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
             Err(message) => mark_broken(&mut loaded, position, message),
         }
     }
-    let refuted = prove(job, project, &loaded, &mut all);
+    let refuted = replay_all(job, project, &loaded, &mut all);
     let modules = loaded.iter_mut().flatten().map(|file| file.module.take());
     let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes != Fixes::None).collect();
     let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
@@ -345,17 +345,18 @@ fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<Sett
     let modules: Vec<&ir::Module> = modules.iter().collect();
     let program =
         (job.fixes != Fixes::None).then(|| Program::new(modules, project, project.models, &project.settings.roots));
-    let abroad = program.as_ref().map(|program| abroad(program.modules(), project.models)).unwrap_or_default();
-    let settled = on_each(work, |world, (position, file, findings)| {
-        let mut settled = settle(job, project, position, file, findings)?;
-        prove_touches(job, project, &mut settled);
+    let usage =
+        program.as_ref().map(|program| cross_module_usage(program.modules(), project.models)).unwrap_or_default();
+    let reports = on_each(work, |world, (position, file, findings)| {
+        let mut report = file_report(job, project, position, file, findings)?;
+        evaluate_touches(job, project, &mut report);
         if let Some(program) = &program {
-            repair(job, project, program, &abroad, world, &mut settled);
+            search_fixes(job, project, program, &usage, world, &mut report);
         }
-        Some(settled)
+        Some(report)
     });
-    let settled = settled.into_iter().flatten().collect();
-    (settled, refuted)
+    let reports = reports.into_iter().flatten().collect();
+    (reports, refuted)
 }
 
 /// Counts files that are done.

@@ -3,8 +3,8 @@
 //!
 //! **Invariant:** a key is split in the statement before the one that draws from it, and only what draws there is renamed.
 
-use super::bench::{Bench, Proof, Proposal, is_plain};
-use super::held::{Holds, holds};
+use super::attribute_keys::{Storage, storage_of};
+use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
 use super::layout;
 use super::names::{Does, ScopeId, ScopeKind};
@@ -17,11 +17,11 @@ use crate::python::span_of;
 use crate::text::{Edit, Span};
 
 /// `self.key, subkey = split(self.key)` before the draw, which gets the child.
-pub(super) fn stored(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let own = |bench: &Bench<'_>, scope: ScopeId, key: &Expr| match key {
+pub(super) fn stored(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let own = |cx: &FixContext<'_>, scope: ScopeId, key: &Expr| match key {
         // An attribute of a parameter is there for the next call as well.
         Expr::Attribute(attribute) => match &*attribute.value {
-            Expr::Name(object) => bench
+            Expr::Name(object) => cx
                 .names
                 .occurrences(object.id.as_str())
                 .iter()
@@ -30,10 +30,10 @@ pub(super) fn stored(bench: &Bench<'_>, findings: &[Finding], index: usize) -> V
         },
         _ => false,
     };
-    let mut proposals: Vec<Proposal> = split_before(bench, findings, index, &own).into_iter().collect();
+    let mut proposals: Vec<Proposal> = split_before(cx, findings, index, &own).into_iter().collect();
     // A traced method that stores a key leaks a tracer.
-    let key = key_of(bench, findings, index);
-    if key.is_none_or(|key| holds(bench, key) != Holds::Next) {
+    let key = key_of(cx, findings, index);
+    if key.is_none_or(|key| storage_of(cx, key) != Storage::Writable) {
         for proposal in &mut proposals {
             proposal.applicability = Applicability::Display;
         }
@@ -42,71 +42,71 @@ pub(super) fn stored(bench: &Bench<'_>, findings: &[Finding], index: usize) -> V
 }
 
 /// The key that a finding's draw is given.
-fn key_of<'a>(bench: &Bench<'a>, findings: &[Finding], index: usize) -> Option<&'a Expr> {
+fn key_of<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<&'a Expr> {
     let repair = findings[index].repair.as_ref()?;
-    let call = tree::call_at(bench.module, bench.here(repair.used_at?)?)?;
-    only_key(bench, call, repair.written[0].as_deref()).filter(|key| is_plain(key))
+    let call = tree::call_at(cx.module, cx.here(repair.used_at?)?)?;
+    only_key(cx, call, repair.written[0].as_deref()).filter(|key| is_plain(key))
 }
 
 /// `key, subkey = split(key)` before the draw, so that the key handed on is a fresh one.
-pub(super) fn handed_on(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let rebinds = |bench: &Bench<'_>, scope: ScopeId, key: &Expr| match key {
-        Expr::Name(name) => can_rebind(bench, scope, name.id.as_str()),
+pub(super) fn handed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let rebinds = |cx: &FixContext<'_>, scope: ScopeId, key: &Expr| match key {
+        Expr::Name(name) => can_rebind(cx, scope, name.id.as_str()),
         _ => false,
     };
-    split_before(bench, findings, index, &rebinds).into_iter().collect()
+    split_before(cx, findings, index, &rebinds).into_iter().collect()
 }
 
 fn split_before(
-    bench: &Bench<'_>,
+    cx: &FixContext<'_>,
     findings: &[Finding],
     index: usize,
-    can_store: &dyn Fn(&Bench<'_>, ScopeId, &Expr) -> bool,
+    can_store: &dyn Fn(&FixContext<'_>, ScopeId, &Expr) -> bool,
 ) -> Option<Proposal> {
     let finding = &findings[index];
     let repair = finding.repair.as_ref()?;
-    let call = tree::call_at(bench.module, bench.here(repair.used_at?)?)?;
-    let key = key_of(bench, findings, index)?;
-    let scope = bench.names.frame_at(span_of(key).start)?;
-    if bench.names.scopes[scope].kind == ScopeKind::Class || !can_store(bench, scope, key) {
+    let call = tree::call_at(cx.module, cx.here(repair.used_at?)?)?;
+    let key = key_of(cx, findings, index)?;
+    let scope = cx.names.frame_at(span_of(key).start)?;
+    if cx.names.scopes[scope].kind == ScopeKind::Class || !can_store(cx, scope, key) {
         return None;
     }
-    let code = bench.code(key);
-    let step = bench.steps(span_of(call)).pop()?;
+    let code = cx.code(key);
+    let step = cx.steps(span_of(call)).pop()?;
     let start = span_of(step.statement()).start;
-    let split = bench.spelled(start, jax::SPLIT, Some(call))?;
+    let split = cx.spelled(start, jax::SPLIT, Some(call))?;
     let message = format!("split `{code}`, keep one child and draw from the other; the numbers change");
     let proposal = |edits: Vec<Edit>, names: &[String]| Proposal {
         message,
         applicability: Applicability::Unsafe,
         proof: Proof::Own { instead: None },
         edits,
-        mends: vec![index],
-        names: bench.promise(scope, names),
+        resolves: vec![index],
+        names: cx.promise(scope, names),
     };
     // `_, subkey = split(self.key)`: the child that was thrown away is kept, and `a, b = split(key)` makes one more.
-    if bench.is_split(call) {
-        let edits = one_more(bench, step.statement(), call, code)?;
+    if cx.is_split(call) {
+        let edits = one_more(cx, step.statement(), call, code)?;
         return Some(proposal(edits, &[]));
     }
     // A suite that is repeated would hand on what its statements before had.
-    let names = bench.fresh(scope, code, 1);
+    let names = cx.fresh(scope, code, 1);
     let edits = vec![
-        layout::before(bench.text, start, &statement(code, &split, &names, true)),
+        layout::before(cx.text, start, &statement(code, &split, &names, true)),
         Edit { span: span_of(key), content: names.first()?.clone() },
     ];
     Some(proposal(edits, &names))
 }
 
 /// The edits that make `a, b = split(key)` into `key, a, b = split(key, 3)`, and `_, a = split(key)` into `key, a = split(key)`.
-fn one_more(bench: &Bench<'_>, statement: &Stmt, call: &ast::ExprCall, key: &str) -> Option<Vec<Edit>> {
+fn one_more(cx: &FixContext<'_>, statement: &Stmt, call: &ast::ExprCall, key: &str) -> Option<Vec<Edit>> {
     let Stmt::Assign(assign) = statement else { return None };
     let ([Expr::Tuple(targets)], true) = (&assign.targets[..], span_of(&*assign.value) == span_of(call)) else {
         return None;
     };
-    if let Some(dropped) = targets.elts.iter().find(|target| bench.code(target) == "_") {
+    if let Some(dropped) = targets.elts.iter().find(|target| cx.code(target) == "_") {
         // What is called `_` may be read all the same.
-        if bench.names.occurrences("_").iter().any(|one| one.does == Does::Read) {
+        if cx.names.occurrences("_").iter().any(|one| one.does == Does::Read) {
             return None;
         }
         return Some(vec![Edit { span: span_of(dropped), content: key.to_owned() }]);
@@ -127,29 +127,29 @@ fn one_more(bench: &Bench<'_>, statement: &Stmt, call: &ast::ExprCall, key: &str
 }
 
 /// `key(0)` in a function with a parameter `key` becomes `key`; with a parameter `seed` it becomes `key(seed)`.
-pub(super) fn ignored(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    callers(bench, findings, index).into_iter().collect()
+pub(super) fn ignored(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    callers(cx, findings, index).into_iter().collect()
 }
 
-fn callers(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+fn callers(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let finding = &findings[index];
     let parameter = finding.repair.as_ref()?.unused.as_deref()?;
-    let call = tree::call_at(bench.module, bench.here(finding.primary)?)?;
-    let seed = bench.seed_of(call)?;
-    let scope = bench.names.scope_at(span_of(call).start);
-    let binder = bench.names.binder(scope, parameter)?;
-    let occurrences = bench.names.occurrences(parameter);
+    let call = tree::call_at(cx.module, cx.here(finding.primary)?)?;
+    let seed = cx.seed_of(call)?;
+    let scope = cx.names.scope_at(span_of(call).start);
+    let binder = cx.names.binder(scope, parameter)?;
+    let occurrences = cx.names.occurrences(parameter);
     let is_parameter = |one: &super::names::Occurrence| one.scope == binder && one.does == Does::Parameter;
     let declared = occurrences.iter().find(|one| is_parameter(one))?;
     // A parameter that may be `None` is no key, and one that is bound anew is no longer the caller's.
     let is_bound = occurrences.iter().any(|one| one.scope == binder && one.does == Does::Bind);
-    let default = default_of(bench, declared.span);
+    let default = default_of(cx, declared.span);
     if is_bound || default.is_some_and(Expr::is_none_literal_expr) {
         return None;
     }
     let is_seed = parameter.to_ascii_lowercase().contains("seed")
         || default.is_some_and(|default| matches!(default, Expr::NumberLiteral(_)));
-    let annotation = annotation_of(bench, declared.span).map(|annotation| bench.code(annotation));
+    let annotation = annotation_of(cx, declared.span).map(|annotation| cx.code(annotation));
     let is_meant = match annotation {
         Some(annotation) if is_seed => annotation.trim_matches(['"', '\'']) == "int",
         Some(annotation) => annotation.contains("Key") || annotation.contains("Array"),
@@ -165,22 +165,22 @@ fn callers(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Prop
         applicability: Applicability::Unsafe,
         proof: Proof::Own { instead: None },
         edits: vec![Edit { span, content: parameter.to_owned() }],
-        mends: vec![index],
+        resolves: vec![index],
         names: Vec::new(),
     })
 }
 
 /// The default of the parameter whose name stands at a span.
-fn default_of<'a>(bench: &Bench<'a>, name: Span) -> Option<&'a Expr> {
-    tree::ancestors(bench.module, name).into_iter().find_map(|node| match node {
+fn default_of<'a>(cx: &FixContext<'a>, name: Span) -> Option<&'a Expr> {
+    tree::ancestors(cx.module, name).into_iter().find_map(|node| match node {
         ast::AnyNodeRef::ParameterWithDefault(parameter) => parameter.default.as_deref(),
         _ => None,
     })
 }
 
 /// The annotation of the parameter whose name stands at a span.
-fn annotation_of<'a>(bench: &Bench<'a>, name: Span) -> Option<&'a Expr> {
-    tree::ancestors(bench.module, name).into_iter().find_map(|node| match node {
+fn annotation_of<'a>(cx: &FixContext<'a>, name: Span) -> Option<&'a Expr> {
+    tree::ancestors(cx.module, name).into_iter().find_map(|node| match node {
         ast::AnyNodeRef::Parameter(parameter) => parameter.annotation.as_deref(),
         _ => None,
     })

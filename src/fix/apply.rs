@@ -13,8 +13,8 @@ use crate::text::{Edit, FileId, Span};
 pub struct Batch {
     /// The edits, sorted.
     pub edits: Vec<Edit>,
-    /// How many findings they mend.
-    pub mended: usize,
+    /// How many findings they resolve.
+    pub resolved: usize,
 }
 
 /// The fixes of findings that can be applied together, file by file, first come first served.
@@ -24,9 +24,9 @@ pub fn select<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTreeMap<F
         let Some(fix) = &finding.fix else { continue };
         let (batch, taken) = batches.entry(finding.primary.file).or_default();
         if taken.iter().any(|other| other.edits == fix.edits) {
-            batch.mended += 1;
+            batch.resolved += 1;
         } else if fix.edits.iter().all(|edit| batch.edits.iter().all(|other| are_apart(edit.span, other.span))) {
-            batch.mended += 1;
+            batch.resolved += 1;
             batch.edits.extend(fix.edits.iter().cloned());
             batch.edits.sort_by_key(|edit| edit.span);
             taken.push(fix);

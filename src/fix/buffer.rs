@@ -3,7 +3,7 @@
 //!
 //! **Invariant:** a repair needs a key and a number that can be told apart by their looks; otherwise there is none.
 
-use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
+use super::context::{FixContext, Proof, Proposal, is_keyish, is_plain};
 use super::jax;
 use super::layout;
 use super::loops::common_statement;
@@ -18,25 +18,32 @@ use crate::text::{Edit, Span};
 /// More children than anybody would take by constant indices.
 const MOST_CHILDREN: u64 = 16;
 
-fn unsafe_proposal(message: String, edits: Vec<Edit>, mends: Vec<usize>, names: Vec<Reserved>) -> Proposal {
-    Proposal { message, applicability: Applicability::Unsafe, proof: Proof::Own { instead: None }, edits, mends, names }
+fn unsafe_proposal(message: String, edits: Vec<Edit>, resolves: Vec<usize>, names: Vec<Reserved>) -> Proposal {
+    Proposal {
+        message,
+        applicability: Applicability::Unsafe,
+        proof: Proof::Own { instead: None },
+        edits,
+        resolves,
+        names,
+    }
 }
 
 /// `key[0]`, `a, b = key` and `PRNGKey(key[1])`.
-pub(super) fn indexed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+pub(super) fn indexed(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let span = findings[index].primary.span;
-    let proposal = match tree::expression_at(bench.module, span) {
-        Some(Expr::Subscript(_)) => children(bench, findings, index),
-        Some(call @ Expr::Call(_)) => reseeded(bench, call, index),
+    let proposal = match tree::expression_at(cx.module, span) {
+        Some(Expr::Subscript(_)) => children(cx, findings, index),
+        Some(call @ Expr::Call(_)) => reseeded(cx, call, index),
         _ => None,
     };
-    proposal.or_else(|| unpacked(bench, span, index)).into_iter().collect()
+    proposal.or_else(|| unpacked(cx, span, index)).into_iter().collect()
 }
 
 /// The key and the index of `key[0]`.
-fn constant_item<'a>(bench: &Bench<'_>, expr: &'a Expr) -> Option<(&'a Expr, u64)> {
+fn constant_item<'a>(cx: &FixContext<'_>, expr: &'a Expr) -> Option<(&'a Expr, u64)> {
     let Expr::Subscript(subscript) = expr else { return None };
-    let is_key = is_plain(&subscript.value) && is_keyish(bench.code(&subscript.value));
+    let is_key = is_plain(&subscript.value) && is_keyish(cx.code(&subscript.value));
     let number = number(&subscript.slice).filter(|number| *number < MOST_CHILDREN)?;
     is_key.then_some((&*subscript.value, number))
 }
@@ -52,86 +59,86 @@ fn number(expr: &Expr) -> Option<u64> {
 }
 
 /// The words of one key, taken for its children: all such indices in a function at once.
-fn children(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+fn children(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let lead = &findings[index];
-    let (key, _) = constant_item(bench, tree::expression_at(bench.module, lead.primary.span)?)?;
-    let code = bench.code(key);
+    let (key, _) = constant_item(cx, tree::expression_at(cx.module, lead.primary.span)?)?;
+    let code = cx.code(key);
     let item = |at: usize| {
-        let expr = tree::expression_at(bench.module, findings[at].primary.span)?;
-        let (other, number) = constant_item(bench, expr)?;
-        (bench.code(other) == code).then_some((span_of(expr), span_of(other), number))
+        let expr = tree::expression_at(cx.module, findings[at].primary.span)?;
+        let (other, number) = constant_item(cx, expr)?;
+        (cx.code(other) == code).then_some((span_of(expr), span_of(other), number))
     };
-    let mends: Vec<usize> =
-        bench.matching(findings, |other| other.rule == RuleId::KeyBufferIndexed && other.function == lead.function);
-    let mends: Vec<usize> = mends.into_iter().filter(|at| item(*at).is_some()).collect();
-    let items: Vec<_> = mends.iter().filter_map(|at| item(*at)).collect();
+    let resolves: Vec<usize> =
+        cx.matching(findings, |other| other.rule == RuleId::KeyBufferIndexed && other.function == lead.function);
+    let resolves: Vec<usize> = resolves.into_iter().filter(|at| item(*at).is_some()).collect();
+    let items: Vec<_> = resolves.iter().filter_map(|at| item(*at)).collect();
     let most = items.iter().map(|(.., number)| number + 1).max()?.max(2);
     let number = if most == 2 { String::new() } else { format!(", {most}") };
     let message = format!("split `{code}` and take its children; the numbers change");
     if let [(_, key, _)] = items[..] {
-        let split = bench.spelled(key.start, jax::SPLIT, None)?;
+        let split = cx.spelled(key.start, jax::SPLIT, None)?;
         let edits = vec![Edit { span: key, content: format!("{split}({code}{number})") }];
-        return Some(unsafe_proposal(message, edits, mends, Vec::new()));
+        return Some(unsafe_proposal(message, edits, resolves, Vec::new()));
     }
-    let scope = bench.names.frame_at(lead.primary.span.start)?;
+    let scope = cx.names.frame_at(lead.primary.span.start)?;
     let spans: Vec<Span> = items.iter().map(|(item, ..)| *item).collect();
-    if spans.iter().any(|span| bench.names.frame_at(span.start) != Some(scope)) {
+    if spans.iter().any(|span| cx.names.frame_at(span.start) != Some(scope)) {
         return None;
     }
-    let start = common_statement(bench, &spans)?;
-    let split = bench.spelled(start, jax::SPLIT, None)?;
-    let name = ["keys", "subkeys", "children"].into_iter().find(|name| !bench.is_taken(scope, name))?;
-    let mut edits = vec![layout::before(bench.text, start, &format!("{name} = {split}({code}{number})"))];
+    let start = common_statement(cx, &spans)?;
+    let split = cx.spelled(start, jax::SPLIT, None)?;
+    let name = ["keys", "subkeys", "children"].into_iter().find(|name| !cx.is_taken(scope, name))?;
+    let mut edits = vec![layout::before(cx.text, start, &format!("{name} = {split}({code}{number})"))];
     edits.extend(items.iter().map(|(_, key, _)| Edit { span: *key, content: name.to_owned() }));
     edits.sort_by_key(|edit| edit.span);
-    Some(unsafe_proposal(message, edits, mends, bench.promise(scope, &[name.to_owned()])))
+    Some(unsafe_proposal(message, edits, resolves, cx.promise(scope, &[name.to_owned()])))
 }
 
 /// `PRNGKey(key[1])` becomes `fold_in(key, 1)`.
-fn reseeded(bench: &Bench<'_>, call: &Expr, index: usize) -> Option<Proposal> {
+fn reseeded(cx: &FixContext<'_>, call: &Expr, index: usize) -> Option<Proposal> {
     let Expr::Call(made) = call else { return None };
-    let seed = bench.seed_of(made).filter(|_| made.arguments.len() == 1)?;
-    let mut items = tree::expressions_within(seed).into_iter().filter_map(|expr| constant_item(bench, expr));
+    let seed = cx.seed_of(made).filter(|_| made.arguments.len() == 1)?;
+    let mut items = tree::expressions_within(seed).into_iter().filter_map(|expr| constant_item(cx, expr));
     let (key, number) = items.next()?;
     if items.next().is_some() {
         return None;
     }
-    let code = bench.code(key);
-    let fold = bench.spelled(span_of(call).start, jax::FOLD_IN, Some(made))?;
+    let code = cx.code(key);
+    let fold = cx.spelled(span_of(call).start, jax::FOLD_IN, Some(made))?;
     let edits = vec![Edit { span: span_of(call), content: format!("{fold}({code}, {number})") }];
     Some(unsafe_proposal(format!("derive a key from `{code}`; the numbers change"), edits, vec![index], Vec::new()))
 }
 
 /// `a, b = key` becomes `a, b = split(key)`.
-fn unpacked(bench: &Bench<'_>, span: Span, index: usize) -> Option<Proposal> {
-    let step = bench.steps(span).pop()?;
+fn unpacked(cx: &FixContext<'_>, span: Span, index: usize) -> Option<Proposal> {
+    let step = cx.steps(span).pop()?;
     let Stmt::Assign(assign) = step.statement() else { return None };
     let [Expr::Tuple(targets)] = &assign.targets[..] else { return None };
     let key = &*assign.value;
     let is_simple = targets.elts.iter().all(|target| matches!(target, Expr::Name(_) | Expr::Attribute(_)));
     let is_made = match key {
-        Expr::Call(call) => bench.seed_of(call).is_some(),
+        Expr::Call(call) => cx.seed_of(call).is_some(),
         _ => is_plain(key),
     };
     if !is_simple || targets.elts.is_empty() || !is_made {
         return None;
     }
-    let code = bench.code(key);
-    let split = bench.spelled(span_of(key).start, jax::SPLIT, None)?;
+    let code = cx.code(key);
+    let split = cx.spelled(span_of(key).start, jax::SPLIT, None)?;
     let number = if targets.elts.len() == 2 { String::new() } else { format!(", {}", targets.elts.len()) };
     let edits = vec![Edit { span: span_of(key), content: format!("{split}({code}{number})") }];
     Some(unsafe_proposal(format!("split `{code}` first; the numbers change"), edits, vec![index], Vec::new()))
 }
 
 /// `key + i` becomes `fold_in(key, i)`, `key + jnp.arange(n)[:, None]` becomes `split(key, n)`.
-pub(super) fn arithmetic(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+pub(super) fn arithmetic(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let span = findings[index].primary.span;
-    let edit = match tree::expression_at(bench.module, span) {
-        Some(Expr::BinOp(sum)) if folds(sum.op) => pair(bench, &sum.left, &sum.right).and_then(|(key, other)| {
-            let content = derived(bench, key, other)?;
-            Some((bench.code(key), Edit { span, content }))
+    let edit = match tree::expression_at(cx.module, span) {
+        Some(Expr::BinOp(sum)) if folds(sum.op) => pair(cx, &sum.left, &sum.right).and_then(|(key, other)| {
+            let content = derived(cx, key, other)?;
+            Some((cx.code(key), Edit { span, content }))
         }),
-        _ => augmented(bench, span),
+        _ => augmented(cx, span),
     };
     let Some((key, edit)) = edit else { return Vec::new() };
     let message = format!("derive a key from `{key}`; the numbers change");
@@ -139,15 +146,15 @@ pub(super) fn arithmetic(bench: &Bench<'_>, findings: &[Finding], index: usize) 
 }
 
 /// `key += i` becomes `key = fold_in(key, i)`.
-fn augmented<'a>(bench: &Bench<'a>, span: Span) -> Option<(&'a str, Edit)> {
-    let step = bench.steps(span).pop()?;
+fn augmented<'a>(cx: &FixContext<'a>, span: Span) -> Option<(&'a str, Edit)> {
+    let step = cx.steps(span).pop()?;
     let Stmt::AugAssign(assign) = step.statement() else { return None };
     let (key, number) = (&*assign.target, &*assign.value);
-    if !folds(assign.op) || !is_plain(key) || !is_number(bench, number) {
+    if !folds(assign.op) || !is_plain(key) || !is_number(cx, number) {
         return None;
     }
-    let content = format!("{} = {}", bench.code(key), derived(bench, key, number)?);
-    Some((bench.code(key), Edit { span: span_of(step.statement()), content }))
+    let content = format!("{} = {}", cx.code(key), derived(cx, key, number)?);
+    Some((cx.code(key), Edit { span: span_of(step.statement()), content }))
 }
 
 fn folds(operator: Operator) -> bool {
@@ -155,52 +162,52 @@ fn folds(operator: Operator) -> bool {
 }
 
 /// Which of two operands is the key, and which the number.
-fn pair<'a>(bench: &Bench<'_>, left: &'a Expr, right: &'a Expr) -> Option<(&'a Expr, &'a Expr)> {
-    let is_key = |expr: &Expr| is_plain(expr) && is_keyish(bench.code(expr));
+fn pair<'a>(cx: &FixContext<'_>, left: &'a Expr, right: &'a Expr) -> Option<(&'a Expr, &'a Expr)> {
+    let is_key = |expr: &Expr| is_plain(expr) && is_keyish(cx.code(expr));
     match (is_key(left), is_key(right)) {
-        (true, false) if is_number(bench, right) => Some((left, right)),
-        (false, true) if is_number(bench, left) => Some((right, left)),
+        (true, false) if is_number(cx, right) => Some((left, right)),
+        (false, true) if is_number(cx, left) => Some((right, left)),
         _ => None,
     }
 }
 
 /// Whether an expression looks like one whole number, or a column of them.
-fn is_number(bench: &Bench<'_>, expr: &Expr) -> bool {
+fn is_number(cx: &FixContext<'_>, expr: &Expr) -> bool {
     match expr {
         Expr::NumberLiteral(_) => number(expr).is_some(),
-        Expr::Name(_) | Expr::Attribute(_) => !is_keyish(bench.code(expr)),
-        Expr::BinOp(of) => is_number(bench, &of.left) && is_number(bench, &of.right),
-        Expr::Subscript(_) => column(bench, expr).is_some(),
-        Expr::Call(call) => bench.path_of(&call.func).is_some_and(|path| path == jax::AXIS_INDEX),
+        Expr::Name(_) | Expr::Attribute(_) => !is_keyish(cx.code(expr)),
+        Expr::BinOp(of) => is_number(cx, &of.left) && is_number(cx, &of.right),
+        Expr::Subscript(_) => column(cx, expr).is_some(),
+        Expr::Call(call) => cx.path_of(&call.func).is_some_and(|path| path == jax::AXIS_INDEX),
         _ => false,
     }
 }
 
 /// The length of `jnp.arange(n)[:, None]`.
-fn column<'a>(bench: &Bench<'_>, expr: &'a Expr) -> Option<&'a Expr> {
+fn column<'a>(cx: &FixContext<'_>, expr: &'a Expr) -> Option<&'a Expr> {
     let Expr::Subscript(subscript) = expr else { return None };
     let Expr::Tuple(axes) = &*subscript.slice else { return None };
     let [Expr::Slice(all), Expr::NoneLiteral(_)] = &axes.elts[..] else { return None };
     let is_whole = all.lower.is_none() && all.upper.is_none() && all.step.is_none();
-    bench.counted(&subscript.value).filter(|_| is_whole)
+    cx.counted(&subscript.value).filter(|_| is_whole)
 }
 
 /// The key that a calculation with a key was meant to make.
-fn derived(bench: &Bench<'_>, key: &Expr, number: &Expr) -> Option<String> {
+fn derived(cx: &FixContext<'_>, key: &Expr, number: &Expr) -> Option<String> {
     let at = span_of(key).start;
-    let code = bench.code(key);
-    if let Some(length) = column(bench, number) {
-        let split = bench.spelled(at, jax::SPLIT, None)?;
-        return Some(format!("{split}({code}, {})", bench.code(length)));
+    let code = cx.code(key);
+    if let Some(length) = column(cx, number) {
+        let split = cx.spelled(at, jax::SPLIT, None)?;
+        return Some(format!("{split}({code}, {})", cx.code(length)));
     }
-    let fold = bench.spelled(at, jax::FOLD_IN, None)?;
-    Some(format!("{fold}({code}, {})", bench.code(number)))
+    let fold = cx.spelled(at, jax::FOLD_IN, None)?;
+    Some(format!("{fold}({code}, {})", cx.code(number)))
 }
 
 /// `in_axes=1` becomes `in_axes=0`, `keys.T` becomes `keys`.
-pub(super) fn swapped(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+pub(super) fn swapped(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let span = findings[index].primary.span;
-    let Some(expr) = tree::expression_at(bench.module, span) else { return Vec::new() };
+    let Some(expr) = tree::expression_at(cx.module, span) else { return Vec::new() };
     let mut axes = Vec::new();
     for within in tree::expressions_within(expr) {
         let Expr::Call(call) = within else { continue };
@@ -212,28 +219,28 @@ pub(super) fn swapped(bench: &Bench<'_>, findings: &[Finding], index: usize) -> 
         axes.extend(parts.into_iter().filter(|part| is_last_axis(part)));
     }
     let [axis] = axes[..] else {
-        return transposed(bench, expr, index).or_else(|| flattened(bench, expr, index)).into_iter().collect();
+        return transposed(cx, expr, index).or_else(|| flattened(cx, expr, index)).into_iter().collect();
     };
     let edits = vec![Edit { span: span_of(axis), content: "0".to_owned() }];
     vec![unsafe_proposal("map over the keys; the numbers change".to_owned(), edits, vec![index], Vec::new())]
 }
 
 /// An array of raw keys that is flattened keeps the axis of their words: `keys.reshape(-1, keys.shape[-1])`.
-fn flattened(bench: &Bench<'_>, expr: &Expr, index: usize) -> Option<Proposal> {
+fn flattened(cx: &FixContext<'_>, expr: &Expr, index: usize) -> Option<Proposal> {
     let Expr::Call(call) = expr else { return None };
-    let path = bench.path_of(&call.func);
+    let path = cx.path_of(&call.func);
     let (keys, shape, path) = match (&*call.func, &call.arguments.args[..], path) {
         (_, [keys, shape @ ..], Some(path)) => (keys, shape, path),
         (Expr::Attribute(method), shape, None) => (&*method.value, shape, format!("{ARRAY}.{}", method.attr)),
         _ => return None,
     };
-    let Effect::Shape { op, .. } = &bench.models.callable(&path)?.effect else { return None };
+    let Effect::Shape { op, .. } = &cx.models.callable(&path)?.effect else { return None };
     let is_flat = match (op, shape) {
         (ShapeOp::Ravel, []) => true,
         (ShapeOp::Reshape, [Expr::UnaryOp(minus)]) => minus.op == UnaryOp::USub && number(&minus.operand) == Some(1),
         _ => false,
     };
-    let code = bench.code(keys);
+    let code = cx.code(keys);
     let content = format!("{code}.reshape(-1, {code}.shape[-1])");
     let message = format!("flatten `{code}` but for the words of its keys; the numbers change");
     let edits = vec![Edit { span: span_of(expr), content }];
@@ -242,13 +249,13 @@ fn flattened(bench: &Bench<'_>, expr: &Expr, index: usize) -> Option<Proposal> {
 }
 
 /// A transpose that turns words into lanes is left out.
-fn transposed(bench: &Bench<'_>, expr: &Expr, index: usize) -> Option<Proposal> {
+fn transposed(cx: &FixContext<'_>, expr: &Expr, index: usize) -> Option<Proposal> {
     let keys = match expr {
         Expr::Attribute(turned) if turned.attr.as_str() == "T" => &*turned.value,
         Expr::Call(call) => match (&*call.func, &call.arguments.args[..]) {
             (Expr::Attribute(method), []) if method.attr.as_str() == "transpose" => &*method.value,
             (function, [keys]) => {
-                let callable = bench.model_of(function)?;
+                let callable = cx.model_of(function)?;
                 let turns = matches!(callable.effect, Effect::Shape { op: ShapeOp::Transpose, .. });
                 Some(keys).filter(|_| turns)?
             }
@@ -257,7 +264,7 @@ fn transposed(bench: &Bench<'_>, expr: &Expr, index: usize) -> Option<Proposal> 
         _ => return None,
     };
     let is_only = !matches!(expr, Expr::Call(call) if !call.arguments.keywords.is_empty());
-    let code = bench.code(keys);
+    let code = cx.code(keys);
     let edits = vec![Edit { span: span_of(expr), content: code.to_owned() }];
     let message = format!("leave the axes of `{code}` as they are; the numbers change");
     (is_only && is_plain(keys)).then(|| unsafe_proposal(message, edits, vec![index], Vec::new()))

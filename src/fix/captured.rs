@@ -3,7 +3,7 @@
 //! **Invariant:** whoever calls has to hand over a key afterwards, and is mostly out of sight. Such a repair is for people,
 //! unless nobody relies on what it takes away.
 
-use super::bench::{Bench, Proof, Proposal};
+use super::context::{FixContext, Proof, Proposal};
 use super::names::Does;
 use super::reuse::only_key;
 use super::tree;
@@ -12,20 +12,20 @@ use crate::python::ast::{self, Expr};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    required(bench, findings, index).or_else(|| handed_over(bench, findings, index)).into_iter().collect()
+pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    required(cx, findings, index).or_else(|| handed_over(cx, findings, index)).into_iter().collect()
 }
 
 fn proposal(message: String, applicability: Applicability, edits: Vec<Edit>, index: usize) -> Proposal {
     let proof = Proof::Own { instead: None };
-    Proposal { message, applicability, proof, edits, mends: vec![index], names: Vec::new() }
+    Proposal { message, applicability, proof, edits, resolves: vec![index], names: Vec::new() }
 }
 
 /// `def f(x, key=jax.random.key(0))` becomes `def f(x, key)`.
-fn required(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+fn required(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let repair = findings[index].repair.as_ref()?;
     let parameter = repair.unused.as_deref()?;
-    let def = tree::function_around(bench.module, bench.here(repair.used_at?)?)?;
+    let def = tree::function_around(cx.module, cx.here(repair.used_at?)?)?;
     let all: Vec<&ast::ParameterWithDefault> = def.parameters.iter_non_variadic_params().collect();
     let at = all.iter().position(|one| one.parameter.name.as_str() == parameter)?;
     let default = all[at].default.as_deref()?;
@@ -37,18 +37,18 @@ fn required(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Pro
     let edits =
         vec![Edit { span: Span::new(span_of(&all[at].parameter).end, span_of(default).end), content: String::new() }];
     let message = format!("ask every caller for `{parameter}`");
-    let applicability = if gives(bench, def, at, parameter) { Applicability::Unsafe } else { Applicability::Display };
+    let applicability = if gives(cx, def, at, parameter) { Applicability::Unsafe } else { Applicability::Display };
     Some(proposal(message, applicability, edits, index))
 }
 
 /// Whether the function is one that the file keeps to itself, and all of its calls, of which some are in sight, hand over the parameter.
-fn gives(bench: &Bench<'_>, def: &ast::StmtFunctionDef, position: usize, parameter: &str) -> bool {
+fn gives(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, position: usize, parameter: &str) -> bool {
     let name = def.name.as_str();
-    let is_local = name.starts_with('_') || bench.names.frame_at(span_of(def).start).is_some_and(|scope| scope != 0);
-    let occurrences = bench.names.occurrences(name);
+    let is_local = name.starts_with('_') || cx.names.frame_at(span_of(def).start).is_some_and(|scope| scope != 0);
+    let occurrences = cx.names.occurrences(name);
     let reads = occurrences.iter().filter(|one| one.does == Does::Read).count();
     let is_call = |call: &&ast::ExprCall| matches!(&*call.func, Expr::Name(called) if called.id.as_str() == name);
-    let calls: Vec<&ast::ExprCall> = tree::calls(bench.module).into_iter().filter(is_call).collect();
+    let calls: Vec<&ast::ExprCall> = tree::calls(cx.module).into_iter().filter(is_call).collect();
     let is_given = |call: &&ast::ExprCall| {
         call.arguments.args.len() > position || call.arguments.find_keyword(parameter).is_some()
     };
@@ -56,17 +56,17 @@ fn gives(bench: &Bench<'_>, def: &ast::StmtFunctionDef, position: usize, paramet
 }
 
 /// `def f(x)` becomes `def f(x, key)`, for the key that it captures.
-fn handed_over(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+fn handed_over(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let repair = findings[index].repair.as_ref().filter(|repair| repair.unused.is_none())?;
-    let call = tree::call_at(bench.module, bench.here(repair.used_at?)?)?;
-    let key = only_key(bench, call, None).filter(|key| key.is_name_expr())?;
-    let name = bench.code(key);
-    let def = tree::function_around(bench.module, span_of(call))?;
-    let scope = bench.names.frame_at(span_of(call).start)?;
+    let call = tree::call_at(cx.module, cx.here(repair.used_at?)?)?;
+    let key = only_key(cx, call, None).filter(|key| key.is_name_expr())?;
+    let name = cx.code(key);
+    let def = tree::function_around(cx.module, span_of(call))?;
+    let scope = cx.names.frame_at(span_of(call).start)?;
     let parameters = &*def.parameters;
     let last = parameters.args.last().or(parameters.posonlyargs.last())?;
     let is_plain = parameters.kwonlyargs.is_empty() && parameters.vararg.is_none() && parameters.kwarg.is_none();
-    if bench.names.binds(scope, name) || !is_plain || last.default.is_some() {
+    if cx.names.binds(scope, name) || !is_plain || last.default.is_some() {
         return None;
     }
     let end = span_of(last).end;

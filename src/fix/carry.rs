@@ -4,7 +4,7 @@
 //! **Invariant:** only where all that speaks of the carry is in sight and plain: a body and a condition that nothing else runs,
 //! whose results are written out, and a result that is unpacked where the loop is called.
 
-use super::bench::{Bench, Proof, Proposal};
+use super::context::{FixContext, Proof, Proposal};
 use super::jax;
 use super::layout;
 use super::names::{Does, ScopeId};
@@ -28,22 +28,22 @@ pub(super) struct Carried<'f, 'a> {
     pub scope: ScopeId,
     /// What consumes the key there, and the key.
     pub calls: &'f [(&'a ast::ExprCall, &'a Expr)],
-    /// The findings that this mends.
-    pub mends: &'f [usize],
+    /// The findings that this resolves.
+    pub resolves: &'f [usize],
 }
 
 /// The repair that carries the key.
-pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposal> {
+pub(super) fn carried(cx: &FixContext<'_>, of: &Carried<'_, '_>) -> Option<Proposal> {
     let (first, Expr::Name(key)) = *of.calls.first()? else { return None };
     let key = key.id.as_str();
-    let callable = bench.model_of(&of.looped.func)?;
+    let callable = cx.model_of(&of.looped.func)?;
     let Effect::Transform(transform) = &callable.effect else { return None };
     let init = given(callable, of.looped, transform.carry.as_deref()?)?;
-    let outer = bench.names.frame_at(span_of(of.looped).start)?;
-    let is_reached = bench.names.binder(of.scope, key) == Some(outer) && can_rebind(bench, outer, key);
-    let is_own = is_used_once(bench, of.body, outer);
+    let outer = cx.names.frame_at(span_of(of.looped).start)?;
+    let is_reached = cx.names.binder(of.scope, key) == Some(outer) && can_rebind(cx, outer, key);
+    let is_own = is_used_once(cx, of.body, outer);
     // All of the body's reads are the consumptions: whatever else it does with the key would see the carried one.
-    let reads = bench.names.occurrences(key).iter().filter(|one| bench.names.is_within(one.scope, of.scope));
+    let reads = cx.names.occurrences(key).iter().filter(|one| cx.names.is_within(one.scope, of.scope));
     let is_consumed = |span: Span| of.calls.iter().any(|(_, expr)| span_of(*expr) == span);
     let is_plain = reads.into_iter().all(|one| one.does == Does::Read && is_consumed(one.span));
     // `partial(body, …)` and `vmap(body)` have another carry than the body.
@@ -53,11 +53,11 @@ pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposa
     // The body of a `fori_loop` is given the index first.
     let carry = plain_parameter(of.body, usize::from(transform.runs == Runs::Fori))?;
     let head = span_of(of.body.body.iter().find(|statement| !is_text(statement))?).start;
-    let split = bench.spelled(head, jax::SPLIT, Some(first))?;
-    let purposes = bench.purposes(of.scope, key, of.calls, bench.names.scopes[of.scope].full);
-    let names = purposes.filter(|names| names.len() > 1).unwrap_or_else(|| bench.fresh(of.scope, key, of.calls.len()));
+    let split = cx.spelled(head, jax::SPLIT, Some(first))?;
+    let purposes = cx.purposes(of.scope, key, of.calls, cx.names.scopes[of.scope].full);
+    let names = purposes.filter(|names| names.len() > 1).unwrap_or_else(|| cx.fresh(of.scope, key, of.calls.len()));
     let lines = [format!("{key}, {carry} = {carry}"), statement(key, &split, &names, true)];
-    let mut edits = vec![joined(bench, head, &lines)];
+    let mut edits = vec![joined(cx, head, &lines)];
     edits.extend(around(init, &format!("({key}, "), ")"));
     edits.extend(
         of.calls.iter().zip(&names).map(|((_, expr), new)| Edit { span: span_of(*expr), content: new.clone() }),
@@ -76,20 +76,20 @@ pub(super) fn carried(bench: &Bench<'_>, of: &Carried<'_, '_>) -> Option<Proposa
                 edits.extend(around(result, &format!("({key}, "), ")"));
             }
             if let Some(cond) = transform.cond.as_deref() {
-                edits.extend(condition(bench, given(callable, of.looped, cond)?, outer)?);
+                edits.extend(condition(cx, given(callable, of.looped, cond)?, outer)?);
             }
         }
         _ => return None,
     }
-    edits.push(unpacked(bench, of.looped, transform.runs, key)?);
+    edits.push(unpacked(cx, of.looped, transform.runs, key)?);
     edits.sort_by_key(|edit| edit.span);
     Some(Proposal {
         message: format!("carry `{key}` and split it in each iteration; the numbers change"),
         applicability: Applicability::Unsafe,
         proof: Proof::Claim,
         edits,
-        mends: of.mends.to_vec(),
-        names: bench.promise(of.scope, &names),
+        resolves: of.resolves.to_vec(),
+        names: cx.promise(of.scope, &names),
     })
 }
 
@@ -105,10 +105,10 @@ pub(super) fn is_handed_over(call: &ast::ExprCall, name: &str) -> bool {
 }
 
 /// Whether a function is defined in a scope, is read once, and is what it is written as.
-fn is_used_once(bench: &Bench<'_>, def: &ast::StmtFunctionDef, scope: ScopeId) -> bool {
+fn is_used_once(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, scope: ScopeId) -> bool {
     let name = def.name.as_str();
-    let occurrences = bench.names.occurrences(name).iter();
-    let own: Vec<_> = occurrences.filter(|one| bench.names.binder(one.scope, name) == Some(scope)).collect();
+    let occurrences = cx.names.occurrences(name).iter();
+    let own: Vec<_> = occurrences.filter(|one| cx.names.binder(one.scope, name) == Some(scope)).collect();
     let bound: Vec<_> = own.iter().filter(|one| one.does != Does::Read).collect();
     let is_defined = matches!(bound[..], [one] if one.scope == scope && span_of(def).covers(one.span));
     is_defined && own.len() == 2 && def.decorator_list.is_empty() && !def.is_async
@@ -126,9 +126,9 @@ fn is_text(statement: &Stmt) -> bool {
 }
 
 /// Two statements before another.
-fn joined(bench: &Bench<'_>, start: u32, lines: &[String; 2]) -> Edit {
-    let first = layout::before(bench.text, start, &lines[0]);
-    let second = layout::before(bench.text, start, &lines[1]);
+fn joined(cx: &FixContext<'_>, start: u32, lines: &[String; 2]) -> Edit {
+    let first = layout::before(cx.text, start, &lines[0]);
+    let second = layout::before(cx.text, start, &lines[1]);
     Edit { span: first.span, content: format!("{}{}", first.content, second.content) }
 }
 
@@ -166,7 +166,7 @@ fn results(def: &ast::StmtFunctionDef) -> Option<Vec<&Expr>> {
 }
 
 /// The condition of a `while_loop` sees the carry as it was.
-fn condition(bench: &Bench<'_>, cond: &Expr, outer: ScopeId) -> Option<Vec<Edit>> {
+fn condition(cx: &FixContext<'_>, cond: &Expr, outer: ScopeId) -> Option<Vec<Edit>> {
     match cond {
         Expr::Lambda(lambda) => {
             let mut parameters = lambda.parameters.as_deref()?.iter_non_variadic_params();
@@ -184,11 +184,11 @@ fn condition(bench: &Bench<'_>, cond: &Expr, outer: ScopeId) -> Option<Vec<Edit>
             )
         }
         Expr::Name(name) => {
-            let mut defs = bench.module.body.iter().flat_map(functions).filter(|def| def.name == *name.id);
-            let def = defs.find(|def| is_used_once(bench, def, outer))?;
+            let mut defs = cx.module.body.iter().flat_map(functions).filter(|def| def.name == *name.id);
+            let def = defs.find(|def| is_used_once(cx, def, outer))?;
             let carry = plain_parameter(def, 0)?;
             let head = span_of(def.body.iter().find(|statement| !is_text(statement))?).start;
-            Some(vec![layout::before(bench.text, head, &format!("_, {carry} = {carry}"))])
+            Some(vec![layout::before(cx.text, head, &format!("_, {carry} = {carry}"))])
         }
         _ => None,
     }
@@ -205,8 +205,8 @@ pub(super) fn functions(statement: &Stmt) -> Vec<&ast::StmtFunctionDef> {
 }
 
 /// The key that comes out of the loop is the next one.
-fn unpacked(bench: &Bench<'_>, looped: &ast::ExprCall, runs: Runs, key: &str) -> Option<Edit> {
-    let step = bench.steps(span_of(looped)).pop()?;
+fn unpacked(cx: &FixContext<'_>, looped: &ast::ExprCall, runs: Runs, key: &str) -> Option<Edit> {
+    let step = cx.steps(span_of(looped)).pop()?;
     let Stmt::Assign(assign) = step.statement() else { return None };
     let ([target], true) = (&assign.targets[..], span_of(&*assign.value) == span_of(looped)) else { return None };
     let carry = match (runs, target) {
@@ -218,7 +218,7 @@ fn unpacked(bench: &Bench<'_>, looped: &ast::ExprCall, runs: Runs, key: &str) ->
         return None;
     }
     let is_bare = matches!(carry, Expr::Tuple(tuple) if !tuple.parenthesized);
-    let code = bench.code(carry);
+    let code = cx.code(carry);
     let code = if is_bare { format!("({code})") } else { code.to_owned() };
     let content = if runs == Runs::Scan { format!("({key}, {code})") } else { format!("{key}, {code}") };
     Some(Edit { span: span_of(carry), content })

@@ -3,12 +3,12 @@
 //!
 //! **Invariant:** nothing is derived that the file does not derive already.
 
-use super::alive::Variable;
-use super::bench::{Bench, Proof, Proposal};
-use super::held::{Holds, holds};
+use super::attribute_keys::{Storage, storage_of};
+use super::context::{FixContext, Proof, Proposal};
+use super::liveness::Variable;
 use super::names::{Does, Occurrence, ScopeId};
 use super::naming::{ends_in_digit, is_general_child};
-use super::purpose::Given;
+use super::purpose_names::Given;
 use super::reuse::{Use, assigns, loop_below};
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, RuleId};
@@ -17,11 +17,11 @@ use crate::python::span_of;
 use crate::text::{Edit, Span};
 
 /// The call of `split` whose children a statement binds to names or attributes, and those.
-pub(super) fn split_of<'a>(bench: &Bench<'_>, statement: &'a Stmt) -> Option<(&'a ast::ExprCall, &'a [Expr])> {
+pub(super) fn split_of<'a>(cx: &FixContext<'_>, statement: &'a Stmt) -> Option<(&'a ast::ExprCall, &'a [Expr])> {
     let Stmt::Assign(assign) = statement else { return None };
     let ([Expr::Tuple(targets)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else { return None };
     let are_plain = targets.elts.iter().all(|target| target.is_name_expr() || target.is_attribute_expr());
-    let is_split = bench.is_split(call);
+    let is_split = cx.is_split(call);
     (is_split && are_plain).then_some((call, &targets.elts[..]))
 }
 
@@ -29,21 +29,21 @@ pub(super) fn split_of<'a>(bench: &Bench<'_>, statement: &'a Stmt) -> Option<(&'
 /// more, the same split makes a child for each.
 ///
 /// One use may stay with the key, if nothing else is made of it afterwards.
-pub(super) fn idle(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Option<Proposal> {
-    let moves = Moves::of(bench, uses)?;
+pub(super) fn idle(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
+    let moves = Moves::of(cx, uses)?;
     if moves.idle.is_empty() {
         return None;
     }
-    moves.proposal(bench, mends)
+    moves.proposal(cx, resolves)
 }
 
 /// `key, a = split(key)` right before draws from `key`, or from `a`: the same split makes a child for each.
-pub(super) fn more(bench: &Bench<'_>, uses: &[Use<'_>], mends: &[usize]) -> Option<Proposal> {
-    let moves = Moves::of(bench, uses)?;
-    if !moves.is_all || !moves.uses.iter().all(|one| moves.made.serves(bench, one)) {
+pub(super) fn more(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
+    let moves = Moves::of(cx, uses)?;
+    if !moves.is_all || !moves.uses.iter().all(|one| moves.made.serves(cx, one)) {
         return None;
     }
-    moves.proposal(bench, mends)
+    moves.proposal(cx, resolves)
 }
 
 /// Uses of a key that its split made, and that are given other children of that split.
@@ -59,15 +59,15 @@ struct Moves<'u, 'a> {
 }
 
 impl<'u, 'a> Moves<'u, 'a> {
-    fn of(bench: &Bench<'a>, uses: &'u [Use<'a>]) -> Option<Self> {
-        let made = uses.iter().find_map(|one| Made::of(bench, one))?;
-        let own: Vec<&Use<'_>> = uses.iter().filter(|one| made.is_of(bench, one)).collect();
+    fn of(cx: &FixContext<'a>, uses: &'u [Use<'a>]) -> Option<Self> {
+        let made = uses.iter().find_map(|one| Made::of(cx, one))?;
+        let own: Vec<&Use<'_>> = uses.iter().filter(|one| made.is_of(cx, one)).collect();
         let is_all = own.len() == uses.len();
-        let way = bench.behind(made.step);
+        let way = cx.behind(made.step);
         let exempt: Vec<Span> = own.iter().map(|one| span_of(one.key)).collect();
         let (scope, name) = (made.scope, made.key);
-        let is_alive = made.is_kept || Variable { bench, scope, name, exempt: &exempt, split: None }.is_read_from(&way);
-        let stays = made.stays(bench, uses, &own, is_alive);
+        let is_alive = made.is_kept || Variable { cx, scope, name, exempt: &exempt, split: None }.is_read_from(&way);
+        let stays = made.stays(cx, uses, &own, is_alive);
         let moved: Vec<&Use<'_>> =
             own.into_iter().filter(|one| !stays.is_some_and(|stays| std::ptr::eq(stays, *one))).collect();
         let last = span_of(moved.last()?.key);
@@ -75,18 +75,18 @@ impl<'u, 'a> Moves<'u, 'a> {
         if moved.iter().any(|one| loop_below(one, way.len() - 1).is_some()) {
             return None;
         }
-        let mut idle = made.idle(bench, &way, last);
+        let mut idle = made.idle(cx, &way, last);
         idle.truncate(moved.len());
         Some(Self { made, uses: moved, only: stays.filter(|_| !is_alive), is_all, idle })
     }
 
     /// A child that is called `subkey` is called after its use where the others are called after theirs.
-    fn renamed(&self, bench: &Bench<'_>) -> Option<(Vec<Edit>, Vec<String>, Span)> {
+    fn renamed(&self, cx: &FixContext<'_>) -> Option<(Vec<Edit>, Vec<String>, Span)> {
         let (made, only) = (&self.made, self.only.filter(|_| self.idle.is_empty())?);
-        let is_shown = bench.is_exported_from(made.scope, made.key);
-        let is_deleted = bench.names.deletes(made.scope, made.key);
+        let is_shown = cx.is_exported_from(made.scope, made.key);
+        let is_deleted = cx.names.deletes(made.scope, made.key);
         let parent = made.split.arguments.args.first()?;
-        if !is_general_child(made.key, bench.code(parent)) || ends_in_digit(made.key) || is_shown || is_deleted {
+        if !is_general_child(made.key, cx.code(parent)) || ends_in_digit(made.key) || is_shown || is_deleted {
             return None;
         }
         let mut uses: Vec<&Use<'_>> = self.uses.iter().copied().chain([only]).collect();
@@ -94,9 +94,9 @@ impl<'u, 'a> Moves<'u, 'a> {
         let start = span_of(made.step.statement()).start;
         let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(start, u32::max));
         let given: Vec<Given<'_>> = uses.iter().map(|one| one.given()).collect();
-        let names = bench.purposes(made.scope, made.key, &given, range)?;
+        let names = cx.purposes(made.scope, made.key, &given, range)?;
         let (first, others) = names.split_first()?;
-        let target = made.names.iter().find(|name| bench.code(name) == made.key)?;
+        let target = made.names.iter().find(|name| cx.code(name) == made.key)?;
         // A target that is the last one is where the others are added.
         let mut edits = widened(made.names, made.split, others)?;
         edits.push(Edit { span: span_of(target), content: first.clone() });
@@ -104,13 +104,13 @@ impl<'u, 'a> Moves<'u, 'a> {
         Some((edits, names, range))
     }
 
-    fn proposal(&self, bench: &Bench<'_>, mends: &[usize]) -> Option<Proposal> {
+    fn proposal(&self, cx: &FixContext<'_>, resolves: &[usize]) -> Option<Proposal> {
         let given = || {
-            let (mut edits, names, range) = self.made.give(bench, &self.uses, &self.idle)?;
+            let (mut edits, names, range) = self.made.give(cx, &self.uses, &self.idle)?;
             edits.extend(read_instead(&self.uses, &names));
             Some((edits, names, range))
         };
-        let (mut edits, names, range) = self.renamed(bench).or_else(given)?;
+        let (mut edits, names, range) = self.renamed(cx).or_else(given)?;
         edits.sort_by_key(|edit| edit.span);
         let message = match &names[..] {
             [name] if self.idle.len() == 1 => {
@@ -126,14 +126,14 @@ impl<'u, 'a> Moves<'u, 'a> {
         // A child that was there is read by nobody else from now on.
         let known = self.idle.iter().map(|child| child.id.to_string());
         let known: Vec<String> = known.filter(|name| names.contains(name)).collect();
-        let mut reserved = bench.promise_within(self.made.scope, &names, range);
-        reserved.extend(bench.promise(self.made.scope, &known));
+        let mut reserved = cx.promise_within(self.made.scope, &names, range);
+        reserved.extend(cx.promise(self.made.scope, &known));
         Some(Proposal {
             message,
             applicability: Applicability::Unsafe,
             proof: Proof::Claim,
             edits,
-            mends: mends.to_vec(),
+            resolves: resolves.to_vec(),
             names: reserved,
         })
     }
@@ -158,42 +158,42 @@ pub(super) struct Made<'a> {
 
 impl<'a> Made<'a> {
     /// The split that made the key of a use.
-    pub fn of(bench: &Bench<'a>, one: &Use<'a>) -> Option<Self> {
+    pub fn of(cx: &FixContext<'a>, one: &Use<'a>) -> Option<Self> {
         let is_kept = !one.key.is_name_expr();
-        if is_kept && holds(bench, one.key) != Holds::Next {
+        if is_kept && storage_of(cx, one.key) != Storage::Writable {
             return None;
         }
-        let scope = bench.names.frame_at(span_of(one.key).start)?;
-        let (step, split, names) = made_by(bench, scope, one)?;
-        Some(Self { key: bench.code(one.key), is_kept, scope, step, split, names })
+        let scope = cx.names.frame_at(span_of(one.key).start)?;
+        let (step, split, names) = made_by(cx, scope, one)?;
+        Some(Self { key: cx.code(one.key), is_kept, scope, step, split, names })
     }
 
     /// Whether a child of this split may serve a use: it is a use of this key, in sight, and not in a loop behind the split.
-    pub fn serves(&self, bench: &Bench<'a>, one: &Use<'a>) -> bool {
-        self.is_of(bench, one)
-            && bench.are_near(span_of(self.step.statement()), span_of(one.key))
-            && loop_below(one, bench.steps(span_of(self.step.statement())).len() - 1).is_none()
+    pub fn serves(&self, cx: &FixContext<'a>, one: &Use<'a>) -> bool {
+        self.is_of(cx, one)
+            && cx.are_near(span_of(self.step.statement()), span_of(one.key))
+            && loop_below(one, cx.steps(span_of(self.step.statement())).len() - 1).is_none()
     }
 
     /// Names of children for some uses, those first that are there already, the edits that make the others, and from where to
     /// where they are wanted.
     pub fn give(
         &self,
-        bench: &Bench<'_>,
+        cx: &FixContext<'_>,
         uses: &[&Use<'_>],
         idle: &[&ast::ExprName],
     ) -> Option<(Vec<Edit>, Vec<String>, Span)> {
         let start = span_of(self.step.statement()).start;
         let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(start, u32::max));
         let (unnamed, named): (Vec<&ast::ExprName>, Vec<_>) = idle.iter().partition(|child| child.id.as_str() == "_");
-        if named.iter().any(|child| bench.is_promised(self.scope, child.id.as_str())) {
+        if named.iter().any(|child| cx.is_promised(self.scope, child.id.as_str())) {
             return None;
         }
-        let known: Vec<&str> = self.names.iter().map(|name| bench.code(name)).filter(|name| *name != "_").collect();
-        let is_parent = |argument: &Expr| bench.code(argument) == self.key;
+        let known: Vec<&str> = self.names.iter().map(|name| cx.code(name)).filter(|name| *name != "_").collect();
+        let is_parent = |argument: &Expr| cx.code(argument) == self.key;
         let is_carried = self.split.arguments.args.first().is_some_and(is_parent);
         let missing: Vec<Given<'_>> = uses.iter().skip(named.len()).map(|one| one.given()).collect();
-        let mut fresh = bench.more_children(self.scope, self.key, (&known, is_carried), &missing, range).into_iter();
+        let mut fresh = cx.more_children(self.scope, self.key, (&known, is_carried), &missing, range).into_iter();
         let mut edits = Vec::new();
         let mut names: Vec<String> = named.iter().map(|child| child.id.to_string()).collect();
         for child in unnamed {
@@ -210,29 +210,29 @@ impl<'a> Made<'a> {
     }
 
     /// Whether a use is one of this key.
-    fn is_of(&self, bench: &Bench<'a>, one: &Use<'a>) -> bool {
-        bench.code(one.key) == self.key
-            && bench.names.frame_at(span_of(one.key).start) == Some(self.scope)
-            && made_by(bench, self.scope, one).is_some_and(|(step, ..)| step.is(self.step))
+    fn is_of(&self, cx: &FixContext<'a>, one: &Use<'a>) -> bool {
+        cx.code(one.key) == self.key
+            && cx.names.frame_at(span_of(one.key).start) == Some(self.scope)
+            && made_by(cx, self.scope, one).is_some_and(|(step, ..)| step.is(self.step))
     }
 
     /// The use that stays with the key: what makes the next key of it, else, where nothing else reads it, a split, the first
     /// use of one of several children, or the last of what was carried on.
     fn stays<'u>(
         &self,
-        bench: &Bench<'a>,
+        cx: &FixContext<'a>,
         uses: &'u [Use<'a>],
         own: &[&'u Use<'a>],
         is_alive: bool,
     ) -> Option<&'u Use<'a>> {
-        let is_split = |one: &&&Use<'_>| bench.is_split(one.call);
+        let is_split = |one: &&&Use<'_>| cx.is_split(one.call);
         let goes_on =
-            own.iter().find(|one| one.steps.last().is_some_and(|step| assigns(bench, step.statement(), self.key)));
+            own.iter().find(|one| one.steps.last().is_some_and(|step| assigns(cx, step.statement(), self.key)));
         let goes_on = goes_on.or_else(|| own.iter().find(|one| self.is_next(one)));
         if goes_on.is_some() || is_alive || uses.len() < 2 {
             return goes_on.copied();
         }
-        let is_carried = self.split.arguments.args.first().is_some_and(|parent| bench.code(parent) == self.key);
+        let is_carried = self.split.arguments.args.first().is_some_and(|parent| cx.code(parent) == self.key);
         let either = if is_carried { own.last() } else { own.first() };
         own.iter().find(is_split).or(either).copied()
     }
@@ -245,12 +245,12 @@ impl<'a> Made<'a> {
     }
 
     /// The children that nothing reads, and that nothing binds anew up to the last use.
-    fn idle(&self, bench: &Bench<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
+    fn idle(&self, cx: &FixContext<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
         let between = Span::new(span_of(self.step.statement()).end, last.start.max(span_of(self.step.statement()).end));
         let is_idle = |name: &str| {
             let is_bound = |one: &Occurrence| one.does != Does::Read && between.covers(one.span);
-            let is_bound = bench.names.occurrences(name).iter().any(is_bound);
-            !is_bound && Variable::of(bench, self.scope, name).is_idle_from(way)
+            let is_bound = cx.names.occurrences(name).iter().any(is_bound);
+            !is_bound && Variable::of(cx, self.scope, name).is_idle_from(way)
         };
         let names = self.names.iter().filter_map(Expr::as_name_expr);
         names.filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str())).collect()
@@ -275,45 +275,49 @@ pub(super) fn widened(bound: &[Expr], split: &ast::ExprCall, names: &[String]) -
 }
 
 /// The statement that made the key of a use by splitting, in a suite that leads to the use, its split, and the names that it binds.
-fn made_by<'a>(bench: &Bench<'a>, scope: ScopeId, one: &Use<'a>) -> Option<(Step<'a>, &'a ast::ExprCall, &'a [Expr])> {
-    let key = bench.code(one.key);
+fn made_by<'a>(
+    cx: &FixContext<'a>,
+    scope: ScopeId,
+    one: &Use<'a>,
+) -> Option<(Step<'a>, &'a ast::ExprCall, &'a [Expr])> {
+    let key = cx.code(one.key);
     // `key, a = split(key)` reads the key before it binds it.
     let is_simple = |step: &&Step<'_>| matches!(step.statement(), Stmt::Assign(_));
     let start = one.steps.last().filter(is_simple).map_or(span_of(one.key), |step| span_of(step.statement())).start;
     let is_before = |span: &Span| span.end <= start;
     let last = if one.key.is_name_expr() {
-        let found = bench.names.occurrences(key).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+        let found = cx.names.occurrences(key).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
         found.map(|found| found.span).filter(is_before).max()?
     } else {
-        let full = bench.names.scopes[scope].full;
-        let stored = tree::expressions(bench.module).into_iter().filter(|expr| match expr {
-            Expr::Attribute(attribute) => attribute.ctx.is_store() && bench.code(expr) == key,
+        let full = cx.names.scopes[scope].full;
+        let stored = tree::expressions(cx.module).into_iter().filter(|expr| match expr {
+            Expr::Attribute(attribute) => attribute.ctx.is_store() && cx.code(expr) == key,
             _ => false,
         });
         stored.map(span_of).filter(|span| full.covers(*span) && is_before(span)).max()?
     };
-    let step = bench.steps(last).pop()?;
+    let step = cx.steps(last).pop()?;
     let leads = one.steps.iter().any(|other| other.is_beside(step) && step.index < other.index);
-    let (split, names) = split_of(bench, step.statement()).filter(|_| leads)?;
+    let (split, names) = split_of(cx, step.statement()).filter(|_| leads)?;
     Some((step, split, names))
 }
 
 /// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for them. One such slip
 /// repaired and the next one not would look like an oversight.
-pub(super) fn other_parent(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let Some((step, own)) = tangled(bench, findings, index) else { return Vec::new() };
-    let others = bench.matching(findings, |other| {
+pub(super) fn other_parent(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    let Some((step, own)) = tangled(cx, findings, index) else { return Vec::new() };
+    let others = cx.matching(findings, |other| {
         matches!(other.rule, RuleId::KeyReused | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
     });
     let mut joined = own.clone();
-    for at in others.into_iter().filter(|at| *at != index && !bench.is_mended(*at)) {
-        let Some((_, other)) = tangled(bench, findings, at).filter(|(other, _)| other.is_beside(step)) else {
+    for at in others.into_iter().filter(|at| *at != index && !cx.is_resolved(*at)) {
+        let Some((_, other)) = tangled(cx, findings, at).filter(|(other, _)| other.is_beside(step)) else {
             continue;
         };
         let is_alike = other.message == joined.message && !joined.edits.contains(&other.edits[0]);
         if is_alike && joined.edits.len() < MOST_SLIPS {
             joined.edits.extend(other.edits);
-            joined.mends.push(at);
+            joined.resolves.push(at);
         }
     }
     joined.edits.sort_by_key(|edit| edit.span);
@@ -324,27 +328,27 @@ pub(super) fn other_parent(bench: &Bench<'_>, findings: &[Finding], index: usize
 /// Slips of one kind that are repaired together.
 const MOST_SLIPS: usize = 16;
 
-/// The statement of a finding that splits the child for the parent, and what mends it.
-fn tangled<'a>(bench: &Bench<'a>, findings: &[Finding], index: usize) -> Option<(Step<'a>, Proposal)> {
-    let span = bench.here(*findings.get(index)?.evidence.as_ref()?.second.first()?)?;
-    let step = bench.steps(span).pop()?;
-    let (call, names) = split_of(bench, step.statement())?;
+/// The statement of a finding that splits the child for the parent, and what resolves it.
+fn tangled<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<(Step<'a>, Proposal)> {
+    let span = cx.here(*findings.get(index)?.evidence.as_ref()?.second.first()?)?;
+    let step = cx.steps(span).pop()?;
+    let (call, names) = split_of(cx, step.statement())?;
     let [Expr::Name(next), Expr::Name(child)] = names else { return None };
     let (next, child) = (next.id.as_str(), child.id.as_str());
     let [Expr::Name(parent)] = &call.arguments.args[..] else { return None };
-    let scope = bench.names.frame_at(span.start)?;
+    let scope = cx.names.frame_at(span.start)?;
     let is_before = |name: &str| {
-        let mut found = bench.names.occurrences(name).iter();
+        let mut found = cx.names.occurrences(name).iter();
         found.any(|one| one.scope == scope && one.does != Does::Read && one.span.end <= span_of(step.statement()).start)
     };
     let is_tangled = span_of(call) == span && parent.id.as_str() == child && next != child && is_before(next);
-    let mend = || Proposal {
+    let resolve = || Proposal {
         message: format!("split `{next}`, which is kept for the next keys; the numbers change"),
         applicability: Applicability::Unsafe,
         proof: Proof::Claim,
         edits: vec![Edit { span: span_of(parent), content: next.to_owned() }],
-        mends: vec![index],
+        resolves: vec![index],
         names: Vec::new(),
     };
-    is_tangled.then(|| (step, mend()))
+    is_tangled.then(|| (step, resolve()))
 }

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** equal `fold_in` calls are told apart by giving each a key of its own, never by inventing data.
 
-use super::bench::{Bench, Proof, Proposal};
+use super::context::{FixContext, Proof, Proposal};
 use super::names::{Does, Occurrence, ScopeId, ScopeKind};
 use super::reuse::{self, Use, only_key};
 use super::tree;
@@ -12,42 +12,42 @@ use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::Edit;
 
-pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let derived = findings[index].repair.as_ref().and_then(|repair| repair.derived_at);
-    let Some((first, again)) = derived else { return reuse::propose(bench, findings, index) };
+    let Some((first, again)) = derived else { return reuse::propose(cx, findings, index) };
     let used = |place: Place| {
-        let span = bench.here(place)?;
-        let call = tree::call_at(bench.module, span)?;
-        Some(Use { call, key: only_key(bench, call, None)?, steps: bench.steps(span) })
+        let span = cx.here(place)?;
+        let call = tree::call_at(cx.module, span)?;
+        Some(Use { call, key: only_key(cx, call, None)?, steps: cx.steps(span) })
     };
     let mut proposals = Vec::new();
     if let (Some(first), Some(again)) = (used(first), used(again)) {
         let mut uses = vec![first, again];
         uses.sort_by_key(|one| span_of(one.key));
-        proposals = reuse::apart(bench, &uses, &[index]);
+        proposals = reuse::apart(cx, &uses, &[index]);
     }
     if proposals.is_empty() {
         // Where a callee derives, the calls that lead there are given keys of their own.
-        proposals = reuse::propose(bench, findings, index);
+        proposals = reuse::propose(cx, findings, index);
     }
     proposals
 }
 
-/// A `split` whose result nobody binds: what mends the draw from the parent after it mends this as well.
-pub(super) fn bind_discarded(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+/// A `split` whose result nobody binds: what resolves the draw from the parent after it resolves this as well.
+pub(super) fn bind_discarded(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let unused = findings[index].repair.as_ref().and_then(|repair| repair.unused.as_deref());
     if let Some(unused) = unused {
-        return spare(bench, findings, index, unused).into_iter().collect();
+        return spare(cx, findings, index, unused).into_iter().collect();
     }
     let place = findings[index].primary;
-    let later = bench.matching(findings, |other| {
+    let later = cx.matching(findings, |other| {
         matches!(other.rule, RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
             && other.evidence.as_ref().is_some_and(|evidence| evidence.first.first() == Some(&place))
     });
     let Some(later) = later.first() else { return Vec::new() };
-    let mut proposals = reuse::propose(bench, findings, *later);
+    let mut proposals = reuse::propose(cx, findings, *later);
     for proposal in &mut proposals {
-        proposal.mends.push(index);
+        proposal.resolves.push(index);
     }
     proposals
 }
@@ -58,10 +58,10 @@ fn is_mistaken(finding: &Finding) -> bool {
 }
 
 /// A child that nothing uses is called `_`, where its name means nothing else.
-fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) -> Option<Proposal> {
-    let span = bench.here(findings[index].primary)?;
-    let step = bench.steps(span).pop()?;
-    let scope = bench.names.frame_at(span.start)?;
+fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) -> Option<Proposal> {
+    let span = cx.here(findings[index].primary)?;
+    let step = cx.steps(span).pop()?;
+    let scope = cx.names.frame_at(span.start)?;
     let target = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
     let mut named = target.filter(|name| name.id.as_str() == unused);
     let (only, None) = (named.next()?, named.next()) else { return None };
@@ -70,65 +70,64 @@ fn spare(bench: &Bench<'_>, findings: &[Finding], index: usize, unused: &str) ->
     let kept: Vec<&str> = bound.map(|name| name.id.as_str()).filter(|name| !["_", unused].contains(name)).collect();
     let after = span_of(step.statement()).end;
     // In a loop, what stands before may read it in the next iteration; `_` may be a function for translations.
-    let is_repeated = bench.steps(span).iter().any(|step| matches!(step.statement(), Stmt::For(_) | Stmt::While(_)));
+    let is_repeated = cx.steps(span).iter().any(|step| matches!(step.statement(), Stmt::For(_) | Stmt::While(_)));
     let is_read =
-        |one: &Occurrence, name: &str| one.does == Does::Read && bench.names.binder(one.scope, name) == Some(scope);
-    let is_declared = |one: &Occurrence| one.does == Does::Declare && bench.names.is_within(one.scope, scope);
+        |one: &Occurrence, name: &str| one.does == Does::Read && cx.names.binder(one.scope, name) == Some(scope);
+    let is_declared = |one: &Occurrence| one.does == Does::Declare && cx.names.is_within(one.scope, scope);
     // The repair of a mistake with keys may use the child.
     let is_wanted = findings.iter().any(|other| {
-        is_mistaken(other)
-            && bench.here(other.primary).is_some_and(|span| bench.names.frame_at(span.start) == Some(scope))
+        is_mistaken(other) && cx.here(other.primary).is_some_and(|span| cx.names.frame_at(span.start) == Some(scope))
     });
     let is_used = |name: &str| {
-        let mut occurrences = bench.names.occurrences(name).iter();
+        let mut occurrences = cx.names.occurrences(name).iter();
         occurrences.any(|one| {
             is_read(one, name) && (one.span.start >= after || one.scope != scope || is_repeated) || is_declared(one)
         })
     };
     let is_needed = is_wanted || is_used(unused) || !kept.iter().any(|name| is_used(name));
-    let is_translated = bench.names.occurrences("_").iter().any(|one| one.does == Does::Read);
-    let is_local = bench.names.scopes[scope].kind == ScopeKind::Function;
+    let is_translated = cx.names.occurrences("_").iter().any(|one| one.does == Does::Read);
+    let is_local = cx.names.scopes[scope].kind == ScopeKind::Function;
     let Stmt::Assign(assign) = step.statement() else { return None };
-    let is_doubtful = is_slip(bench, scope, assign, &kept) || is_told_of(bench, scope, unused);
+    let is_doubtful = is_slip(cx, scope, assign, &kept) || is_mentioned(cx, scope, unused);
     (is_local && !is_needed && !is_translated).then(|| Proposal {
         message: format!("call `{unused}`, which nothing uses, `_`"),
         applicability: if is_doubtful { Applicability::Display } else { Applicability::Safe },
         proof: Proof::Nothing,
         edits: vec![Edit { span: span_of(only), content: "_".to_owned() }],
-        mends: vec![index],
+        resolves: vec![index],
         names: Vec::new(),
     })
 }
 
 /// Whether the parent that a split carries on is drawn from behind it: `key, subkey = split(key)`, and then `normal(key)`. The
 /// child was perhaps meant, which a `_` in its place would hide.
-fn is_slip(bench: &Bench<'_>, scope: ScopeId, split: &ast::StmtAssign, kept: &[&str]) -> bool {
+fn is_slip(cx: &FixContext<'_>, scope: ScopeId, split: &ast::StmtAssign, kept: &[&str]) -> bool {
     let read = tree::expressions_within(&split.value).into_iter().filter_map(Expr::as_name_expr);
     let carried: Vec<&str> = read.map(|name| name.id.as_str()).filter(|name| kept.contains(name)).collect();
     let is_carried = |argument: &Expr| argument.as_name_expr().is_some_and(|name| carried.contains(&name.id.as_str()));
     let is_draw = |call: &ast::ExprCall| {
-        bench.model_of(&call.func).is_some_and(|callable| matches!(callable.effect, Effect::Sample { .. }))
+        cx.model_of(&call.func).is_some_and(|callable| matches!(callable.effect, Effect::Sample { .. }))
     };
-    tree::calls(bench.module).into_iter().any(|call| {
+    tree::calls(cx.module).into_iter().any(|call| {
         let start = span_of(call).start;
         start >= span_of(split).end
-            && bench.names.frame_at(start) == Some(scope)
+            && cx.names.frame_at(start) == Some(scope)
             && is_draw(call)
             && tree::arguments(call).any(is_carried)
     })
 }
 
 /// Whether the text of a function has a name where it is no variable: in a comment or a string, which would speak of nothing.
-pub(super) fn is_told_of(bench: &Bench<'_>, scope: ScopeId, name: &str) -> bool {
-    let full = bench.names.scopes[scope].full;
-    let text = bench.slice(full);
+pub(super) fn is_mentioned(cx: &FixContext<'_>, scope: ScopeId, name: &str) -> bool {
+    let full = cx.names.scopes[scope].full;
+    let text = cx.slice(full);
     let is_part = |one: Option<char>| one.is_some_and(|one| one.is_alphanumeric() || one == '_');
     let mut found = text.match_indices(name).filter(|(at, _)| {
         !is_part(text[..*at].chars().next_back()) && !is_part(text[at + name.len()..].chars().next())
     });
     found.any(|(at, _)| {
         let start = u32::try_from(at).map_or(u32::MAX, |at| full.start.saturating_add(at));
-        let is_variable = bench.names.occurrences(name).iter().any(|one| one.span.start == start);
+        let is_variable = cx.names.occurrences(name).iter().any(|one| one.span.start == start);
         // An attribute or an argument of that name is another thing.
         let is_other = text[..at].ends_with('.') || text[at + name.len()..].starts_with('=');
         !is_variable && !is_other

@@ -3,9 +3,9 @@
 //! **Invariant:** how many lanes there are is read off what else is mapped over, or off the call that copies the key; the mapped
 //! function is called where it is made, so that nobody else calls it otherwise.
 
-use super::bench::{Bench, Proof, Proposal, is_keyish, is_plain};
+use super::attribute_keys::{Storage, storage_of};
 use super::carry::functions;
-use super::held::{Holds, holds};
+use super::context::{FixContext, Proof, Proposal, is_keyish, is_plain};
 use super::jax;
 use super::names::Does;
 use super::naming::Reserved;
@@ -17,51 +17,50 @@ use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let finding = &findings[index];
-    let mapped = finding.repair.as_ref().and_then(|repair| repair.repeated_by).and_then(|place| bench.here(place));
-    let Some(call) = mapped.and_then(|span| tree::call_at(bench.module, span)) else { return Vec::new() };
-    let found = copied(bench, call).or_else(|| {
-        let mapping = mapping(bench, call)?;
-        let mut copies =
-            mapping.called.arguments.args.iter().filter_map(|argument| copied(bench, made(bench, argument)?));
-        copies.next().or_else(|| unmapped(bench, &mapping)).or_else(|| captured(bench, &mapping, finding))
+    let mapped = finding.repair.as_ref().and_then(|repair| repair.repeated_by).and_then(|place| cx.here(place));
+    let Some(call) = mapped.and_then(|span| tree::call_at(cx.module, span)) else { return Vec::new() };
+    let found = copied(cx, call).or_else(|| {
+        let mapping = mapping(cx, call)?;
+        let mut copies = mapping.called.arguments.args.iter().filter_map(|argument| copied(cx, made(cx, argument)?));
+        copies.next().or_else(|| unmapped(cx, &mapping)).or_else(|| captured(cx, &mapping, finding))
     });
     let Some((key, mut edits, names)) = found else { return Vec::new() };
     edits.sort_by_key(|edit| edit.span);
     let around = edits.iter().fold(span_of(call), |around, edit| around.cover(edit.span));
     // The next call would draw the same numbers again.
-    let mut read = tree::expressions(bench.module).into_iter().filter(|expr| around.covers(span_of(*expr)));
-    let is_kept = read.any(|expr| bench.code(expr) == key && holds(bench, expr) != Holds::Nothing);
-    let is_lane_key = !is_kept && !is_used_beside(bench, key, around);
+    let mut read = tree::expressions(cx.module).into_iter().filter(|expr| around.covers(span_of(*expr)));
+    let is_kept = read.any(|expr| cx.code(expr) == key && storage_of(cx, expr) != Storage::None);
+    let is_lane_key = !is_kept && !is_used_beside(cx, key, around);
     vec![Proposal {
         message: format!("split `{key}` and give each lane a key of its own; the numbers change"),
         applicability: if is_lane_key { Applicability::Unsafe } else { Applicability::Display },
         proof: Proof::Claim,
         edits,
-        mends: vec![index],
+        resolves: vec![index],
         names,
     }]
 }
 
 /// Whether the function that maps does something else with the key: then its children may be those of another split.
-fn is_used_beside(bench: &Bench<'_>, key: &str, around: Span) -> bool {
-    let frame = bench.names.frame_at(around.start);
-    let mut reads = bench.names.occurrences(key).iter().filter(|one| one.does == Does::Read);
-    reads.any(|one| !around.covers(one.span) && bench.names.frame_at(one.span.start) == frame)
+fn is_used_beside(cx: &FixContext<'_>, key: &str, around: Span) -> bool {
+    let frame = cx.names.frame_at(around.start);
+    let mut reads = cx.names.occurrences(key).iter().filter(|one| one.does == Does::Read);
+    reads.any(|one| !around.covers(one.span) && cx.names.frame_at(one.span.start) == frame)
 }
 
 type Found<'a> = (&'a str, Vec<Edit>, Vec<Reserved>);
 
 /// `broadcast_to(key, (n,))`, `repeat(key, n)` and `tile(key, (n, 1))` become `split(key, n)`.
-fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
-    if let Some((key, count)) = stacked(bench, call) {
-        let code = bench.code(key);
-        let split = bench.spelled(span_of(call).start, jax::SPLIT, None)?;
-        let content = format!("{split}({code}, {})", bench.code(count));
+fn copied<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
+    if let Some((key, count)) = stacked(cx, call) {
+        let code = cx.code(key);
+        let split = cx.spelled(span_of(call).start, jax::SPLIT, None)?;
+        let content = format!("{split}({code}, {})", cx.code(count));
         return Some((code, vec![Edit { span: span_of(call), content }], Vec::new()));
     }
-    let callable = bench.model_of(&call.func)?;
+    let callable = cx.model_of(&call.func)?;
     let Effect::Shape { op, .. } = &callable.effect else { return None };
     let ([key, count], []) = (&call.arguments.args[..], &call.arguments.keywords[..]) else { return None };
     let count = match (op, count) {
@@ -71,21 +70,21 @@ fn copied<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>> {
         },
         (ShapeOp::Tile, Expr::Tuple(copies)) => match &copies.elts[..] {
             [count] => count,
-            [count, Expr::NumberLiteral(one)] if bench.slice(span_of(one)) == "1" => count,
+            [count, Expr::NumberLiteral(one)] if cx.slice(span_of(one)) == "1" => count,
             _ => return None,
         },
         (ShapeOp::Repeat | ShapeOp::Tile, count) => count,
         _ => return None,
     };
-    let code = bench.code(key);
-    let split = bench.spelled(span_of(call).start, jax::SPLIT, None)?;
-    let content = format!("{split}({code}, {})", bench.code(count));
+    let code = cx.code(key);
+    let split = cx.spelled(span_of(call).start, jax::SPLIT, None)?;
+    let content = format!("{split}({code}, {})", cx.code(count));
     is_plain(key).then(|| (code, vec![Edit { span: span_of(call), content }], Vec::new()))
 }
 
 /// The key and the number of `stack([key] * n)` and `array([key for _ in range(n)])`.
-fn stacked<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr, &'a Expr)> {
-    let effect = &bench.model_of(&call.func)?.effect;
+fn stacked<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr, &'a Expr)> {
+    let effect = &cx.model_of(&call.func)?.effect;
     let makes_array = match effect {
         Effect::Shape { op, .. } => matches!(op, ShapeOp::Stack | ShapeOp::Array),
         _ => false,
@@ -110,7 +109,7 @@ fn stacked<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr, 
             let [generator] = &list.generators[..] else { return None };
             let Expr::Call(range) = &generator.iter else { return None };
             let is_range = matches!(&*range.func, Expr::Name(name) if name.id.as_str() == "range")
-                && bench.names.binder(bench.names.scope_at(span_of(range).start), "range").is_none();
+                && cx.names.binder(cx.names.scope_at(span_of(range).start), "range").is_none();
             let ([count], true) = (&range.arguments.args[..], is_range && generator.ifs.is_empty()) else {
                 return None;
             };
@@ -118,19 +117,19 @@ fn stacked<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr, 
         }
         _ => return None,
     };
-    (is_plain(key) && is_keyish(bench.code(key))).then_some((key, count))
+    (is_plain(key) && is_keyish(cx.code(key))).then_some((key, count))
 }
 
 /// The call that an argument is, or that its variable is bound to once.
-fn made<'a>(bench: &Bench<'a>, argument: &'a Expr) -> Option<&'a ast::ExprCall> {
+fn made<'a>(cx: &FixContext<'a>, argument: &'a Expr) -> Option<&'a ast::ExprCall> {
     match argument {
         Expr::Call(call) => Some(call),
         Expr::Name(name) => {
-            let scope = bench.names.frame_at(span_of(argument).start)?;
-            let own = bench.names.occurrences(name.id.as_str()).iter().filter(|one| one.scope == scope);
+            let scope = cx.names.frame_at(span_of(argument).start)?;
+            let own = cx.names.occurrences(name.id.as_str()).iter().filter(|one| one.scope == scope);
             let mut bound = own.filter(|one| one.does != Does::Read);
             let (only, None) = (bound.next()?, bound.next()) else { return None };
-            match bench.steps(only.span).pop()?.statement() {
+            match cx.steps(only.span).pop()?.statement() {
                 Stmt::Assign(assign) => match (&assign.targets[..], &*assign.value) {
                     ([Expr::Name(_)], Expr::Call(call)) => Some(call),
                     _ => None,
@@ -154,18 +153,18 @@ struct Mapping<'a> {
     axes: Option<&'a ast::ExprTuple>,
 }
 
-fn mapping<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Mapping<'a>> {
+fn mapping<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<Mapping<'a>> {
     let (maps, called) = if let Expr::Call(maps) = &*call.func {
         (maps, call)
     } else {
-        let around = tree::ancestors(bench.module, span_of(call));
+        let around = tree::ancestors(cx.module, span_of(call));
         let called = around.into_iter().rev().find_map(|node| match node {
             AnyNodeRef::ExprCall(outer) if span_of(&*outer.func) == span_of(call) => Some(outer),
             _ => None,
         })?;
         (call, called)
     };
-    let callable = bench.model_of(&maps.func)?;
+    let callable = cx.model_of(&maps.func)?;
     let Effect::Transform(transform) = &callable.effect else { return None };
     let function = maps.arguments.args.first()?;
     let names: Vec<&str> = maps.arguments.keywords.iter().filter_map(|one| Some(one.arg.as_ref()?.as_str())).collect();
@@ -185,16 +184,16 @@ fn mapping<'a>(bench: &Bench<'a>, call: &'a ast::ExprCall) -> Option<Mapping<'a>
 
 impl<'a> Mapping<'a> {
     /// How many lanes there are: as many as the first argument has rows that is mapped over its first axis.
-    fn lanes(&self, bench: &Bench<'a>) -> Option<String> {
+    fn lanes(&self, cx: &FixContext<'a>) -> Option<String> {
         let is_mapped = |at: usize| match self.axes {
-            Some(axes) => axes.elts.get(at).is_some_and(|axis| bench.code(axis) == "0"),
+            Some(axes) => axes.elts.get(at).is_some_and(|axis| cx.code(axis) == "0"),
             None => true,
         };
         let (at, rows) = self.called.arguments.args.iter().enumerate().find(|(at, _)| is_mapped(*at))?;
-        match bench.counted(rows) {
+        match cx.counted(rows) {
             Some(Expr::NumberLiteral(count)) if !matches!(count.value, Number::Int(_)) => None,
-            Some(count) => Some(bench.code(count).to_owned()),
-            None if is_plain(rows) && self.takes_array(bench, at) => Some(format!("{}.shape[0]", bench.code(rows))),
+            Some(count) => Some(cx.code(count).to_owned()),
+            None if is_plain(rows) && self.takes_array(cx, at) => Some(format!("{}.shape[0]", cx.code(rows))),
             None => None,
         }
     }
@@ -202,14 +201,14 @@ impl<'a> Mapping<'a> {
 
 impl Mapping<'_> {
     /// Whether the mapped function calculates with what it is given of an argument: it is an array then, and no dict or list of some.
-    fn takes_array(&self, bench: &Bench<'_>, at: usize) -> bool {
+    fn takes_array(&self, cx: &FixContext<'_>, at: usize) -> bool {
         let (parameters, body) = match self.function {
             Expr::Lambda(lambda) => match lambda.parameters.as_deref() {
                 Some(parameters) => (parameters, span_of(&*lambda.body)),
                 None => return false,
             },
             Expr::Name(name) => {
-                let mut named = bench.module.body.iter().flat_map(functions).filter(|def| def.name == *name.id);
+                let mut named = cx.module.body.iter().flat_map(functions).filter(|def| def.name == *name.id);
                 match (named.next(), named.next()) {
                     (Some(def), None) => (&*def.parameters, span_of(def)),
                     _ => return false,
@@ -219,52 +218,52 @@ impl Mapping<'_> {
         };
         let Some(parameter) = parameters.iter_non_variadic_params().nth(at) else { return false };
         let is_it = |expr: &Expr| matches!(expr, Expr::Name(name) if *name.id == *parameter.parameter.name.as_str());
-        tree::expressions(bench.module).into_iter().filter(|expr| body.covers(span_of(*expr))).any(|expr| match expr {
+        tree::expressions(cx.module).into_iter().filter(|expr| body.covers(span_of(*expr))).any(|expr| match expr {
             Expr::BinOp(sum) => is_it(&sum.left) || is_it(&sum.right),
-            Expr::Attribute(of) => is_it(&of.value) && bench.models.of_array(&of.attr).is_some(),
+            Expr::Attribute(of) => is_it(&of.value) && cx.models.of_array(&of.attr).is_some(),
             _ => false,
         })
     }
 }
 
 /// `vmap(f, in_axes=(None, 0))(key, xs)` becomes `vmap(f, in_axes=(0, 0))(split(key, n), xs)`.
-fn unmapped<'a>(bench: &Bench<'a>, of: &Mapping<'a>) -> Option<Found<'a>> {
+fn unmapped<'a>(cx: &FixContext<'a>, of: &Mapping<'a>) -> Option<Found<'a>> {
     let axes = of.axes?;
     let is_whole = |at: usize| axes.elts.get(at).is_some_and(Expr::is_none_literal_expr);
-    let is_key = |expr: &Expr| is_plain(expr) && is_keyish(bench.code(expr));
+    let is_key = |expr: &Expr| is_plain(expr) && is_keyish(cx.code(expr));
     let arguments = of.called.arguments.args.iter().enumerate();
     let mut keys = arguments.filter(|(at, argument)| is_whole(*at) && is_key(argument));
     let ((at, key), None) = (keys.next()?, keys.next()) else { return None };
-    let split = bench.spelled(span_of(key).start, jax::SPLIT, None)?;
-    let code = bench.code(key);
+    let split = cx.spelled(span_of(key).start, jax::SPLIT, None)?;
+    let code = cx.code(key);
     let edits = vec![
         Edit { span: span_of(axes.elts.get(at)?), content: "0".to_owned() },
-        Edit { span: span_of(key), content: format!("{split}({code}, {})", of.lanes(bench)?) },
+        Edit { span: span_of(key), content: format!("{split}({code}, {})", of.lanes(cx)?) },
     ];
     Some((code, edits, Vec::new()))
 }
 
 /// `vmap(lambda x: f(key, x))(xs)` becomes `vmap(lambda x, subkey: f(subkey, x))(xs, split(key, n))`.
-fn captured<'a>(bench: &Bench<'a>, of: &Mapping<'a>, finding: &Finding) -> Option<Found<'a>> {
+fn captured<'a>(cx: &FixContext<'a>, of: &Mapping<'a>, finding: &Finding) -> Option<Found<'a>> {
     let Expr::Lambda(lambda) = of.function else { return None };
     let parameters = lambda.parameters.as_deref()?;
     let last = parameters.args.last().filter(|one| one.default.is_none())?;
     let is_plain_list = parameters.len() == parameters.args.len() && parameters.len() == of.called.arguments.args.len();
-    let used = tree::call_at(bench.module, bench.here(finding.primary)?)?;
-    let key = only_key(bench, used, None).filter(|key| key.is_name_expr())?;
-    let name = bench.code(key);
-    let (inner, outer) = (bench.names.scope_at(span_of(key).start), bench.names.scope_at(span_of(of.called).start));
-    let is_seen = bench.names.binder(inner, name).is_some_and(|binder| bench.names.binder(outer, name) == Some(binder));
+    let used = tree::call_at(cx.module, cx.here(finding.primary)?)?;
+    let key = only_key(cx, used, None).filter(|key| key.is_name_expr())?;
+    let name = cx.code(key);
+    let (inner, outer) = (cx.names.scope_at(span_of(key).start), cx.names.scope_at(span_of(of.called).start));
+    let is_seen = cx.names.binder(inner, name).is_some_and(|binder| cx.names.binder(outer, name) == Some(binder));
     let is_within = span_of(&*lambda.body).covers(span_of(used)) && inner != outer;
     // What else the function does with the key would see one for all lanes.
     let reads = tree::expressions_within(&lambda.body);
-    let reads = reads.into_iter().filter(|expr| expr.is_name_expr() && bench.code(expr) == name).count();
+    let reads = reads.into_iter().filter(|expr| expr.is_name_expr() && cx.code(expr) == name).count();
     if !is_plain_list || !is_seen || !is_within || reads != 1 {
         return None;
     }
-    let split = bench.spelled(span_of(of.called).start, jax::SPLIT, Some(used))?;
-    let fresh = bench.fresh(inner, name, 1).pop()?;
-    let children = format!(", {split}({name}, {})", of.lanes(bench)?);
+    let split = cx.spelled(span_of(of.called).start, jax::SPLIT, Some(used))?;
+    let fresh = cx.fresh(inner, name, 1).pop()?;
+    let children = format!(", {split}({name}, {})", of.lanes(cx)?);
     let behind = |span: Span, content: String| Edit { span: Span::new(span.end, span.end), content };
     let mut edits = vec![
         behind(span_of(&last.parameter), format!(", {fresh}")),
@@ -275,5 +274,5 @@ fn captured<'a>(bench: &Bench<'a>, of: &Mapping<'a>, finding: &Finding) -> Optio
         edits.push(behind(span_of(axes.elts.last()?), ", 0".to_owned()));
     }
     debug_assert!(span_of(of.called).covers(span_of(of.maps)));
-    Some((name, edits, bench.promise(inner, &[fresh])))
+    Some((name, edits, cx.promise(inner, &[fresh])))
 }

@@ -3,7 +3,7 @@
 //! **Invariant:** an annotation is the only thing that is rewritten safely; whatever makes or tests keys changes what a program
 //! does.
 
-use super::bench::{Bench, Proof, Proposal, is_plain};
+use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
 use super::names::Does;
 use super::tree;
@@ -14,17 +14,14 @@ use crate::python::span_of;
 use crate::text::{Edit, Span};
 
 /// Removed types become `jax.Array` where they annotate; `shuffle` becomes `permutation`.
-pub(super) fn removed(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    shuffled(bench, &findings[index], index)
-        .or_else(|| annotations(bench, &findings[index], index))
-        .into_iter()
-        .collect()
+pub(super) fn removed(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    shuffled(cx, &findings[index], index).or_else(|| annotations(cx, &findings[index], index)).into_iter().collect()
 }
 
-fn shuffled(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Proposal> {
-    let span = bench.here(finding.primary)?;
-    let Expr::Attribute(attribute) = tree::expression_at(bench.module, span)? else { return None };
-    let call = tree::ancestors(bench.module, span).into_iter().rev().find_map(|node| match node {
+fn shuffled(cx: &FixContext<'_>, finding: &Finding, index: usize) -> Option<Proposal> {
+    let span = cx.here(finding.primary)?;
+    let Expr::Attribute(attribute) = tree::expression_at(cx.module, span)? else { return None };
+    let call = tree::ancestors(cx.module, span).into_iter().rev().find_map(|node| match node {
         ast::AnyNodeRef::ExprCall(call) if span_of(&*call.func) == span => Some(call),
         _ => None,
     })?;
@@ -38,7 +35,7 @@ fn shuffled(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Propos
             Edit { span: span_of(&attribute.attr), content: "permutation".to_owned() },
             Edit { span: Span::new(end, end), content: ", independent=True".to_owned() },
         ],
-        mends: vec![index],
+        resolves: vec![index],
         names: Vec::new(),
     })
 }
@@ -46,18 +43,18 @@ fn shuffled(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Propos
 /// The names of types that are gone.
 const TYPES: [&str; 2] = ["KeyArray", "PRNGKeyArray"];
 
-fn annotations(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Proposal> {
-    let primary = bench.here(finding.primary)?;
-    let array = bench.imports.spelling(&bench.names, 0, ARRAY);
-    let (array, mut edits) = if let Some((statement, alias)) = alias_at(bench, primary) {
+fn annotations(cx: &FixContext<'_>, finding: &Finding, index: usize) -> Option<Proposal> {
+    let primary = cx.here(finding.primary)?;
+    let array = cx.imports.spelling(&cx.names, 0, ARRAY);
+    let (array, mut edits) = if let Some((statement, alias)) = alias_at(cx, primary) {
         // An import that fails: what it brings in is written where it is used.
         let bound = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
-        let (array, edit) = instead_of(bench, statement, alias, array)?;
+        let (array, edit) = instead_of(cx, statement, alias, array)?;
         let mut edits = vec![edit];
-        for occurrence in bench.names.occurrences(bound) {
+        for occurrence in cx.names.occurrences(bound) {
             match occurrence.does {
                 Does::Import if span_of(alias) == occurrence.span => {}
-                Does::Read => edits.push(annotation(bench, occurrence.span, &array)?),
+                Does::Read => edits.push(annotation(cx, occurrence.span, &array)?),
                 _ => return None,
             }
         }
@@ -65,9 +62,9 @@ fn annotations(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Pro
     } else {
         let (array, import) = match array {
             Some(array) => (array, None),
-            None => rooted(bench)?,
+            None => rooted(cx)?,
         };
-        let edits = [Some(annotation(bench, primary, &array)?), import].into_iter().flatten().collect();
+        let edits = [Some(annotation(cx, primary, &array)?), import].into_iter().flatten().collect();
         (array, edits)
     };
     edits.sort_by_key(|edit| edit.span);
@@ -78,26 +75,26 @@ fn annotations(bench: &Bench<'_>, finding: &Finding, index: usize) -> Option<Pro
     } else {
         (format!("annotate with `{array}`"), Applicability::Safe)
     };
-    Some(Proposal { message, applicability, proof: Proof::Nothing, edits, mends: vec![index], names: Vec::new() })
+    Some(Proposal { message, applicability, proof: Proof::Nothing, edits, resolves: vec![index], names: Vec::new() })
 }
 
 /// `jax.Array`, and an import of the package before the first of one of its modules, where the file uses the package's name for
 /// nothing else.
-fn rooted(bench: &Bench<'_>) -> Option<(String, Option<Edit>)> {
-    let root = &bench.imports.root;
+fn rooted(cx: &FixContext<'_>) -> Option<(String, Option<Edit>)> {
+    let root = &cx.imports.root;
     let is_below = |name: &str| name.split('.').next() == Some(root);
-    let first = bench.module.body.iter().find(|statement| match statement {
+    let first = cx.module.body.iter().find(|statement| match statement {
         Stmt::Import(import) => import.names.iter().any(|alias| is_below(alias.name.as_str())),
         Stmt::ImportFrom(import) => import.module.as_ref().is_some_and(|module| is_below(module.as_str())),
         _ => false,
     })?;
-    let import = super::layout::before(bench.text, span_of(first).start, &format!("import {root}"));
-    bench.names.occurrences(root).is_empty().then(|| (format!("{root}.Array"), Some(import)))
+    let import = super::layout::before(cx.text, span_of(first).start, &format!("import {root}"));
+    cx.names.occurrences(root).is_empty().then(|| (format!("{root}.Array"), Some(import)))
 }
 
 /// The edit of a type that stands in an annotation or is tested for; `None` for one that is called.
-fn annotation(bench: &Bench<'_>, span: Span, array: &str) -> Option<Edit> {
-    let expr = tree::expression_at(bench.module, span)?;
+fn annotation(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edit> {
+    let expr = tree::expression_at(cx.module, span)?;
     let last = match expr {
         Expr::Name(_) => None,
         Expr::Attribute(attribute) => Some(attribute.attr.as_str()),
@@ -106,28 +103,28 @@ fn annotation(bench: &Bench<'_>, span: Span, array: &str) -> Option<Edit> {
     if last.is_some_and(|last| !TYPES.contains(&last)) {
         return None;
     }
-    if is_annotation(bench, span) {
+    if is_annotation(cx, span) {
         return Some(Edit { span, content: array.to_owned() });
     }
-    tested(bench, span, array)
+    tested(cx, span, array)
 }
 
 /// `isinstance(x, KeyArray)` becomes a test for an array whose dtype is that of typed keys.
-fn tested(bench: &Bench<'_>, span: Span, array: &str) -> Option<Edit> {
-    let around = tree::ancestors(bench.module, span);
+fn tested(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edit> {
+    let around = tree::ancestors(cx.module, span);
     let (position, call) = around.iter().enumerate().rev().find_map(|(position, node)| match node {
         ast::AnyNodeRef::ExprCall(call) => Some((position, *call)),
         _ => None,
     })?;
     let ([value, tested], []) = (&call.arguments.args[..], &call.arguments.keywords[..]) else { return None };
-    let scope = bench.names.scope_at(span.start);
+    let scope = cx.names.scope_at(span.start);
     let is_test = matches!(&*call.func, Expr::Name(name) if name.id.as_str() == "isinstance")
-        && bench.names.binder(scope, "isinstance").is_none()
+        && cx.names.binder(scope, "isinstance").is_none()
         && span_of(tested) == span
         && is_plain(value);
-    let subtype = bench.spelled(span.start, jax::ISSUBDTYPE, None)?;
-    let keys = bench.spelled(span.start, jax::PRNG_KEY, None)?;
-    let value = bench.code(value);
+    let subtype = cx.spelled(span.start, jax::ISSUBDTYPE, None)?;
+    let keys = cx.spelled(span.start, jax::PRNG_KEY, None)?;
+    let value = cx.code(value);
     let both = format!("isinstance({value}, {array}) and {subtype}({value}.dtype, {keys})");
     let is_whole = position.checked_sub(1).and_then(|outer| around.get(outer)).is_some_and(|node| node.is_statement());
     let content = if is_whole { both } else { format!("({both})") };
@@ -135,8 +132,8 @@ fn tested(bench: &Bench<'_>, span: Span, array: &str) -> Option<Edit> {
 }
 
 /// Whether a place lies in an annotation of a parameter, a result or a variable.
-fn is_annotation(bench: &Bench<'_>, span: Span) -> bool {
-    tree::ancestors(bench.module, span).into_iter().any(|node| match node {
+fn is_annotation(cx: &FixContext<'_>, span: Span) -> bool {
+    tree::ancestors(cx.module, span).into_iter().any(|node| match node {
         ast::AnyNodeRef::Parameter(parameter) => {
             parameter.annotation.as_deref().is_some_and(|annotation| span_of(annotation).covers(span))
         }
@@ -149,8 +146,8 @@ fn is_annotation(bench: &Bench<'_>, span: Span) -> bool {
 }
 
 /// The import of a removed type at a span, which is that of its statement or of its own.
-fn alias_at<'a>(bench: &Bench<'a>, span: Span) -> Option<(&'a ast::StmtImportFrom, &'a ast::Alias)> {
-    let step = bench.steps(span).pop()?;
+fn alias_at<'a>(cx: &FixContext<'a>, span: Span) -> Option<(&'a ast::StmtImportFrom, &'a ast::Alias)> {
+    let step = cx.steps(span).pop()?;
     let Stmt::ImportFrom(import) = step.statement() else { return None };
     let is_gone = |alias: &&ast::Alias| TYPES.contains(&alias.name.as_str());
     let mut gone = import.names.iter().filter(is_gone);
@@ -160,23 +157,23 @@ fn alias_at<'a>(bench: &Bench<'a>, span: Span) -> Option<(&'a ast::StmtImportFro
 
 /// What stands in place of a failing import, and how the type is written afterwards.
 fn instead_of(
-    bench: &Bench<'_>,
+    cx: &FixContext<'_>,
     statement: &ast::StmtImportFrom,
     alias: &ast::Alias,
     array: Option<String>,
 ) -> Option<(String, Edit)> {
-    let root = &bench.imports.root;
+    let root = &cx.imports.root;
     let whole = span_of(statement);
     match (array, &statement.names[..]) {
         (None, [_]) => {
-            let is_free = bench.names.occurrences("Array").is_empty();
+            let is_free = cx.names.occurrences("Array").is_empty();
             let edit = Edit { span: whole, content: format!("from {root} import Array") };
             is_free.then(|| ("Array".to_owned(), edit))
         }
         (Some(array), [_]) => {
-            let lines = super::layout::own_lines(bench.text, whole)?;
+            let lines = super::layout::own_lines(cx.text, whole)?;
             // A suite must not become empty.
-            let step = bench.steps(whole).pop()?;
+            let step = cx.steps(whole).pop()?;
             (step.suite.len() > 1).then(|| (array, Edit { span: lines, content: String::new() }))
         }
         (Some(array), names) => {
@@ -187,7 +184,7 @@ fn instead_of(
                 (None, None) => return None,
             };
             // A comment that stands between two names belongs to one of them.
-            (!bench.slice(span).contains('#')).then(|| (array, Edit { span, content: String::new() }))
+            (!cx.slice(span).contains('#')).then(|| (array, Edit { span, content: String::new() }))
         }
         (None, _) => None,
     }

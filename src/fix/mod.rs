@@ -6,86 +6,88 @@
 //! imported.
 //!
 //! **Invariant:** a proposal's edits are sorted, do not overlap and touch nothing but what they must; names that one
-//! proposal introduces are not offered again once it was accepted ([`Bench::accept`]).
+//! proposal introduces are not offered again once it was accepted ([`FixContext::accept`]).
 
-mod abroad;
-mod absent;
 mod advance;
-mod alive;
 mod apply;
-mod bench;
+mod attribute_keys;
 mod buffer;
 mod captured;
 mod carry;
 mod children;
-mod compared;
-mod dead;
+mod context;
+mod cross_module;
+mod dead_splits;
 mod derived;
 mod diff;
-mod held;
+mod display_loops;
+mod equality_asserts;
 mod imports;
+mod intent;
 mod jax;
 mod lanes;
 mod layout;
 mod legacy;
+mod liveness;
 mod loops;
-mod meant;
 mod names;
 mod naming;
-mod purpose;
+mod optional_keys;
+mod purpose_names;
 mod reuse;
 mod seeds;
-mod settings;
-mod shown;
+mod sweep_loops;
 mod tree;
 mod typed;
-mod uses;
+mod typed_uses;
 mod writer;
 
-pub use abroad::Abroad;
 pub use apply::{Batch, select};
-pub use bench::{Bench, Proof, Proposal};
-pub use compared::is_compared;
+pub use context::{FixContext, Proof, Proposal};
+pub use cross_module::CrossModuleUsage;
 pub use diff::{hunks, unified};
+pub use equality_asserts::is_compared;
 pub use typed::converted;
-pub use uses::{Held, stays_legal};
+pub use typed_uses::{KnownKey, stays_legal};
 
 use crate::finding::{Applicability, Finding, RuleId};
 
-/// What may mend the finding at `index`, best first. Proposals may mend others of the findings as well.
-pub fn proposals(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+/// What may resolve the finding at `index`, best first. Proposals may resolve others of the findings as well.
+pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some(finding) = findings.get(index) else { return Vec::new() };
     let mut proposals = match finding.rule {
-        RuleId::KeyReused | RuleId::KeyUsedAfterSplit => reuse::propose(bench, findings, index),
-        RuleId::KeyReusedInLoop => loops::propose(bench, findings, index),
-        RuleId::KeyDerivedTwice => derived::propose(bench, findings, index),
-        RuleId::SeedReused => seeds::propose(bench, findings, index),
-        RuleId::CapturedKeyInTransform => captured::propose(bench, findings, index),
-        RuleId::StoredKeyNotAdvanced => advance::stored(bench, findings, index),
-        RuleId::KeyBroadcast => lanes::propose(bench, findings, index),
-        RuleId::ConsumedKeyReturned => advance::handed_on(bench, findings, index),
-        RuleId::SplitDiscarded => derived::bind_discarded(bench, findings, index),
-        RuleId::CallerKeyIgnored => advance::ignored(bench, findings, index),
-        RuleId::KeyBufferIndexed => buffer::indexed(bench, findings, index),
-        RuleId::KeyArithmetic => buffer::arithmetic(bench, findings, index),
-        RuleId::KeyAxesSwapped => buffer::swapped(bench, findings, index),
-        RuleId::LegacyPrngkey => typed::propose(bench, findings, index),
-        RuleId::RemovedKeyType => legacy::removed(bench, findings, index),
+        RuleId::KeyReused | RuleId::KeyUsedAfterSplit => reuse::propose(cx, findings, index),
+        RuleId::KeyReusedInLoop => loops::propose(cx, findings, index),
+        RuleId::KeyDerivedTwice => derived::propose(cx, findings, index),
+        RuleId::SeedReused => seeds::propose(cx, findings, index),
+        RuleId::CapturedKeyInTransform => captured::propose(cx, findings, index),
+        RuleId::StoredKeyNotAdvanced => advance::stored(cx, findings, index),
+        RuleId::KeyBroadcast => lanes::propose(cx, findings, index),
+        RuleId::ConsumedKeyReturned => advance::handed_on(cx, findings, index),
+        RuleId::SplitDiscarded => derived::bind_discarded(cx, findings, index),
+        RuleId::CallerKeyIgnored => advance::ignored(cx, findings, index),
+        RuleId::KeyBufferIndexed => buffer::indexed(cx, findings, index),
+        RuleId::KeyArithmetic => buffer::arithmetic(cx, findings, index),
+        RuleId::KeyAxesSwapped => buffer::swapped(cx, findings, index),
+        RuleId::LegacyPrngkey => typed::propose(cx, findings, index),
+        RuleId::RemovedKeyType => legacy::removed(cx, findings, index),
         _ => Vec::new(),
     };
     if matches!(
         finding.rule,
         RuleId::KeyReused | RuleId::KeyReusedInLoop | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice
     ) {
-        proposals = dead::prefer(bench, findings, index, proposals);
+        proposals = dead_splits::prefer(cx, findings, index, proposals);
     }
     proposals.retain(|proposal| !proposal.edits.is_empty());
     for proposal in &mut proposals {
         if proposal.applicability != Applicability::Unsafe || proposal.proof != Proof::Claim {
             continue;
         }
-        let calls = meant::calls(bench, proposal.mends.iter().filter_map(|at| findings.get(*at)));
-        if compared::is_held_to_tolerance(bench, &calls) || absent::may_be_absent(bench, &calls, &proposal.edits) {
+        let calls = intent::calls(cx, proposal.resolves.iter().filter_map(|at| findings.get(*at)));
+        if equality_asserts::is_compared_within_tolerance(cx, &calls)
+            || optional_keys::may_be_none(cx, &calls, &proposal.edits)
+        {
             proposal.applicability = Applicability::Display;
         }
     }

@@ -3,10 +3,10 @@
 //! **Invariant:** a name that is offered for a stretch of code is in nobody's way there. Nothing else has it, or all that has it
 //! are children of keys that are dead by then: `key, subkey = split(key)` may bind `subkey` again.
 
-use super::alive::Variable;
-use super::bench::{Bench, is_keyish};
+use super::context::{FixContext, is_keyish};
+use super::liveness::Variable;
 use super::names::{Does, Occurrence, ScopeId};
-use super::purpose::Given;
+use super::purpose_names::Given;
 use super::tree;
 use crate::python::ast::{Expr, Stmt};
 use crate::text::Span;
@@ -28,7 +28,7 @@ const KEYWORDS: [&str; 9] = ["all", "any", "hash", "id", "iter", "map", "next", 
 /// Statements that are looked at for what children of a key are called.
 const LOOKED_AT: usize = 64;
 
-impl Bench<'_> {
+impl FixContext<'_> {
     /// Whether a new variable would be in anybody's way.
     pub(super) fn is_taken(&self, scope: ScopeId, name: &str) -> bool {
         let full = self.names.scopes[scope].full;

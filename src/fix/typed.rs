@@ -3,11 +3,11 @@
 //! **Invariant:** all calls of a file are rewritten or none. Where a repair of its own is at hand for what touches a key's
 //! words, that comes first: a conversion would make the mistake last.
 
-use super::bench::{Bench, Proof, Proposal};
+use super::context::{FixContext, Proof, Proposal};
 use super::jax;
 use super::names::Does;
 use super::tree;
-use super::uses::{is_key, maker};
+use super::typed_uses::{is_key, maker};
 use crate::finding::{Applicability, Family, Finding, Touched};
 use crate::models::Effect;
 use crate::python::ast::{Expr, Stmt};
@@ -18,54 +18,54 @@ use crate::text::{Edit, Span};
 const BUFFERS: Family = Family::Buffer;
 
 /// `PRNGKey` becomes `key`, in the whole file.
-pub(super) fn propose(bench: &Bench<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let finding = &findings[index];
-    let touches = bench.matching(findings, |other| other.rule.family() == BUFFERS);
-    if touches.iter().any(|touch| bench.is_mended(*touch)) {
+    let touches = cx.matching(findings, |other| other.rule.family() == BUFFERS);
+    if touches.iter().any(|touch| cx.is_resolved(*touch)) {
         return Vec::new();
     }
     let mut places = vec![finding.primary];
     places.extend(finding.related.iter().map(|label| label.place));
     // Words that are calculated with are a mistake that a conversion would hide.
     let is_sum = |other: &Finding| other.touch.as_ref().is_some_and(|touch| touch.what == Touched::Sum);
-    let hides = !bench.matching(findings, is_sum).is_empty();
+    let hides = !cx.matching(findings, is_sum).is_empty();
     let applicability = if hides { Applicability::Display } else { Applicability::Unsafe };
     vec![Proposal {
         message: "make typed keys; numbers stay the same, shapes and checkpoints of keys change".to_owned(),
         applicability,
         proof: Proof::Keys(places),
-        edits: renamed(bench, finding).unwrap_or_default(),
-        mends: vec![index],
+        edits: renamed(cx, finding).unwrap_or_default(),
+        resolves: vec![index],
         names: Vec::new(),
     }]
 }
 
-fn renamed(bench: &Bench<'_>, finding: &Finding) -> Option<Vec<Edit>> {
+fn renamed(cx: &FixContext<'_>, finding: &Finding) -> Option<Vec<Edit>> {
     let places = std::iter::once(finding.primary).chain(finding.related.iter().map(|label| label.place));
     let mut edits = Vec::new();
     let mut by_name = 0;
     for place in places {
-        match tree::expression_at(bench.module, bench.here(place)?)? {
+        match tree::expression_at(cx.module, cx.here(place)?)? {
             Expr::Attribute(attribute) => {
                 edits.push(Edit { span: span_of(&attribute.attr), content: "key".to_owned() });
             }
             Expr::Name(name) => {
                 by_name += 1;
-                edits.push(Edit { span: span_of(name), content: imported_name(bench, name.id.as_str())? });
+                edits.push(Edit { span: span_of(name), content: imported_name(cx, name.id.as_str())? });
             }
             _ => return None,
         }
     }
     if by_name > 0 {
-        edits.push(import(bench, by_name)?);
+        edits.push(import(cx, by_name)?);
     }
     edits.sort_by_key(|edit| edit.span);
     Some(edits)
 }
 
 /// What `key` is imported as, where `PRNGKey` was imported by name.
-fn imported_name(bench: &Bench<'_>, old: &str) -> Option<String> {
-    let is_free = |name: &&str| bench.names.occurrences(name).is_empty();
+fn imported_name(cx: &FixContext<'_>, old: &str) -> Option<String> {
+    let is_free = |name: &&str| cx.names.occurrences(name).is_empty();
     // Under a name of its own nothing but the import changes.
     (old == "PRNGKey")
         .then(|| ["make_key", "new_key", "random_key"].into_iter().find(is_free).map(str::to_owned))
@@ -73,32 +73,32 @@ fn imported_name(bench: &Bench<'_>, old: &str) -> Option<String> {
 }
 
 /// The edit of the one import of `PRNGKey`, provided that all that reads the name is rewritten as well.
-fn import(bench: &Bench<'_>, rewritten: usize) -> Option<Edit> {
-    let occurrences = bench.names.occurrences("PRNGKey");
+fn import(cx: &FixContext<'_>, rewritten: usize) -> Option<Edit> {
+    let occurrences = cx.names.occurrences("PRNGKey");
     let reads = occurrences.iter().filter(|one| one.does == Does::Read).count();
     let mut bound = occurrences.iter().filter(|one| one.does != Does::Read);
     let only = bound.next().filter(|one| one.does == Does::Import)?;
     if bound.next().is_some() || reads != rewritten {
         return None;
     }
-    Some(Edit { span: only.span, content: format!("key as {}", imported_name(bench, "PRNGKey")?) })
+    Some(Edit { span: only.span, content: format!("key as {}", imported_name(cx, "PRNGKey")?) })
 }
 
 /// The proposal with a conversion wherever the analysis found that the repaired program touches the words of its keys; the
 /// proposal as it is where it found nothing, and `None` where a place does not tell which expression is the key.
-pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> Option<Proposal> {
+pub fn converted(cx: &FixContext<'_>, proposal: &Proposal, after: &[Finding]) -> Option<Proposal> {
     let Proof::Keys(_) = proposal.proof else { return Some(proposal.clone()) };
     let mut edits = proposal.edits.clone();
     for finding in after.iter().filter(|finding| finding.rule.family() == BUFFERS) {
         let (start, end) = (finding.primary.span.start, finding.primary.span.end);
         let span = Span::new(before(start, &proposal.edits)?, before(end, &proposal.edits)?);
-        let keys = keys_at(bench, span);
-        if keys.is_empty() || makes_keys(bench, span) {
+        let keys = keys_at(cx, span);
+        if keys.is_empty() || makes_keys(cx, span) {
             return None;
         }
         for key in keys {
             let at = span_of(key);
-            let convert = bench.spelled(at.start, jax::KEY_DATA, maker(bench, key))?;
+            let convert = cx.spelled(at.start, jax::KEY_DATA, maker(cx, key))?;
             for edit in [
                 Edit { span: Span::new(at.start, at.start), content: format!("{convert}(") },
                 Edit { span: Span::new(at.end, at.end), content: ")".to_owned() },
@@ -116,20 +116,20 @@ pub fn converted(bench: &Bench<'_>, proposal: &Proposal, after: &[Finding]) -> O
 }
 
 /// Whether a call makes keys of words, or like other keys: what it makes of words is no typed key.
-fn makes_keys(bench: &Bench<'_>, span: Span) -> bool {
-    let callable = tree::call_at(bench.module, span).and_then(|call| bench.model_of(&call.func));
+fn makes_keys(cx: &FixContext<'_>, span: Span) -> bool {
+    let callable = tree::call_at(cx.module, span).and_then(|call| cx.model_of(&call.func));
     callable.is_some_and(|callable| matches!(callable.effect, Effect::Fabricate { .. } | Effect::Wrap { .. }))
 }
 
 /// The keys whose words are touched by the operation at a span.
-fn keys_at<'a>(bench: &Bench<'a>, span: Span) -> Vec<&'a Expr> {
-    if let Some(expr) = tree::expression_at(bench.module, span) {
-        let mut keys: Vec<&Expr> = key_of(bench, expr).into_iter().collect();
+fn keys_at<'a>(cx: &FixContext<'a>, span: Span) -> Vec<&'a Expr> {
+    if let Some(expr) = tree::expression_at(cx.module, span) {
+        let mut keys: Vec<&Expr> = key_of(cx, expr).into_iter().collect();
         if keys.is_empty() {
             // A question about a key is part of a comparison: whatever looks like a key in it is one.
             for within in tree::expressions_within(expr) {
                 let is_inner = keys.iter().any(|outer| span_of(*outer).covers(span_of(within)));
-                if !is_inner && is_key(bench, within) {
+                if !is_inner && is_key(cx, within) {
                     keys.push(within);
                 }
             }
@@ -137,25 +137,25 @@ fn keys_at<'a>(bench: &Bench<'a>, span: Span) -> Vec<&'a Expr> {
         return keys;
     }
     // A whole statement unpacks.
-    match bench.steps(span).pop().map(tree::Step::statement) {
-        Some(Stmt::Assign(assign)) if is_key(bench, &assign.value) => vec![&assign.value],
+    match cx.steps(span).pop().map(tree::Step::statement) {
+        Some(Stmt::Assign(assign)) if is_key(cx, &assign.value) => vec![&assign.value],
         _ => Vec::new(),
     }
 }
 
-fn key_of<'a>(bench: &Bench<'a>, expr: &'a Expr) -> Option<&'a Expr> {
+fn key_of<'a>(cx: &FixContext<'a>, expr: &'a Expr) -> Option<&'a Expr> {
     match expr {
         Expr::Subscript(subscript) => Some(&subscript.value),
         Expr::Attribute(attribute) => Some(&attribute.value),
         Expr::Call(call) => {
             let receiver = match &*call.func {
-                Expr::Attribute(method) if bench.path_of(&method.value).is_none() => Some(&*method.value),
+                Expr::Attribute(method) if cx.path_of(&method.value).is_none() => Some(&*method.value),
                 _ => None,
             };
-            only(receiver.into_iter().chain(tree::arguments(call)).filter(|one| is_key(bench, one)))
+            only(receiver.into_iter().chain(tree::arguments(call)).filter(|one| is_key(cx, one)))
         }
-        Expr::BinOp(sum) => only([&*sum.left, &*sum.right].into_iter().filter(|one| is_key(bench, one))),
-        Expr::UnaryOp(of) if is_key(bench, &of.operand) => Some(&of.operand),
+        Expr::BinOp(sum) => only([&*sum.left, &*sum.right].into_iter().filter(|one| is_key(cx, one))),
+        Expr::UnaryOp(of) if is_key(cx, &of.operand) => Some(&of.operand),
         _ => None,
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! **Invariant:** what is written binds names that are free from there to the last use that reads them, and nothing else.
 
-use super::alive::Variable;
-use super::bench::{Bench, Proof, Proposal};
 use super::children::{self, Made};
+use super::context::{FixContext, Proof, Proposal};
 use super::layout;
+use super::liveness::Variable;
 use super::names::ScopeId;
 use super::naming::Reserved;
-use super::purpose::Given;
+use super::purpose_names::Given;
 use super::reuse::Use;
 use super::tree::Step;
 use crate::finding::Applicability;
@@ -52,12 +52,12 @@ impl Split {
 
 /// Writes splits.
 pub(super) struct Writer<'b, 'a> {
-    pub bench: &'b Bench<'a>,
+    pub cx: &'b FixContext<'a>,
     pub site: &'b Site<'a>,
     pub start: u32,
     pub key: &'b str,
     pub split: Split,
-    pub mends: &'b [usize],
+    pub resolves: &'b [usize],
 }
 
 impl Writer<'_, '_> {
@@ -66,11 +66,11 @@ impl Writer<'_, '_> {
         let (scope, count) = (self.site.scope, uses.len());
         let given: Vec<Given<'_>> = uses.iter().map(|one| one.given()).collect();
         let many: Vec<String> = match self.split {
-            Split::Plain(_) => return self.bench.fresh_for(scope, self.key, &given, range),
+            Split::Plain(_) => return self.cx.fresh_for(scope, self.key, &given, range),
             Split::Lanes { .. } => (1..=count).map(|number| format!("keys_{number}")).collect(),
         };
-        let is_free = many.iter().all(|name| self.bench.is_free_within(scope, name, range));
-        if is_free { many } else { self.bench.fresh_within(scope, self.key, count, range) }
+        let is_free = many.iter().all(|name| self.cx.is_free_within(scope, name, range));
+        if is_free { many } else { self.cx.fresh_within(scope, self.key, count, range) }
     }
 
     /// From the site to the last of some uses.
@@ -87,9 +87,9 @@ impl Writer<'_, '_> {
         let names = self.fresh(&uses.iter().collect::<Vec<_>>(), range);
         let mut edits = Vec::with_capacity(uses.len() + 1);
         let statement = self.split.statement(self.key, &names, keeps);
-        edits.push(layout::before(self.bench.text, self.start, &statement));
-        edits.extend(replaced(self.bench, uses, &names));
-        Some(self.proposal(edits, self.bench.promise_within(self.site.scope, &names, range)))
+        edits.push(layout::before(self.cx.text, self.start, &statement));
+        edits.extend(replaced(self.cx, uses, &names));
+        Some(self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range)))
     }
 
     /// A split that dropped its result was meant to make the keys of the uses after it.
@@ -101,19 +101,19 @@ impl Writer<'_, '_> {
         let names = self.fresh(&uses.iter().collect::<Vec<_>>(), range);
         let call = span_of(bare.call);
         let code = self.split.statement(self.key, &names, true);
-        let targets = code.strip_suffix(self.bench.slice(call)).map(str::to_owned);
+        let targets = code.strip_suffix(self.cx.slice(call)).map(str::to_owned);
         let mut edits = vec![match targets {
             Some(targets) => Edit { span: Span::new(call.start, call.start), content: targets },
             None => Edit { span: call, content: code },
         }];
-        edits.extend(replaced(self.bench, uses, &names));
-        Some(self.proposal(edits, self.bench.promise_within(self.site.scope, &names, range)))
+        edits.extend(replaced(self.cx, uses, &names));
+        Some(self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range)))
     }
 
     /// A split into names that comes first makes the keys of the uses after it as well.
     pub(super) fn widen(&self, splits: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
         let step = splits.steps.last().filter(|step| step.is(self.site.step))?;
-        let (call, bound) = children::split_of(self.bench, step.statement())?;
+        let (call, bound) = children::split_of(self.cx, step.statement())?;
         if span_of(call) != span_of(splits.call) || uses.is_empty() {
             return None;
         }
@@ -123,36 +123,36 @@ impl Writer<'_, '_> {
             return Some(proposal);
         }
         let range = self.range(uses);
-        let known: Vec<&str> = bound.iter().map(|target| self.bench.code(target)).collect();
+        let known: Vec<&str> = bound.iter().map(|target| self.cx.code(target)).collect();
         let given: Vec<Given<'_>> = uses.iter().map(Use::given).collect();
-        let names = self.bench.more_children(self.site.scope, self.key, (&known, true), &given, range);
+        let names = self.cx.more_children(self.site.scope, self.key, (&known, true), &given, range);
         let mut edits = children::widened(bound, call, &names)?;
-        edits.extend(replaced(self.bench, uses, &names));
+        edits.extend(replaced(self.cx, uses, &names));
         edits.sort_by_key(|edit| edit.span);
-        Some(self.proposal(edits, self.bench.promise_within(self.site.scope, &names, range)))
+        Some(self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range)))
     }
 
     /// `a, b = split(key)` and `c, d = split(key)` behind it become `a, b, c, d = split(key, 4)`.
     fn merge(&self, call: &ast::ExprCall, bound: &[Expr], step: Step<'_>, other: &Use<'_>) -> Option<Proposal> {
         let later = other.steps.last().filter(|later| later.is_beside(step))?;
-        let (again, more) = children::split_of(self.bench, later.statement())?;
-        let lines = layout::own_lines(self.bench.text, span_of(later.statement()))?;
-        let is_said = layout::comments_around(self.bench.text, span_of(later.statement())).next().is_some();
+        let (again, more) = children::split_of(self.cx, later.statement())?;
+        let lines = layout::own_lines(self.cx.text, span_of(later.statement()))?;
+        let is_said = layout::comments_around(self.cx.text, span_of(later.statement())).next().is_some();
         let between = Span::new(span_of(step.statement()).start, span_of(later.statement()).start);
         let is_new = |target: &Expr| {
-            let code = self.bench.code(target);
-            let mut known = self.bench.names.occurrences(code).iter();
+            let code = self.cx.code(target);
+            let mut known = self.cx.names.occurrences(code).iter();
             target.is_name_expr() && code != "_" && code != self.key && !known.any(|one| between.covers(one.span))
         };
-        let names: Vec<String> = more.iter().map(|target| self.bench.code(target).to_owned()).collect();
-        let has_free = names.iter().all(|name| !self.bench.is_promised(self.site.scope, name));
+        let names: Vec<String> = more.iter().map(|target| self.cx.code(target).to_owned()).collect();
+        let has_free = names.iter().all(|name| !self.cx.is_promised(self.site.scope, name));
         let is_alike = span_of(again) == span_of(other.call) && more.iter().all(is_new) && has_free;
-        let is_near = self.bench.is_in_one_cell(span_of(step.statement()), span_of(later.statement()));
+        let is_near = self.cx.is_in_one_cell(span_of(step.statement()), span_of(later.statement()));
         let mut edits = children::widened(bound, call, &names).filter(|_| is_alike && is_near && !is_said)?;
         edits.push(Edit { span: lines, content: String::new() });
         edits.sort_by_key(|edit| edit.span);
         let message = format!("split `{}` once, into all of its children; the numbers change", self.key);
-        let names = self.bench.promise(self.site.scope, &names);
+        let names = self.cx.promise(self.site.scope, &names);
         Some(Proposal { message, ..self.proposal(edits, names) })
     }
 
@@ -176,8 +176,8 @@ impl Writer<'_, '_> {
         // The split that made the key makes the children for the uses right behind it.
         let mut near: Vec<(Made<'_>, Vec<&Use<'_>>)> = Vec::new();
         at.retain(|(_, here)| {
-            let made = here.first().and_then(|one| Made::of(self.bench, one)).filter(|made| {
-                let serves = |one: &&Use<'_>| made.serves(self.bench, one);
+            let made = here.first().and_then(|one| Made::of(self.cx, one)).filter(|made| {
+                let serves = |one: &&Use<'_>| made.serves(self.cx, one);
                 matches!(self.split, Split::Plain(_)) && here.iter().all(serves)
             });
             let Some(made) = made else { return true };
@@ -188,10 +188,10 @@ impl Writer<'_, '_> {
             false
         });
         for (made, here) in near {
-            let (more, names, range) = made.give(self.bench, &here, &[])?;
+            let (more, names, range) = made.give(self.cx, &here, &[])?;
             edits.extend(more);
             edits.extend(here.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
-            reserved.extend(self.bench.promise_within(scope, &names, range));
+            reserved.extend(self.cx.promise_within(scope, &names, range));
         }
         for (step, here) in at {
             if let Some(edit) = here.first().filter(|_| here.len() == 1).and_then(|one| self.hand_on(one, step)) {
@@ -203,9 +203,9 @@ impl Writer<'_, '_> {
             let range = Span::new(start, end);
             let names = self.fresh(&here, range);
             let code = self.split.statement(self.key, &names, true);
-            edits.push(layout::before(self.bench.text, start, &code));
+            edits.push(layout::before(self.cx.text, start, &code));
             edits.extend(here.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
-            reserved.extend(self.bench.promise_within(scope, &names, range));
+            reserved.extend(self.cx.promise_within(scope, &names, range));
         }
         edits.sort_by_key(|edit| edit.span);
         Some(self.proposal(edits, reserved))
@@ -213,13 +213,13 @@ impl Writer<'_, '_> {
 
     /// `a, b = split(key)` whose `b` nothing reads hands the next key on instead: `key, a = split(key)`.
     fn hand_on(&self, one: &Use<'_>, step: Step<'_>) -> Option<Edit> {
-        let (call, bound) = children::split_of(self.bench, step.statement())?;
+        let (call, bound) = children::split_of(self.cx, step.statement())?;
         let ([Expr::Name(left), Expr::Name(right)], Split::Plain(_)) = (bound, &self.split) else { return None };
         let scope = self.site.scope;
-        let way = self.bench.behind(step);
+        let way = self.cx.behind(step);
         let is_idle = |target: &ast::ExprName| {
             let name = target.id.as_str();
-            name != self.key && Variable::of(self.bench, scope, name).is_idle_from(&way)
+            name != self.key && Variable::of(self.cx, scope, name).is_idle_from(&way)
         };
         let wanted = match (is_idle(left), is_idle(right)) {
             (false, true) => left,
@@ -229,7 +229,7 @@ impl Writer<'_, '_> {
         let is_own = span_of(call) == span_of(one.call) && call.arguments.len() == 1 && wanted.id.as_str() != self.key;
         let targets = Span::new(span_of(left).start, span_of(right).end);
         // Parentheses and comments would be lost with what stands between.
-        let are_bare = self.bench.slice(Span::new(span_of(left).end, span_of(right).start)) == ", ";
+        let are_bare = self.cx.slice(Span::new(span_of(left).end, span_of(right).start)) == ", ";
         (is_own && are_bare).then(|| Edit { span: targets, content: format!("{}, {}", self.key, wanted.id) })
     }
 
@@ -239,16 +239,16 @@ impl Writer<'_, '_> {
             applicability: Applicability::Unsafe,
             proof: Proof::Claim,
             edits,
-            mends: self.mends.to_vec(),
+            resolves: self.resolves.to_vec(),
             names,
         }
     }
 }
 
 /// Each use reads a name instead.
-fn replaced(bench: &Bench<'_>, uses: &[Use<'_>], names: &[String]) -> Vec<Edit> {
+fn replaced(cx: &FixContext<'_>, uses: &[Use<'_>], names: &[String]) -> Vec<Edit> {
     let pairs = uses.iter().zip(names);
-    pairs.map(|(one, name)| Edit { span: one.replaceable(bench), content: name.clone() }).collect()
+    pairs.map(|(one, name)| Edit { span: one.replaceable(cx), content: name.clone() }).collect()
 }
 
 /// `key, a, b = split(key, 3)`, or without `key` on the left.

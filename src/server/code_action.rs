@@ -185,7 +185,7 @@ impl<'a> Site<'a> {
                 continue;
             };
             done.push(fix);
-            let mended: Vec<&(&Finding, Range)> = here
+            let resolved: Vec<&(&Finding, Range)> = here
                 .iter()
                 .filter(|(other, _)| other.fix.as_ref().is_some_and(|other| other.edits == fix.edits))
                 .collect();
@@ -193,7 +193,7 @@ impl<'a> Site<'a> {
             actions.push(CodeAction {
                 title: title(finding.rule, fix),
                 kind: Some(CodeActionKind::QuickFix),
-                diagnostics: Some(matching(told, &mended)),
+                diagnostics: Some(matching(told, &resolved)),
                 is_preferred: Some(fix.applicability == Applicability::Safe),
                 edit: Some(edit),
                 ..CodeAction::default()
@@ -227,7 +227,7 @@ impl<'a> Site<'a> {
 
     fn ignoring(&self, findings: &[&Finding]) -> Option<gen_lsp_types::WorkspaceEdit> {
         let reason = &self.folder.settings.ignore_reason;
-        let edits = engine::silencing(&self.checked.outcome, self.file, findings, reason);
+        let edits = engine::ignore_comments(&self.checked.outcome, self.file, findings, reason);
         let edits = Some(edits).filter(|edits| !edits.is_empty())?;
         workspace_edit(self.asked.snapshot, self.opened, self.page, &edits)
     }

@@ -10,26 +10,26 @@ use super::edits::workspace_edit;
 use super::places::Page;
 use super::snapshot::{Opened, Trouble};
 use super::workers::{Asked, Failure};
-use crate::engine::{self, Changed, Fixes, How};
+use crate::engine::{self, Changed, Fixes, RunOptions};
 use crate::text::LineIndex;
 
 /// The edit that applies all fixes; `None` where there are none.
 pub(super) fn edit(asked: &Asked<'_>, path: &Path, opened: &Opened) -> Result<Option<WorkspaceEdit>, Failure> {
     let snapshot = asked.snapshot;
-    let repaired = snapshot.with(path, |premises, given, folder| {
+    let repaired = snapshot.with(path, |context, given, folder| {
         let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
         let baseline = engine::baseline(resolver, path)?.map_err(Trouble::Baseline)?;
         let accepted = baseline.as_ref().map(|baseline| baseline.fingerprints()).unwrap_or_default();
-        let how = How {
+        let how = RunOptions {
             fixes: Fixes::All,
             verify: folder.settings.verify,
             is_cancelled: asked.is_cancelled,
-            ..How::default()
+            ..RunOptions::default()
         };
         let is_wanted = |finding: &crate::finding::Finding| {
             folder.applies(finding) && !accepted.contains(finding.fingerprint.as_str())
         };
-        Ok::<_, Trouble>(premises.fix(given, how, &is_wanted))
+        Ok::<_, Trouble>(context.fix(given, how, &is_wanted))
     })??;
     if (asked.is_cancelled)() {
         return Err(Failure::cancelled());

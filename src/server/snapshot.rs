@@ -11,7 +11,7 @@ use gen_lsp_types::Uri;
 use super::client::Client;
 use super::settings::EditorSettings;
 use crate::config::{ConfigError, Resolver};
-use crate::engine::{self, Fixes, Given, How, Keys, Outcome, Premises};
+use crate::engine::{self, Fixes, Keys, Outcome, RunContext, RunInputs, RunOptions};
 use crate::finding::{Applicability, Finding};
 
 /// What is open at a path.
@@ -112,9 +112,9 @@ impl Snapshot {
         {
             return Ok(known);
         }
-        let outcome = self.run(path, |premises, given, folder| {
+        let outcome = self.run(path, |context, given, folder| {
             let verify = folder.settings.verify;
-            premises.check(given, How { fixes, verify, is_cancelled, ..How::default() })
+            context.check(given, RunOptions { fixes, verify, is_cancelled, ..RunOptions::default() })
         })?;
         if is_cancelled() {
             return Err(Trouble::Cancelled);
@@ -141,12 +141,12 @@ impl Snapshot {
         if let Some((_, keys)) = known.filter(|(epoch, _)| *epoch == self.epoch) {
             return Ok(Some(keys));
         }
-        let keys = self.with(path, |premises, given, _| {
+        let keys = self.with(path, |context, given, _| {
             if given.inputs.is_empty() {
                 return None;
             }
-            let how = How { observes: true, verify: false, is_cancelled, ..How::default() };
-            premises.with(given, how, engine::keys).ok().map(Arc::new)
+            let how = RunOptions { observes: true, verify: false, is_cancelled, ..RunOptions::default() };
+            context.with(given, how, engine::keys).ok().map(Arc::new)
         })?;
         if is_cancelled() {
             return Err(Trouble::Cancelled);
@@ -168,10 +168,10 @@ impl Snapshot {
     pub(super) fn run(
         &self,
         path: &Path,
-        work: impl FnOnce(&Premises<'_>, &mut Given, &Folder) -> Outcome,
+        work: impl FnOnce(&RunContext<'_>, &mut RunInputs, &Folder) -> Outcome,
     ) -> Result<Outcome, Trouble> {
-        self.with(path, |premises, given, folder| {
-            let mut outcome = work(premises, given, folder);
+        self.with(path, |context, given, folder| {
+            let mut outcome = work(context, given, folder);
             accept(folder, &mut outcome).map(|()| outcome)
         })?
     }
@@ -180,23 +180,23 @@ impl Snapshot {
     pub(super) fn with<T>(
         &self,
         path: &Path,
-        work: impl FnOnce(&Premises<'_>, &mut Given, &Folder) -> T,
+        work: impl FnOnce(&RunContext<'_>, &mut RunInputs, &Folder) -> T,
     ) -> Result<T, Trouble> {
         let folder = self.folder_of(path).ok_or(Trouble::Cancelled)?;
         let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
-        let mut given = Given::one(&folder.cwd, path, resolver)?;
+        let mut given = RunInputs::one(&folder.cwd, path, resolver)?;
         if !folder.settings.enable {
             given.inputs.clear();
         }
         given.folders = self.roots.iter().map(|root| root.cwd.clone()).filter(|root| path.starts_with(root)).collect();
         self.lay_over(&mut given);
         let survey = |root: &Path| self.survey(root);
-        let premises = Premises::new(&folder.cwd, resolver, &given, Some(&survey))?;
-        Ok(work(&premises, &mut given, folder))
+        let context = RunContext::new(&folder.cwd, resolver, &given, Some(&survey))?;
+        Ok(work(&context, &mut given, folder))
     }
 
     /// Lays what is open over what is saved.
-    pub(super) fn lay_over(&self, given: &mut Given) {
+    pub(super) fn lay_over(&self, given: &mut RunInputs) {
         for (path, opened) in self.open.iter() {
             given.files.insert(path.clone(), &*opened.bytes);
         }

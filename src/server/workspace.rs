@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::pull::report;
 use super::snapshot::{self, Folder, Trouble};
 use super::workers::{Asked, Failure};
-use crate::engine::{Given, How, Premises};
+use crate::engine::{RunContext, RunInputs, RunOptions};
 
 pub(super) fn diagnose(asked: &Asked<'_>, params: &WorkspaceDiagnosticParams) -> Result<Value, Failure> {
     let mut told: BTreeMap<Uri, Vec<Diagnostic>> = BTreeMap::new();
@@ -68,21 +68,21 @@ fn scan(
     }
     let resolver = folder.resolver.as_ref().map_err(|error| Trouble::from(error.clone()))?;
     let cwd = &folder.cwd;
-    let mut given = Given::discover(cwd, std::slice::from_ref(cwd), resolver, true).map_err(Trouble::from)?;
+    let mut given = RunInputs::discover(cwd, std::slice::from_ref(cwd), resolver, true).map_err(Trouble::from)?;
     for input in &mut given.inputs {
         if let Ok(below) = input.path.strip_prefix(cwd) {
             input.display = below.display().to_string();
         }
     }
     snapshot.lay_over(&mut given);
-    let premises = Premises::new(cwd, resolver, &given, None).map_err(Trouble::from)?;
-    let how = How {
+    let context = RunContext::new(cwd, resolver, &given, None).map_err(Trouble::from)?;
+    let how = RunOptions {
         verify: folder.settings.verify,
         progress: &|done, total| progress.report(done, total),
         is_cancelled: asked.is_cancelled,
-        ..How::default()
+        ..RunOptions::default()
     };
-    let mut outcome = premises.check(&given, how);
+    let mut outcome = context.check(&given, how);
     if (asked.is_cancelled)() {
         return Err(Failure::cancelled());
     }

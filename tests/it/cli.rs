@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use keylint::cli::{self, Backend, CheckRequest, EngineBackend, RuleInfo, Status, World};
 use keylint::config::{ConfigError, Resolver};
-use keylint::engine::{Outcome, Repaired, Reported};
+use keylint::engine::{FixOutcome, Outcome, Reported};
 use keylint::finding::{Confidence, Finding, Level, Place, RuleId};
 use keylint::text::Span;
 use tempfile::TempDir;
@@ -54,8 +54,8 @@ impl Backend for Canned {
         Ok(outcome)
     }
 
-    fn fix(&self, request: &CheckRequest<'_>, _: &dyn Fn(&Finding) -> bool) -> Result<Repaired, ConfigError> {
-        Ok(Repaired { outcome: self.check(request)?, ..Repaired::default() })
+    fn fix(&self, request: &CheckRequest<'_>, _: &dyn Fn(&Finding) -> bool) -> Result<FixOutcome, ConfigError> {
+        Ok(FixOutcome { outcome: self.check(request)?, ..FixOutcome::default() })
     }
 
     fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError> {

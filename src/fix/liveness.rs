@@ -3,7 +3,7 @@
 //! **Invariant:** a value that is said to be dead is read on no path from the place asked about; functions within and
 //! commands of notebooks that read the variable keep it alive for good.
 
-use super::bench::Bench;
+use super::context::FixContext;
 use super::names::{Does, ScopeId};
 use super::tree::{self, Step};
 use crate::python::ast::Stmt;
@@ -12,7 +12,7 @@ use crate::text::Span;
 
 /// A variable of a scope, and reads of it that do not count.
 pub(super) struct Variable<'b, 'a> {
-    pub bench: &'b Bench<'a>,
+    pub cx: &'b FixContext<'a>,
     pub scope: ScopeId,
     pub name: &'b str,
     pub exempt: &'b [Span],
@@ -43,8 +43,8 @@ impl Flow {
 
 impl<'b, 'a> Variable<'b, 'a> {
     /// A variable of which every read counts.
-    pub fn of(bench: &'b Bench<'a>, scope: ScopeId, name: &'b str) -> Self {
-        Self { bench, scope, name, exempt: &[], split: None }
+    pub fn of(cx: &'b FixContext<'a>, scope: ScopeId, name: &'b str) -> Self {
+        Self { cx, scope, name, exempt: &[], split: None }
     }
 
     /// Whether the value that the variable has before a statement is read there or later.
@@ -63,8 +63,8 @@ impl<'b, 'a> Variable<'b, 'a> {
     /// Whether nobody wants the value that the variable has before a statement: neither is it read from there on, nor may another
     /// module ask for it, nor does the scope delete the variable, which must not be gone by then.
     pub fn is_idle_from(&self, way: &[Step<'_>]) -> bool {
-        let (bench, scope, name) = (self.bench, self.scope, self.name);
-        !bench.is_exported_from(scope, name) && !bench.names.deletes(scope, name) && !self.is_read_from(way)
+        let (cx, scope, name) = (self.cx, self.scope, self.name);
+        !cx.is_exported_from(scope, name) && !cx.names.deletes(scope, name) && !self.is_read_from(way)
     }
 
     /// Whether a value that is there at the end of a suite, or where a loop is left, is read later.
@@ -175,7 +175,7 @@ impl<'b, 'a> Variable<'b, 'a> {
 
     /// Whether a function within or a command reads the variable, whenever that is called, or it is declared to be somebody else's.
     fn is_shared(&self) -> bool {
-        let names = &self.bench.names;
+        let names = &self.cx.names;
         names.declares(self.scope, self.name)
             || names.is_commanded(self.name)
             || names.occurrences(self.name).iter().any(|one| {
@@ -193,7 +193,7 @@ impl<'b, 'a> Variable<'b, 'a> {
     /// Whether it is read in a span, what stands in some suites left out.
     fn reads_outside(&self, span: Span, inner: &[&[Stmt]]) -> bool {
         let is_inner = |at: Span| inner.iter().any(|suite| suite.iter().any(|one| span_of(one).covers(at)));
-        self.bench.names.occurrences(self.name).iter().any(|one| {
+        self.cx.names.occurrences(self.name).iter().any(|one| {
             one.scope == self.scope
                 && one.does == Does::Read
                 && span.covers(one.span)
@@ -203,7 +203,7 @@ impl<'b, 'a> Variable<'b, 'a> {
     }
 
     fn binds(&self, span: Span) -> bool {
-        let occurrences = self.bench.names.occurrences(self.name);
+        let occurrences = self.cx.names.occurrences(self.name);
         occurrences.iter().any(|one| one.scope == self.scope && one.does == Does::Bind && span.covers(one.span))
     }
 }
@@ -220,12 +220,12 @@ mod tests {
         let text = format!("def f(key, p, n):\n{body}");
         let parsed = parse(&text, SourceKind::Py);
         let models = Models::default();
-        let bench = Bench::new(FileId(0), &text, &parsed.module, &models, &[]);
+        let cx = FixContext::new(FileId(0), &text, &parsed.module, &models, &[]);
         let start = u32::try_from(text.find("here()").unwrap()).unwrap();
-        let step = bench.steps(Span::new(start, start + 1)).pop().unwrap();
-        let (way, split) = (bench.behind(step), Some(span_of(step.statement())));
-        let scope = bench.names.frame_at(start).unwrap();
-        Variable { bench: &bench, scope, name: "key", exempt: &[], split }.is_read_from(&way)
+        let step = cx.steps(Span::new(start, start + 1)).pop().unwrap();
+        let (way, split) = (cx.behind(step), Some(span_of(step.statement())));
+        let scope = cx.names.frame_at(start).unwrap();
+        Variable { cx: &cx, scope, name: "key", exempt: &[], split }.is_read_from(&way)
     }
 
     #[test]

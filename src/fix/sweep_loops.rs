@@ -3,7 +3,7 @@
 //! **Invariant:** what is not understood is no such loop; all is read off the function that holds it, and off the calls of that
 //! function in its file.
 
-use super::bench::Bench;
+use super::context::FixContext;
 use super::names::{Does, Occurrence, ScopeId};
 use super::tree;
 use crate::models::Callable;
@@ -24,10 +24,10 @@ pub(super) enum Elements {
 }
 
 /// What a loop goes through side by side, each with what its elements are bound to; `None` where that is not understood.
-pub(super) fn gone_through<'a>(bench: &Bench<'a>, each: &'a ast::StmtFor) -> Option<Vec<(&'a Expr, &'a Expr)>> {
+pub(super) fn iterated<'a>(cx: &FixContext<'a>, each: &'a ast::StmtFor) -> Option<Vec<(&'a Expr, &'a Expr)>> {
     if let (Expr::Tuple(targets), Expr::Call(call)) = (&*each.target, &*each.iter)
         && let Expr::Name(callee) = &*call.func
-        && bench.names.binder(bench.names.scope_at(span_of(call).start), callee.id.as_str()).is_none()
+        && cx.names.binder(cx.names.scope_at(span_of(call).start), callee.id.as_str()).is_none()
     {
         let given = &call.arguments.args;
         return match callee.id.as_str() {
@@ -41,18 +41,18 @@ pub(super) fn gone_through<'a>(bench: &Bench<'a>, each: &'a ast::StmtFor) -> Opt
 
 /// Whether a loop gathers one result for each of some settings that are written out, and nothing else tells its iterations
 /// apart: that they begin alike is how settings are compared.
-pub(super) fn is_over_settings<'a>(bench: &Bench<'a>, statement: &'a Stmt) -> bool {
+pub(super) fn is_sweep<'a>(cx: &FixContext<'a>, statement: &'a Stmt) -> bool {
     let Stmt::For(each) = statement else { return false };
-    let Some(settings) = gone_through(bench, each) else { return false };
+    let Some(settings) = iterated(cx, each) else { return false };
     let is_read = |target: &Expr| {
         tree::names_bound(target).into_iter().any(|name| {
-            let mut occurrences = bench.names.occurrences(name.id.as_str()).iter();
+            let mut occurrences = cx.names.occurrences(name.id.as_str()).iter();
             occurrences.any(|one| one.does == Does::Read && is_in(&each.body, one.span))
         })
     };
     settings.iter().any(|(target, _)| is_read(target))
-        && settings.iter().all(|(_, over)| are_settings(bench, over, Elements::Literals))
-        && gathers_only(bench, each)
+        && settings.iter().all(|(_, over)| are_settings(cx, over, Elements::Literals))
+        && gathers_only(cx, each)
 }
 
 fn is_in(suite: &[Stmt], span: Span) -> bool {
@@ -60,11 +60,11 @@ fn is_in(suite: &[Stmt], span: Span) -> bool {
 }
 
 /// Whether values are written out and not merely counted, here or wherever a variable or a parameter gets them.
-pub(super) fn are_settings(bench: &Bench<'_>, over: &Expr, may_be: Elements) -> bool {
-    are_settings_within(bench, over, may_be, DEPTH)
+pub(super) fn are_settings(cx: &FixContext<'_>, over: &Expr, may_be: Elements) -> bool {
+    are_settings_within(cx, over, may_be, DEPTH)
 }
 
-fn are_settings_within(bench: &Bench<'_>, over: &Expr, may_be: Elements, depth: u32) -> bool {
+fn are_settings_within(cx: &FixContext<'_>, over: &Expr, may_be: Elements, depth: u32) -> bool {
     let all = |elements: &[Expr]| {
         let is_count = |(at, element): (usize, &Expr)| match element {
             Expr::NumberLiteral(literal) => match &literal.value {
@@ -82,7 +82,7 @@ fn are_settings_within(bench: &Bench<'_>, over: &Expr, may_be: Elements, depth: 
     match over {
         Expr::List(list) => all(&list.elts),
         Expr::Tuple(tuple) => all(&tuple.elts),
-        Expr::Name(name) => depth > 0 && are_settings_bound(bench, name, may_be, depth - 1),
+        Expr::Name(name) => depth > 0 && are_settings_bound(cx, name, may_be, depth - 1),
         _ => false,
     }
 }
@@ -98,19 +98,19 @@ fn is_literal(expr: &Expr) -> bool {
 }
 
 /// Whether a variable is bound to nothing but settings.
-fn are_settings_bound(bench: &Bench<'_>, name: &ast::ExprName, may_be: Elements, depth: u32) -> bool {
+fn are_settings_bound(cx: &FixContext<'_>, name: &ast::ExprName, may_be: Elements, depth: u32) -> bool {
     let written = name.id.as_str();
-    let Some(scope) = bench.names.binder(bench.names.scope_at(span_of(name).start), written) else { return false };
+    let Some(scope) = cx.names.binder(cx.names.scope_at(span_of(name).start), written) else { return false };
     let is_bound = |one: &&Occurrence| one.scope == scope && matches!(one.does, Does::Bind | Does::Parameter);
-    let mut bound = bench.names.occurrences(written).iter().filter(is_bound).peekable();
+    let mut bound = cx.names.occurrences(written).iter().filter(is_bound).peekable();
     bound.peek().is_some()
         && bound.all(|one| {
             if one.does == Does::Parameter {
-                return are_settings_given(bench, one.span, written, may_be, depth);
+                return are_settings_given(cx, one.span, written, may_be, depth);
             }
-            match bench.steps(one.span).pop().map(tree::Step::statement) {
+            match cx.steps(one.span).pop().map(tree::Step::statement) {
                 Some(Stmt::Assign(assign)) => match &assign.targets[..] {
-                    [Expr::Name(_)] => are_settings_within(bench, &assign.value, may_be, depth),
+                    [Expr::Name(_)] => are_settings_within(cx, &assign.value, may_be, depth),
                     _ => false,
                 },
                 _ => false,
@@ -119,22 +119,22 @@ fn are_settings_bound(bench: &Bench<'_>, name: &ast::ExprName, may_be: Elements,
 }
 
 /// Whether all calls of a function in its file give a parameter nothing but settings.
-fn are_settings_given(bench: &Bench<'_>, parameter: Span, name: &str, may_be: Elements, depth: u32) -> bool {
-    let Some(def) = tree::function_around(bench.module, parameter) else { return false };
+fn are_settings_given(cx: &FixContext<'_>, parameter: Span, name: &str, may_be: Elements, depth: u32) -> bool {
+    let Some(def) = tree::function_around(cx.module, parameter) else { return false };
     let mut parameters = def.parameters.iter_non_variadic_params();
     let Some(position) = parameters.position(|one| one.parameter.name.as_str() == name) else { return false };
     let is_call = |call: &&ast::ExprCall| matches!(&*call.func, Expr::Name(callee) if callee.id == def.name.id);
-    let mut calls = tree::calls(bench.module).into_iter().filter(is_call).peekable();
+    let mut calls = tree::calls(cx.module).into_iter().filter(is_call).peekable();
     calls.peek().is_some()
         && calls.all(|call| {
             let keyword = || call.arguments.find_keyword(name).map(|keyword| &keyword.value);
             let given = call.arguments.args.get(position).or_else(keyword);
-            given.is_some_and(|given| are_settings_within(bench, given, may_be, depth))
+            given.is_some_and(|given| are_settings_within(cx, given, may_be, depth))
         })
 }
 
 /// Whether a loop adds a result to a list and hands nothing else on to its next iteration.
-fn gathers_only(bench: &Bench<'_>, each: &ast::StmtFor) -> bool {
+fn gathers_only(cx: &FixContext<'_>, each: &ast::StmtFor) -> bool {
     let gathered = each.body.iter().filter_map(|statement| match statement {
         Stmt::Expr(expr) => match &*expr.value {
             Expr::Call(call) => match &*call.func {
@@ -147,11 +147,11 @@ fn gathers_only(bench: &Bench<'_>, each: &ast::StmtFor) -> bool {
         _ => None,
     });
     let gathered: Vec<&str> = gathered.map(|name| name.id.as_str()).collect();
-    !gathered.is_empty() && !carries(bench, each, &gathered)
+    !gathered.is_empty() && !carries(cx, each, &gathered)
 }
 
 /// Whether the body of a loop reads variables that it binds before it binds them, but for some.
-pub(super) fn carries(bench: &Bench<'_>, each: &ast::StmtFor, but: &[&str]) -> bool {
+pub(super) fn carries(cx: &FixContext<'_>, each: &ast::StmtFor, but: &[&str]) -> bool {
     let mut first: Vec<(&str, &Stmt)> = Vec::new();
     note_bindings(&each.body, &mut first);
     first.iter().any(|(name, statement)| {
@@ -160,7 +160,7 @@ pub(super) fn carries(bench: &Bench<'_>, each: &ast::StmtFor, but: &[&str]) -> b
         let made = if suites(statement).is_empty() { span.end } else { span.start };
         let is_before =
             |one: &Occurrence| one.does == Does::Read && is_in(&each.body, one.span) && one.span.start < made;
-        !but.contains(name) && (statement.is_aug_assign_stmt() || bench.names.occurrences(name).iter().any(is_before))
+        !but.contains(name) && (statement.is_aug_assign_stmt() || cx.names.occurrences(name).iter().any(is_before))
     })
 }
 
@@ -189,27 +189,27 @@ fn note_bindings<'a>(suite: &'a [Stmt], first: &mut Vec<(&'a str, &'a Stmt)>) {
 
 /// Whether nothing that comes of some calls leaves the iteration of the loop that makes them: it is waited for, deleted or
 /// dropped.
-pub(super) fn is_lost<'a>(
-    bench: &Bench<'a>,
+pub(super) fn is_dropped<'a>(
+    cx: &FixContext<'a>,
     scope: ScopeId,
     repeats: &Stmt,
     calls: impl IntoIterator<Item = &'a ast::ExprCall>,
 ) -> bool {
-    let mut lost = Lost { bench, scope, repeats: span_of(repeats), names: Vec::new() };
+    let mut lost = Dropped { cx, scope, repeats: span_of(repeats), names: Vec::new() };
     calls.into_iter().all(|call| lost.goes_nowhere(span_of(call)))
 }
 
-struct Lost<'b, 'a> {
-    bench: &'b Bench<'a>,
+struct Dropped<'b, 'a> {
+    cx: &'b FixContext<'a>,
     scope: ScopeId,
     repeats: Span,
     names: Vec<&'a str>,
 }
 
-impl<'a> Lost<'_, 'a> {
+impl<'a> Dropped<'_, 'a> {
     /// Whether the value at a span, in the statement around it, goes nowhere.
     fn goes_nowhere(&mut self, value: Span) -> bool {
-        let Some(step) = self.bench.steps(value).pop() else { return false };
+        let Some(step) = self.cx.steps(value).pop() else { return false };
         if !self.repeats.covers(span_of(step.statement())) {
             return false;
         }
@@ -223,7 +223,7 @@ impl<'a> Lost<'_, 'a> {
                 let targets = assign.targets.iter().flat_map(tree::assigned);
                 let names: Option<Vec<&str>> = targets.map(|target| Some(target.as_name_expr()?.id.as_str())).collect();
                 self.is_pure(&assign.value, value)
-                    && names.is_some_and(|names| names.into_iter().all(|name| self.is_lost(name)))
+                    && names.is_some_and(|names| names.into_iter().all(|name| self.is_dropped(name)))
             }
             _ => false,
         }
@@ -233,10 +233,8 @@ impl<'a> Lost<'_, 'a> {
     fn awaited<'e>(&self, expr: &'e Expr) -> &'e Expr {
         let Expr::Call(call) = expr else { return expr };
         match (&*call.func, &call.arguments.args[..]) {
-            (Expr::Attribute(method), []) if self.bench.models.awaits(&method.attr) => self.awaited(&method.value),
-            (function, [awaited]) if self.bench.model_of(function).is_some_and(Callable::awaits) => {
-                self.awaited(awaited)
-            }
+            (Expr::Attribute(method), []) if self.cx.models.awaits(&method.attr) => self.awaited(&method.value),
+            (function, [awaited]) if self.cx.model_of(function).is_some_and(Callable::awaits) => self.awaited(awaited),
             _ => expr,
         }
     }
@@ -246,24 +244,24 @@ impl<'a> Lost<'_, 'a> {
         tree::expressions_within(whole).into_iter().all(|expr| match expr {
             Expr::Call(call) if span_of(call).covers(value) => match &*call.func {
                 Expr::Name(name) => name.id.as_str() != "print",
-                function => span_of(function).covers(value) || self.bench.path_of(function).is_some(),
+                function => span_of(function).covers(value) || self.cx.path_of(function).is_some(),
             },
             _ => true,
         })
     }
 
     /// Whether a variable is read only where its value goes nowhere.
-    fn is_lost(&mut self, name: &'a str) -> bool {
+    fn is_dropped(&mut self, name: &'a str) -> bool {
         if self.names.contains(&name) {
             return true;
         }
         self.names.push(name);
-        let (bench, scope) = (self.bench, self.scope);
-        if bench.names.declares(scope, name) || bench.is_exported(name) {
+        let (cx, scope) = (self.cx, self.scope);
+        if cx.names.declares(scope, name) || cx.is_exported(name) {
             return false;
         }
-        let reads = bench.names.occurrences(name).iter().filter(|one| one.does == Does::Read);
-        let mut reads = reads.filter(|one| bench.names.binder(one.scope, name) == Some(scope));
+        let reads = cx.names.occurrences(name).iter().filter(|one| one.does == Does::Read);
+        let mut reads = reads.filter(|one| cx.names.binder(one.scope, name) == Some(scope));
         reads.all(|one| one.scope == scope && self.goes_nowhere(one.span))
     }
 }

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::bench::Bench;
+use super::context::FixContext;
 use super::names::{Does, ScopeId};
 use super::tree;
 use crate::finding::Place;
@@ -26,23 +26,23 @@ const TOLERANT: [&str; 7] = ["allclose", "all_close", "AllClose", "isclose", "is
 const AROUND: &str = "approx";
 
 /// Whether the function around a place asserts that things are equal.
-pub fn is_compared(bench: &Bench<'_>, place: Place) -> bool {
-    let Some(span) = bench.here(place) else { return false };
-    let steps = bench.steps(span);
+pub fn is_compared(cx: &FixContext<'_>, place: Place) -> bool {
+    let Some(span) = cx.here(place) else { return false };
+    let steps = cx.steps(span);
     let function =
         steps.iter().map(|step| step.statement()).find(|statement| matches!(statement, Stmt::FunctionDef(_)));
     let Some(function) = function.map(span_of) else { return false };
-    let mut inside = tree::calls(bench.module).into_iter().filter(|call| function.covers(span_of(*call)));
+    let mut inside = tree::calls(cx.module).into_iter().filter(|call| function.covers(span_of(*call)));
     inside.any(|call| {
-        let name = bench.code(&call.func);
+        let name = cx.code(&call.func);
         EQUALITIES.iter().any(|part| name.contains(part)) || ENDINGS.iter().any(|end| name.ends_with(end))
     })
 }
 
 /// Whether an assertion compares the very variables that hold the results of two calls.
-pub(super) fn are_results_compared(bench: &Bench<'_>, calls: [&ast::ExprCall; 2]) -> bool {
+pub(super) fn are_results_compared(cx: &FixContext<'_>, calls: [&ast::ExprCall; 2]) -> bool {
     let bound = |call: &ast::ExprCall| {
-        let step = bench.steps(span_of(call)).pop();
+        let step = cx.steps(span_of(call)).pop();
         let names = step.into_iter().flat_map(|step| tree::targets(step.statement())).flat_map(tree::names_bound);
         names.map(|name| name.id.as_str()).collect::<Vec<_>>()
     };
@@ -58,13 +58,13 @@ pub(super) fn are_results_compared(bench: &Bench<'_>, calls: [&ast::ExprCall; 2]
     if first.is_empty() || second.is_empty() {
         return false;
     }
-    let function = bench.names.scope_at(span_of(calls[0]).start);
-    tree::expressions(bench.module).into_iter().any(|expr| match expr {
+    let function = cx.names.scope_at(span_of(calls[0]).start);
+    tree::expressions(cx.module).into_iter().any(|expr| match expr {
         // Names are looked at first: scopes are searched for, and a file may have many comparisons.
         Expr::Compare(compare) if compares(compare) => {
             let span = span_of(compare);
-            bench.names.scope_at(span.start) == function
-                && matches!(bench.steps(span).pop().map(tree::Step::statement), Some(Stmt::Assert(_)))
+            cx.names.scope_at(span.start) == function
+                && matches!(cx.steps(span).pop().map(tree::Step::statement), Some(Stmt::Assert(_)))
         }
         _ => false,
     })
@@ -78,34 +78,34 @@ type Sources = u64;
 
 /// Whether an assertion holds what comes of one of some calls against what comes of another: that they are equal, or that
 /// nothing is between them.
-pub(super) fn are_held_together(bench: &Bench<'_>, calls: &[&ast::ExprCall]) -> bool {
+pub(super) fn are_asserted_equal(cx: &FixContext<'_>, calls: &[&ast::ExprCall]) -> bool {
     let Some(first) = calls.first().filter(|_| calls.len() > 1 && calls.len() < Sources::BITS as usize) else {
         return false;
     };
-    let function = tree::function_around(bench.module, span_of(*first));
-    let body = function.map_or(&bench.module.body, |def| &def.body);
-    Flow::of(bench, calls, Asks::Together, body).suite(body)
+    let function = tree::function_around(cx.module, span_of(*first));
+    let body = function.map_or(&cx.module.body, |def| &def.body);
+    Flow::of(cx, calls, Asks::Together, body).suite(body)
 }
 
 /// Whether an assertion compares, within some tolerance, numbers that come of one of some calls.
-pub(super) fn is_held_to_tolerance(bench: &Bench<'_>, calls: &[&ast::ExprCall]) -> bool {
-    let is_there = |part: &&str| bench.text.contains(*part);
+pub(super) fn is_compared_within_tolerance(cx: &FixContext<'_>, calls: &[&ast::ExprCall]) -> bool {
+    let is_there = |part: &&str| cx.text.contains(*part);
     TOLERANT.iter().chain([&AROUND]).any(is_there)
         && calls.iter().any(|call| {
             // What a function within a test draws, the test may look at.
-            let mut around = tree::ancestors(bench.module, span_of(*call)).into_iter().filter_map(|node| match node {
+            let mut around = tree::ancestors(cx.module, span_of(*call)).into_iter().filter_map(|node| match node {
                 ast::AnyNodeRef::StmtFunctionDef(def) => Some(&def.body),
                 _ => None,
             });
-            let body = around.next().unwrap_or(&bench.module.body);
+            let body = around.next().unwrap_or(&cx.module.body);
             let calls = std::slice::from_ref(call);
-            Flow::of(bench, calls, Asks::Tolerance, body).suite(body)
+            Flow::of(cx, calls, Asks::Tolerance, body).suite(body)
         })
 }
 
 /// Whether anything in the file may depend on the results of both of two calls.
-pub(super) fn do_results_meet(bench: &Bench<'_>, calls: [&ast::ExprCall; 2]) -> bool {
-    Flow::of(bench, &calls, Asks::Meeting, &bench.module.body).suite(&bench.module.body)
+pub(super) fn do_results_meet(cx: &FixContext<'_>, calls: [&ast::ExprCall; 2]) -> bool {
+    Flow::of(cx, &calls, Asks::Meeting, &cx.module.body).suite(&cx.module.body)
 }
 
 /// What is asked of assertions.
@@ -124,7 +124,7 @@ const COMPARED: Sources = 1 << (Sources::BITS - 1);
 
 /// Follows the results of calls through the variables of a function, as far as assignments go in source order.
 struct Flow<'b, 'a> {
-    bench: &'b Bench<'a>,
+    cx: &'b FixContext<'a>,
     calls: &'b [&'b ast::ExprCall],
     asks: Asks,
     /// The scope whose variables are followed.
@@ -133,9 +133,9 @@ struct Flow<'b, 'a> {
 }
 
 impl<'b, 'a> Flow<'b, 'a> {
-    fn of(bench: &'b Bench<'a>, calls: &'b [&'b ast::ExprCall], asks: Asks, body: &[Stmt]) -> Self {
+    fn of(cx: &'b FixContext<'a>, calls: &'b [&'b ast::ExprCall], asks: Asks, body: &[Stmt]) -> Self {
         let start = body.first().map_or(0, |statement| span_of(statement).start);
-        Self { bench, calls, asks, scope: bench.names.scope_at(start), of: FxHashMap::default() }
+        Self { cx, calls, asks, scope: cx.names.scope_at(start), of: FxHashMap::default() }
     }
 
     fn suite(&mut self, suite: &'a [Stmt]) -> bool {
@@ -176,7 +176,7 @@ impl<'b, 'a> Flow<'b, 'a> {
                 Asks::Meeting => false,
                 Asks::Tolerance => {
                     self.note_kept(statement, self.sources(&expr.value));
-                    let name = expr.value.as_call_expr().map(|call| last_name(self.bench.code(&call.func)));
+                    let name = expr.value.as_call_expr().map(|call| last_name(self.cx.code(&call.func)));
                     name.is_some_and(|name| name.starts_with("assert")) && self.measures(&expr.value)
                 }
             },
@@ -220,13 +220,13 @@ impl<'b, 'a> Flow<'b, 'a> {
     fn source(&self, expr: &Expr) -> Sources {
         match expr {
             Expr::Name(name) => {
-                let names = &self.bench.names;
+                let names = &self.cx.names;
                 let is_own = || names.binder(names.scope_at(span_of(name).start), name.id.as_str()) == Some(self.scope);
                 self.of.get(name.id.as_str()).copied().filter(|_| is_own()).unwrap_or_default()
             }
             Expr::Call(call) => {
                 let at = self.calls.iter().position(|one| span_of(*one) == span_of(call));
-                let name = last_name(self.bench.code(&call.func));
+                let name = last_name(self.cx.code(&call.func));
                 let is_tolerant = name == AROUND || TOLERANT.iter().any(|part| name.contains(part));
                 let compared = if is_tolerant && self.asks == Asks::Tolerance { COMPARED } else { 0 };
                 compared | at.map_or(0, |at| 1 << at)
@@ -245,7 +245,7 @@ impl<'b, 'a> Flow<'b, 'a> {
     fn note_kept(&mut self, statement: &'a Stmt, sources: Sources) {
         let keepers: Vec<&Expr> = match statement {
             Stmt::Expr(expr) => match &*expr.value {
-                Expr::Call(call) if self.bench.path_of(&call.func).is_none() => vec![&call.func],
+                Expr::Call(call) if self.cx.path_of(&call.func).is_none() => vec![&call.func],
                 _ => Vec::new(),
             },
             other => tree::targets(other).iter().flat_map(tree::assigned).collect(),
@@ -259,7 +259,7 @@ impl<'b, 'a> Flow<'b, 'a> {
             }
             if let Expr::Name(name) = root
                 && name.id.as_str() != "self"
-                && !self.bench.names.occurrences(name.id.as_str()).iter().any(|one| one.does == Does::Import)
+                && !self.cx.names.occurrences(name.id.as_str()).iter().any(|one| one.does == Does::Import)
             {
                 *self.of.entry(name.id.as_str()).or_default() |= sources;
             }
@@ -271,7 +271,7 @@ impl<'b, 'a> Flow<'b, 'a> {
         tree::expressions_within(asserted).into_iter().any(|expr| match expr {
             Expr::Compare(compare) => match (&compare.ops[..], &compare.comparators[..]) {
                 ([ast::CmpOp::Eq], [right]) => {
-                    let is_zero = |side: &Expr| ["0", "0.0", "0."].contains(&self.bench.code(side));
+                    let is_zero = |side: &Expr| ["0", "0.0", "0."].contains(&self.cx.code(side));
                     let (left, right) = ((&*compare.left, self.sources(&compare.left)), (right, self.sources(right)));
                     let is_nothing_between =
                         is_zero(right.0) && left.1.count_ones() > 1 || is_zero(left.0) && right.1.count_ones() > 1;
@@ -280,7 +280,7 @@ impl<'b, 'a> Flow<'b, 'a> {
                 _ => false,
             },
             Expr::Call(call) => {
-                let name = self.bench.code(&call.func);
+                let name = self.cx.code(&call.func);
                 let is_equality =
                     EQUALITIES.iter().any(|part| name.contains(part)) || ENDINGS.iter().any(|end| name.ends_with(end));
                 let sides: Vec<Sources> = tree::arguments(call).map(|argument| self.sources(argument)).collect();

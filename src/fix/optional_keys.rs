@@ -1,12 +1,12 @@
 //! Keys that need not be there: `key: Optional[PRNGKey] = None`, handed on to a function that asks for it only where it is needed.
 //!
 //! A repair derives from such a key whatever the function that gets it does, and `split(None)` raises. What is asked here of an attribute
-//! is whether there is a key at all; whether the object may be given the next one is asked in `held.rs`.
+//! is whether there is a key at all; whether the object may be given the next one is asked in `attribute_keys.rs`.
 //!
 //! **Invariant:** a key that the function itself compares with `None` is left to the replay, which runs both ways.
 
-use super::bench::Bench;
-use super::meant::draws;
+use super::context::FixContext;
+use super::intent::draws;
 use super::tree;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::{span_of, suites};
@@ -16,30 +16,32 @@ use crate::text::Edit;
 const STEPS: u32 = 4;
 
 /// Whether edits derive from a key that may be `None` and that a call only hands on.
-pub(super) fn may_be_absent(bench: &Bench<'_>, calls: &[&ast::ExprCall], edits: &[Edit]) -> bool {
+pub(super) fn may_be_none(cx: &FixContext<'_>, calls: &[&ast::ExprCall], edits: &[Edit]) -> bool {
     let is_replaced = |expr: &Expr| edits.iter().any(|edit| edit.span == span_of(expr));
-    calls.iter().filter(|call| !draws(bench, call)).any(|call| {
-        let def = tree::function_around(bench.module, span_of(*call));
-        let class = tree::ancestors(bench.module, span_of(*call)).into_iter().rev().find_map(|node| match node {
+    calls.iter().filter(|call| !draws(cx, call)).any(|call| {
+        let def = tree::function_around(cx.module, span_of(*call));
+        let class = tree::ancestors(cx.module, span_of(*call)).into_iter().rev().find_map(|node| match node {
             AnyNodeRef::StmtClassDef(class) => Some(class),
             _ => None,
         });
         def.is_some_and(|def| {
-            tree::arguments(call).filter(|given| is_replaced(given)).any(|key| is_absent(bench, def, class, key, STEPS))
+            tree::arguments(call)
+                .filter(|given| is_replaced(given))
+                .any(|key| is_none_possible(cx, def, class, key, STEPS))
         })
     })
 }
 
 /// Whether what an expression in a function reads may be `None`, as far as the function does not ask.
-fn is_absent(
-    bench: &Bench<'_>,
+fn is_none_possible(
+    cx: &FixContext<'_>,
     def: &ast::StmtFunctionDef,
     class: Option<&ast::StmtClassDef>,
     key: &Expr,
     steps: u32,
 ) -> bool {
     let Some(steps) = steps.checked_sub(1) else { return false };
-    if is_compared(bench, def, key) {
+    if is_compared(cx, def, key) {
         return false;
     }
     match key {
@@ -47,24 +49,24 @@ fn is_absent(
             let values: Vec<Option<&Expr>> =
                 values(def, |target| matches!(target, Expr::Name(one) if one.id == name.id));
             match &values[..] {
-                [] => is_optional(bench, def, name.id.as_str()),
-                [Some(value)] => !is_parameter(def, name.id.as_str()) && is_absent(bench, def, class, value, steps),
+                [] => is_optional(cx, def, name.id.as_str()),
+                [Some(value)] => !is_parameter(def, name.id.as_str()) && is_none_possible(cx, def, class, value, steps),
                 _ => false,
             }
         }
         Expr::Attribute(attribute) if attribute.value.is_name_expr() => {
-            class.is_some_and(|class| holds_absent(bench, class, attribute.attr.as_str()))
+            class.is_some_and(|class| stores_none(cx, class, attribute.attr.as_str()))
         }
         _ => false,
     }
 }
 
 /// Whether a class is declared to hold `None` under a name, or a method stores an argument there that may be left out.
-fn holds_absent(bench: &Bench<'_>, class: &ast::StmtClassDef, name: &str) -> bool {
+fn stores_none(cx: &FixContext<'_>, class: &ast::StmtClassDef, name: &str) -> bool {
     class.body.iter().any(|statement| match statement {
         Stmt::AnnAssign(field) => {
             matches!(&*field.target, Expr::Name(target) if target.id.as_str() == name)
-                && (says_none(bench, &field.annotation) || field.value.as_deref().is_some_and(Expr::is_none_literal_expr))
+                && (says_none(cx, &field.annotation) || field.value.as_deref().is_some_and(Expr::is_none_literal_expr))
         }
         Stmt::FunctionDef(def) => {
             let stored = values(def, |target| {
@@ -73,7 +75,7 @@ fn holds_absent(bench: &Bench<'_>, class: &ast::StmtClassDef, name: &str) -> boo
             stored.into_iter().flatten().any(|value| match value {
                 Expr::Name(value) => {
                     let is_bound = |target: &Expr| matches!(target, Expr::Name(one) if one.id == value.id);
-                    values(def, is_bound).is_empty() && is_optional(bench, def, value.id.as_str())
+                    values(def, is_bound).is_empty() && is_optional(cx, def, value.id.as_str())
                 }
                 value => value.is_none_literal_expr(),
             })
@@ -112,25 +114,25 @@ fn is_parameter(def: &ast::StmtFunctionDef, name: &str) -> bool {
 }
 
 /// Whether a function can be called without a parameter, or its annotation says that it may be `None`.
-fn is_optional(bench: &Bench<'_>, def: &ast::StmtFunctionDef, name: &str) -> bool {
+fn is_optional(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, name: &str) -> bool {
     def.parameters.iter_non_variadic_params().filter(|given| given.parameter.name.as_str() == name).any(|given| {
         given.default.as_deref().is_some_and(Expr::is_none_literal_expr)
-            || given.parameter.annotation.as_deref().is_some_and(|annotation| says_none(bench, annotation))
+            || given.parameter.annotation.as_deref().is_some_and(|annotation| says_none(cx, annotation))
     })
 }
 
 /// `Optional[T]`, `T | None`, `Union[T, None]`, also in quotes.
-fn says_none(bench: &Bench<'_>, annotation: &Expr) -> bool {
-    let mut words = bench.code(annotation).split(|part: char| !part.is_alphanumeric() && part != '_');
+fn says_none(cx: &FixContext<'_>, annotation: &Expr) -> bool {
+    let mut words = cx.code(annotation).split(|part: char| !part.is_alphanumeric() && part != '_');
     words.any(|word| matches!(word, "None" | "Optional"))
 }
 
 /// Whether a function compares a key with `None`.
-fn is_compared(bench: &Bench<'_>, def: &ast::StmtFunctionDef, key: &Expr) -> bool {
-    let of = bench.code(key);
+fn is_compared(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, key: &Expr) -> bool {
+    let of = cx.code(key);
     def.body.iter().flat_map(tree::expressions_of).any(|expr| match expr {
         Expr::Compare(compare) => {
-            bench.code(&compare.left) == of && compare.comparators.iter().any(Expr::is_none_literal_expr)
+            cx.code(&compare.left) == of && compare.comparators.iter().any(Expr::is_none_literal_expr)
         }
         _ => false,
     })

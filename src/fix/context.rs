@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::abroad::Abroad;
+use super::cross_module::CrossModuleUsage;
 use super::imports::Imports;
 use super::jax;
 use super::names::{Names, ScopeId, ScopeKind};
@@ -32,7 +32,7 @@ pub enum Proof {
     Nothing,
 }
 
-/// Edits that may mend findings.
+/// Edits that may resolve findings.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// What they do, as an imperative.
@@ -43,8 +43,8 @@ pub struct Proposal {
     pub proof: Proof,
     /// The edits, sorted.
     pub edits: Vec<Edit>,
-    /// Positions of the findings that they mend.
-    pub mends: Vec<usize>,
+    /// Positions of the findings that they resolve.
+    pub resolves: Vec<usize>,
     /// Names and seeds that they introduce.
     pub names: Vec<Reserved>,
 }
@@ -53,7 +53,7 @@ pub struct Proposal {
 const FAR: usize = 12;
 
 /// The file under repair.
-pub struct Bench<'a> {
+pub struct FixContext<'a> {
     /// The file.
     pub file: FileId,
     pub(super) text: &'a str,
@@ -62,13 +62,13 @@ pub struct Bench<'a> {
     pub(super) names: Names<'a>,
     pub(super) imports: Imports<'a>,
     cells: Vec<Span>,
-    abroad: Option<&'a Abroad>,
+    usage: Option<&'a CrossModuleUsage>,
     pub(super) promised: Vec<Reserved>,
-    mended: BTreeSet<usize>,
+    resolved: BTreeSet<usize>,
 }
 
-impl<'a> Bench<'a> {
-    /// Puts a file on the bench, with what is known of libraries; `roots` are further names of the library's root package.
+impl<'a> FixContext<'a> {
+    /// Puts a file on the cx, with what is known of libraries; `roots` are further names of the library's root package.
     pub fn new(file: FileId, text: &'a str, module: &'a ast::ModModule, models: &'a Models, roots: &[String]) -> Self {
         let names = Names::of(module);
         let imports = Imports::of(module, roots);
@@ -80,9 +80,9 @@ impl<'a> Bench<'a> {
             names,
             imports,
             cells: Vec::new(),
-            abroad: None,
+            usage: None,
             promised: Vec::new(),
-            mended: BTreeSet::new(),
+            resolved: BTreeSet::new(),
         }
     }
 
@@ -95,16 +95,16 @@ impl<'a> Bench<'a> {
 
     /// Tells what the project around the file does with its names.
     #[must_use]
-    pub fn among(mut self, abroad: &'a Abroad) -> Self {
-        self.abroad = Some(abroad);
+    pub fn in_project(mut self, usage: &'a CrossModuleUsage) -> Self {
+        self.usage = Some(usage);
         self
     }
 
     /// Whether another module may use a variable of this one, or this one says that others may. Nobody imports a notebook.
     pub(super) fn is_exported(&self, name: &str) -> bool {
-        let is_asked_for =
-            !self.is_notebook() && self.abroad.is_some_and(|abroad| abroad.is_asked_for(self.file, name));
-        is_asked_for || self.names.is_listed(name)
+        let is_used_elsewhere =
+            !self.is_notebook() && self.usage.is_some_and(|usage| usage.is_used_elsewhere(self.file, name));
+        is_used_elsewhere || self.names.is_listed(name)
     }
 
     /// The same of a variable of a scope: only those of the module are in sight of others.
@@ -114,12 +114,12 @@ impl<'a> Bench<'a> {
 
     /// Whether functions of this name may run under a trace, as far as the project tells.
     pub(super) fn is_traced(&self, name: &str) -> bool {
-        self.abroad.is_none_or(|abroad| abroad.is_traced(name))
+        self.usage.is_none_or(|usage| usage.is_traced(name))
     }
 
     /// Whether anything in the project runs under a trace.
     pub(super) fn has_traces(&self) -> bool {
-        self.abroad.is_none_or(Abroad::has_traces)
+        self.usage.is_none_or(CrossModuleUsage::has_traces)
     }
 
     /// Whether the file is a notebook.
@@ -139,18 +139,18 @@ impl<'a> Bench<'a> {
         self.is_in_one_cell(first, second) && memchr::memchr_iter(b'\n', between.as_bytes()).count() <= FAR
     }
 
-    /// Keeps the names of a proposal for it, and remembers what it mends. Of one that nobody applies beside others it keeps the seeds,
+    /// Keeps the names of a proposal for it, and remembers what it resolves. Of one that nobody applies beside others it keeps the seeds,
     /// which a person may take one after another.
     pub fn accept(&mut self, proposal: &Proposal) {
         let is_applied = proposal.applicability != Applicability::Display;
         let is_seed = |one: &&Reserved| one.name.starts_with(|first: char| first.is_ascii_digit());
         self.promised.extend(proposal.names.iter().filter(|one| is_applied || is_seed(one)).cloned());
-        self.mended.extend(proposal.mends.iter().copied());
+        self.resolved.extend(proposal.resolves.iter().copied());
     }
 
-    /// Whether an accepted proposal mends the finding at this position.
-    pub(super) fn is_mended(&self, index: usize) -> bool {
-        self.mended.contains(&index)
+    /// Whether an accepted proposal resolves the finding at this position.
+    pub(super) fn is_resolved(&self, index: usize) -> bool {
+        self.resolved.contains(&index)
     }
 
     /// The text of a node.

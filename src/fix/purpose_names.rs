@@ -3,7 +3,7 @@
 //! **Invariant:** either all keys that a repair makes at once are called so, by words that the program has for them and that tell
 //! them apart, or none is.
 
-use super::bench::{Bench, is_keyish};
+use super::context::{FixContext, is_keyish};
 use super::names::ScopeId;
 use super::naming::base_name;
 use super::tree;
@@ -34,7 +34,7 @@ enum Style {
 /// A call, and the expression for the key that it is given.
 pub(super) type Given<'a> = (&'a ast::ExprCall, &'a Expr);
 
-impl Bench<'_> {
+impl FixContext<'_> {
     /// Free names for the keys that some calls are given, all made of the key called `key`; `range` is from where they are bound to
     /// the last of the calls.
     pub(super) fn fresh_for(&self, scope: ScopeId, key: &str, uses: &[Given<'_>], range: Span) -> Vec<String> {

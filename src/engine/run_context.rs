@@ -23,7 +23,7 @@ const ROUNDS: usize = 10;
 
 /// What a run was given to check.
 #[derive(Default)]
-pub struct Given {
+pub struct RunInputs {
     /// Where files are read from; texts that are not saved lie over those that are.
     pub files: MemoryFiles,
     /// The files to report on.
@@ -34,7 +34,7 @@ pub struct Given {
     pub folders: Vec<PathBuf>,
 }
 
-impl Given {
+impl RunInputs {
     /// The files that the paths stand for, less those that their own configuration leaves out. Files given by name stay,
     /// unless exclusion is forced.
     pub fn discover(
@@ -68,7 +68,7 @@ impl Given {
 
 /// How a run is to be done.
 #[derive(Clone, Copy)]
-pub struct How<'a> {
+pub struct RunOptions<'a> {
     /// Which findings get fixes.
     pub fixes: Fixes,
     /// Whether findings are replayed.
@@ -81,7 +81,7 @@ pub struct How<'a> {
     pub is_cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Default for How<'_> {
+impl Default for RunOptions<'_> {
     fn default() -> Self {
         Self { fixes: Fixes::None, verify: true, progress: &|_, _| {}, observes: false, is_cancelled: &|| false }
     }
@@ -125,17 +125,17 @@ impl Changed {
 
 /// What repairs came to.
 #[derive(Debug, Default)]
-pub struct Repaired {
+pub struct FixOutcome {
     /// What is found in the repaired files.
     pub outcome: Outcome,
     /// The files that changed, in the order in which they were given.
     pub changed: Vec<Changed>,
-    /// How many findings were mended.
-    pub mended: usize,
+    /// How many findings were resolved.
+    pub resolved: usize,
 }
 
 /// What surrounds the files of a run.
-pub struct Premises<'a> {
+pub struct RunContext<'a> {
     cwd: &'a Path,
     resolver: &'a Resolver,
     fallback: Arc<Settings>,
@@ -145,13 +145,13 @@ pub struct Premises<'a> {
     survey: Option<Survey<'a>>,
 }
 
-impl<'a> Premises<'a> {
+impl<'a> RunContext<'a> {
     /// Settings and models of what was given; a mistake in them is told here. Without a `survey`, the folders of a project
     /// are looked through unless the whole of it was given.
     pub fn new(
         cwd: &'a Path,
         resolver: &'a Resolver,
-        given: &Given,
+        given: &RunInputs,
         survey: Option<Survey<'a>>,
     ) -> Result<Self, ConfigError> {
         let fallback = resolver.for_directory(cwd)?;
@@ -166,15 +166,15 @@ impl<'a> Premises<'a> {
     }
 
     /// Checks what was given.
-    pub fn check(&self, given: &Given, how: How<'_>) -> Outcome {
+    pub fn check(&self, given: &RunInputs, how: RunOptions<'_>) -> Outcome {
         self.with(given, how, super::check)
     }
 
-    /// Checks and repairs in turns the findings that are wanted, until nothing more is to be mended. What is repaired lies over
+    /// Checks and repairs in turns the findings that are wanted, until nothing more is to be resolved. What is repaired lies over
     /// the files that were given, which stay as they are.
-    pub fn fix(&self, given: &mut Given, how: How<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Repaired {
+    pub fn fix(&self, given: &mut RunInputs, how: RunOptions<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> FixOutcome {
         let mut changed: BTreeMap<FileId, Changed> = BTreeMap::new();
-        let mut mended = 0;
+        let mut resolved = 0;
         let mut rounds = 0;
         loop {
             let outcome = self.check(given, how);
@@ -192,7 +192,7 @@ impl<'a> Premises<'a> {
                     // What the encoding cannot spell is left as it is.
                     let Ok(bytes) = before.rewrite(&batch.edits) else { continue };
                     given.files.insert(input.path.clone(), bytes.clone());
-                    mended += batch.mended;
+                    resolved += batch.resolved;
                     goes_on = true;
                     let known = Changed { path: input.path.clone(), before, after: String::new(), bytes: Vec::new() };
                     let known = changed.entry(file).or_insert(known);
@@ -200,13 +200,13 @@ impl<'a> Premises<'a> {
                 }
             }
             if !goes_on {
-                return Repaired { outcome, changed: changed.into_values().collect(), mended };
+                return FixOutcome { outcome, changed: changed.into_values().collect(), resolved };
             }
         }
     }
 
     /// Hands the whole job to `work`.
-    pub fn with<T>(&self, given: &Given, how: How<'_>, work: impl FnOnce(&Job<'_>) -> T) -> T {
+    pub fn with<T>(&self, given: &RunInputs, how: RunOptions<'_>, work: impl FnOnce(&Job<'_>) -> T) -> T {
         work(&Job {
             files: &given.files,
             cwd: self.cwd,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::bench::{Bench, is_keyish};
+use super::context::{FixContext, is_keyish};
 use super::jax;
 use super::names::Does;
 use super::reuse::root_name;
@@ -17,7 +17,7 @@ use crate::text::{Edit, Span};
 
 /// What the analysis believes of an expression that is a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct KnownKey {
     /// Where it stands.
     pub span: Span,
     /// Whether it shows its words.
@@ -29,8 +29,8 @@ pub struct Held {
 }
 
 /// Whether no use of a key in this file, whose keys have been made typed ones by `edits`, rests on a key's being an array of words.
-pub fn stays_legal(bench: &Bench<'_>, edits: &[Edit], held: &[Held]) -> bool {
-    let mut known: BTreeMap<Span, Vec<Held>> = BTreeMap::new();
+pub fn stays_legal(cx: &FixContext<'_>, edits: &[Edit], held: &[KnownKey]) -> bool {
+    let mut known: BTreeMap<Span, Vec<KnownKey>> = BTreeMap::new();
     for one in held {
         known.entry(one.span).or_default().push(*one);
     }
@@ -42,13 +42,13 @@ pub fn stays_legal(bench: &Bench<'_>, edits: &[Edit], held: &[Held]) -> bool {
         }
         moved += i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len());
     }
-    let uses = Uses { bench, known, inserted };
-    tree::expressions(bench.module).into_iter().all(|expr| uses.is_legal(expr))
+    let uses = Uses { cx, known, inserted };
+    tree::expressions(cx.module).into_iter().all(|expr| uses.is_legal(expr))
 }
 
 struct Uses<'b, 'a> {
-    bench: &'b Bench<'a>,
-    known: BTreeMap<Span, Vec<Held>>,
+    cx: &'b FixContext<'a>,
+    known: BTreeMap<Span, Vec<KnownKey>>,
     /// Where the edits put something in.
     inserted: Vec<u32>,
 }
@@ -59,7 +59,7 @@ impl<'a> Uses<'_, 'a> {
             Expr::Call(call) => self.takes(call),
             // `rows[i] = key`; under a text it is the entry of a dict.
             Expr::Subscript(row) if row.ctx.is_store() && !row.slice.is_string_literal_expr() => {
-                let statement = self.bench.steps(span_of(expr)).pop().map(tree::Step::statement);
+                let statement = self.cx.steps(span_of(expr)).pop().map(tree::Step::statement);
                 let is_given = matches!(statement, Some(Stmt::Assign(assign)) if self.is_key(&assign.value));
                 self.is_key(&row.value) || !is_given
             }
@@ -68,13 +68,13 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    fn of(&self, expr: &Expr) -> &[Held] {
+    fn of(&self, expr: &Expr) -> &[KnownKey] {
         self.known.get(&span_of(expr)).map_or(&[], Vec::as_slice)
     }
 
     fn is_key(&self, expr: &Expr) -> bool {
         match self.of(expr) {
-            [] => is_key(self.bench, expr),
+            [] => is_key(self.cx, expr),
             known => known.iter().any(|one| !one.is_raw),
         }
     }
@@ -87,12 +87,12 @@ impl<'a> Uses<'_, 'a> {
 
     /// Whether a call takes the typed keys that it is given as it takes raw ones.
     fn takes(&self, call: &'a ast::ExprCall) -> bool {
-        let Some(path) = self.bench.path_of(&call.func) else { return self.method_takes(call) };
-        if self.bench.models.callable(&path).is_some_and(|callable| matches!(callable.effect, Effect::KeyData { .. })) {
+        let Some(path) = self.cx.path_of(&call.func) else { return self.method_takes(call) };
+        if self.cx.models.callable(&path).is_some_and(|callable| matches!(callable.effect, Effect::KeyData { .. })) {
             let is_old = !self.inserted.contains(&span_of(call).start);
             return is_old || tree::arguments(call).all(|key| self.is_passed_by_all(key));
         }
-        let Some(typed) = self.bench.models.typed(&path) else { return true };
+        let Some(typed) = self.cx.models.typed(&path) else { return true };
         let parts: Vec<&Expr> = tree::arguments(call).flat_map(elements).collect();
         let mut keys = parts.iter().filter(|part| self.is_key(part)).peekable();
         if keys.peek().is_none() {
@@ -110,7 +110,7 @@ impl<'a> Uses<'_, 'a> {
 
     /// Whether a call is written under the conditions of a row.
     fn meets(&self, typed: &Typed, path: &str, call: &'a ast::ExprCall) -> bool {
-        let Some(callable) = self.bench.models.callable(path) else { return false };
+        let Some(callable) = self.cx.models.callable(path) else { return false };
         let spreads = call.arguments.args.iter().any(Expr::is_starred_expr)
             || call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
         let names: Vec<&str> =
@@ -134,7 +134,7 @@ impl<'a> Uses<'_, 'a> {
         let Expr::Subscript(at) = &*method.value else { return true };
         let Expr::Attribute(within) = &*at.value else { return true };
         let path = format!("{ARRAY}.{}.{}", within.attr, method.attr);
-        if self.bench.models.typed(&path).is_none_or(|typed| typed.path != path) {
+        if self.cx.models.typed(&path).is_none_or(|typed| typed.path != path) {
             return true;
         }
         let mut given = tree::arguments(call);
@@ -150,10 +150,10 @@ impl<'a> Uses<'_, 'a> {
 
     /// Whether a method or attribute of a key means the same for a typed one.
     fn reads(&self, attribute: &'a ast::ExprAttribute) -> bool {
-        let models = self.bench.models;
+        let models = self.cx.models;
         let span = span_of(attribute);
         let path = format!("{ARRAY}.{}", attribute.attr);
-        let around = tree::ancestors(self.bench.module, span);
+        let around = tree::ancestors(self.cx.module, span);
         let mut around = around.into_iter().rev().filter(|node| span_of(node) != span);
         let (parent, beyond) = (around.next(), around.next());
         let model = models.of_array(&attribute.attr);
@@ -171,10 +171,9 @@ impl<'a> Uses<'_, 'a> {
                     is_shape(&comparison.left) && comparison.comparators.iter().all(is_shape)
                 }
                 // `issubdtype(key.dtype, prng_key)` asks for typed keys.
-                (ShapeQuery::Dtype, Some(AnyNodeRef::Arguments(arguments))) => arguments
-                    .args
-                    .iter()
-                    .any(|other| self.bench.path_of(other).is_some_and(|path| path == jax::PRNG_KEY)),
+                (ShapeQuery::Dtype, Some(AnyNodeRef::Arguments(arguments))) => {
+                    arguments.args.iter().any(|other| self.cx.path_of(other).is_some_and(|path| path == jax::PRNG_KEY))
+                }
                 _ => false,
             };
         }
@@ -185,12 +184,12 @@ impl<'a> Uses<'_, 'a> {
 
     /// Whether the words that are taken are those of a key, whoever calls: what a parameter is may differ from call to call.
     fn is_passed_by_all(&self, key: &'a Expr) -> bool {
-        let names = &self.bench.names;
+        let names = &self.cx.names;
         let Some(root) = root_name(key) else { return true };
         let Some(binder) = names.binder(names.scope_at(span_of(key).start), root) else { return true };
         let is_parameter = |one: &&super::names::Occurrence| one.scope == binder && one.does == Does::Parameter;
         let Some(parameter) = names.occurrences(root).iter().find(is_parameter) else { return true };
-        let around = tree::ancestors(self.bench.module, parameter.span);
+        let around = tree::ancestors(self.cx.module, parameter.span);
         let mut around = around.into_iter().rev();
         let Some(AnyNodeRef::StmtFunctionDef(def)) =
             around.find(|node| matches!(node, AnyNodeRef::StmtFunctionDef(_) | AnyNodeRef::ExprLambda(_)))
@@ -208,8 +207,8 @@ impl<'a> Uses<'_, 'a> {
             Expr::Attribute(attribute) => is_method && attribute.attr == def.name,
             _ => false,
         };
-        let mentions = tree::expressions(self.bench.module).into_iter().filter(|expr| is_meant(expr)).count();
-        let calls = tree::calls(self.bench.module).into_iter().filter(|call| is_meant(&call.func));
+        let mentions = tree::expressions(self.cx.module).into_iter().filter(|expr| is_meant(expr)).count();
+        let calls = tree::calls(self.cx.module).into_iter().filter(|call| is_meant(&call.func));
         let mut count = 0;
         for call in calls {
             let place = position.checked_sub(usize::from(is_method)).unwrap_or(position);
@@ -245,12 +244,12 @@ fn is_from_the_front(axis: &Expr) -> bool {
 }
 
 /// Whether an expression looks like a key: by its name, or since a function that makes keys is called.
-pub(super) fn is_key(bench: &Bench<'_>, expr: &Expr) -> bool {
+pub(super) fn is_key(cx: &FixContext<'_>, expr: &Expr) -> bool {
     match expr {
         // What is imported is a function or a module.
-        Expr::Name(_) | Expr::Attribute(_) => is_called_key(bench.code(expr)) && bench.path_of(expr).is_none(),
-        Expr::Subscript(subscript) => is_called_key(bench.code(&subscript.value)),
-        Expr::Call(_) => maker(bench, expr).is_some(),
+        Expr::Name(_) | Expr::Attribute(_) => is_called_key(cx.code(expr)) && cx.path_of(expr).is_none(),
+        Expr::Subscript(subscript) => is_called_key(cx.code(&subscript.value)),
+        Expr::Call(_) => maker(cx, expr).is_some(),
         _ => false,
     }
 }
@@ -261,9 +260,9 @@ fn is_called_key(code: &str) -> bool {
 }
 
 /// The call that an expression is, if it makes keys.
-pub(super) fn maker<'a>(bench: &Bench<'_>, expr: &'a Expr) -> Option<&'a ast::ExprCall> {
+pub(super) fn maker<'a>(cx: &FixContext<'_>, expr: &'a Expr) -> Option<&'a ast::ExprCall> {
     let Expr::Call(call) = expr else { return None };
-    let effect = &bench.model_of(&call.func)?.effect;
+    let effect = &cx.model_of(&call.func)?.effect;
     matches!(effect, Effect::Seed { .. } | Effect::Split { .. } | Effect::Fold { .. } | Effect::Clone { .. })
         .then_some(call)
 }

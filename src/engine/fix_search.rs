@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::contain::contained;
 use super::effects::Effects;
+use super::file_report::FileReport;
 use super::project::Project;
-use super::settle::Settled;
 use super::{Fixes, Job};
 use crate::analysis::facts::{Facts, KeyFact, KeyKind, KeyValue, reconcile};
 use crate::analysis::{Program, World};
 use crate::config::Shown;
 use crate::finding::{Applicability, Confidence, Finding, Fix, Level, RuleId, Verdict};
-use crate::fix::{self, Abroad, Bench, Held, Proof, Proposal};
+use crate::fix::{self, CrossModuleUsage, FixContext, KnownKey, Proof, Proposal};
 use crate::ir;
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
@@ -40,29 +40,29 @@ const HARD_TRIALS: usize = 2;
 /// Gives the findings of a file that are shown their fixes.
 ///
 /// `world` is one of the program, once some repair has needed it.
-pub(super) fn repair(
+pub(super) fn search_fixes(
     job: &Job<'_>,
     project: &Project<'_>,
     program: &Program<'_>,
-    abroad: &Abroad,
+    usage: &CrossModuleUsage,
     world: &mut Option<World>,
-    settled: &mut Settled,
+    report: &mut FileReport,
 ) {
-    let Some(member) = project.members.iter().find(|member| member.file == settled.file) else { return };
+    let Some(member) = project.members.iter().find(|member| member.file == report.file) else { return };
     let settings = project.settings.for_file(&member.path);
-    let wanted: Vec<usize> = (0..settled.findings.len())
+    let wanted: Vec<usize> = (0..report.findings.len())
         .filter(|index| {
-            let finding = &settled.findings[*index];
+            let finding = &report.findings[*index];
             let has_fixes = rules::get(finding.rule).fix != FixAvailability::None;
             let judged = settings.judge(finding);
             // What is only noted stands mostly in tests, where seeds are alike so that two things are equal.
             let is_noted = judged.level == Level::Note && is_seeded_alike(finding);
-            has_fixes && is_meant(job, finding) && judged.shown == Shown::Yes && !is_noted
+            has_fixes && is_requested(job, finding) && judged.shown == Shown::Yes && !is_noted
         })
         .collect();
-    let is_note = |index: &usize| settings.judge(&settled.findings[*index]).level == Level::Note;
+    let is_note = |index: &usize| settings.judge(&report.findings[*index]).level == Level::Note;
     let noted: Vec<usize> = wanted.iter().copied().filter(is_note).collect();
-    let Some(original) = program.of_file(settled.file) else { return };
+    let Some(original) = program.of_file(report.file) else { return };
     if wanted.is_empty() {
         return;
     }
@@ -70,13 +70,13 @@ pub(super) fn repair(
     let fixes = contained(|| {
         let kind = SourceKind::of_path(&member.display);
         let world = Cell::new(world.take());
-        let workshop = Workshop { job, project, program, abroad, world, original, kind, settled };
-        (workshop.fixes(&wanted, &noted), workshop.world.take())
+        let validator = FixValidator { job, project, program, usage, world, original, kind, report };
+        (validator.fixes(&wanted, &noted), validator.world.take())
     });
     let (fixes, there) = fixes.unwrap_or_default();
     *world = there;
     for (index, fix) in fixes {
-        settled.findings[index].fix = Some(fix);
+        report.findings[index].fix = Some(fix);
     }
 }
 
@@ -86,7 +86,7 @@ fn is_seeded_alike(finding: &Finding) -> bool {
 }
 
 /// Whether a finding is one of those that fixes were asked for.
-fn is_meant(job: &Job<'_>, finding: &Finding) -> bool {
+fn is_requested(job: &Job<'_>, finding: &Finding) -> bool {
     match job.fixes {
         Fixes::None => false,
         Fixes::All => true,
@@ -105,30 +105,30 @@ struct Seen {
     findings: Vec<Finding>,
     keys: Vec<KeyFact>,
     /// Every expression of the file that is a key, if that was asked for.
-    values: Vec<Held>,
+    values: Vec<KnownKey>,
     /// Whether the interpreter met a bound.
     is_exhausted: bool,
 }
 
 /// The file under repair, and the program around it.
-struct Workshop<'a, 'j, 'p> {
+struct FixValidator<'a, 'j, 'p> {
     job: &'a Job<'j>,
     project: &'a Project<'p>,
     program: &'a Program<'p>,
-    abroad: &'a Abroad,
+    usage: &'a CrossModuleUsage,
     /// A world of the program, once it was needed.
     world: Cell<Option<World>>,
     /// Index of the file's own module.
     original: usize,
     kind: SourceKind,
-    settled: &'a Settled,
+    report: &'a FileReport,
 }
 
-impl Workshop<'_, '_, '_> {
+impl FixValidator<'_, '_, '_> {
     /// Fixes for the findings that are wanted, of which some are only noted.
     fn fixes(&self, wanted: &[usize], noted: &[usize]) -> Vec<(usize, Fix)> {
-        let text = &self.settled.text;
-        let cells = &self.settled.cells;
+        let text = &self.report.text;
+        let cells = &self.report.cells;
         let parsed = python::parse_cells(text, cells, self.kind);
         // What one cell of a notebook lacks does not keep the others from being repaired.
         let broken = python::broken_cells(&parsed, cells);
@@ -136,15 +136,15 @@ impl Workshop<'_, '_, '_> {
             return Vec::new();
         }
         let is_sound = |span: Span| !broken.iter().any(|cell| cell.span.contains(span.start));
-        let findings = &self.settled.findings;
-        let mut bench =
-            Bench::new(self.settled.file, text, &parsed.module, self.project.models, &self.project.settings.roots)
+        let findings = &self.report.findings;
+        let mut cx =
+            FixContext::new(self.report.file, text, &parsed.module, self.project.models, &self.project.settings.roots)
                 .in_cells(cells.iter().map(|cell| cell.span))
-                .among(self.abroad);
+                .in_project(self.usage);
         // Keys are alike there so that two things are equal.
         let is_compared = |index: &usize| {
             let finding = &findings[*index];
-            noted.contains(index) && fix::is_compared(&bench, finding.primary)
+            noted.contains(index) && fix::is_compared(&cx, finding.primary)
         };
         let wanted: Vec<usize> = wanted.iter().copied().filter(|index| !is_compared(index)).collect();
         let wanted = fix::in_order(findings, wanted);
@@ -156,11 +156,11 @@ impl Workshop<'_, '_, '_> {
             if fixes.contains_key(&index) || hopeless.contains(&index) {
                 continue;
             }
-            let proposals = fix::proposals(&bench, findings, index);
+            let proposals = fix::proposals(&cx, findings, index);
             // What every proposal would mend as well would be offered the same.
-            let shared = |other: &usize| *other != index && proposals.iter().all(|one| one.mends.contains(other));
+            let shared = |other: &usize| *other != index && proposals.iter().all(|one| one.resolves.contains(other));
             let shared: Vec<usize> =
-                proposals.iter().flat_map(|one| one.mends.iter().copied().filter(shared)).collect();
+                proposals.iter().flat_map(|one| one.resolves.iter().copied().filter(shared)).collect();
             for proposal in proposals {
                 if !proposal.edits.iter().all(|edit| is_sound(edit.span)) {
                     continue;
@@ -176,14 +176,14 @@ impl Workshop<'_, '_, '_> {
                     }
                     seen
                 });
-                let Some((proposal, fix)) = self.tried(&bench, &parsed, before, index, &proposal, &mut trials) else {
+                let Some((proposal, fix)) = self.tried(&cx, &parsed, before, index, &proposal, &mut trials) else {
                     hopeless.extend(&shared);
                     continue;
                 };
-                bench.accept(&proposal);
-                for mended in &proposal.mends {
-                    if wanted.contains(mended) {
-                        fixes.entry(*mended).or_insert_with(|| fix.clone());
+                cx.accept(&proposal);
+                for resolved in &proposal.resolves {
+                    if wanted.contains(resolved) {
+                        fixes.entry(*resolved).or_insert_with(|| fix.clone());
                     }
                 }
                 break;
@@ -195,7 +195,7 @@ impl Workshop<'_, '_, '_> {
     /// The fix that a proposal amounts to, if it holds, and the proposal as it was converted.
     fn tried(
         &self,
-        bench: &Bench<'_>,
+        cx: &FixContext<'_>,
         original: &python::Parsed,
         before: &Seen,
         index: usize,
@@ -205,20 +205,20 @@ impl Workshop<'_, '_, '_> {
         let mut proposal = proposal.clone();
         let types_keys = matches!(proposal.proof, Proof::Keys(_));
         for _ in 0..CONVERSIONS {
-            let text = apply_edits(&self.settled.text, &proposal.edits).ok()?;
-            let parsed = python::parse_cells(&text, &self.settled.cells.edited(&proposal.edits), self.kind);
+            let text = apply_edits(&self.report.text, &proposal.edits).ok()?;
+            let parsed = python::parse_cells(&text, &self.report.cells.edited(&proposal.edits), self.kind);
             if !python::is_as_sound(original, &parsed) {
                 return None;
             }
             let effects = Effects::of(&text, &parsed.comments);
-            let patched = ir::lower(self.settled.file, &parsed.module, &|header| effects.on(header));
+            let patched = ir::lower(self.report.file, &parsed.module, &|header| effects.on(header));
             let after = self.seen(&patched, types_keys);
-            let converted = fix::converted(bench, &proposal, &after.findings)?;
+            let converted = fix::converted(cx, &proposal, &after.findings)?;
             if converted.edits == proposal.edits {
                 if types_keys && !self.stays_legal(&text, &parsed, &after.values, &proposal.edits) {
                     proposal.applicability = Applicability::Display;
                 }
-                let fix = self.held(before, &after, &patched, self.settled.findings.get(index)?, &proposal)?;
+                let fix = self.held(before, &after, &patched, self.report.findings.get(index)?, &proposal)?;
                 return Some((proposal, fix));
             }
             *trials = trials.checked_sub(1)?;
@@ -228,9 +228,9 @@ impl Workshop<'_, '_, '_> {
     }
 
     /// Whether nothing that the repaired file does with its keys, typed ones now, needs raw ones.
-    fn stays_legal(&self, text: &str, parsed: &python::Parsed, held: &[Held], edits: &[Edit]) -> bool {
+    fn stays_legal(&self, text: &str, parsed: &python::Parsed, held: &[KnownKey], edits: &[Edit]) -> bool {
         let Project { models, settings, .. } = self.project;
-        fix::stays_legal(&Bench::new(self.settled.file, text, &parsed.module, models, &settings.roots), edits, held)
+        fix::stays_legal(&FixContext::new(self.report.file, text, &parsed.module, models, &settings.roots), edits, held)
     }
 
     /// The fix, if analysis and replay bear it out.
@@ -242,7 +242,7 @@ impl Workshop<'_, '_, '_> {
         finding: &Finding,
         proposal: &Proposal,
     ) -> Option<Fix> {
-        if !mends(before, after, &self.settled.findings, proposal) {
+        if !resolves(before, after, &self.report.findings, proposal) {
             return None;
         }
         let verdict = match proposal.proof {
@@ -287,8 +287,8 @@ impl Workshop<'_, '_, '_> {
             *all += 1;
             *certain += usize::from(finding.confidence > Confidence::Low || is_seeded_alike(finding));
         }
-        findings.retain(|finding| finding.primary.file == self.settled.file);
-        let own = |value: &&KeyValue| value.place.file == self.settled.file;
+        findings.retain(|finding| finding.primary.file == self.report.file);
+        let own = |value: &&KeyValue| value.place.file == self.report.file;
         let values = facts.iter().flat_map(|facts| &facts.values).filter(own).map(held).collect();
         let keys = facts.into_iter().flat_map(|facts| facts.keys).collect();
         Seen { counts, findings, keys, values, is_exhausted }
@@ -321,16 +321,16 @@ impl Workshop<'_, '_, '_> {
     }
 }
 
-/// Whether the findings to be mended are gone and no function has more of any kind than before.
-fn mends(before: &Seen, after: &Seen, findings: &[Finding], proposal: &Proposal) -> bool {
-    let mut mended: BTreeMap<(RuleId, &str), usize> = BTreeMap::new();
-    for finding in proposal.mends.iter().filter_map(|index| findings.get(*index)) {
-        *mended.entry((finding.rule, &finding.function)).or_default() += 1;
+/// Whether the findings to be resolved are gone and no function has more of any kind than before.
+fn resolves(before: &Seen, after: &Seen, findings: &[Finding], proposal: &Proposal) -> bool {
+    let mut resolved: BTreeMap<(RuleId, &str), usize> = BTreeMap::new();
+    for finding in proposal.resolves.iter().filter_map(|index| findings.get(*index)) {
+        *resolved.entry((finding.rule, &finding.function)).or_default() += 1;
     }
     let of = |seen: &Seen, rule: RuleId, function: &str| {
         seen.counts.get(&(rule, function.to_owned())).copied().unwrap_or_default()
     };
-    let is_gone = mended
+    let is_gone = resolved
         .iter()
         .all(|((rule, function), count)| of(after, *rule, function).0 + count <= of(before, *rule, function).0);
     is_gone && after.counts.iter().all(|((rule, function), (_, certain))| *certain <= of(before, *rule, function).1)
@@ -348,9 +348,9 @@ fn same_keys(before: &Seen, after: &Seen, edits: &[Edit]) -> Verdict {
 }
 
 /// What is believed of an expression, as a repair asks for it.
-fn held(value: &KeyValue) -> Held {
+fn held(value: &KeyValue) -> KnownKey {
     let (is_raw, is_typed) = (value.kind == KeyKind::Raw, value.kind == KeyKind::Typed);
-    Held { span: value.place.span, is_raw, is_typed, is_array: value.is_array }
+    KnownKey { span: value.place.span, is_raw, is_typed, is_array: value.is_array }
 }
 
 /// Where an offset comes to lie after edits.

@@ -13,10 +13,10 @@ use rayon::prelude::*;
 
 use super::Job;
 use super::contain::contained;
+use super::file_report::FileReport;
 use super::load::Loaded;
 use super::outcome::Refuted;
 use super::project::Project;
-use super::settle::Settled;
 use crate::config::Shown;
 use crate::finding::{Confidence, Evidence, Finding, Gap, Place, Witness, WitnessStatus};
 use crate::ir;
@@ -24,7 +24,7 @@ use crate::text::FileId;
 use crate::verify::{buffer, replay};
 
 /// Replays the findings of a project; those that the replay refuted.
-pub(super) fn prove(
+pub(super) fn replay_all(
     job: &Job<'_>,
     project: &Project<'_>,
     loaded: &[Option<Loaded>],
@@ -46,14 +46,14 @@ pub(super) fn prove(
             // What is easily shown must not want for what a hard one before it would cost.
             for finding in findings {
                 let mut part = budget.first_look();
-                prove_one(job, project, &program, finding, &mut part);
+                replay_one(job, project, &program, finding, &mut part);
                 budget.give_back(part);
                 open.push(finding);
             }
             for finding in &mut open {
                 if finding.witness.as_ref().is_some_and(|witness| witness.gap.is_some()) {
                     let mut part = budget.second_look();
-                    prove_one(job, project, &program, finding, &mut part);
+                    replay_one(job, project, &program, finding, &mut part);
                     budget.give_back(part);
                 }
             }
@@ -64,18 +64,18 @@ pub(super) fn prove(
 }
 
 /// Shows what comes of touched buffers in one file.
-pub(super) fn prove_touches(job: &Job<'_>, project: &Project<'_>, settled: &mut Settled) {
-    let Some(settings) = project.path_of(settled.file).map(|path| project.settings.for_file(path)) else { return };
-    for finding in &mut settled.findings {
+pub(super) fn evaluate_touches(job: &Job<'_>, project: &Project<'_>, report: &mut FileReport) {
+    let Some(settings) = project.path_of(report.file).map(|path| project.settings.for_file(path)) else { return };
+    for finding in &mut report.findings {
         let Some(touch) = finding.touch.clone() else { continue };
         if job.verify && settings.judge(finding).shown == Shown::Yes {
             let place = finding.primary;
-            finding.witness = contained(|| buffer::witness(&settled.text, place, &touch)).ok().flatten();
+            finding.witness = contained(|| buffer::witness(&report.text, place, &touch)).ok().flatten();
         }
     }
 }
 
-fn prove_one(
+fn replay_one(
     job: &Job<'_>,
     project: &Project<'_>,
     program: &replay::Project<'_>,

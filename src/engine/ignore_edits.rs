@@ -10,7 +10,7 @@ use crate::suppress::{self, Wanted};
 use crate::text::{Edit, FileId};
 
 /// The edits of a file that silence these of its findings, with this reason.
-pub fn silencing(outcome: &Outcome, file: FileId, findings: &[&Finding], reason: &str) -> Vec<Edit> {
+pub fn ignore_comments(outcome: &Outcome, file: FileId, findings: &[&Finding], reason: &str) -> Vec<Edit> {
     let able = findings.iter().filter(|finding| finding.primary.file == file && can_be_ignored(finding.rule));
     let wanted: Vec<Wanted> = able.map(|finding| Wanted { rule: finding.rule, span: finding.primary.span }).collect();
     let kind = SourceKind::of_path(&outcome.files.path(file).display().to_string());

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fix::Abroad;
+use crate::fix::CrossModuleUsage;
 use crate::ir::{Argument, Constant, Element, Function, FunctionId, Module, Name, OpKind, Temp, Variable};
 use crate::models::{Effect, Models, Runs};
 
@@ -16,8 +16,8 @@ use crate::models::{Effect, Models, Runs};
 const DEPTH: usize = 4;
 
 /// What the modules of a project tell.
-pub(super) fn abroad(modules: &[&Module], models: &Models) -> Abroad {
-    let mut abroad = Abroad::default();
+pub(super) fn cross_module_usage(modules: &[&Module], models: &Models) -> CrossModuleUsage {
+    let mut usage = CrossModuleUsage::default();
     let transforms = transforms(models);
     let mut calls = Calls::default();
     for module in modules {
@@ -27,13 +27,13 @@ pub(super) fn abroad(modules: &[&Module], models: &Models) -> Abroad {
             reader.read(id, function, &mut calls);
         }
         for name in reader.asked() {
-            abroad.asks(module.file, &name);
+            usage.note_use(module.file, &name);
         }
     }
     for name in calls.traced() {
-        abroad.traces(name);
+        usage.note_traced(name);
     }
-    abroad
+    usage
 }
 
 /// The names of what runs functions under a trace.

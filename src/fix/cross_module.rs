@@ -9,26 +9,26 @@ use crate::text::FileId;
 
 /// What is known of the project around a file.
 #[derive(Clone, Debug, Default)]
-pub struct Abroad {
+pub struct CrossModuleUsage {
     /// The files that ask other modules for a name, or name an attribute so.
-    asked: BTreeMap<Arc<str>, BTreeSet<FileId>>,
+    used: BTreeMap<Arc<str>, BTreeSet<FileId>>,
     traced: BTreeSet<Arc<str>>,
 }
 
-impl Abroad {
+impl CrossModuleUsage {
     /// Notes that a file imports a name, or reads an attribute of that name.
-    pub fn asks(&mut self, file: FileId, name: &Arc<str>) {
-        self.asked.entry(name.clone()).or_default().insert(file);
+    pub fn note_use(&mut self, file: FileId, name: &Arc<str>) {
+        self.used.entry(name.clone()).or_default().insert(file);
     }
 
     /// Notes that functions of a name may run under a trace.
-    pub fn traces(&mut self, name: Arc<str>) {
+    pub fn note_traced(&mut self, name: Arc<str>) {
         self.traced.insert(name);
     }
 
     /// Whether a file other than this one may use the variable that this one calls so.
-    pub fn is_asked_for(&self, file: FileId, name: &str) -> bool {
-        self.asked.get(name).is_some_and(|files| files.iter().any(|other| *other != file))
+    pub fn is_used_elsewhere(&self, file: FileId, name: &str) -> bool {
+        self.used.get(name).is_some_and(|files| files.iter().any(|other| *other != file))
     }
 
     /// Whether anything runs under a trace.

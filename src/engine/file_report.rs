@@ -14,7 +14,7 @@ use crate::suppress;
 use crate::text::{Cells, FileId, LineIndex, Span};
 
 /// A file that there is something to say of.
-pub(super) struct Settled {
+pub(super) struct FileReport {
     pub(super) file: FileId,
     pub(super) findings: Vec<Finding>,
     pub(super) text: String,
@@ -23,14 +23,14 @@ pub(super) struct Settled {
     pub(super) failed: bool,
 }
 
-/// Settles one file; `None` where there is nothing to say of it.
-pub(super) fn settle(
+/// The report on one file; `None` where there is nothing to say of it.
+pub(super) fn file_report(
     job: &Job<'_>,
     project: &Project<'_>,
     position: usize,
     loaded: Loaded,
     mut findings: Vec<Finding>,
-) -> Option<Settled> {
+) -> Option<FileReport> {
     let member = project.members.get(position)?;
     let file = member.file;
     let place = |span| Place { file, span };
@@ -81,7 +81,7 @@ pub(super) fn settle(
     let mut findings = suppress::apply(heard, job.rules, &|rule| selected.is_selected(rule), findings).findings;
     name_all(subject, &mut findings);
     sort(&mut findings);
-    Some(Settled { file, findings, text, cells, failed: loaded.broke.is_some() })
+    Some(FileReport { file, findings, text, cells, failed: loaded.broke.is_some() })
 }
 
 /// Whether a place is the last expression of a cell, of which a notebook shows the value.
@@ -105,10 +105,10 @@ fn spans_cells(cells: &Cells, text: &str, comments: &[Comment], finding: &Findin
 }
 
 /// A file that could not be read.
-pub(super) fn unreadable(file: FileId, path: &str, message: &str) -> Settled {
+pub(super) fn unreadable(file: FileId, path: &str, message: &str) -> FileReport {
     let mut findings = vec![rules::unreadable_file(Place { file, span: Span::default() }, message)];
     name_all(Subject { path, text: "", statements: &[] }, &mut findings);
-    Settled { file, findings, text: String::new(), cells: Cells::NONE, failed: true }
+    FileReport { file, findings, text: String::new(), cells: Cells::NONE, failed: true }
 }
 
 fn sort(findings: &mut [Finding]) {

@@ -4,12 +4,12 @@
 //! **Invariant:** a statement is taken out only if all that it binds is dead there, in a suite that has others, and nothing in
 //! words speaks of it; else the repairs of its finding are for people.
 
-use super::alive::Variable;
-use super::bench::{Bench, Proof, Proposal, is_plain};
 use super::children::split_of;
-use super::derived::is_told_of;
+use super::context::{FixContext, Proof, Proposal, is_plain};
+use super::derived::is_mentioned;
+use super::intent::pair;
 use super::layout;
-use super::meant::pair;
+use super::liveness::Variable;
 use super::names::ScopeId;
 use super::reuse::{loop_below, uses_of};
 use super::tree::{self, Step};
@@ -26,23 +26,23 @@ struct Dead<'a> {
     names: &'a [Expr],
 }
 
-/// Puts what mends a finding by its dead split before what mends it otherwise, which then is for people.
-pub(super) fn prefer(bench: &Bench<'_>, findings: &[Finding], index: usize, others: Vec<Proposal>) -> Vec<Proposal> {
-    let Some([first, second]) = pair(bench, &findings[index]) else { return others };
+/// Puts what resolves a finding by its dead split before what resolves it otherwise, which then is for people.
+pub(super) fn prefer(cx: &FixContext<'_>, findings: &[Finding], index: usize, others: Vec<Proposal>) -> Vec<Proposal> {
+    let Some([first, second]) = pair(cx, &findings[index]) else { return others };
     let (first, second) = if span_of(first) <= span_of(second) { (first, second) } else { (second, first) };
-    let later = Dead::of(bench, second);
-    let earlier = Dead::of(bench, first).filter(|_| span_of(first) != span_of(second));
+    let later = Dead::of(cx, second);
+    let earlier = Dead::of(cx, first).filter(|_| span_of(first) != span_of(second));
     if later.is_none() && earlier.is_none() {
         return others;
     }
     let mut proposals = Vec::new();
     if let Some(dead) = &earlier {
-        proposals.extend(dead.revived(bench, findings, index));
+        proposals.extend(dead.revived(cx, findings, index));
     }
-    proposals.extend([later, earlier].into_iter().flatten().filter_map(|dead| dead.removed(bench, findings, index)));
+    proposals.extend([later, earlier].into_iter().flatten().filter_map(|dead| dead.removed(cx, findings, index)));
     // What draws from a child of such a split makes it a live one.
     let revives = |proposal: &Proposal| {
-        let at_hand = |edit: &Edit| [first, second].iter().any(|call| binds(bench, call, &edit.content));
+        let at_hand = |edit: &Edit| [first, second].iter().any(|call| binds(cx, call, &edit.content));
         proposal.edits.iter().any(at_hand)
     };
     for mut other in others {
@@ -55,26 +55,26 @@ pub(super) fn prefer(bench: &Bench<'_>, findings: &[Finding], index: usize, othe
 }
 
 /// Whether the statement of a split binds a name.
-fn binds(bench: &Bench<'_>, call: &ast::ExprCall, name: &str) -> bool {
-    let step = bench.steps(span_of(call)).pop();
-    let bound = step.and_then(|step| split_of(bench, step.statement())).map_or(&[][..], |(_, bound)| bound);
-    bound.iter().any(|target| bench.code(target) == name)
+fn binds(cx: &FixContext<'_>, call: &ast::ExprCall, name: &str) -> bool {
+    let step = cx.steps(span_of(call)).pop();
+    let bound = step.and_then(|step| split_of(cx, step.statement())).map_or(&[][..], |(_, bound)| bound);
+    bound.iter().any(|target| cx.code(target) == name)
 }
 
 impl<'a> Dead<'a> {
     /// The statement that splits and does nothing else, if all that it binds is dead behind it.
-    fn of(bench: &Bench<'a>, call: &ast::ExprCall) -> Option<Self> {
-        let way = bench.steps(span_of(call));
+    fn of(cx: &FixContext<'a>, call: &ast::ExprCall) -> Option<Self> {
+        let way = cx.steps(span_of(call));
         let step = *way.last()?;
-        let (split, names) = split_of(bench, step.statement()).filter(|(split, _)| span_of(*split) == span_of(call))?;
-        let scope = bench.names.frame_at(span_of(split).start)?;
+        let (split, names) = split_of(cx, step.statement()).filter(|(split, _)| span_of(*split) == span_of(call))?;
+        let scope = cx.names.frame_at(span_of(split).start)?;
         let is_plainly_made =
             tree::arguments(split).all(|argument| is_plain(argument) || argument.is_number_literal_expr());
-        let behind = bench.behind(step);
+        let behind = cx.behind(step);
         let is_dead = |target: &Expr| {
             let Expr::Name(name) = target else { return false };
             let name = name.id.as_str();
-            !bench.is_promised(scope, name) && Variable::of(bench, scope, name).is_idle_from(&behind)
+            !cx.is_promised(scope, name) && Variable::of(cx, scope, name).is_idle_from(&behind)
         };
         (is_plainly_made && names.iter().all(is_dead)).then_some(Self { scope, way, call: split, names })
     }
@@ -88,61 +88,61 @@ impl<'a> Dead<'a> {
     }
 
     /// Whether a comment or a string has a name that nothing but this split binds or reads.
-    fn is_spoken_of(&self, bench: &Bench<'a>, name: &str) -> bool {
+    fn is_spoken_of(&self, cx: &FixContext<'a>, name: &str) -> bool {
         let statement = self.statement();
-        let is_elsewhere = bench.names.occurrences(name).iter().any(|one| !statement.covers(one.span));
-        !is_elsewhere && is_told_of(bench, self.scope, name)
+        let is_elsewhere = cx.names.occurrences(name).iter().any(|one| !statement.covers(one.span));
+        !is_elsewhere && is_mentioned(cx, self.scope, name)
     }
 
     /// The draw behind the split takes one of its children.
-    fn revived(&self, bench: &Bench<'a>, findings: &[Finding], index: usize) -> Option<Proposal> {
-        let uses = uses_of(bench, findings, &[index])?;
+    fn revived(&self, cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<Proposal> {
+        let uses = uses_of(cx, findings, &[index])?;
         let mut others = uses.iter().filter(|one| span_of(one.call) != span_of(self.call));
         let (draw, None) = (others.next()?, others.next()) else { return None };
         let step = self.step();
         let leads = draw.steps.iter().any(|other| other.is_beside(step) && step.index < other.index);
-        let is_own = bench.names.frame_at(span_of(draw.key).start) == Some(self.scope);
+        let is_own = cx.names.frame_at(span_of(draw.key).start) == Some(self.scope);
         if !leads || !is_own || loop_below(draw, self.way.len() - 1).is_some() {
             return None;
         }
         let is_between = |name: &str| {
             let between = Span::new(self.statement().end, span_of(draw.call).end);
-            bench.names.occurrences(name).iter().any(|one| between.covers(one.span))
+            cx.names.occurrences(name).iter().any(|one| between.covers(one.span))
         };
         let names = self.names.iter().filter_map(Expr::as_name_expr).map(|name| name.id.as_str());
-        let free = names.filter(|name| *name != "_" && !self.is_spoken_of(bench, name) && !is_between(name));
+        let free = names.filter(|name| *name != "_" && !self.is_spoken_of(cx, name) && !is_between(name));
         let child = free.last()?;
         Some(Proposal {
             message: format!("use `{child}`, which nothing uses yet; the numbers change"),
             applicability: Applicability::Unsafe,
             proof: Proof::Claim,
             edits: vec![Edit { span: span_of(draw.key), content: child.to_owned() }],
-            mends: vec![index],
-            names: bench.promise(self.scope, &[child.to_owned()]),
+            resolves: vec![index],
+            names: cx.promise(self.scope, &[child.to_owned()]),
         })
     }
 
     /// The statement is taken out.
-    fn removed(&self, bench: &Bench<'a>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    fn removed(&self, cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<Proposal> {
         let statement = self.statement();
-        let lines = layout::own_lines(bench.text, statement).filter(|_| self.step().suite.len() > 1)?;
+        let lines = layout::own_lines(cx.text, statement).filter(|_| self.step().suite.len() > 1)?;
         let call = span_of(self.call);
-        let mends = bench.matching(findings, |other| {
+        let resolves = cx.matching(findings, |other| {
             other.rule == findings[index].rule
-                && pair(bench, other).is_some_and(|calls| calls.into_iter().any(|one| span_of(one) == call))
+                && pair(cx, other).is_some_and(|calls| calls.into_iter().any(|one| span_of(one) == call))
         });
-        let is_told_of = self.names.iter().any(|name| self.is_spoken_of(bench, bench.code(name)))
-            || layout::comments_around(bench.text, statement).next().is_some();
+        let is_mentioned = self.names.iter().any(|name| self.is_spoken_of(cx, cx.code(name)))
+            || layout::comments_around(cx.text, statement).next().is_some();
         Some(Proposal {
             message: "take out this split, of which nothing is used".to_owned(),
-            applicability: if is_told_of || bench.is_notebook() {
+            applicability: if is_mentioned || cx.is_notebook() {
                 Applicability::Display
             } else {
                 Applicability::Unsafe
             },
             proof: Proof::Claim,
             edits: vec![Edit { span: lines, content: String::new() }],
-            mends,
+            resolves,
             names: Vec::new(),
         })
     }

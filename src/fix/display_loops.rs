@@ -8,10 +8,10 @@
 //! **Invariant:** a loop that keeps anything of its draws, in a variable that is read behind it, in an object or in a container,
 //! is not one of these.
 
-use super::alive::Variable;
-use super::bench::Bench;
+use super::context::FixContext;
+use super::liveness::Variable;
 use super::names::{ScopeId, ScopeKind};
-use super::settings::{Elements, are_settings, carries, gone_through};
+use super::sweep_loops::{Elements, are_settings, carries, iterated};
 use super::tree;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::{span_of, suites};
@@ -42,12 +42,17 @@ const LEARNERS: [&str; 3] = ["fit", "step", "train"];
 const PASSES: usize = 4;
 
 /// Whether a loop goes through settings that are written out, does with each what the calls do, and only shows what comes of it.
-pub(super) fn is_shown<'a>(bench: &Bench<'a>, scope: ScopeId, repeats: &'a Stmt, calls: &[&'a ast::ExprCall]) -> bool {
+pub(super) fn is_shown<'a>(
+    cx: &FixContext<'a>,
+    scope: ScopeId,
+    repeats: &'a Stmt,
+    calls: &[&'a ast::ExprCall],
+) -> bool {
     let Stmt::For(each) = repeats else { return false };
-    let Some(sides) = gone_through(bench, each) else { return false };
+    let Some(sides) = iterated(cx, each) else { return false };
     let mut body = Vec::new();
     gather(&each.body, &mut body);
-    let shown = Shown { bench, scope, body, targets: names(&each.target), calls };
+    let shown = Shown { cx, scope, body, targets: names(&each.target), calls };
     if !shown.keeps_nothing(repeats, each) {
         return false;
     }
@@ -63,8 +68,8 @@ pub(super) fn is_shown<'a>(bench: &Bench<'a>, scope: ScopeId, repeats: &'a Stmt,
         if !tells.contains(&true) {
             continue;
         }
-        if !are_settings(bench, over, Elements::Literals) {
-            if !are_settings(bench, over, Elements::Written) {
+        if !are_settings(cx, over, Elements::Literals) {
+            if !are_settings(cx, over, Elements::Written) {
                 return false;
             }
             objects.extend(names(target));
@@ -113,7 +118,7 @@ fn read(expr: &Expr) -> impl Iterator<Item = &str> {
 }
 
 struct Shown<'b, 'a> {
-    bench: &'b Bench<'a>,
+    cx: &'b FixContext<'a>,
     scope: ScopeId,
     body: Vec<&'a Stmt>,
     /// What the loop itself binds.
@@ -124,21 +129,21 @@ struct Shown<'b, 'a> {
 impl<'a> Shown<'_, 'a> {
     /// Whether nothing that the body binds is carried on, read behind the loop, returned or put into anything.
     fn keeps_nothing(&self, repeats: &'a Stmt, each: &'a ast::StmtFor) -> bool {
-        let Some(step) = self.bench.steps(span_of(repeats)).pop() else { return false };
-        let behind = self.bench.behind(step);
+        let Some(step) = self.cx.steps(span_of(repeats)).pop() else { return false };
+        let behind = self.cx.behind(step);
         // A module's last iteration is hardly what others import of it, unless it says so.
-        let is_global = self.bench.names.scopes[self.scope].kind == ScopeKind::Module;
+        let is_global = self.cx.names.scopes[self.scope].kind == ScopeKind::Module;
         let is_dropped = |name: &'a str| {
-            let variable = Variable::of(self.bench, self.scope, name);
-            let is_wanted = is_global && self.bench.names.is_listed(name) || variable.is_read_from(&behind);
-            !is_wanted && !self.bench.names.declares(self.scope, name)
+            let variable = Variable::of(self.cx, self.scope, name);
+            let is_wanted = is_global && self.cx.names.is_listed(name) || variable.is_read_from(&behind);
+            !is_wanted && !self.cx.names.declares(self.scope, name)
         };
         let is_kept = |target: &'a Expr| target.as_name_expr().is_none_or(|name| !is_dropped(name.id.as_str()));
         let keeps = |statement: &&'a Stmt| match statement {
             Stmt::Return(_) | Stmt::AugAssign(_) | Stmt::Global(_) | Stmt::Nonlocal(_) => true,
             other => bound(other).into_iter().any(|(target, _)| tree::assigned(target).into_iter().any(is_kept)),
         };
-        !carries(self.bench, each, &[]) && !self.body.iter().any(keeps)
+        !carries(self.cx, each, &[]) && !self.body.iter().any(keeps)
     }
 
     /// What is assigned of a value to which variables, in the body.
@@ -163,7 +168,7 @@ impl<'a> Shown<'_, 'a> {
     /// The variables that a call reads, those that its result is at once calculated with, and those that are given to a call
     /// beside it: `weights = normal(key)` and then `model = Model(kernel(), weights)`.
     fn reads_beside(&self, call: &'a ast::ExprCall) -> Vec<&'a str> {
-        let around = tree::ancestors(self.bench.module, span_of(call)).into_iter().rev();
+        let around = tree::ancestors(self.cx.module, span_of(call)).into_iter().rev();
         let mut around = around.skip_while(|node| span_of(node) != span_of(call)).skip(1).peekable();
         let mut reads: Vec<&str> = tree::arguments(call).flat_map(read).chain(read(&call.func)).collect();
         while let Some(AnyNodeRef::ExprBinOp(operation)) =
@@ -219,7 +224,7 @@ impl<'a> Shown<'_, 'a> {
                 Expr::Name(name) if name.id.as_str() == "print" => true,
                 Expr::Name(_) => (!is_itself || objects.is_empty()) && !tree::arguments(call).any(is_object),
                 Expr::Attribute(method) => {
-                    let is_library = self.bench.path_of(&call.func).is_some();
+                    let is_library = self.cx.path_of(&call.func).is_some();
                     let is_of = read(&method.value).any(|name| objects.contains(&name));
                     let is_own = read(&method.value).any(|name| matches!(name, "self" | "cls"));
                     let is_kept = is_of || is_own && !method.attr.as_str().starts_with("assert");
@@ -240,7 +245,7 @@ impl<'a> Shown<'_, 'a> {
     fn keeps(&self, call: &ast::ExprCall, drawn: &[&str]) -> bool {
         let Expr::Attribute(method) = &*call.func else { return false };
         let is_given = tree::arguments(call).any(|argument| self.is_drawn(argument, drawn));
-        if !is_given || self.bench.path_of(&call.func).is_some() {
+        if !is_given || self.cx.path_of(&call.func).is_some() {
             return false;
         }
         let name = method.attr.as_str();

@@ -3,7 +3,7 @@
 //! **Invariant:** an attribute is assigned to only in methods that run under no trace, of objects that nothing says are
 //! immutable and of which something says that they are not.
 
-use super::bench::Bench;
+use super::context::FixContext;
 use super::names::{Does, ScopeId, ScopeKind};
 use super::reuse::root_name;
 use super::tree;
@@ -19,38 +19,38 @@ const MAKERS: [&str; 2] = ["__init__", "__post_init__"];
 
 /// What becomes of a key after a method has drawn from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum Storage {
     /// No object of the method's own holds it, or one that nobody can assign to.
-    Nothing,
+    None,
     /// The object holds it for the next call, and the method can store another there.
-    Next,
+    Writable,
     /// The object holds it for the next call, but whether another may be stored there is not known.
-    Unclear,
+    Unknown,
 }
 
 /// What holds the key that an expression in a method reads.
-pub(super) fn holds(bench: &Bench<'_>, key: &Expr) -> Holds {
-    let Some(method) = Method::around(bench, key) else { return of_parameter(bench, key) };
-    let lineage = lineage(bench, method.class);
-    let kinds: Vec<Kind> = lineage.iter().map(|class| kind(bench, class)).collect();
+pub(super) fn storage_of(cx: &FixContext<'_>, key: &Expr) -> Storage {
+    let Some(method) = Method::around(cx, key) else { return of_parameter(cx, key) };
+    let lineage = lineage(cx, method.class);
+    let kinds: Vec<Kind> = lineage.iter().map(|class| kind(cx, class)).collect();
     if kinds.contains(&Kind::Frozen) {
-        return Holds::Nothing;
+        return Storage::None;
     }
-    let Expr::Attribute(attribute) = key else { return Holds::Unclear };
+    let Expr::Attribute(attribute) = key else { return Storage::Unknown };
     let name = attribute.attr.as_str();
     let is_direct = attribute.value.is_name_expr();
     // A property, or a class that hears of what is assigned.
     let is_special =
         lineage.iter().flat_map(|class| methods(class)).any(|def| [name, "__setattr__"].contains(&def.name.as_str()));
     if !is_direct || is_special {
-        return Holds::Unclear;
+        return Storage::Unknown;
     }
     let stores = |def: &ast::StmtFunctionDef, wanted: Option<&str>| {
         stored(def).iter().any(|attribute| wanted.is_none_or(|wanted| attribute.attr.as_str() == wanted))
     };
     // Where it is stored already, no harm comes of it.
     if stores(method.def, Some(name)) && method.inner.is_empty() && !method.is_in_lambda {
-        return Holds::Next;
+        return Storage::Writable;
     }
     let is_made = |def: &&ast::StmtFunctionDef| MAKERS.contains(&def.name.as_str());
     let mut all = lineage.iter().flat_map(|class| methods(class));
@@ -61,21 +61,21 @@ pub(super) fn holds(bench: &Bench<'_>, key: &Expr) -> Holds {
         || lineage.iter().any(|class| fields(class).contains(&name));
     let is_plain = !kinds.contains(&Kind::Unknown);
     let is_carried = changes(Some(name)) || is_set && (is_plain || changes(None));
-    if is_carried && !method.may_be_traced(bench) { Holds::Next } else { Holds::Unclear }
+    if is_carried && !method.may_be_traced(cx) { Storage::Writable } else { Storage::Unknown }
 }
 
 /// What holds the key of an object that a function is given: where the function changes the object, that is not over with it.
-fn of_parameter(bench: &Bench<'_>, key: &Expr) -> Holds {
-    let Some(object) = root(key) else { return Holds::Nothing };
-    let scope = bench.names.scope_at(span_of(key).start);
-    let Some(binder) = bench.names.binder(scope, object) else { return Holds::Nothing };
-    let of = bench.names.occurrences(object).iter().filter(|one| one.scope == binder);
+fn of_parameter(cx: &FixContext<'_>, key: &Expr) -> Storage {
+    let Some(object) = root(key) else { return Storage::None };
+    let scope = cx.names.scope_at(span_of(key).start);
+    let Some(binder) = cx.names.binder(scope, object) else { return Storage::None };
+    let of = cx.names.occurrences(object).iter().filter(|one| one.scope == binder);
     if !of.clone().any(|one| one.does == Does::Parameter) || of.clone().any(|one| one.does == Does::Bind) {
-        return Holds::Nothing;
+        return Storage::None;
     }
-    let full = bench.names.scopes[binder].full;
+    let full = cx.names.scopes[binder].full;
     let is_its = |part: &Expr| matches!(part, Expr::Name(name) if name.id.as_str() == object);
-    let stored: Vec<&Expr> = tree::expressions(bench.module)
+    let stored: Vec<&Expr> = tree::expressions(cx.module)
         .into_iter()
         .filter(|expr| full.covers(span_of(*expr)))
         .filter(|expr| match expr {
@@ -84,10 +84,10 @@ fn of_parameter(bench: &Bench<'_>, key: &Expr) -> Holds {
             _ => false,
         })
         .collect();
-    match stored.iter().any(|target| bench.code(target) == bench.code(key)) {
-        true if scope == binder => Holds::Next,
-        _ if stored.is_empty() => Holds::Nothing,
-        _ => Holds::Unclear,
+    match stored.iter().any(|target| cx.code(target) == cx.code(key)) {
+        true if scope == binder => Storage::Writable,
+        _ if stored.is_empty() => Storage::None,
+        _ => Storage::Unknown,
     }
 }
 
@@ -101,15 +101,15 @@ struct Method<'a> {
 
 impl<'a> Method<'a> {
     /// The method of whose object an expression reads an attribute.
-    fn around(bench: &Bench<'a>, key: &Expr) -> Option<Self> {
+    fn around(cx: &FixContext<'a>, key: &Expr) -> Option<Self> {
         let object = root(key)?;
-        let scope = bench.names.scope_at(span_of(key).start);
-        let binder: ScopeId = bench.names.binder(scope, object)?;
-        let of = &bench.names.scopes[binder];
-        if of.kind != ScopeKind::Function || bench.names.scopes[of.parent].kind != ScopeKind::Class {
+        let scope = cx.names.scope_at(span_of(key).start);
+        let binder: ScopeId = cx.names.binder(scope, object)?;
+        let of = &cx.names.scopes[binder];
+        if of.kind != ScopeKind::Function || cx.names.scopes[of.parent].kind != ScopeKind::Class {
             return None;
         }
-        let around = tree::ancestors(bench.module, span_of(key));
+        let around = tree::ancestors(cx.module, span_of(key));
         let at = around
             .iter()
             .position(|node| matches!(node, AnyNodeRef::StmtFunctionDef(def) if span_of(*def) == of.full))?;
@@ -120,13 +120,13 @@ impl<'a> Method<'a> {
         })?;
         let first = def.parameters.iter_non_variadic_params().next()?;
         let is_static =
-            def.decorator_list.iter().any(|one| ["staticmethod", "classmethod"].contains(&bench.code(&one.expression)));
+            def.decorator_list.iter().any(|one| ["staticmethod", "classmethod"].contains(&cx.code(&one.expression)));
         let inner = around[at + 1..].iter().filter_map(|node| match node {
             AnyNodeRef::StmtFunctionDef(def) => Some(*def),
             _ => None,
         });
         let is_in_lambda = around[at + 1..].iter().any(|node| matches!(node, AnyNodeRef::ExprLambda(_)));
-        let is_bound = bench.names.occurrences(object).iter().any(|one| one.scope == binder && one.does == Does::Bind);
+        let is_bound = cx.names.occurrences(object).iter().any(|one| one.scope == binder && one.does == Does::Bind);
         (first.parameter.name.as_str() == object && !is_static && !is_bound).then(|| Self {
             class,
             def,
@@ -135,11 +135,11 @@ impl<'a> Method<'a> {
         })
     }
 
-    fn may_be_traced(&self, bench: &Bench<'_>) -> bool {
+    fn may_be_traced(&self, cx: &FixContext<'_>) -> bool {
         let name = self.def.name.as_str();
         // What makes an object may be traced with it: the object is then as short-lived as the trace.
         let is_called_by_name = MAKERS.contains(&name);
-        let is_traced = |name: &str| if name.starts_with("__") { bench.has_traces() } else { bench.is_traced(name) };
+        let is_traced = |name: &str| if name.starts_with("__") { cx.has_traces() } else { cx.is_traced(name) };
         self.is_in_lambda
             || !self.def.decorator_list.is_empty()
             || !is_called_by_name && is_traced(name)
@@ -163,14 +163,14 @@ enum Kind {
 }
 
 /// What the bases and decorators of a class that are not of this file say.
-fn kind(bench: &Bench<'_>, class: &ast::StmtClassDef) -> Kind {
+fn kind(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Kind {
     let arguments = class.arguments.as_deref();
     let bases = arguments.into_iter().flat_map(|arguments| &arguments.args).map(|base| {
         let base = if let Expr::Subscript(of) = base { &*of.value } else { base };
         match base {
             Expr::Name(name) if name.id.as_str() == "object" => Kind::Plain,
-            base if class_of(bench, base).is_some() => Kind::Plain,
-            base => match bench.path_of(base).and_then(|path| Some(&bench.models.class(&path)?.construct)) {
+            base if class_of(cx, base).is_some() => Kind::Plain,
+            base => match cx.path_of(base).and_then(|path| Some(&cx.models.class(&path)?.construct)) {
                 Some(Construct::Record { frozen: true, .. }) => Kind::Frozen,
                 Some(Construct::Plain { consumes }) if consumes.is_empty() => Kind::Plain,
                 _ => Kind::Unknown,
@@ -184,7 +184,7 @@ fn kind(bench: &Bench<'_>, class: &ast::StmtClassDef) -> Kind {
         };
         let frozen = options.and_then(|options| options.find_keyword("frozen")).map(|keyword| &keyword.value);
         let is_frozen = frozen.map(|frozen| !matches!(frozen, Expr::BooleanLiteral(is) if !is.value));
-        match bench.path_of(function).and_then(|path| Some(&bench.models.class(&path)?.construct)) {
+        match cx.path_of(function).and_then(|path| Some(&cx.models.class(&path)?.construct)) {
             Some(Construct::Record { frozen, .. }) if is_frozen.unwrap_or(*frozen) => Kind::Frozen,
             Some(Construct::Record { .. }) => Kind::Plain,
             _ => Kind::Unknown,
@@ -196,9 +196,9 @@ fn kind(bench: &Bench<'_>, class: &ast::StmtClassDef) -> Kind {
 }
 
 /// The class of this file that an expression names.
-fn class_of<'a>(bench: &Bench<'a>, base: &Expr) -> Option<&'a ast::StmtClassDef> {
+fn class_of<'a>(cx: &FixContext<'a>, base: &Expr) -> Option<&'a ast::StmtClassDef> {
     let Expr::Name(name) = base else { return None };
-    let mut named = bench.module.body.iter().filter_map(|statement| match statement {
+    let mut named = cx.module.body.iter().filter_map(|statement| match statement {
         Stmt::ClassDef(class) if class.name.as_str() == name.id.as_str() => Some(class),
         _ => None,
     });
@@ -207,13 +207,13 @@ fn class_of<'a>(bench: &Bench<'a>, base: &Expr) -> Option<&'a ast::StmtClassDef>
 }
 
 /// A class and its bases, as far as they are of this file.
-fn lineage<'a>(bench: &Bench<'a>, class: &'a ast::StmtClassDef) -> Vec<&'a ast::StmtClassDef> {
+fn lineage<'a>(cx: &FixContext<'a>, class: &'a ast::StmtClassDef) -> Vec<&'a ast::StmtClassDef> {
     let mut lineage: Vec<&ast::StmtClassDef> = vec![class];
     let mut at = 0;
     while let Some(class) = lineage.get(at).copied().filter(|_| at < LINEAGE) {
         at += 1;
         let bases = class.arguments.iter().flat_map(|arguments| &arguments.args);
-        for base in bases.filter_map(|base| class_of(bench, base)) {
+        for base in bases.filter_map(|base| class_of(cx, base)) {
             if !lineage.iter().any(|known| span_of(*known) == span_of(base)) {
                 lineage.push(base);
             }
