@@ -1,6 +1,6 @@
 //! keylint finds misuse of pseudo-random-number keys in Python code that uses JAX.
 //!
-//! Data flows one way: paths → `source` → `python` → `ir` → `analysis` → `rules` → `suppress` → `report`.
+//! Data flows one way: paths → `source` → `python` → `ir` → `analysis` → `judge` → `rules` → `suppress` → `report`.
 //!
 //! **Invariant:** a room imports only from the layers below it (the table in `docs/architecture.md`;
 //! `tests/it/architecture.rs` enforces it).
@@ -12,6 +12,7 @@ pub mod engine;
 pub mod finding;
 pub mod fix;
 pub mod ir;
+pub mod judge;
 pub mod models;
 pub mod prng;
 pub mod python;

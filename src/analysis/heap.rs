@@ -267,6 +267,15 @@ pub struct Environment {
     pub parent: Option<EnvironmentId>,
 }
 
+/// A module of the program, as far as this analysis has run it.
+#[derive(Clone, Debug, Default)]
+pub struct ModuleState {
+    /// What its global names hold.
+    pub globals: Rc<BTreeMap<Name, Value>>,
+    /// Whether its body is running: an import cycle sees what is bound so far.
+    pub running: bool,
+}
+
 /// A class of the program, as its statement made it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassInfo {

@@ -3,13 +3,13 @@
 //! **Invariant:** forgetting is always sound. Only must-equality of derivations makes a fact.
 
 pub mod domain;
-pub mod facts;
-mod heap;
+pub mod heap;
 mod interp;
-mod log;
+pub mod names;
 mod program;
+pub mod record;
 mod relevance;
 mod vocabulary;
 
-pub use interp::{World, analyse};
-pub use program::Program;
+pub use interp::{World, run};
+pub use program::{Program, is_entry};

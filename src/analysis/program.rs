@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::ir::{Module, Resolver};
+use crate::ir::{Function, FunctionKind, Module, Name, Resolver};
 use crate::models::Models;
 use crate::text::FileId;
 
@@ -71,6 +71,19 @@ impl<'a> Program<'a> {
         self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len())
     }
 
+    /// Whether a module imports a library with a protocol for methods of this name.
+    pub fn has_protocol(&self, module: ModuleIndex, callee: &str) -> bool {
+        let name = callee.rsplit('.').next().unwrap_or(callee);
+        let mut libraries = self.models.protocols(name).iter().flat_map(|protocol| &protocol.libraries);
+        libraries.any(|library| self.relevance.imports(module, library))
+    }
+
+    /// The path of a built-in name that a model knows.
+    pub fn builtin_path(&self, name: &str) -> Option<Name> {
+        let path: Name = format!("builtins.{name}").into();
+        Some(path).filter(|path| self.models.mentions(path, &[]) && self.models.is_modelled(path))
+    }
+
     /// The modules, by index.
     pub fn modules(&self) -> &[&'a Module] {
         &self.modules
@@ -95,4 +108,20 @@ impl<'a> Program<'a> {
     pub fn of_file(&self, file: FileId) -> Option<ModuleIndex> {
         self.by_file.get(&file).copied()
     }
+}
+
+/// Whether a function is analysed with symbols for its parameters: those of the module and of its classes.
+pub fn is_entry(module: &Module, function: &Function) -> bool {
+    if function.kind != FunctionKind::Def || function.is_stub {
+        return false;
+    }
+    let mut parent = function.parent;
+    while let Some(id) = parent {
+        let outer = module.function(id);
+        if !matches!(outer.kind, FunctionKind::Module | FunctionKind::ClassBody) {
+            return false;
+        }
+        parent = outer.parent;
+    }
+    true
 }

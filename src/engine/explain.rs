@@ -4,8 +4,8 @@
 
 use std::fmt::Write;
 
-use crate::analysis::facts::{Facts, Origin, Role, Use};
 use crate::finding::Place;
+use crate::judge::facts::{Facts, Origin, Role, Use};
 use crate::text::{FileId, LineIndex};
 
 use super::FileTable;

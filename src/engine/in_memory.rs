@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{Fixes, Input, Job, Outcome, check, known_rules};
-use crate::analysis;
 use crate::config::{CommandLine, Resolver};
 use crate::finding::Finding;
+use crate::judge;
 use crate::models::Models;
 use crate::source::MemoryFiles;
 use crate::text::LineIndex;
@@ -81,6 +81,6 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         threads: 1,
         fixes: Fixes::None,
         verify: true,
-        analyse: &analysis::analyse,
+        analyse: &judge::analyse,
     })
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::inspect::learned;
 use super::{FileTable, Job};
-use crate::analysis::facts::{CollisionKind, KeyKind, KeyValue, Role};
 use crate::finding::{Label, Place};
+use crate::judge::facts::{CollisionKind, KeyKind, KeyValue, Role};
 use crate::text::{FileId, Span};
 use crate::verify::eval::{self, Answer};
 

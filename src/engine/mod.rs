@@ -31,15 +31,15 @@ mod table;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::analysis::facts::Facts;
 use crate::analysis::{Program, World};
 use crate::config::{KnownRule, Settings};
+use crate::judge::facts::Facts;
 use crate::models::Models;
 use crate::rules::{self, Status};
 use crate::source::{Files, Problem};
 use crate::text::Span;
 
-pub use crate::analysis::analyse;
+pub use crate::judge::analyse;
 pub use crate::source::{SourceFile, decode, encoded, survey};
 pub use contain::contained;
 pub use ignore_edits::{can_be_ignored, ignore_comments};

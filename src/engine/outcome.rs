@@ -5,9 +5,9 @@
 
 use std::path::PathBuf;
 
-use crate::analysis::facts::Exhausted;
 use crate::config::{HiddenCounts, Settings, Shown};
 use crate::finding::{Finding, Place, RuleId};
+use crate::judge::facts::Exhausted;
 use crate::suppress::Baseline;
 use crate::text::FileId;
 

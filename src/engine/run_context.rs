@@ -8,11 +8,11 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Fixes, Input, Job, Outcome, Progress, Survey, known_rules};
-use crate::analysis::analyse;
-use crate::analysis::facts::Facts;
 use crate::config::{ConfigError, Resolver, Settings};
 use crate::finding::Finding;
 use crate::fix;
+use crate::judge::analyse;
+use crate::judge::facts::Facts;
 use crate::models::Models;
 use crate::source::{self, Files, MemoryFiles, OsFiles, Problem, Selection, SourceFile, discover};
 use crate::suppress::Baseline;

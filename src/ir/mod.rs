@@ -63,6 +63,7 @@ pub mod display;
 mod lower;
 mod op;
 mod scope;
+mod uses;
 mod validate;
 
 use std::sync::Arc;
@@ -70,6 +71,7 @@ use std::sync::Arc;
 pub use annotation::Annotation;
 pub use lower::{EffectLookup, lower, lower_if};
 pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable};
+pub use uses::Uses;
 pub use validate::validate;
 
 use crate::text::{FileId, Span};

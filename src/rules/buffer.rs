@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** a message claims an exception only where the program raises at that very operation.
 
-use crate::analysis::facts::{BufferOp, BufferUse, Facts, KeyKind};
 use crate::finding::{Finding, Touch, Touched};
+use crate::judge::facts::{BufferOp, BufferUse, Facts, KeyKind};
 
 use super::Rule;
 use super::wording::{self, Text};

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** the primary place is the constructor, since that is the line to change.
 
-use crate::analysis::facts::{Facts, IgnoredCaller};
+use crate::judge::facts::{Facts, IgnoredCaller};
 use crate::finding::{Finding, Repair};
 
 use super::Rule;

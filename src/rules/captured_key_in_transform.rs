@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** reported only where no second call is in sight; a second call in sight is a reuse.
 
-use crate::analysis::facts::{CaptureKind, CapturedUse, Facts};
+use crate::judge::facts::{CaptureKind, CapturedUse, Facts};
 use crate::finding::{Finding, Repair};
 
 use super::Rule;

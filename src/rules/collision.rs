@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** related places are told as origin, first use, second use; the flow is in execution order.
 
-use crate::analysis::facts::{Collision, CollisionKind, Role, Use};
 use crate::finding::{Evidence, Finding, Label, Level, Repair, Sharing};
+use crate::judge::facts::{Collision, CollisionKind, Role, Use};
 
 use super::Rule;
 use super::wording::{self, Text};

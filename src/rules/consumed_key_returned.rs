@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** reported only where the later use is out of sight.
 
-use crate::analysis::facts::{CarriedKey, CarryKind, Facts};
+use crate::judge::facts::{CarriedKey, CarryKind, Facts};
 use crate::finding::Finding;
 
 use super::Rule;

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** comparisons of keys with keys are no arithmetic.
 
-use crate::analysis::facts::{BufferOp, BufferUse, Facts};
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
 
 use super::Rule;

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** `is None` and comparisons with other keys are no conversion.
 
-use crate::analysis::facts::{BufferOp, BufferUse, Facts};
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
 
 use super::Rule;

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** typed keys have no buffer axis, so their arrays may be transposed and reshaped at will.
 
-use crate::analysis::facts::{BufferOp, BufferUse, Facts};
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
 
 use super::Rule;

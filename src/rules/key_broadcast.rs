@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** lanes are not iterations; a loop's repetition is another rule's.
 
-use crate::analysis::facts::{Broadcast, BroadcastKind, Facts, Role};
+use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};
 use crate::finding::{Evidence, Finding, Repair, Sharing};
 
 use super::Rule;

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** wrapping key data that was only stored and restored is no finding.
 
-use crate::analysis::facts::{BufferOp, BufferUse, Facts};
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
 
 use super::Rule;

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** where the children in use are disjoint, the finding is a note.
 
-use crate::analysis::facts::{Collision, CollisionKind, Facts};
+use crate::judge::facts::{Collision, CollisionKind, Facts};
 use crate::finding::Finding;
 
 use super::Rule;

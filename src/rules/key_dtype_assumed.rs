@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** `issubdtype(key.dtype, prng_key)` is the supported test and is no finding.
 
-use crate::analysis::facts::{BufferOp, BufferUse, Facts};
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
 
 use super::Rule;

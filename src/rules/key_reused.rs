@@ -3,7 +3,7 @@
 //! **Invariant:** a sampler beside a `fold_in` child of the same key is reported at low confidence only, since
 //! `fold_in` derives and does not consume.
 
-use crate::analysis::facts::{Collision, CollisionKind, Facts, Role};
+use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
 use crate::finding::{Confidence, Finding};
 
 use super::Rule;

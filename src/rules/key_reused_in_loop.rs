@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** the repetition is told of the loop; a key consumed twice within one iteration is another rule's.
 
-use crate::analysis::facts::{Collision, CollisionKind, Facts, Role};
+use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
 use crate::finding::Finding;
 
 use super::Rule;

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a raw key has one axis more than a typed one; nothing else of the shapes differs.
 
-use crate::analysis::facts::{BufferOp, BufferUse, Facts};
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
 
 use super::Rule;

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** the message states which came second, since that is the line to change.
 
-use crate::analysis::facts::{Collision, CollisionKind, Facts, Role};
+use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
 use crate::finding::Finding;
 
 use super::Rule;

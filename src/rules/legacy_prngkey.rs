@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** one finding a file; annotations and imports make no keys and are not counted.
 
-use crate::analysis::facts::{Facts, Reference, ReferenceKind};
+use crate::judge::facts::{Facts, Reference, ReferenceKind};
 use crate::finding::{Confidence, Finding};
 
 use super::Rule;

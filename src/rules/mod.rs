@@ -15,8 +15,8 @@ mod wording;
 
 use std::sync::LazyLock;
 
-use crate::analysis::facts::Facts;
 use crate::finding::{Family, Finding, Intent, IntentKind, Level, RuleId, every_rule};
+use crate::judge::facts::Facts;
 
 pub use rule::{FixAvailability, Rule, Status};
 pub use run::{internal_error, invalid_suppression, syntax_error, unreadable_file, unused_suppression};

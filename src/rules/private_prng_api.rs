@@ -3,7 +3,7 @@
 //! **Invariant:** only private names of the random machinery are reported; other private modules are no business of
 //! this linter.
 
-use crate::analysis::facts::Facts;
+use crate::judge::facts::Facts;
 use crate::finding::{Confidence, Finding};
 
 use super::Rule;

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** every matching reference is in exactly one group, and groups keep source order.
 
-use crate::analysis::facts::{Facts, Reference, ReferenceKind};
+use crate::judge::facts::{Facts, Reference, ReferenceKind};
 
 /// A reference, and the later ones that it brings about.
 pub(super) struct Group<'a> {

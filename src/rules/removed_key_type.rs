@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** only names that no longer exist are listed; deprecated ones that still work are not.
 
-use crate::analysis::facts::Facts;
+use crate::judge::facts::Facts;
 use crate::finding::{Confidence, Finding};
 
 use super::Rule;

@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::facts::Facts;
 use crate::finding::{Confidence, Finding, Level, RuleId};
+use crate::judge::facts::Facts;
 
 /// The fence around a page's front matter.
 const FENCE: &str = "+++";

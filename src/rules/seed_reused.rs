@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** where one seed is a fallback default only, the finding is a note.
 
-use crate::analysis::facts::{Collision, CollisionKind, Facts};
+use crate::judge::facts::{Collision, CollisionKind, Facts};
 use crate::finding::Finding;
 
 use super::Rule;

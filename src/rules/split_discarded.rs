@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a single unused child is a note, since spare keys are harmless; an unused result is a warning.
 
-use crate::analysis::facts::{Discarded, Facts};
+use crate::judge::facts::{Discarded, Facts};
 use crate::finding::{Confidence, Finding, Level, Repair};
 
 use super::Rule;

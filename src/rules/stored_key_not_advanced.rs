@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** reported only where no second consumption is in sight.
 
-use crate::analysis::facts::{Facts, StaleState};
+use crate::judge::facts::{Facts, StaleState};
 use crate::finding::Finding;
 
 use super::Rule;

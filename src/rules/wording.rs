@@ -3,8 +3,8 @@
 //! **Invariant:** messages hold no line numbers, since baselines outlive moved lines; places are labels. Texts are
 //! lower case and have no full stop.
 
-use crate::analysis::facts::{Origin, Role, Use};
 use crate::finding::{Confidence, Finding, Label, Place, Repair};
+use crate::judge::facts::{Origin, Role, Use};
 
 use super::Rule;
 

@@ -5,12 +5,13 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use keylint::analysis::facts::{Facts, Reference, ReferenceKind};
-use keylint::analysis::{self, Program, World};
+use keylint::analysis::{Program, World};
 use keylint::config::{CommandLine, Resolver};
 use keylint::engine::{self, Analyse, Fixes, Input, Job, Outcome, check_text, check_texts, known_rules};
 use keylint::finding::Place;
 use keylint::ir::OpKind;
+use keylint::judge;
+use keylint::judge::facts::{Facts, Reference, ReferenceKind};
 use keylint::models::Models;
 use keylint::source::{MemoryFiles, Problem};
 
@@ -176,7 +177,7 @@ fn what_cannot_be_decoded_is_unreadable() {
         threads: 1,
         fixes: Fixes::None,
         verify: true,
-        analyse: &analysis::analyse,
+        analyse: &judge::analyse,
     });
     assert_eq!(listed(&outcome), ["a.py:0 KEY004", "folder:0 KEY004"]);
     assert!(outcome.failed);

@@ -4,11 +4,11 @@
 
 use std::fmt::Write;
 
-use keylint::analysis::facts::{
+use keylint::finding::{Confidence, Finding, Place};
+use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision,
     CollisionKind, Discarded, Facts, IgnoredCaller, KeyKind, Origin, Reference, ReferenceKind, Role, StaleState, Use,
 };
-use keylint::finding::{Confidence, Finding, Place};
 use keylint::rules;
 use keylint::text::{FileId, Span};
 

@@ -9,8 +9,11 @@ use std::hash::Hash;
 use rustc_hash::FxHashMap;
 
 pub mod claim;
+mod describe;
 pub mod extent;
 pub mod guard;
+pub mod kinds;
+pub mod marks;
 mod range;
 pub mod term;
 pub mod value;

@@ -380,6 +380,19 @@ impl Terms {
         }
     }
 
+    /// What a term was derived from, or is a part of, in the end.
+    pub fn root(&self, id: TermId) -> TermId {
+        match self.get(id) {
+            Term::Attribute(of, ..) | Term::Item(of, ..) => self.root(*of),
+            _ => self.parent(id).map_or(id, |parent| self.root(parent)),
+        }
+    }
+
+    /// Whether a term is what a function was given for a parameter.
+    pub fn is_parameter(&self, id: TermId) -> bool {
+        self.symbol(id).is_some_and(|info| info.symbol == Symbol::Parameter)
+    }
+
     /// What an attribute belongs to.
     pub fn owner(&self, id: TermId) -> Option<TermId> {
         match self.get(id) {

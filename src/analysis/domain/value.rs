@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use crate::analysis::facts::KeyKind;
+use crate::analysis::domain::kinds::KeyKind;
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
 

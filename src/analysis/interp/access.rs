@@ -4,19 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
-
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Text};
 use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
-use crate::analysis::facts::{Reference, ReferenceKind};
 use crate::analysis::heap::{Entry, Item, Kind, Object};
 use crate::finding::Place;
 use crate::ir::{Annotation, Name, Op};
 
 use super::memo::Member;
-use super::notes::LoggedReference;
 use super::{Frame, Machine};
+use crate::analysis::record::LoggedReference;
 
 impl<'p> Machine<'p> {
     /// A new object.
@@ -159,7 +157,7 @@ impl<'p> Machine<'p> {
     /// otherwise, as a field with a default is there for. A number that is no field is taken for a constant of the class.
     fn is_only_a_default(&self, id: ObjectId, class: ClassHandle, name: &Name, value: &Value) -> bool {
         let symbol = self.store.objects[id.0 as usize].symbol;
-        let is_from_outside = self.is_parameter(symbol) || self.store.shadows.get(&symbol) == Some(&id);
+        let is_from_outside = self.terms.is_parameter(symbol) || self.store.shadows.get(&symbol) == Some(&id);
         let Some(Val::Term(term)) = value.single().filter(|_| is_from_outside) else { return false };
         match self.field(class, name) {
             Some((_, annotation)) => self.terms.is_constant(*term) && !is_class_variable(annotation),
@@ -420,22 +418,6 @@ impl<'p> Machine<'p> {
             let function = frame.code.qualified.clone();
             self.recorder.log.references.push(LoggedReference { place, path: path.clone(), kind, function });
         }
-    }
-
-    /// The references noted, each once.
-    pub(super) fn references(&mut self) -> Vec<Reference> {
-        let mut seen = FxHashSet::default();
-        let noted = std::mem::take(&mut self.recorder.log.references);
-        let each_once = noted.into_iter().filter(|reference| seen.insert(reference.clone()));
-        each_once
-            .map(|LoggedReference { place, path, kind, function }| Reference {
-                place,
-                path: path.to_string(),
-                written: path.to_string(),
-                kind,
-                function: function.to_string(),
-            })
-            .collect()
     }
 }
 

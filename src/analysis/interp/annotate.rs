@@ -4,9 +4,9 @@
 
 use std::rc::Rc;
 
+use crate::analysis::domain::kinds::{KeyKind, ReferenceKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, ModuleIndex, Order, Val, Value};
-use crate::analysis::facts::{KeyKind, ReferenceKind};
 use crate::analysis::heap::Kind;
 use crate::finding::Place;
 use crate::ir::{Annotation, Name};

@@ -6,9 +6,9 @@
 
 use std::rc::Rc;
 
+use crate::analysis::domain::kinds::KeyKind;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
-use crate::analysis::facts::KeyKind;
 use crate::ir::Operator;
 
 use super::Machine;

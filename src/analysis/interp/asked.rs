@@ -1,29 +1,15 @@
-//! Streams of keys that nobody asks for a key.
-//!
-//! Making a stream counts as consuming what it is made from, since nearly every stream is asked sooner or later. Of one that is handed
-//! to functions in sight only, as the default of a parameter is, it can be seen that none of them asks it.
+//! Which streams of keys may be asked for a key.
 //!
 //! **Invariant:** a stream counts as asked once anything but a function in sight has it in hand: a library, an object, a container, a
 //! closure, a module, or whoever calls the function that is analysed.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use crate::analysis::domain::value::{ObjectId, Val, Value};
+use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::heap::Kind;
 use crate::ir::{Name, OpKind, Variable};
 use crate::models::{BuiltinOp, Effect};
 
 use super::bind::Args;
 use super::{Frame, Machine};
-
-/// The streams that an analysis made.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Streams {
-    /// By the event that making them was.
-    pub made: FxHashMap<usize, ObjectId>,
-    /// Those that may have been asked for a key.
-    pub asked: FxHashSet<ObjectId>,
-}
 
 impl Machine<'_> {
     /// Notes that the streams in a value may be asked for keys.
@@ -110,14 +96,5 @@ impl Machine<'_> {
 
     fn is_made_by(&self, receiver: &Value, libraries: &[String]) -> bool {
         receiver.single().is_some_and(|val| self.is_of_library(val, libraries))
-    }
-
-    /// Whether an event is the making of a stream that nobody asks for a key. Where a bound ended the analysis, somebody later may, but
-    /// for the default of a parameter: that serves where a call leaves it out.
-    pub(super) fn is_never_asked(&self, event: usize) -> bool {
-        let Some(stream) = self.recorder.log.streams.made.get(&event) else { return false };
-        let is_seen =
-            |event: usize| self.budget.exhausted.is_none() || self.is_default(&self.recorder.log.consumptions[event]);
-        !self.recorder.log.streams.asked.contains(stream) && is_seen(event)
     }
 }

@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use crate::analysis::domain::claim::{MAXIMUM, MINIMUM};
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::BufferOp;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Partial, Val, Value};
-use crate::analysis::facts::BufferOp;
 use crate::analysis::heap::{Item, Kind, Source};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};

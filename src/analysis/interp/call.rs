@@ -6,11 +6,11 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, Val, Value};
-use crate::analysis::facts::Role;
 use crate::analysis::heap::{Environment, Kind, Source, Suspended};
-use crate::analysis::log::Activation;
+use crate::analysis::record::Activation;
 use crate::finding::Place;
 use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
 

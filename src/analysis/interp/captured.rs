@@ -7,9 +7,9 @@
 //! **Invariant:** a value that is or holds a key, or leads to a function (one of this module, for a closure of another) whose
 //! names speak of keys, is never denied. What a call made is denied what names speak of, and what lies deeper than is looked.
 
+use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
-use crate::analysis::facts::Role;
 use crate::analysis::heap::{Kind, Source};
 use crate::ir::{Function, OpKind, Variable};
 

@@ -16,9 +16,6 @@ use crate::models::Construct;
 use super::bind::Args;
 use super::{Frame, Machine};
 
-/// Most classes that a lookup visits.
-const LINEAGE: usize = 24;
-
 impl<'p> Machine<'p> {
     /// Runs a class statement.
     pub(super) fn make_class(
@@ -86,20 +83,7 @@ impl<'p> Machine<'p> {
 
     /// The class and its bases within the program, in lookup order.
     pub(super) fn lineage(&self, class: ClassHandle) -> Vec<ClassHandle> {
-        let mut order = Vec::new();
-        let mut work = vec![class];
-        while let Some(current) = work.pop() {
-            if order.contains(&current) || order.len() >= LINEAGE {
-                continue;
-            }
-            order.push(current);
-            for base in self.store.classes[current.0 as usize].bases.iter().rev() {
-                if let Some(Val::Class(base)) = base.single() {
-                    work.push(*base);
-                }
-            }
-        }
-        order
+        crate::analysis::record::lineage(&self.store.classes, class)
     }
 
     /// Whether all bases are part of the program (or `object`).
@@ -153,7 +137,7 @@ impl<'p> Machine<'p> {
             // A constructor out of sight: the keys it is given may be consumed by it.
             if open {
                 for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
-                    self.consume(frame, arg, crate::analysis::facts::Role::Unresolved, &name, place);
+                    self.consume(frame, arg, crate::analysis::domain::kinds::Role::Unresolved, &name, place);
                 }
             }
             return instance;

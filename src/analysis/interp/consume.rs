@@ -4,17 +4,16 @@
 
 use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::kinds::{KeyKind, Role};
+use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
-use crate::analysis::facts::{KeyKind, Role};
 use crate::analysis::heap::Kind;
-use crate::analysis::log::{Consumption, Target};
+use crate::analysis::names::is_named_for_a_key;
+use crate::analysis::record::{Consumption, LoggedBroadcast, Target};
 use crate::finding::Place;
 use crate::ir::Name;
 
 use super::bind::Arg;
-use super::notes::LoggedBroadcast;
-use super::unused::names_a_key;
 use super::{Frame, Machine};
 
 /// How deep a container is searched for keys.
@@ -170,27 +169,9 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Whether something from outside is called a key: a parameter or attribute by its own name, any other by a name that is
-    /// hardly given to anything else.
+    /// Whether something from outside is called a key.
     pub(super) fn is_named_for_a_key(&self, term: TermId, written: Option<&str>) -> bool {
-        let is_key = |name: &str| names_a_key(name) && !name.ends_with("seed");
-        match self.terms.get(term) {
-            _ if self.recorder.log.otherwise.contains(&term) => false,
-            Term::Symbol(_) if self.is_parameter(term) => {
-                self.terms.symbol(term).is_some_and(|info| is_key(&info.text))
-            }
-            Term::Attribute(_, name, _) => is_key(name),
-            Term::Item(_, index, _) => {
-                let called = written.and_then(|written| written.rsplit('.').next());
-                matches!(self.terms.get(*index), Term::Text(name) if is_key(name))
-                    || called.is_some_and(|name| is_key(name) && name.contains("rng"))
-            }
-            _ => false,
-        }
-    }
-
-    pub(super) fn is_parameter(&self, term: TermId) -> bool {
-        self.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Parameter)
+        is_named_for_a_key(&self.terms, &self.recorder.log.otherwise, term, written)
     }
 
     /// Which family a key belongs to, and which member of it it is.
@@ -306,7 +287,6 @@ impl<'p> Machine<'p> {
         if role != Role::Fold {
             self.check_broadcast(index);
         }
-        self.check_collisions(index);
         self.recorder.log.by_family.entry(target.family).or_default().push(index);
     }
 

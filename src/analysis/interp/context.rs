@@ -12,14 +12,13 @@ use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Value};
-use crate::analysis::log::{Activation, Iteration, Target};
+use crate::analysis::record::{Activation, Iteration, Target, UsesOfFunctions};
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
 
 use super::memo::Memo;
 use super::parameters::Drawless;
 use super::stored::Stored;
-use super::uses::UsesOfFunctions;
 
 /// Where the run stands.
 #[derive(Clone)]

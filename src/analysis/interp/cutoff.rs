@@ -5,8 +5,8 @@
 //!
 //! **Invariant:** a call that is left out is answered like one that was cut off.
 
+use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::value::{Closure, Value};
-use crate::analysis::facts::Role;
 use crate::finding::Place;
 use crate::ir::Function;
 

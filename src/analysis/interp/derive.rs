@@ -4,10 +4,11 @@
 
 use std::rc::Rc;
 
+use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
+use crate::analysis::domain::marks::{SEEDED, SUPPLIED};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
-use crate::analysis::facts::{BufferOp, KeyKind, Role};
-use crate::analysis::log::Derivation;
+use crate::analysis::record::Derivation;
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::SeedKind;
@@ -17,12 +18,6 @@ use super::{Frame, Machine};
 
 /// Modulus of seeds while 64-bit integers are off, as is JAX's default.
 const SEED_MODULUS: i128 = 1 << 32;
-
-/// Stands for a seed with the implementation it is given to, where that is not the default.
-pub(super) const SEEDED: &str = "<seeded>";
-
-/// The name of a key that a stateful source supplied.
-pub(super) const SUPPLIED: &str = "<supplied key>";
 
 impl<'p> Machine<'p> {
     fn is_default_implementation(&self, term: TermId) -> bool {

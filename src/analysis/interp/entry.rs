@@ -8,81 +8,75 @@ use std::rc::Rc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
-use crate::analysis::facts::Facts;
 use crate::analysis::heap::Kind;
-use crate::analysis::log::Activation;
-use crate::analysis::program::Program;
+use crate::analysis::program::{Program, is_entry};
+use crate::analysis::record::{Activation, Escape, Reader, Recording, Stage};
 use crate::finding::Place;
-use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, ParameterKind};
+use crate::ir::{Function, FunctionId, ParameterKind};
 
 use super::budget::FUEL;
 use super::context::Idle;
 use super::paths::Paths;
-use super::recorder::Escape;
-use super::unused::is_of_another_kind;
 use super::{Frame, Machine, World};
+use crate::analysis::names::is_of_another_kind;
 
 /// Most closures that are run on their own after one entry.
 const CLOSURES: usize = 64;
 
-/// Analyses one module of a program in a world of that program, or of one that differs in the text of this module only and
-/// has the same functions in it.
-pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> Facts {
+/// Runs one module of a program, and each of its functions that may have to do with keys, in a world of that program, or of one that
+/// differs in the text of this module only and has the same functions in it. The reader is shown what each run recorded.
+pub fn run(world: &mut World, program: &Program<'_>, index: ModuleIndex, reader: &mut Reader<'_>) {
     if !program.relevance.any(index) {
-        return Facts::default();
+        return;
     }
     let marks = world.marks();
     let mut base = Machine::within(world, program, index);
     base.run_module(index);
     base.run_idle();
     base.note_annotations();
-    let mut facts = base.conclude();
-    facts.is_test = base.defines_tests();
+    base.show(Stage::Body, reader);
     base.run_constructors();
     let module = program.module(index);
-    let mut stores = base.recorder.log.stores.clone();
-    let mut stale = Vec::new();
     for (number, function) in (0u32..).zip(&module.functions) {
         let id = FunctionId(number);
         if !is_entry(module, function) || !program.relevance.is_entry(index, id) {
             continue;
         }
         let marks = (base.terms.mark(), base.paths.guards.mark());
-        let mut run = base.for_entry();
-        run.run_entry(id);
-        run.run_idle();
-        stores.extend(run.recorder.log.stores.iter().cloned());
-        stale.extend(run.stale_candidates(id));
-        let mut found = run.conclude();
-        run.conclude_defaults(&mut found, id);
-        facts.absorb(found);
-        base.take_back(run, marks);
+        let mut entry = base.for_entry();
+        entry.run_entry(id);
+        entry.run_idle();
+        entry.show(Stage::Entry(id), reader);
+        base.take_back(entry, marks);
     }
-    let mut stale = base.stale_of(stale, &stores);
-    facts.captured.extend(base.captured_globals(&mut stale));
-    facts.stale.extend(stale);
-    facts.settle();
+    base.show(Stage::End, reader);
     world.take_back(base, marks);
-    facts
-}
-
-/// Whether a function is analysed with symbols for its parameters: those of the module and of its classes.
-pub(super) fn is_entry(module: &Module, function: &Function) -> bool {
-    if function.kind != FunctionKind::Def || function.is_stub {
-        return false;
-    }
-    let mut parent = function.parent;
-    while let Some(id) = parent {
-        let outer = module.function(id);
-        if !matches!(outer.kind, FunctionKind::Module | FunctionKind::ClassBody) {
-            return false;
-        }
-        parent = outer.parent;
-    }
-    true
 }
 
 impl<'p> Machine<'p> {
+    /// Shows a reader what was recorded so far. Its questions have a budget of their own.
+    fn show(&mut self, stage: Stage, reader: &mut Reader<'_>) {
+        self.paths.guards.renew();
+        let recording = Recording {
+            stage,
+            program: self.program,
+            home: self.context.home,
+            log: &self.recorder.log,
+            terms: &self.terms,
+            objects: &self.store.objects,
+            environments: &self.store.environments,
+            classes: &self.store.classes,
+            modules: &self.store.modules,
+            followed: &self.caches.imported,
+            made: &self.store.definitions,
+            escaped: &self.recorder.escaped,
+            replays: &self.context.replays,
+            exhausted: self.budget.exhausted,
+            uses: &self.caches.uses,
+        };
+        reader(&recording, &mut self.paths.guards);
+    }
+
     /// The state after the module's body, with an empty log. Terms and guards are lent, for [`Machine::take_back`].
     fn for_entry(&mut self) -> Self {
         let log = std::mem::take(&mut self.recorder.log);
@@ -285,12 +279,5 @@ impl<'p> Machine<'p> {
                 root: true,
             }),
         }
-    }
-
-    /// The qualified name of a function, for people.
-    pub(super) fn qualified(&self, activation: &Activation) -> String {
-        let function = self.module(activation.module).function(activation.function);
-        let name: &Name = &function.qualified;
-        name.to_string()
     }
 }

@@ -3,6 +3,7 @@
 //! **Invariant:** an operation runs only while some path reaches it, and each costs one unit of fuel.
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::marks::{RAISES, raised_in};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::heap::{Entry, Item, Kind};
@@ -345,7 +346,7 @@ impl<'p> Machine<'p> {
         if self.paths.guards.support(innermost.raised).len() > EXCEPTION_EDGES {
             return;
         }
-        let text = super::collide::raised_in(frame.activation.id);
+        let text = raised_in(frame.activation.id);
         let literal = self.terms.fresh(Symbol::Path, text, None);
         let raises = self.paths.guards.literal(literal);
         let paths = self.paths.guards.and(self.paths.pc, raises);
@@ -404,7 +405,7 @@ impl<'p> Machine<'p> {
                 let mut paths = self.paths.pc;
                 if (innermost.depth as usize) + 1 < self.context.stack.len() {
                     // Raised within a callee: as unsure as any exception of a call.
-                    let literal = self.terms.fresh(Symbol::Path, super::collide::RAISES, None);
+                    let literal = self.terms.fresh(Symbol::Path, RAISES, None);
                     let raises = self.paths.guards.literal(literal);
                     paths = self.paths.guards.and(paths, raises);
                 }
@@ -422,7 +423,7 @@ impl<'p> Machine<'p> {
         let before = self.paths.pc;
         if manager == Some(EXPECTS) {
             // Where the body raises is not known: perhaps before anything in it took effect.
-            let literal = self.terms.fresh(Symbol::Path, super::collide::RAISES, None);
+            let literal = self.terms.fresh(Symbol::Path, RAISES, None);
             let runs = self.paths.guards.literal(literal);
             self.paths.pc = self.paths.guards.and(before, runs);
         }

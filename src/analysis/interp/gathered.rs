@@ -3,9 +3,9 @@
 //! **Invariant:** the elements are the very same, and so are the keys among them.
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::BufferOp;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::facts::BufferOp;
 use crate::analysis::heap::{Entry, Item, Kind};
 use crate::finding::Place;
 use crate::models::BuiltinOp;
@@ -26,9 +26,9 @@ impl<'p> Machine<'p> {
             return Value::of(Val::Object(self.allocate(kind, "<list>", Some(place))));
         };
         if let Some(Val::Key(key)) = value.single().cloned()
-            && key.kind != crate::analysis::facts::KeyKind::Unknown
+            && key.kind != crate::analysis::domain::kinds::KeyKind::Unknown
         {
-            let raises = key.kind == crate::analysis::facts::KeyKind::Typed;
+            let raises = key.kind == crate::analysis::domain::kinds::KeyKind::Typed;
             self.buffer_use(frame, BufferOp::Unpack, key, place, "list(…)".into(), raises);
         }
         if let Some(Val::Object(id)) = value.single().cloned()

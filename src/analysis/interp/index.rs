@@ -6,9 +6,9 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
-use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Entry, Item, Kind};
 use crate::ir::{Op, Temp};
 use crate::models::Callable;

@@ -8,9 +8,9 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::extent::Extent;
+use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, ObjectId, Order, Val, Value};
-use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Entry, Item, Kind};
 use crate::finding::Place;
 

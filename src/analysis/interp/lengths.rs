@@ -9,9 +9,9 @@ use std::rc::Rc;
 
 use crate::analysis::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::BufferOp;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ALTERNATIVES, Array, Elements, ObjectId, Order, Val, Value};
-use crate::analysis::facts::BufferOp;
 use crate::analysis::heap::{Item, Kind};
 use crate::finding::Place;
 use crate::ir::Operator;
@@ -39,10 +39,10 @@ impl<'p> Machine<'p> {
             });
         }
         if let Some(Val::Key(key)) = value.single().cloned()
-            && key.kind != crate::analysis::facts::KeyKind::Unknown
+            && key.kind != crate::analysis::domain::kinds::KeyKind::Unknown
         {
             let text = format!("len({})", of.written.as_deref().unwrap_or("…"));
-            let raises = key.kind == crate::analysis::facts::KeyKind::Typed;
+            let raises = key.kind == crate::analysis::domain::kinds::KeyKind::Typed;
             self.buffer_use(frame, BufferOp::ShapeLogic, key, place, text, raises);
         }
         if let Some(Val::Array(array)) = value.single().cloned()

@@ -2,17 +2,17 @@
 //!
 //! **Invariant:** what a function does with keys is read from its model; nothing here knows a path.
 
+use crate::analysis::domain::kinds::{BufferOp, ReferenceKind, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Val, Value, Wrapped};
-use crate::analysis::facts::{BufferOp, ReferenceKind, Role};
 use crate::analysis::heap::Kind;
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{ARRAY, Callable, Construct, Effect, ShapeQuery, Yield};
 
 use super::bind::{Arg, Args};
-use super::meant::Arranged;
 use super::{Frame, Machine};
+use crate::analysis::record::Arranged;
 
 impl<'p> Machine<'p> {
     pub(super) fn call_library(
@@ -241,7 +241,7 @@ impl<'p> Machine<'p> {
                 this.buffer_use(frame, BufferOp::Rewrap, *key, place, short_name(path), false);
                 this.supplied_key(place)
             }
-            Val::Key(key) if key.kind == crate::analysis::facts::KeyKind::Raw => Value::of(val.clone()),
+            Val::Key(key) if key.kind == crate::analysis::domain::kinds::KeyKind::Raw => Value::of(val.clone()),
             Val::Term(term) => {
                 // Numbers computed from a key's words.
                 let edited = this.words_within(*term);
@@ -253,7 +253,7 @@ impl<'p> Machine<'p> {
                 let wrapped = this.terms.intern(Term::Apply(path.into(), Box::new([*term])));
                 Value::of(Val::Key(crate::analysis::domain::value::Key {
                     term: wrapped,
-                    kind: crate::analysis::facts::KeyKind::Typed,
+                    kind: crate::analysis::domain::kinds::KeyKind::Typed,
                     derivation: 0,
                 }))
             }
@@ -292,7 +292,7 @@ impl<'p> Machine<'p> {
         {
             found = Some(crate::analysis::domain::value::Key {
                 term: key,
-                kind: crate::analysis::facts::KeyKind::Unknown,
+                kind: crate::analysis::domain::kinds::KeyKind::Unknown,
                 derivation: 0,
             });
         }

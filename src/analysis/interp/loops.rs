@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Asked;
 use crate::analysis::domain::value::Value;
-use crate::analysis::log::Iteration;
+use crate::analysis::record::Iteration;
 use crate::finding::Place;
 use crate::ir::{Block, Constant, Op, OpKind, Temp};
 

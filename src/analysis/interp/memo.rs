@@ -58,9 +58,7 @@ impl<'p> Machine<'p> {
         if let Some(known) = self.caches.names.borrow().builtins.get(name) {
             return known.clone();
         }
-        let path: Name = format!("builtins.{name}").into();
-        let answer =
-            Some(path).filter(|path| self.program.models.mentions(path, &[]) && self.program.models.is_modelled(path));
+        let answer = self.program.builtin_path(name);
         self.caches.names.borrow_mut().builtins.insert(name.clone(), answer.clone());
         answer
     }

@@ -3,9 +3,9 @@
 //! **Invariant:** what no kind knows is left to protocols; a method that a model describes does what the model says.
 
 use crate::analysis::domain::claim::TEXT_METHODS;
+use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Kind, Source};
 use crate::finding::Place;
 use crate::ir::Name;

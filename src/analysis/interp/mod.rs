@@ -23,9 +23,6 @@ mod builtins;
 mod call;
 mod callbacks;
 mod captured;
-mod collide;
-mod collisions;
-mod conclude;
 mod construct;
 mod consume;
 mod containers;
@@ -33,10 +30,8 @@ mod contents;
 mod context;
 mod cutoff;
 mod derive;
-mod discarded;
 mod entry;
 mod exec;
-mod expected;
 mod gathered;
 mod getters;
 mod handed;
@@ -47,17 +42,12 @@ mod later;
 mod lengths;
 mod library;
 mod loops;
-mod meant;
-mod measured;
-mod measuring;
 mod memo;
 mod methods;
 mod modules;
 mod notes;
 mod observe;
 mod operate;
-mod origin;
-mod paired;
 mod parameters;
 mod paths;
 mod protocols;
@@ -68,22 +58,20 @@ mod stored;
 mod text;
 mod transform;
 mod tree;
-mod unused;
-mod uses;
 mod world;
 
 use std::rc::Rc;
 
 use crate::finding::Place;
-use crate::ir::{Function, Module, Op, Operator, Temp};
+use crate::ir::{Function, FunctionId, Module, Op, Operator, Temp, Uses};
 use crate::text::Span;
 
 use super::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
 use super::domain::guard::Guard;
 use super::domain::term::{Symbol, Term, TermId, Terms, Text};
 use super::domain::value::{Elements, EnvironmentId, ModuleIndex, Val, Value};
-use super::log::Activation;
 use super::program::Program;
+use super::record::Activation;
 
 use budget::Budget;
 use context::{Caches, Context, Transforms};
@@ -91,7 +79,7 @@ use paths::Paths;
 use recorder::Recorder;
 use store::Store;
 
-pub use entry::analyse;
+pub use entry::run;
 pub use world::World;
 
 /// Activations below each other.
@@ -140,6 +128,11 @@ struct Machine<'p> {
 impl<'p> Machine<'p> {
     fn module(&self, index: ModuleIndex) -> &'p Module {
         self.program.module(index)
+    }
+
+    /// The definitions and uses of a function, counted once.
+    fn uses_of(&self, module: ModuleIndex, id: FunctionId) -> Rc<Uses> {
+        super::record::uses_of(&self.caches.uses, self.module(module), (module, id))
     }
 
     fn place(&self, frame: &Frame<'p>, span: Span) -> Place {

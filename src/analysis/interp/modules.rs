@@ -7,15 +7,15 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{Import, ModuleIndex, Val, Value};
-use crate::analysis::facts::ReferenceKind;
-use crate::analysis::log::Activation;
+use crate::analysis::record::Activation;
 use crate::finding::Place;
 use crate::ir::{FunctionKind, Module, Name, Op};
 
-use super::store::ModuleState;
 use super::{Frame, Machine};
+use crate::analysis::heap::ModuleState;
 
 /// Fuel for the body of another module.
 const MODULE_FUEL: u32 = 20_000;

@@ -2,101 +2,16 @@
 //!
 //! **Invariant:** a note carries the paths on which it holds; notes about other modules are not kept.
 
-use std::rc::Rc;
-
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, Key, ObjectId, Val, Value};
-use crate::analysis::facts::{BufferOp, CarryKind, KeyKind, ReferenceKind};
 use crate::analysis::heap::Kind;
-use crate::analysis::log::Activation;
+use crate::analysis::record::{LoggedBuffer, LoggedExit, LoggedStore};
 use crate::finding::Place;
 use crate::ir::{Name, Op};
 
 use super::{Frame, Machine};
-
-/// A key drawn from by all lanes.
-#[derive(Clone)]
-pub(super) struct LoggedBroadcast {
-    /// The consumption.
-    pub event: usize,
-    /// The call that maps.
-    pub mapped_at: Place,
-    /// The activation that maps.
-    pub activation: Rc<Activation>,
-    /// Whether the key was handed to every lane (and not captured).
-    pub unmapped: bool,
-    /// What differs between the lanes.
-    pub symbols: Vec<TermId>,
-    /// What is unknown from here on may be the lane's own.
-    pub born: TermId,
-}
-
-/// A use of a key's buffer.
-#[derive(Clone)]
-pub(super) struct LoggedBuffer {
-    /// What is done.
-    pub op: BufferOp,
-    /// To which key.
-    pub key: Key,
-    /// Where.
-    pub place: Place,
-    /// As written.
-    pub text: String,
-    /// Whether JAX raises.
-    pub raises: bool,
-    /// On which paths.
-    pub guard: Guard,
-    /// In which activation.
-    pub activation: Rc<Activation>,
-    /// Whether it is a misuse only if the term turns out to be one key.
-    pub if_scalar: bool,
-}
-
-/// A value that leaves the function.
-#[derive(Clone)]
-pub(super) struct LoggedExit {
-    /// How.
-    pub kind: CarryKind,
-    /// Where.
-    pub place: Place,
-    /// The key.
-    pub term: TermId,
-    /// On which paths.
-    pub guard: Guard,
-    /// The variable or attribute.
-    pub name: Option<Name>,
-    /// From which activation.
-    pub activation: Rc<Activation>,
-    /// Number of events before it.
-    pub after: usize,
-}
-
-/// A name of a library, each time that it is come by.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct LoggedReference {
-    /// Where.
-    pub place: Place,
-    /// The path under its canonical root.
-    pub path: Name,
-    /// How it is used.
-    pub kind: ReferenceKind,
-    /// Qualified name of the function.
-    pub function: Name,
-}
-
-/// A key stored in an attribute of an instance.
-#[derive(Clone)]
-pub(super) struct LoggedStore {
-    /// The class.
-    pub class: ClassHandle,
-    /// The attribute.
-    pub name: Name,
-    /// Where.
-    pub place: Place,
-    /// Name of the function that stores.
-    pub function: Name,
-}
 
 impl<'p> Machine<'p> {
     /// Notes a use of a key's buffer.
@@ -244,7 +159,7 @@ impl<'p> Machine<'p> {
         let is_plain = |class: ClassHandle| {
             self.store.classes[class.0 as usize].record && self.class_attribute(class, &"__init__".into()).is_none()
         };
-        let is_given = object.copied.is_some() || !self.is_parameter(object.symbol);
+        let is_given = object.copied.is_some() || !self.terms.is_parameter(object.symbol);
         if !(is_given && object.class.is_some_and(is_plain)) {
             return Vec::new();
         }

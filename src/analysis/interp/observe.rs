@@ -3,34 +3,14 @@
 //! **Invariant:** nothing is noted unless the program is analysed for that purpose; what is noted changes nothing that is
 //! concluded otherwise.
 
-use std::collections::BTreeSet;
-
-use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{DerivationId, Elements, Val, Value};
-use crate::analysis::facts::{Facts, KeyKind, KeyUse, KeyValue};
+use crate::analysis::domain::kinds::KeyKind;
+use crate::analysis::domain::term::Term;
+use crate::analysis::domain::value::{Elements, Val, Value};
+use crate::analysis::record::Observed;
 use crate::finding::Place;
-use crate::ir::{FunctionId, Op, OpKind};
-use crate::text::FileId;
+use crate::ir::{Op, OpKind};
 
 use super::{Frame, Machine};
-
-/// Most keys that are noted of one place: a helper that many call is handed many.
-const KEYS_OF_A_PLACE: usize = 8;
-
-/// An expression that was a key when it was run.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Observed {
-    place: Place,
-    /// Whether it ran on behalf of a caller, with what that handed over.
-    is_called: bool,
-    term: TermId,
-    derivation: DerivationId,
-    kind: KeyKind,
-    is_array: bool,
-    /// Whether only its being consumed shows that it is a key.
-    is_guess: bool,
-    function: FunctionId,
-}
 
 impl<'p> Machine<'p> {
     /// Notes what an operation came to.
@@ -95,46 +75,6 @@ impl<'p> Machine<'p> {
                 is_array,
                 is_guess,
                 function,
-            });
-        }
-    }
-
-    /// Everything that was noted of the home module and is a key.
-    pub(super) fn conclude_values(&self, facts: &mut Facts, file: FileId) {
-        let observed: BTreeSet<&Observed> =
-            self.recorder.log.observed.iter().filter(|seen| seen.place.file == file).collect();
-        let mut last: Option<(Place, usize)> = None;
-        for seen in observed {
-            let events =
-                self.recorder.log.consumptions.iter().filter(|event| {
-                    event.target.term == seen.term || (seen.is_array && event.target.family == seen.term)
-                });
-            let mut uses: Vec<KeyUse> = Vec::new();
-            for event in events {
-                let used = KeyUse { place: event.place, callee: event.callee.to_string(), role: event.role };
-                if !uses.contains(&used) {
-                    uses.push(used);
-                }
-            }
-            if seen.is_guess && uses.is_empty() && !self.recorder.log.declared.contains(&seen.term) {
-                continue;
-            }
-            let count = last.filter(|(place, _)| *place == seen.place).map_or(0, |(_, count)| count);
-            last = Some((seen.place, count + 1));
-            if count >= KEYS_OF_A_PLACE {
-                continue;
-            }
-            let code = self.module(self.context.home).function(seen.function);
-            facts.values.push(KeyValue {
-                place: seen.place,
-                is_called: seen.is_called,
-                derivation: self.describe(seen.term),
-                kind: seen.kind,
-                is_array: seen.is_array,
-                origin: self.origin(seen.term, seen.derivation),
-                uses,
-                function: code.qualified.to_string(),
-                within: code.full,
             });
         }
     }

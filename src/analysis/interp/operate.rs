@@ -3,9 +3,9 @@
 //! **Invariant:** an operator on numbers is a term; an operator on a key is a misuse of its buffer and its result is no key.
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term};
 use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
-use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Item, Kind};
 use crate::ir::{Op, Operator, Temp};
 use crate::models::is_of_arrays;

@@ -3,9 +3,9 @@
 //! **Invariant:** a method of something from outside consumes a key only if a protocol says so, and either the file uses the library
 //! or what is handed over is known to be a key or called one.
 
+use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::term::Term;
-use crate::analysis::domain::value::{ModuleIndex, Val, Value};
-use crate::analysis::facts::Role;
+use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::heap::Kind;
 use crate::finding::Place;
 use crate::ir::Name;
@@ -274,13 +274,6 @@ impl<'p> Machine<'p> {
     /// Whether what is handed over could be a key and is called one.
     fn is_called_a_key(&self, arg: &Arg) -> bool {
         matches!(arg.value.single(), Some(Val::Term(term)) if self.is_named_for_a_key(*term, arg.written.as_deref()))
-    }
-
-    /// Whether a library that a module uses has a method of this name that takes a key.
-    pub(super) fn has_protocol(&self, module: ModuleIndex, callee: &str) -> bool {
-        let name = callee.rsplit('.').next().unwrap_or(callee);
-        let mut libraries = self.program.models.protocols(name).iter().flat_map(|protocol| &protocol.libraries);
-        libraries.any(|library| self.program.relevance.imports(module, library))
     }
 
     /// Whether a value is, or holds, something known to be a key.

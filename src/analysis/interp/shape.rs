@@ -5,9 +5,9 @@
 
 use std::rc::Rc;
 
+use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
-use crate::analysis::facts::{BufferOp, KeyKind};
 use crate::analysis::heap::{Item, Kind};
 use crate::finding::Place;
 use crate::ir::Name;

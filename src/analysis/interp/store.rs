@@ -2,26 +2,16 @@
 //!
 //! **Invariant:** what a snapshot holds is never written to; a copy of the store shares it.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
 use crate::analysis::domain::term::TermId;
-use crate::analysis::domain::value::{Closure, ModuleIndex, ObjectId, Value};
-use crate::analysis::heap::{ClassInfo, Environment, Kind, Layered, Object, Shared};
-use crate::ir::{FunctionId, Name};
+use crate::analysis::domain::value::{Closure, ModuleIndex, ObjectId};
+use crate::analysis::heap::{ClassInfo, Environment, Kind, Layered, ModuleState, Object, Shared};
+use crate::ir::FunctionId;
 
 use super::lengths::Lengths;
-
-/// A module of the program, as far as this analysis has run it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ModuleState {
-    /// What its names are bound to.
-    pub(super) globals: Rc<BTreeMap<Name, Value>>,
-    /// Whether its body is running: an import cycle sees what is bound so far.
-    pub(super) running: bool,
-}
 
 /// What the program has made.
 #[derive(Clone, Default)]

@@ -8,12 +8,11 @@ use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, Val, Value, Wrapped};
-use crate::analysis::log::Activation;
+use crate::analysis::record::{Activation, Log};
 use crate::ir::{Function, Module, Name, OpKind, Variable};
 
 use super::Machine;
 use super::budget::FUEL;
-use super::recorder::Recording;
 
 /// What a constructor stored, and in which object.
 #[derive(Clone, Debug)]
@@ -49,10 +48,10 @@ impl Machine<'_> {
     }
 
     fn run_constructor(&mut self, class: ClassHandle, closure: &Closure, names: &BTreeSet<Name>) {
-        let quiet = Recording {
+        let quiet = Log {
             declared: self.recorder.log.declared.clone(),
             derivations: self.recorder.log.derivations.clone(),
-            ..Recording::default()
+            ..Log::default()
         };
         let log = std::mem::replace(&mut self.recorder.log, quiet);
         let idle = std::mem::take(&mut self.context.pending);

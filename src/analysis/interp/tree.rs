@@ -28,12 +28,10 @@ impl<'p> Machine<'p> {
         leading: usize,
         place: Place,
     ) -> Value {
-        if let Some(Val::Function(closure)) = function.single()
-            && self.only_measures(closure.module, closure.function)
-        {
-            self.recorder.log.measures.insert(place);
+        let run = self.recorder.log.trees.entry(place).or_default();
+        if let Some(Val::Function(closure)) = function.single() {
+            run.insert((closure.module, closure.function));
         }
-        self.recorder.log.trees.insert(place);
         let (instance, outer) = self.begin_loop();
         let mut copy = 0;
         let result = self.map_leaves(frame, trees, DEPTH, &mut |this, frame, leaves, more| {
@@ -191,7 +189,7 @@ impl<'p> Machine<'p> {
                 }
                 Kind::Dict { mut entries, unknown: false } => {
                     // JAX orders the leaves of a dict by key.
-                    entries.sort_by_key(|entry| self.describe(entry.key));
+                    entries.sort_by_key(|entry| self.terms.describe(entry.key));
                     entries.iter().all(|entry| self.leaves_of(&entry.value, leaves, depth))
                 }
                 _ => false,

@@ -15,8 +15,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::domain::guard::{Guard, Guards};
 use crate::analysis::domain::term::{TermId, Terms};
 use crate::analysis::domain::value::{ModuleIndex, Value};
-use crate::analysis::log::Derivation;
 use crate::analysis::program::Program;
+use crate::analysis::record::{Derivation, Log};
 use crate::finding::Place;
 use crate::ir::{FunctionId, OpKind};
 use crate::text::{FileId, Span};
@@ -27,7 +27,7 @@ use super::context::{Caches, Context, Transforms};
 use super::memo::Memo;
 use super::modules::submodule;
 use super::paths::Paths;
-use super::recorder::{Recorder, Recording};
+use super::recorder::Recorder;
 use super::store::Store;
 
 /// The state after the modules of a program that others import have run.
@@ -123,11 +123,7 @@ impl<'p> Machine<'p> {
         let mut guards = std::mem::take(&mut world.guards);
         guards.renew();
         let file = program.modules().get(home).map_or(FileId(0), |module| module.file);
-        let log = Recording {
-            declared: world.declared.clone(),
-            derivations: world.derivations.clone(),
-            ..Recording::default()
-        };
+        let log = Log { declared: world.declared.clone(), derivations: world.derivations.clone(), ..Log::default() };
         Self {
             program,
             terms: std::mem::take(&mut world.terms),

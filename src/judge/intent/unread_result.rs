@@ -1,26 +1,77 @@
-//! Draws that a function hands out among other things, and that its caller leaves lying.
+//! Draws that a function hands out among other things, and that its caller does not read.
 //!
 //! A function that is asked for a value may draw an action on the way: `_, value = act(params, key)`. The key is one for form's sake.
 //!
-//! **Invariant:** a draw counts as left lying only where every read of it, in its function and in those that it is returned to, is
+//! **Invariant:** a draw counts as unread only where every read of it, in its function and in those that it is returned to, is
 //! seen, and the last of these takes the other parts of what it is returned.
 
 use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
-use crate::analysis::facts::Role;
-use crate::analysis::log::Consumption;
-use crate::ir::{Constant, Element, Function, FunctionId, FunctionKind, OpKind, Temp, Variable};
+use crate::analysis::record::{Consumption, Recording};
+use crate::ir::{Constant, Element, Function, FunctionId, FunctionKind, OpKind, Temp, Uses, Variable};
+use crate::judge::facts::Role;
 use crate::models::{Effect, TransformResult};
-
-use super::Machine;
-use super::uses::Uses;
 
 /// Most parts within each other that are followed.
 const NESTED: usize = 4;
 
 /// Where a draw stands within what holds it: the index in the outermost tuple first.
 type Path = Vec<u32>;
+
+/// Whether a draw is handed out by its function, beside other things, to one who takes only those.
+pub fn is_left_lying(run: &Recording<'_>, event: &Consumption) -> bool {
+    if !matches!(event.role, Role::Sample | Role::Library | Role::Protocol) {
+        return false;
+    }
+    let mut paths: Vec<Path> = vec![Vec::new()];
+    let chain = event.chain();
+    for (depth, (activation, place)) in chain.iter().enumerate().rev() {
+        let (module, id) = (activation.module, activation.function);
+        let uses = run.uses_of(module, id);
+        let Some(call) = uses.call_at(place.span).filter(|_| run.module(module).file == place.file) else {
+            return false;
+        };
+        let is_called = depth + 1 < chain.len();
+        if is_called && !keeps_structure(run, module, id, call) {
+            return false;
+        }
+        let code = run.module(module).function(id);
+        let mut follow = Follow { code, uses: &uses, seen: FxHashSet::default(), returned: Vec::new() };
+        if !paths.iter().all(|path| follow.is_idle(call, path)) {
+            return false;
+        }
+        if follow.returned.is_empty() {
+            return is_called && paths.iter().all(|path| !path.is_empty()) && !uses.readers(call).is_empty();
+        }
+        paths = follow.returned;
+    }
+    false
+}
+
+/// Whether what a call returns has the parts that the function it runs returns.
+fn keeps_structure(run: &Recording<'_>, module: ModuleIndex, id: FunctionId, call: Temp) -> bool {
+    let code = run.module(module).function(id);
+    let callee_of = |temp: Temp| match &code.ops[temp as usize].kind {
+        OpKind::Call(callee, _) => Some(*callee),
+        _ => None,
+    };
+    let Some(callee) = callee_of(call) else { return false };
+    let transform = callee_of(callee);
+    let named = run.named(module, code, transform.unwrap_or(callee));
+    let models = run.program.models;
+    let keeps = |path: &str| {
+        models.callable(path).is_some_and(|callable| {
+            matches!(&callable.effect, Effect::Transform(transform) if transform.result == TransformResult::Value)
+        })
+    };
+    match named.as_ref().and_then(Value::single) {
+        // `vmap(f)(x)`, but not `scan(f, x, xs)`.
+        Some(Val::Library(path)) => transform.is_some() && keeps(path),
+        Some(Val::Wrapped(wrapped)) => keeps(&wrapped.transform),
+        _ => true,
+    }
+}
 
 /// Follows a draw through one function.
 struct Follow<'a> {
@@ -81,62 +132,6 @@ impl Follow<'_> {
             (OpKind::Item(of, _), []) => *of == temp && self.is_idle(reader, path),
             (OpKind::Call(callee, _), []) if *callee == temp => self.is_idle(reader, path),
             _ => false,
-        }
-    }
-}
-
-impl Machine<'_> {
-    /// Whether a draw is handed out by its function, beside other things, to one who takes only those.
-    pub(super) fn is_left_lying(&mut self, event: &Consumption) -> bool {
-        if !matches!(event.role, Role::Sample | Role::Library | Role::Protocol) {
-            return false;
-        }
-        let mut paths: Vec<Path> = vec![Vec::new()];
-        let chain = Self::chain(event);
-        for (depth, (activation, place)) in chain.iter().enumerate().rev() {
-            let (module, id) = (activation.module, activation.function);
-            let uses = self.uses_of(module, id);
-            let Some(call) = uses.call_at(place.span).filter(|_| self.module(module).file == place.file) else {
-                return false;
-            };
-            let is_called = depth + 1 < chain.len();
-            if is_called && !self.keeps_structure(module, id, call) {
-                return false;
-            }
-            let code = self.module(module).function(id);
-            let mut follow = Follow { code, uses: &uses, seen: FxHashSet::default(), returned: Vec::new() };
-            if !paths.iter().all(|path| follow.is_idle(call, path)) {
-                return false;
-            }
-            if follow.returned.is_empty() {
-                return is_called && paths.iter().all(|path| !path.is_empty()) && !uses.readers(call).is_empty();
-            }
-            paths = follow.returned;
-        }
-        false
-    }
-
-    /// Whether what a call returns has the parts that the function it runs returns.
-    fn keeps_structure(&mut self, module: ModuleIndex, id: FunctionId, call: Temp) -> bool {
-        let code = self.module(module).function(id);
-        let callee_of = |temp: Temp| match &code.ops[temp as usize].kind {
-            OpKind::Call(callee, _) => Some(*callee),
-            _ => None,
-        };
-        let Some(callee) = callee_of(call) else { return false };
-        let transform = callee_of(callee);
-        let named = self.named(module, code, transform.unwrap_or(callee));
-        let models = self.program.models;
-        let keeps = |path: &str| {
-            models.callable(path).is_some_and(|callable| {
-                matches!(&callable.effect, Effect::Transform(transform) if transform.result == TransformResult::Value)
-            })
-        };
-        match named.as_ref().and_then(Value::single) {
-            // `vmap(f)(x)`, but not `scan(f, x, xs)`.
-            Some(Val::Library(path)) => transform.is_some() && keeps(path),
-            Some(Val::Wrapped(wrapped)) => keeps(&wrapped.transform),
-            _ => true,
         }
     }
 }

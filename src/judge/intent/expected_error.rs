@@ -3,26 +3,21 @@
 //! **Invariant:** a call counts as one only where it is the last that its `try` does, nothing reads what it returns, nothing runs
 //! where it raises nothing, and a handler keeps a part of the error: what is logged or passed over may as well not happen.
 
-use crate::analysis::log::Consumption;
-use crate::ir::{Function, Handler, OpKind, Temp};
+use crate::analysis::record::{Consumption, Recording};
+use crate::ir::{Function, Handler, OpKind, Temp, Uses};
 
-use super::Machine;
-use super::uses::Uses;
-
-impl Machine<'_> {
-    /// Whether a draw happens within a call that is there to raise.
-    pub(super) fn is_expected_to_raise(&self, event: &Consumption) -> bool {
-        Self::chain(event).iter().any(|(activation, place)| {
-            let (module, id) = (activation.module, activation.function);
-            let code = self.module(module).function(id);
-            if !code.ops.iter().any(|op| matches!(op.kind, OpKind::Try { .. })) {
-                return false;
-            }
-            let uses = self.uses_of(module, id);
-            let call = uses.call_at(place.span).filter(|_| self.module(module).file == place.file);
-            call.is_some_and(|call| is_there_to_raise(code, &uses, call))
-        })
-    }
+/// Whether a draw happens within a call that is there to raise.
+pub fn is_expected_to_raise(run: &Recording<'_>, event: &Consumption) -> bool {
+    event.chain().iter().any(|(activation, place)| {
+        let (module, id) = (activation.module, activation.function);
+        let code = run.module(module).function(id);
+        if !code.ops.iter().any(|op| matches!(op.kind, OpKind::Try { .. })) {
+            return false;
+        }
+        let uses = run.uses_of(module, id);
+        let call = uses.call_at(place.span).filter(|_| run.module(module).file == place.file);
+        call.is_some_and(|call| is_there_to_raise(code, &uses, call))
+    })
 }
 
 fn is_there_to_raise(code: &Function, uses: &Uses, call: Temp) -> bool {

@@ -1,18 +1,15 @@
-//! Who reads what in a function's body.
+//! Definitions and uses: who reads what in a function's body.
 //!
 //! **Invariant:** one pass over the operations answers all questions, so that asking for each of many operations stays linear.
 
-use std::rc::Rc;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::domain::value::ModuleIndex;
-use crate::ir::{Function, FunctionId, Module, OpKind, Temp, Variable};
+use super::{Function, Module, OpKind, Temp, Variable};
 use crate::text::Span;
 
 /// The definitions and uses of one function.
 #[derive(Debug)]
-pub(super) struct Uses {
+pub struct Uses {
     /// For each temp, the operations that read it, in order.
     readers: Vec<Vec<Temp>>,
     /// The first call at each span.
@@ -27,10 +24,8 @@ pub(super) struct Uses {
     captured: FxHashSet<u32>,
 }
 
-/// The uses of the functions asked for so far.
-pub(super) type UsesOfFunctions = FxHashMap<(ModuleIndex, FunctionId), Rc<Uses>>;
-
 impl Uses {
+    /// The definitions and uses of a function of a module.
     pub fn of(module: &Module, code: &Function) -> Self {
         let mut uses = Self {
             readers: vec![Vec::new(); code.ops.len()],

@@ -1,11 +1,13 @@
-//! What the interpreter learned of one module, as plain data that rules read.
+//! What is concluded of one module, as plain data that rules read.
 //!
 //! **Invariant:** facts are sorted by place and free of the interpreter's handles; a rule needs nothing else.
+
+pub use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, ReferenceKind, Role};
 
 use crate::finding::{Confidence, Consequence, Intent, Place};
 use crate::text::Span;
 
-/// Everything the interpreter has to say about one module.
+/// Everything that is concluded of one module.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// Two consumptions (or derivations) of equal keys on one feasible path.
@@ -156,23 +158,6 @@ pub fn reconcile(modules: &mut [Facts]) {
     }
 }
 
-/// What a consumption does with the key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// A sampler draws from it.
-    Sample,
-    /// `split` derives an array of children.
-    Split,
-    /// `fold_in` derives one key (a derivation, not a consumption).
-    Fold,
-    /// A library function that is modelled as consuming its key (flax `init`, a distribution's `sample`).
-    Library,
-    /// A method that a protocol model takes to consume its key.
-    Protocol,
-    /// A call that nothing resolves.
-    Unresolved,
-}
-
 /// One consumption, seen from the frame that a collision is reported in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
@@ -288,48 +273,6 @@ pub struct Broadcast {
     pub function: String,
 }
 
-/// Whether a key is typed (`jax.random.key`) or raw (`PRNGKey`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum KeyKind {
-    /// A typed key: dtype `key<…>`, no buffer axis.
-    Typed,
-    /// A raw key: `uint32` words on the last axis.
-    Raw,
-    /// Not known.
-    Unknown,
-}
-
-/// What is done to a key's buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BufferOp {
-    /// An index reaches the words (`key[0]`, `keys[i, 0]`).
-    Index,
-    /// Unpacking or iterating reaches the words (`a, b = key`).
-    Unpack,
-    /// An operator (`key + 1`, `key ^ other`).
-    Arithmetic,
-    /// A ufunc, reduction, sort or other number-like library call.
-    Numeric,
-    /// A transform maps over the buffer axis (`in_axes=1`).
-    MapAxis,
-    /// A transpose, swap, roll or flip that moves the buffer axis.
-    Transpose,
-    /// A reshape or flatten that mixes the buffer axis.
-    Reshape,
-    /// Logic on `.shape`, `.ndim`, `.size` or `len`.
-    ShapeLogic,
-    /// Logic on `.dtype`, or `astype`/`view`.
-    DtypeLogic,
-    /// Edited key data wrapped again.
-    Rewrap,
-    /// `zeros_like` and kin that fabricate a key.
-    Fabricate,
-    /// A new key seeded with words of another key's buffer (`PRNGKey(key[1])`).
-    Reseed,
-    /// `int`, `float`, `hash`, `bool`, `np.asarray` of a key.
-    Number,
-}
-
 /// One operation that treats a key as numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferUse {
@@ -415,17 +358,6 @@ pub struct StaleState {
     pub function: String,
 }
 
-/// How a consumed key leaves a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CarryKind {
-    /// Returned to the caller.
-    Returned,
-    /// Stored in an attribute, container or global.
-    Stored,
-    /// Carried on by a loop-like transform.
-    Carried,
-}
-
 /// A consumed key that goes on to be used elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CarriedKey {
@@ -462,19 +394,6 @@ pub struct IgnoredCaller {
     pub confidence: Confidence,
     /// Qualified name of the function.
     pub function: String,
-}
-
-/// How a library name is referred to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ReferenceKind {
-    /// `from jax.random import KeyArray`, `import jax.prng`.
-    Import,
-    /// A name or attribute chain in an expression.
-    Value,
-    /// The callee of a call.
-    Call,
-    /// Within an annotation.
-    Annotation,
 }
 
 /// One reference to a library name.

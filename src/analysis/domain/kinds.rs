@@ -1,0 +1,86 @@
+//! The words of the recording: how a key is consumed, what is done to its buffer, how it leaves a function.
+//!
+//! **Invariant:** each enumeration is closed and says what happened, never what that is worth.
+
+/// What a consumption does with the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// A sampler draws from it.
+    Sample,
+    /// `split` derives an array of children.
+    Split,
+    /// `fold_in` derives one key (a derivation, not a consumption).
+    Fold,
+    /// A library function that is modelled as consuming its key (flax `init`, a distribution's `sample`).
+    Library,
+    /// A method that a protocol model takes to consume its key.
+    Protocol,
+    /// A call that nothing resolves.
+    Unresolved,
+}
+
+/// Whether a key is typed (`jax.random.key`) or raw (`PRNGKey`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KeyKind {
+    /// A typed key: dtype `key<…>`, no buffer axis.
+    Typed,
+    /// A raw key: `uint32` words on the last axis.
+    Raw,
+    /// Not known.
+    Unknown,
+}
+
+/// What is done to a key's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BufferOp {
+    /// An index reaches the words (`key[0]`, `keys[i, 0]`).
+    Index,
+    /// Unpacking or iterating reaches the words (`a, b = key`).
+    Unpack,
+    /// An operator (`key + 1`, `key ^ other`).
+    Arithmetic,
+    /// A ufunc, reduction, sort or other number-like library call.
+    Numeric,
+    /// A transform maps over the buffer axis (`in_axes=1`).
+    MapAxis,
+    /// A transpose, swap, roll or flip that moves the buffer axis.
+    Transpose,
+    /// A reshape or flatten that mixes the buffer axis.
+    Reshape,
+    /// Logic on `.shape`, `.ndim`, `.size` or `len`.
+    ShapeLogic,
+    /// Logic on `.dtype`, or `astype`/`view`.
+    DtypeLogic,
+    /// Edited key data wrapped again.
+    Rewrap,
+    /// `zeros_like` and kin that fabricate a key.
+    Fabricate,
+    /// A new key seeded with words of another key's buffer (`PRNGKey(key[1])`).
+    Reseed,
+    /// `int`, `float`, `hash`, `bool`, `np.asarray` of a key.
+    Number,
+}
+
+/// How a consumed key leaves a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CarryKind {
+    /// Returned to the caller.
+    Returned,
+    /// Stored in an attribute, container or global.
+    Stored,
+    /// Carried on by a loop-like transform.
+    Carried,
+}
+
+/// How a library name is referred to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReferenceKind {
+    /// `from jax.random import KeyArray`, `import jax.prng`.
+    Import,
+    /// A name or attribute chain in an expression.
+    Value,
+    /// The callee of a call.
+    Call,
+    /// Within an annotation.
+    Annotation,
+}

@@ -1,0 +1,17 @@
+//! Names within terms that stand for what has no name in the program.
+//!
+//! **Invariant:** none of them is an identifier of Python.
+
+/// Stands for a seed with the implementation it is given to, where that is not the default.
+pub const SEEDED: &str = "<seeded>";
+
+/// The name of a key that a stateful source supplied.
+pub const SUPPLIED: &str = "<supplied key>";
+
+/// How the names of exception edges begin.
+pub const RAISES: &str = "<raises";
+
+/// The name of the exception edges of one activation.
+pub fn raised_in(activation: u32) -> String {
+    format!("{RAISES} in {activation}>")
+}

@@ -1,0 +1,330 @@
+//! The log of one run: what was consumed, where, on which paths, in execution order, and what else judging needs to know.
+//!
+//! **Invariant:** the log only grows during a run; an index is an identity. Nothing in it says what a thing is worth.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::domain::extent::Extent;
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, ReferenceKind, Role};
+use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::value::{ClassHandle, DerivationId, EnvironmentId, Key, ModuleIndex, ObjectId, Value};
+use crate::finding::Place;
+use crate::ir::{FunctionId, Name};
+
+/// Everything that one run recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// What was consumed, in execution order.
+    pub consumptions: Vec<Consumption>,
+    /// The consumptions of each family, in execution order.
+    pub by_family: FxHashMap<TermId, Vec<usize>>,
+    /// What made keys. Derivation number *n* is element *n* - 1.
+    pub derivations: Vec<Derivation>,
+    /// Keys that all lanes of a mapped function share.
+    pub broadcasts: Vec<LoggedBroadcast>,
+    /// Uses of keys' buffers.
+    pub buffers: Vec<LoggedBuffer>,
+    /// Names of libraries.
+    pub references: Vec<LoggedReference>,
+    /// Values that leave the function.
+    pub exits: Vec<LoggedExit>,
+    /// Keys stored in attributes.
+    pub stores: Vec<LoggedStore>,
+    /// Globals read that hold keys, with the key and the place.
+    pub global_reads: Vec<(Name, TermId, Place)>,
+    /// Globals that functions write.
+    pub global_stores: FxHashSet<Name>,
+    /// Where attributes and globals were read first, by term.
+    pub origins: FxHashMap<TermId, Place>,
+    /// Terms that some sink of the library took for a scalar key.
+    pub scalar_keys: FxHashSet<TermId>,
+    /// Calls that ask an argument for its shape or dtype alone.
+    pub measures: FxHashSet<Place>,
+    /// Calls that choose between arrays, with the function called: `jnp.where(test, x, y)`.
+    pub choices: FxHashMap<Place, Name>,
+    /// Calls that go through the leaves of a tree, with the functions of the program that they run on them.
+    pub trees: FxHashMap<Place, FxHashSet<(ModuleIndex, FunctionId)>>,
+    /// Streams, and which of them may be asked for keys.
+    pub streams: Streams,
+    /// What became of the children of splits.
+    pub children: Children,
+    /// The arrays whose rows draws arrange or choose, by event.
+    pub arranged: FxHashMap<usize, Arranged>,
+    /// Terms that an annotation declares to be keys.
+    pub declared: FxHashSet<TermId>,
+    /// Parameters that an annotation declares to be something else.
+    pub otherwise: FxHashSet<TermId>,
+    /// What the entry's parameters were given.
+    pub entered: Option<Vec<Value>>,
+    /// Expressions that were keys, if they are asked for.
+    pub observed: FxHashSet<Observed>,
+}
+
+/// How a closure left the function that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Escape {
+    /// Handed to something unknown, or not used at all.
+    Passed,
+    /// Returned or stored.
+    Stored,
+    /// Returned or stored under a transform.
+    Transformed,
+}
+
+/// The streams that a run made.
+#[derive(Clone, Debug, Default)]
+pub struct Streams {
+    /// By the event that making them was.
+    pub made: FxHashMap<usize, ObjectId>,
+    /// Those that may have been asked for a key.
+    pub asked: FxHashSet<ObjectId>,
+}
+
+/// What became of the children of splits.
+#[derive(Clone, Debug, Default)]
+pub struct Children {
+    /// Splits of which a function in sight was given a child.
+    pub given: FxHashSet<DerivationId>,
+    /// Splits of which something else may have drawn from a child.
+    pub taken: FxHashSet<DerivationId>,
+    /// Keys of which the same holds for children that do not tell their split.
+    pub parents: FxHashSet<TermId>,
+}
+
+/// What a draw arranges, or chooses from.
+#[derive(Clone, Debug)]
+pub struct Arranged {
+    /// The array.
+    pub rows: TermId,
+    /// The arguments beside key and array, by parameter.
+    pub others: Box<[Option<TermId>]>,
+}
+
+/// One activation of a function, linked to the one that called it.
+#[derive(Debug)]
+pub struct Activation {
+    /// Its number.
+    pub id: u32,
+    /// The activation that called it, and the place of the call.
+    pub caller: Option<(Rc<Activation>, Place)>,
+    /// The module.
+    pub module: ModuleIndex,
+    /// The function.
+    pub function: FunctionId,
+    /// Number of activations below it.
+    pub depth: u32,
+    /// Its variables.
+    pub environment: EnvironmentId,
+    /// Whether facts of its own are reported for it: it is the root, or a closure run on its own.
+    pub root: bool,
+}
+
+/// An iteration of a loop that an event happened in.
+#[derive(Clone, Debug)]
+pub struct Iteration {
+    /// The execution of the loop.
+    pub instance: u32,
+    /// Which copy.
+    pub copy: u32,
+    /// The loop's head or the transform's call.
+    pub place: Place,
+    /// The enclosing iteration.
+    pub outer: Option<Rc<Iteration>>,
+}
+
+/// How a consumption came to its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The family, or the key itself.
+    pub family: TermId,
+    /// Which keys of it.
+    pub extent: Extent,
+    /// The key (or a term that stands for the keys).
+    pub term: TermId,
+    /// Whether the key was made by `fold_in`, and so is a member of the family by JAX's default implementation only.
+    pub folded: bool,
+    /// Which execution derived the key.
+    pub derivation: DerivationId,
+}
+
+/// One consumption (or `fold_in`, which derives).
+#[derive(Clone, Debug)]
+pub struct Consumption {
+    /// What was consumed.
+    pub target: Target,
+    /// On which paths.
+    pub guard: Guard,
+    /// How.
+    pub role: Role,
+    /// By what.
+    pub callee: Name,
+    /// The argument as written.
+    pub written: Option<Name>,
+    /// Where.
+    pub place: Place,
+    /// In which activation.
+    pub activation: Rc<Activation>,
+    /// In which iterations.
+    pub iteration: Option<Rc<Iteration>>,
+    /// Number of mapped functions around it.
+    pub lanes: u32,
+}
+
+/// What made a key.
+#[derive(Clone, Debug)]
+pub struct Derivation {
+    /// The call.
+    pub place: Place,
+    /// In which activation.
+    pub activation: Rc<Activation>,
+    /// The maker's qualified name.
+    pub callee: Name,
+    /// The derived key, or the family.
+    pub term: TermId,
+    /// The number of children, for `split`.
+    pub number: Option<TermId>,
+    /// Whether equality of its term with others rests on a default (`x64` off).
+    pub by_default: bool,
+}
+
+/// The activations that an event happened in, outermost first, each with the place in it.
+pub type Chain = Vec<(Rc<Activation>, Place)>;
+
+impl Consumption {
+    /// The activations that it happened in, outermost first.
+    pub fn chain(&self) -> Chain {
+        let mut chain = vec![(self.activation.clone(), self.place)];
+        let mut current = self.activation.clone();
+        while let Some((caller, place)) = &current.caller {
+            chain.push((caller.clone(), *place));
+            current = caller.clone();
+        }
+        chain.reverse();
+        chain
+    }
+
+    /// The iterations that it happened in, innermost first.
+    pub fn iterations(&self) -> Vec<Rc<Iteration>> {
+        std::iter::successors(self.iteration.clone(), |iteration| iteration.outer.clone()).collect()
+    }
+}
+
+impl Activation {
+    /// The number of the outermost activation that led to this one.
+    pub fn outermost(&self) -> u32 {
+        let mut outermost = self.id;
+        let mut caller = self.caller.as_ref();
+        while let Some((next, _)) = caller {
+            outermost = next.id;
+            caller = next.caller.as_ref();
+        }
+        outermost
+    }
+}
+
+/// A key drawn from by all lanes.
+#[derive(Clone, Debug)]
+pub struct LoggedBroadcast {
+    /// The consumption.
+    pub event: usize,
+    /// The call that maps.
+    pub mapped_at: Place,
+    /// The activation that maps.
+    pub activation: Rc<Activation>,
+    /// Whether the key was handed to every lane (and not captured).
+    pub unmapped: bool,
+    /// What differs between the lanes.
+    pub symbols: Vec<TermId>,
+    /// What is unknown from here on may be the lane's own.
+    pub born: TermId,
+}
+
+/// A use of a key's buffer.
+#[derive(Clone, Debug)]
+pub struct LoggedBuffer {
+    /// What is done.
+    pub op: BufferOp,
+    /// To which key.
+    pub key: Key,
+    /// Where.
+    pub place: Place,
+    /// As written.
+    pub text: String,
+    /// Whether JAX raises.
+    pub raises: bool,
+    /// On which paths.
+    pub guard: Guard,
+    /// In which activation.
+    pub activation: Rc<Activation>,
+    /// Whether it is a misuse only if the term turns out to be one key.
+    pub if_scalar: bool,
+}
+
+/// A value that leaves the function.
+#[derive(Clone, Debug)]
+pub struct LoggedExit {
+    /// How.
+    pub kind: CarryKind,
+    /// Where.
+    pub place: Place,
+    /// The key.
+    pub term: TermId,
+    /// On which paths.
+    pub guard: Guard,
+    /// The variable or attribute.
+    pub name: Option<Name>,
+    /// From which activation.
+    pub activation: Rc<Activation>,
+    /// Number of events before it.
+    pub after: usize,
+}
+
+/// A name of a library, each time that it is come by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LoggedReference {
+    /// Where.
+    pub place: Place,
+    /// The path under its canonical root.
+    pub path: Name,
+    /// How it is used.
+    pub kind: ReferenceKind,
+    /// Qualified name of the function.
+    pub function: Name,
+}
+
+/// A key stored in an attribute of an instance.
+#[derive(Clone, Debug)]
+pub struct LoggedStore {
+    /// The class.
+    pub class: ClassHandle,
+    /// The attribute.
+    pub name: Name,
+    /// Where.
+    pub place: Place,
+    /// Name of the function that stores.
+    pub function: Name,
+}
+
+/// An expression that was a key when it was run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Observed {
+    /// Where it stands.
+    pub place: Place,
+    /// Whether it ran on behalf of a caller, with what that handed over.
+    pub is_called: bool,
+    /// The key, or the family.
+    pub term: TermId,
+    /// Which execution derived it.
+    pub derivation: DerivationId,
+    /// Typed or raw.
+    pub kind: KeyKind,
+    /// Whether it is an array of keys.
+    pub is_array: bool,
+    /// Whether only its being consumed shows that it is a key.
+    pub is_guess: bool,
+    /// The function.
+    pub function: FunctionId,
+}

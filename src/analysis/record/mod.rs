@@ -1,0 +1,172 @@
+//! What one run of the interpreter left, to be read: the log, and the tables that it speaks of.
+//!
+//! **Invariant:** nothing here changes what was recorded. Whoever judges gets shared references only; the diagrams of guards are lent
+//! beside them, since asking whether two paths meet makes nodes.
+
+mod log;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::domain::guard::Guards;
+use super::domain::term::{TermId, Terms};
+use super::domain::value::{ClassHandle, Closure, DerivationId, ModuleIndex, Val, Value};
+use super::heap::{ClassInfo, Environment, Layered, ModuleState, Object, Shared};
+use super::program::Program;
+use crate::finding::Place;
+use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable};
+
+pub use log::{
+    Activation, Arranged, Chain, Children, Consumption, Derivation, Escape, Iteration, Log, LoggedBroadcast,
+    LoggedBuffer, LoggedExit, LoggedReference, LoggedStore, Observed, Streams, Target,
+};
+
+/// The definitions and uses of the functions asked for so far.
+pub type UsesOfFunctions = FxHashMap<(ModuleIndex, FunctionId), Rc<Uses>>;
+
+/// Most classes that a lookup visits.
+const LINEAGE: usize = 24;
+
+/// What an array tells without its numbers.
+pub const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
+
+/// Who is shown each recording, with the diagrams that its guards live in.
+pub type Reader<'a> = dyn FnMut(&Recording<'_>, &mut Guards) + 'a;
+
+/// What was run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The module's body.
+    Body,
+    /// A function of it, with symbols for its parameters.
+    Entry(FunctionId),
+    /// All of it: the state that the body left is shown once more.
+    End,
+}
+
+/// What one run recorded.
+#[derive(Clone, Copy)]
+pub struct Recording<'r> {
+    /// What was run.
+    pub stage: Stage,
+    /// The program.
+    pub program: &'r Program<'r>,
+    /// The module whose facts are wanted.
+    pub home: ModuleIndex,
+    /// The log.
+    pub log: &'r Log,
+    /// The terms.
+    pub terms: &'r Terms,
+    /// Objects, as the run left them.
+    pub objects: &'r Shared<Object>,
+    /// Environments, as the run left them.
+    pub environments: &'r Shared<Environment>,
+    /// Classes.
+    pub classes: &'r Shared<ClassInfo>,
+    /// Modules, as far as they have run.
+    pub modules: &'r Layered<ModuleIndex, ModuleState>,
+    /// What the names that modules import from each other stand for, where the run asked.
+    pub followed: &'r FxHashMap<(ModuleIndex, Name), Value>,
+    /// The closure of each function, as last made.
+    pub made: &'r Layered<(ModuleIndex, FunctionId), Rc<Closure>>,
+    /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
+    pub escaped: &'r BTreeMap<u32, (Escape, TermId)>,
+    /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
+    pub replays: &'r FxHashSet<(ModuleIndex, FunctionId)>,
+    /// The bound that was hit, and where.
+    pub exhausted: Option<(Place, &'static str)>,
+    /// Definitions and uses, counted once.
+    pub(super) uses: &'r RefCell<UsesOfFunctions>,
+}
+
+impl<'r> Recording<'r> {
+    /// A module.
+    pub fn module(&self, index: ModuleIndex) -> &'r Module {
+        self.program.module(index)
+    }
+
+    /// The code of an activation.
+    pub fn code(&self, activation: &Activation) -> &'r Function {
+        self.module(activation.module).function(activation.function)
+    }
+
+    /// The qualified name of an activation's function, for people.
+    pub fn qualified(&self, activation: &Activation) -> String {
+        self.code(activation).qualified.to_string()
+    }
+
+    /// The definitions and uses of a function.
+    pub fn uses_of(&self, module: ModuleIndex, id: FunctionId) -> Rc<Uses> {
+        uses_of(self.uses, self.module(module), (module, id))
+    }
+
+    /// The call of an activation's function at a place, where that lies in it.
+    pub fn call_at(&self, activation: &Activation, place: Place) -> Option<Temp> {
+        let is_there = self.module(activation.module).file == place.file;
+        self.uses_of(activation.module, activation.function).call_at(place.span).filter(|_| is_there)
+    }
+
+    /// What made a key.
+    pub fn derivation(&self, id: DerivationId) -> Option<&'r Derivation> {
+        self.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)
+    }
+
+    /// A class and those that it inherits from, as far as they are part of the program.
+    pub fn lineage(&self, class: ClassHandle) -> Vec<ClassHandle> {
+        lineage(self.classes, class)
+    }
+
+    /// What a name of a module, or an attribute chain on one, stands for.
+    pub fn named(&self, module: ModuleIndex, code: &Function, temp: Temp) -> Option<Value> {
+        match &code.ops[temp as usize].kind {
+            OpKind::Load(Variable::Global(name)) => {
+                let builtin = || Some(Value::of(Val::Library(self.program.builtin_path(name)?)));
+                self.global(module, name).or_else(builtin)
+            }
+            OpKind::Attribute(of, name) => match self.named(module, code, *of)?.single()? {
+                Val::Library(path) => Some(Value::of(Val::Library(format!("{path}.{name}").into()))),
+                Val::Module(inner) => self.global(*inner, name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What a global name of a module holds. An import of a function that did not run is not followed.
+    fn global(&self, module: ModuleIndex, name: &Name) -> Option<Value> {
+        let value = self.modules.get(&module)?.globals.get(name)?;
+        let is_import = value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Import(_)));
+        if is_import { self.followed.get(&(module, name.clone())).cloned() } else { Some(value.clone()) }
+    }
+}
+
+/// The definitions and uses of a function, counted once.
+pub(super) fn uses_of(
+    known: &RefCell<UsesOfFunctions>,
+    module: &Module,
+    (index, id): (ModuleIndex, FunctionId),
+) -> Rc<Uses> {
+    let count = || Rc::new(Uses::of(module, module.function(id)));
+    known.borrow_mut().entry((index, id)).or_insert_with(count).clone()
+}
+
+/// A class and those that it inherits from, as far as they are part of the program.
+pub(super) fn lineage(classes: &Shared<ClassInfo>, class: ClassHandle) -> Vec<ClassHandle> {
+    let mut order = Vec::new();
+    let mut work = vec![class];
+    while let Some(current) = work.pop() {
+        if order.contains(&current) || order.len() >= LINEAGE {
+            continue;
+        }
+        order.push(current);
+        for base in classes[current.0 as usize].bases.iter().rev() {
+            if let Some(Val::Class(base)) = base.single() {
+                work.push(*base);
+            }
+        }
+    }
+    order
+}

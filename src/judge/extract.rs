@@ -1,0 +1,352 @@
+//! Facts from a recording: broadcasts, uses of buffers, captures, keys that leave a function.
+//!
+//! **Invariant:** facts about other modules are left to the analysis of those.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet;
+
+use crate::analysis::domain::term::Term;
+use crate::analysis::domain::value::{Key, Val, Value};
+use crate::analysis::is_entry;
+use crate::analysis::record::{Activation, Consumption, Escape, LoggedReference, Recording};
+use crate::finding::{Confidence, Place};
+use crate::ir::{FunctionId, FunctionKind, OpKind, Variable};
+use crate::judge::facts::{
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Exhausted, Facts,
+    KeyFact, KeyKind, Reference, Role,
+};
+use crate::judge::intent::default_key::is_fallback;
+use crate::judge::intent::split_escape::is_split_alike;
+use crate::judge::origin::origin;
+use crate::judge::paths::Paths;
+use crate::judge::reuse::{Reuses, detect, past_measures, report, use_at};
+use crate::judge::unused::conclude_unused;
+use crate::judge::values::conclude_values;
+use crate::text::FileId;
+
+/// What base classes of tests are called.
+const TEST_CASE: &str = "TestCase";
+
+/// Everything that the log says of the home module.
+pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
+    let mut facts = Facts { references: references(run), ..Facts::default() };
+    let file = run.module(run.home).file;
+    let reuses = detect(run, paths);
+    for reuse in &reuses.all {
+        let reuse = past_measures(run, paths, *reuse);
+        if let Some((collision, direct)) = report(run, paths, reuse)
+            && collision.second.place.file == file
+        {
+            if direct {
+                facts.collisions.push(collision);
+            } else {
+                facts.indirect.push(collision);
+            }
+        }
+    }
+    conclude_keys(run, &mut facts, file);
+    conclude_values(run, &mut facts, file);
+    conclude_broadcasts(run, &mut facts, file);
+    conclude_buffers(run, paths, &mut facts, file);
+    conclude_captures(run, &mut facts, file);
+    conclude_exits(run, paths, &reuses, &mut facts, file);
+    conclude_unused(run, &mut facts, file);
+    if let Some((place, budget)) = run.exhausted {
+        facts.exhausted.push(Exhausted { place, budget, function: String::new() });
+    }
+    facts
+}
+
+/// Whether the home module defines a class that is based on a `TestCase`, of whatever library.
+pub fn defines_tests(run: &Recording<'_>) -> bool {
+    let is_test_case = |base: &Value| match base.single() {
+        Some(Val::Library(path)) => path.rsplit('.').next() == Some(TEST_CASE),
+        Some(Val::Term(term)) => {
+            matches!(run.terms.get(*term), Term::Attribute(_, name, _) if &**name == TEST_CASE)
+        }
+        _ => false,
+    };
+    run.classes.iter().any(|class| class.module == run.home && class.bases.iter().any(is_test_case))
+}
+
+/// What is believed of every key, place by place.
+fn conclude_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    for derivation in run.log.derivations.iter().filter(|derivation| derivation.place.file == file) {
+        let text = format!("`{}` makes {}", derivation.callee, run.terms.describe(derivation.term));
+        facts.keys.push(KeyFact { place: derivation.place, text });
+    }
+    for event in run.log.consumptions.iter().filter(|event| event.place.file == file) {
+        let what = match event.role {
+            Role::Sample => "draws from",
+            Role::Split => "splits (and so consumes)",
+            Role::Fold => "derives from (and does not consume)",
+            Role::Library | Role::Protocol => "is modelled to consume",
+            Role::Unresolved => "is not resolved and may consume",
+        };
+        let key = run.terms.describe(event.target.term);
+        let written = match &event.written {
+            Some(written) if **written != *key => format!(", written `{written}`"),
+            _ => String::new(),
+        };
+        facts.keys.push(KeyFact { place: event.place, text: format!("`{}` {what} {key}{written}", event.callee) });
+    }
+}
+
+fn conclude_broadcasts(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    let mut seen = BTreeSet::new();
+    for broadcast in &run.log.broadcasts {
+        let event = &run.log.consumptions[broadcast.event];
+        let chain = event.chain();
+        // The mapped body's own frame tells it: the one right below the mapping call.
+        let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id);
+        let Some(mapper) = mapper else { continue };
+        let own = |activation: &Activation| {
+            let module = run.module(activation.module);
+            activation.root || !is_entry(module, module.function(activation.function))
+        };
+        if !chain[..=mapper].iter().all(|(activation, _)| own(activation)) {
+            continue;
+        }
+        // A mapped function that stands on its own is right for its other callers: the mapping call tells it.
+        let mapped = chain.get(mapper + 1).is_some_and(|(activation, _)| {
+            let module = run.module(activation.module);
+            is_entry(module, module.function(activation.function))
+        });
+        let depth = if mapped { mapper } else { (mapper + 1).min(chain.len() - 1) };
+        let used = use_at(&event, &chain, depth);
+        if used.place.file != file || !seen.insert((used.place, broadcast.mapped_at)) {
+            continue;
+        }
+        // A key made because none was given serves until one is.
+        if is_fallback(run, &event) || is_split_alike(run, &event, &broadcast) {
+            continue;
+        }
+        let copied =
+            run.derivation(event.target.derivation).is_some_and(|derivation| derivation.place == broadcast.mapped_at);
+        let kind = if copied {
+            BroadcastKind::Copied
+        } else if broadcast.unmapped {
+            BroadcastKind::Unmapped
+        } else {
+            BroadcastKind::Captured
+        };
+        facts.broadcasts.push(Broadcast {
+            kind,
+            function: run.qualified(&chain[depth].0),
+            used,
+            mapped_at: broadcast.mapped_at,
+            intent: None,
+            origin: origin(run, event.target.term, event.target.derivation),
+            derivation: run.terms.describe(event.target.term),
+            confidence: match event.role {
+                Role::Sample | Role::Split => Confidence::High,
+                _ => Confidence::Medium,
+            },
+        });
+    }
+}
+
+fn conclude_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
+    let mut seen = BTreeSet::new();
+    for used in run.log.buffers.clone() {
+        if used.place.file != file || !seen.insert((used.place, used.op)) {
+            continue;
+        }
+        let mut confidence = Confidence::High;
+        if used.if_scalar {
+            // Only a draw from the very same value proves that it is one key.
+            let proofs: Vec<_> = run
+                .log
+                .consumptions
+                .iter()
+                .filter(|event| {
+                    event.target.term == used.key.term && matches!(event.role, Role::Sample | Role::Split | Role::Fold)
+                })
+                .map(|event| event.guard)
+                .collect();
+            let proven = proofs.into_iter().any(|guard| {
+                let both = paths.and(guard, used.guard);
+                paths.feasible(both)
+            });
+            if !proven {
+                continue;
+            }
+            let unconditional = used.guard.is_true()
+                && run.log.consumptions.iter().any(|event| event.target.term == used.key.term && event.guard.is_true());
+            confidence =
+                if unconditional || used.op == BufferOp::Number { Confidence::Medium } else { Confidence::Low };
+        }
+        if !is_own(run, &used.activation) {
+            continue;
+        }
+        facts.buffers.push(BufferUse {
+            op: used.op,
+            place: used.place,
+            text: used.text,
+            kind: used.key.kind,
+            raises: used.raises || used.key.kind == KeyKind::Typed,
+            origin: origin(run, used.key.term, used.key.derivation),
+            derivation: run.terms.describe(used.key.term),
+            confidence,
+            function: run.qualified(&used.activation),
+        });
+    }
+}
+
+/// Whether an activation is of a function of the home module.
+fn is_own(run: &Recording<'_>, activation: &Activation) -> bool {
+    activation.module == run.home
+}
+
+/// Keys that a closure captures and consumes at every call.
+fn conclude_captures(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    let mut seen = BTreeSet::new();
+    for event in run.log.consumptions.clone() {
+        if !matches!(event.role, Role::Sample | Role::Split) || event.place.file != file {
+            continue;
+        }
+        let chain = event.chain();
+        let (root, place) = &chain[0];
+        let (kind, born) = match run.escaped.get(&root.id) {
+            Some((Escape::Transformed, born)) => (CaptureKind::Transformed, *born),
+            Some((Escape::Stored, born)) => (CaptureKind::Stored, *born),
+            Some((Escape::Passed, _)) | None => continue,
+        };
+        let inside = run
+            .derivation(event.target.derivation)
+            .is_some_and(|derivation| derivation.activation.outermost() == root.id);
+        let own = inside || run.terms.root(event.target.term) >= born;
+        if own || event.lanes > 0 || stores_outside(run, root) || !seen.insert(*place) {
+            continue;
+        }
+        let code = run.module(root.module).function(root.function);
+        let defined_at = Place { file: run.module(root.module).file, span: code.span };
+        facts.captured.push(CapturedUse {
+            kind,
+            callee: code.name.to_string(),
+            defined_at,
+            used: use_at(&event, &chain, 0),
+            origin: origin(run, event.target.term, event.target.derivation),
+            name: event.written.as_ref().map_or_else(|| run.terms.describe(event.target.term), ToString::to_string),
+            confidence: Confidence::Medium,
+            function: run.qualified(root),
+        });
+    }
+}
+
+/// Keys that are defaults of parameters: bound once, when the function is defined.
+pub fn defaults(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
+    let Some(closure) = run.made.get(&(run.home, id)).cloned() else { return };
+    let code = run.module(run.home).function(id);
+    let environment = run.log.entered.clone();
+    for (slot, default) in closure.defaults.iter() {
+        if !default.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_))) {
+            continue;
+        }
+        let Some((given, parameter)) = environment
+            .as_ref()
+            .and_then(|given| given.get(*slot as usize).cloned())
+            .zip(code.parameters.get(*slot as usize))
+        else {
+            continue;
+        };
+        let given = match given.single() {
+            Some(Val::Term(term) | Val::Key(Key { term, .. })) => *term,
+            _ => continue,
+        };
+        let event = run
+            .log
+            .consumptions
+            .iter()
+            .find(|event| event.target.term == given && matches!(event.role, Role::Sample | Role::Split));
+        let Some(event) = event.cloned() else { continue };
+        let chain = event.chain();
+        let file = run.module(run.home).file;
+        facts.captured.push(CapturedUse {
+            kind: CaptureKind::Default,
+            callee: code.name.to_string(),
+            defined_at: Place { file, span: code.span },
+            used: use_at(&event, &chain, 0),
+            origin: default.alternatives().iter().find_map(|alternative| match &alternative.val {
+                Val::Key(key) => origin(run, key.term, key.derivation),
+                _ => None,
+            }),
+            name: parameter.name.to_string(),
+            confidence: Confidence::Medium,
+            function: code.qualified.to_string(),
+        });
+    }
+}
+
+/// Whether a closure writes to what it captures: then it may keep the next key there.
+fn stores_outside(run: &Recording<'_>, activation: &Activation) -> bool {
+    let code = run.module(activation.module).function(activation.function);
+    code.ops.iter().any(|op| {
+        matches!(
+            &op.kind,
+            OpKind::Store(Variable::Outer(..) | Variable::Global(_), _)
+                | OpKind::StoreAttribute(..)
+                | OpKind::StoreItem(..)
+        )
+    })
+}
+
+/// Consumed keys that are returned or stored.
+fn conclude_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, facts: &mut Facts, file: FileId) {
+    let (mut seen, mut records) = (BTreeSet::new(), BTreeSet::new());
+    for exit in run.log.exits.clone() {
+        let code = run.module(exit.activation.module).function(exit.activation.function);
+        if exit.place.file != file
+            || run.replays.contains(&(exit.activation.module, exit.activation.function))
+            || code.kind == FunctionKind::Lambda
+            || run.escaped.contains_key(&exit.activation.id)
+        {
+            continue;
+        }
+        let consumed = run.log.consumptions[..exit.after.min(run.log.consumptions.len())]
+            .iter()
+            .find(|event| {
+                event.target.term == exit.term
+                    && matches!(event.role, Role::Sample | Role::Split)
+                    && event.chain()[0].0.id == exit.activation.id
+            })
+            .cloned();
+        // What is told to be used again needs not be told to be carried on.
+        let is_told =
+            |event: &Consumption| reuses.all.iter().any(|reuse| run.log.consumptions[reuse.first].place == event.place);
+        let is_consequence = run.terms.ancestors(exit.term).iter().any(|ancestor| reuses.keys.contains(ancestor));
+        let Some(event) = consumed.filter(|event| !is_told(event) && !is_consequence) else { continue };
+        let both = paths.and(event.guard, exit.guard);
+        // A record that is stored again is told where it is stored first.
+        let is_stored_again = exit.kind == CarryKind::Stored && exit.name.is_none() && !records.insert(exit.term);
+        if !paths.feasible(both) || is_stored_again || !seen.insert(exit.place) {
+            continue;
+        }
+        let chain = event.chain();
+        facts.carried.push(CarriedKey {
+            kind: exit.kind,
+            place: exit.place,
+            used: use_at(&event, &chain, 0),
+            derivation: run.terms.describe(exit.term),
+            name: exit.name.as_ref().or(event.written.as_ref()).map(ToString::to_string),
+            confidence: Confidence::Medium,
+            function: run.qualified(&exit.activation),
+        });
+    }
+}
+
+/// The references noted, each once.
+fn references(run: &Recording<'_>) -> Vec<Reference> {
+    let mut seen = FxHashSet::default();
+    let each_once = run.log.references.iter().filter(|reference| seen.insert(*reference));
+    each_once
+        .map(|LoggedReference { place, path, kind, function }| Reference {
+            place: *place,
+            path: path.to_string(),
+            written: path.to_string(),
+            kind: *kind,
+            function: function.to_string(),
+        })
+        .collect()
+}

@@ -1,0 +1,59 @@
+//! Keys made only for want of others: a fallback, or the default of a parameter.
+//!
+//! **Invariant:** an answer decides whether and how a reuse is reported, never whether two keys are one.
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::Term;
+use crate::analysis::record::{Consumption, Recording};
+use crate::ir::{OpKind, Operator, Temp};
+use crate::judge::paths::Paths;
+
+/// Whether a key was made only because none was given: `if key is None: key = PRNGKey(0)`.
+pub fn is_fallback(run: &Recording<'_>, event: &Consumption) -> bool {
+    let Some(derivation) = run.derivation(event.target.derivation) else { return false };
+    let code = run.module(derivation.activation.module).function(derivation.activation.function);
+    let made = |temp: &Temp| {
+        let op = &code.ops[*temp as usize];
+        op.span == derivation.place.span && matches!(op.kind, OpKind::Call(..))
+    };
+    code.ops.iter().any(|op| match &op.kind {
+        OpKind::If { test, then, orelse } => {
+            let asks = matches!(code.ops[*test as usize].kind, OpKind::Operate(Operator::Is | Operator::IsNot, ..));
+            asks && then.iter().chain(orelse).any(made)
+        }
+        _ => false,
+    })
+}
+
+/// Whether a key was made as the default of a parameter, and so serves where none is given.
+pub fn is_default(run: &Recording<'_>, event: &Consumption) -> bool {
+    let Some(derivation) = run.derivation(event.target.derivation) else { return false };
+    let code = run.module(derivation.activation.module).function(derivation.activation.function);
+    code.ops.iter().any(|op| match &op.kind {
+        OpKind::Function(_, defaults) => {
+            defaults.iter().any(|(_, temp)| code.ops[*temp as usize].span.covers(derivation.place.span))
+        }
+        _ => false,
+    })
+}
+
+/// Whether a consumption happens on paths only where something unknown is `None`.
+pub fn waits_for_none(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> bool {
+    paths.support(guard).iter().any(|literal| match run.terms.get(*literal) {
+        Term::Operate(Operator::Is, parts) => matches!(run.terms.get(parts[1]), Term::None),
+        _ => false,
+    })
+}
+
+/// Whether both keys were made anew, each in a call of its own, only because that call gives none: the function has a parameter
+/// for a key, and is right for those who use it.
+pub fn are_stand_ins(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
+    let made_in = |event: &Consumption| {
+        let derivation = run.derivation(event.target.derivation)?;
+        Some(derivation.activation.id).filter(|_| derivation.activation.caller.is_some() && is_fallback(run, event))
+    };
+    match (made_in(first), made_in(second)) {
+        (Some(one), Some(other)) => one != other,
+        _ => false,
+    }
+}

@@ -1,0 +1,160 @@
+//! Draws that are only timed: a warm-up and a measured run, or several ways to do the same work between two readings of a clock.
+//!
+//! **Invariant:** a function measures only what comes to it as a parameter, and is called between two readings of a clock.
+
+use crate::analysis::domain::value::{ModuleIndex, Val, Value};
+use crate::analysis::record::{Consumption, Recording};
+use crate::ir::{Argument, Function, FunctionId, OpKind, Temp, Uses, Variable};
+use crate::judge::intent::{bound_to, calls_apart, is_written_alike};
+use crate::models::{BuiltinOp, Effect, Models};
+
+/// Whether two draws happen within the same call written twice, the first time for nothing and the second time not: a run that
+/// warms up and one that is measured.
+pub fn is_warmed_up(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
+    run_again(run, first, second, true)
+}
+
+/// Whether two draws happen within the same call written twice, the first time for nothing.
+pub fn is_run_again(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
+    run_again(run, first, second, false)
+}
+
+fn run_again(run: &Recording<'_>, first: &Consumption, second: &Consumption, serves: bool) -> bool {
+    let Some((code, uses, [once, again])) = calls_apart(run, first, second, 1) else { return false };
+    once != again
+        && is_for_nothing(code, &uses, once)
+        && !(serves && is_for_nothing(code, &uses, again))
+        && is_written_alike(code, once, again)
+}
+
+/// Whether two draws happen within the same call, written twice or run by a loop, of which the program only waits for the first
+/// result: it is timed, or run once for the compiler's sake.
+pub fn is_timed(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
+    let Some((code, uses, [once, again])) = calls_apart(run, first, second, 0) else { return false };
+    let is_alike = || once == again || is_written_alike(code, once, again);
+    let models = run.program.models;
+    (is_only_awaited(code, models, &uses, once) || is_awaited_until(code, models, &uses, once, again)) && is_alike()
+}
+
+/// Whether nothing is done with a result but to wait until it is there: `draw(key).block_until_ready()`.
+fn is_only_awaited(code: &Function, models: &Models, uses: &Uses, temp: Temp) -> bool {
+    let waits = |op: Temp| matches!(&code.ops[op as usize].kind, OpKind::Attribute(_, name) if models.awaits(name));
+    let is_dropped = |temp: Temp| {
+        uses.readers(temp).iter().all(|reader| match &code.ops[*reader as usize].kind {
+            OpKind::Store(Variable::Local(slot), _) => uses.loads_of(*slot).is_empty() && !uses.is_captured(*slot),
+            OpKind::Store(Variable::Global(name), _) => &**name == "_",
+            _ => false,
+        })
+    };
+    let readers = uses.readers(temp);
+    !readers.is_empty()
+        && readers.iter().all(|reader| match &code.ops[*reader as usize].kind {
+            OpKind::Attribute(..) if waits(*reader) => uses.readers(*reader).iter().all(|call| is_dropped(*call)),
+            OpKind::Call(callee, given) => {
+                waits(*callee)
+                    && matches!(&given[..], [Argument::Positional(only)] if *only == temp)
+                    && is_dropped(*reader)
+            }
+            _ => false,
+        })
+}
+
+/// Whether what a call gives is only waited for until another call takes its place:
+/// `out = f(key)`, `out.block_until_ready()`, `out = f(key)`.
+fn is_awaited_until(code: &Function, models: &Models, uses: &Uses, once: Temp, again: Temp) -> bool {
+    let (Some(names), Some(others)) = (bound_to(code, uses, once), bound_to(code, uses, again)) else { return false };
+    let is_kept = |variable: &&Variable| {
+        let is_captured = matches!(variable, Variable::Local(slot) if uses.is_captured(*slot));
+        is_captured || !others.contains(variable)
+    };
+    if names.iter().any(is_kept) {
+        return false;
+    }
+    let mut between = (once..again).filter(|temp| match code.ops.get(*temp as usize).map(|op| &op.kind) {
+        Some(OpKind::Load(variable)) => names.contains(&variable),
+        _ => false,
+    });
+    let mut waits = false;
+    between.all(|load| {
+        waits = true;
+        is_only_awaited(code, models, uses, load)
+    }) && waits
+}
+
+/// Whether nothing is done with a result, or it is thrown away by name: `_, _ = step(state)`.
+fn is_for_nothing(code: &Function, uses: &Uses, temp: Temp) -> bool {
+    let is_thrown_away = |variable: &&Variable| match variable {
+        Variable::Local(slot) => code.slots.get(*slot as usize).is_some_and(|name| &**name == "_"),
+        Variable::Global(name) => &**name == "_",
+        Variable::Outer(..) => false,
+    };
+    bound_to(code, uses, temp).is_some_and(|names| names.iter().all(is_thrown_away))
+}
+
+/// A run of something by a function that measures it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Run {
+    module: ModuleIndex,
+    function: FunctionId,
+    activation: u32,
+    call: Temp,
+}
+
+/// Whether two draws happen in different runs that one function measures: ways to do the same work are compared.
+pub fn are_measured(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
+    let (one, other) = (measured_runs(run, first), measured_runs(run, second));
+    one.iter().any(|a| {
+        other.iter().any(|b| {
+            (a.module, a.function) == (b.module, b.function) && (a.activation, a.call) != (b.activation, b.call)
+        })
+    })
+}
+
+/// The runs of measured functions that an event happened in.
+fn measured_runs(run: &Recording<'_>, event: &Consumption) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for (activation, place) in event.chain() {
+        let (module, function) = (activation.module, activation.function);
+        let Some(call) = run.uses_of(module, function).call_at(place.span) else { continue };
+        if run.module(module).file == place.file
+            && let Some(slot) = called_parameter(run, module, function, call)
+            && measures(run, module, function, slot)
+        {
+            runs.push(Run { module, function, activation: activation.id, call });
+        }
+    }
+    runs
+}
+
+/// The parameter that a call calls.
+fn called_parameter(run: &Recording<'_>, module: ModuleIndex, function: FunctionId, call: Temp) -> Option<u32> {
+    let code = run.module(module).function(function);
+    let OpKind::Call(callee, _) = &code.ops[call as usize].kind else { return None };
+    match &code.ops[*callee as usize].kind {
+        OpKind::Load(Variable::Local(slot)) if (*slot as usize) < code.parameters.len() => Some(*slot),
+        _ => None,
+    }
+}
+
+/// Whether a function calls a parameter after it read a clock, and reads one again.
+fn measures(run: &Recording<'_>, module: ModuleIndex, function: FunctionId, slot: u32) -> bool {
+    let count = run.module(module).function(function).ops.len();
+    let mut stage = 0;
+    for temp in 0..u32::try_from(count).unwrap_or(u32::MAX) {
+        let is_next = match stage {
+            1 => called_parameter(run, module, function, temp) == Some(slot),
+            _ => reads_clock(run, module, function, temp),
+        };
+        stage += u32::from(is_next);
+    }
+    stage > 2
+}
+
+fn reads_clock(run: &Recording<'_>, module: ModuleIndex, function: FunctionId, temp: Temp) -> bool {
+    let code = run.module(module).function(function);
+    let OpKind::Call(callee, _) = &code.ops[temp as usize].kind else { return false };
+    let named = run.named(module, code, *callee);
+    let Some(Val::Library(path)) = named.as_ref().and_then(Value::single) else { return false };
+    let callable = run.program.models.callable(path);
+    callable.is_some_and(|callable| callable.effect == Effect::Builtin(BuiltinOp::Clock))
+}

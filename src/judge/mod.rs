@@ -1,0 +1,54 @@
+//! Everything that decides: what a recording means.
+//!
+//! The interpreter runs and records; what of it is a fact, how it is reported, how certain it is and whether it is intended is
+//! decided here, when the run is over.
+//!
+//! **Invariant:** a recording is only read. Every decision is a function of it, of the guards' diagrams and of the program.
+
+mod extract;
+pub mod facts;
+mod intent;
+mod origin;
+mod paths;
+mod reuse;
+mod stale;
+mod unused;
+mod values;
+
+use crate::analysis::domain::value::ModuleIndex;
+use crate::analysis::record::Stage;
+use crate::analysis::{Program, World, run};
+use facts::Facts;
+use paths::Paths;
+use stale::Stale;
+
+/// Analyses one module of a program in a world of that program, or of one that differs in the text of this module only and
+/// has the same functions in it.
+pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> Facts {
+    let mut facts = Facts::default();
+    let mut stale = Stale::default();
+    run(world, program, index, &mut |run, guards| {
+        let paths = &mut Paths::new(guards, run.terms);
+        match run.stage {
+            Stage::Body => {
+                facts = extract::facts(run, paths);
+                facts.is_test = extract::defines_tests(run);
+                stale.note_stores(run);
+            }
+            Stage::Entry(id) => {
+                stale.note_stores(run);
+                stale.note_candidates(run, paths, id);
+                let mut found = extract::facts(run, paths);
+                extract::defaults(run, &mut found, id);
+                facts.absorb(found);
+            }
+            Stage::End => {
+                let (captured, attributes) = std::mem::take(&mut stale).conclude(run);
+                facts.captured.extend(captured);
+                facts.stale.extend(attributes);
+            }
+        }
+    });
+    facts.settle();
+    facts
+}

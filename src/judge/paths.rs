@@ -1,0 +1,47 @@
+//! Questions about the paths of a recording: do two guards meet, what decides one.
+//!
+//! **Invariant:** an answer depends on the guards and on what their literals claim; asking makes nodes and changes no guard.
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::domain::guard::{Guard, Guards};
+use crate::analysis::domain::term::{TermId, Terms};
+
+/// The guards of a recording.
+pub struct Paths<'r> {
+    guards: &'r mut Guards,
+    terms: &'r Terms,
+    /// What was found of the feasibility of guards.
+    feasible: FxHashMap<Guard, bool>,
+}
+
+impl<'r> Paths<'r> {
+    /// The guards of a recording with these terms.
+    pub fn new(guards: &'r mut Guards, terms: &'r Terms) -> Self {
+        Self { guards, terms, feasible: FxHashMap::default() }
+    }
+
+    /// The paths of both guards.
+    pub fn and(&mut self, a: Guard, b: Guard) -> Guard {
+        self.guards.and(a, b)
+    }
+
+    /// The guard with every literal in `fixed` replaced by its value.
+    pub fn assume(&mut self, guard: Guard, fixed: &dyn Fn(TermId) -> Option<bool>) -> Guard {
+        self.guards.assume(guard, fixed)
+    }
+
+    /// The literals that a guard depends on.
+    pub fn support(&self, guard: Guard) -> Vec<TermId> {
+        self.guards.support(guard)
+    }
+
+    /// Whether the literals of some path of a guard can hold together.
+    pub fn feasible(&mut self, guard: Guard) -> bool {
+        if guard.is_true() || guard.is_false() {
+            return guard.is_true();
+        }
+        let Self { guards, terms, feasible } = self;
+        *feasible.entry(guard).or_insert_with(|| guards.feasible(guard, terms))
+    }
+}

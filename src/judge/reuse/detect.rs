@@ -1,0 +1,243 @@
+//! Detects reuse: does a consumption meet an earlier one?
+//!
+//! **Invariant:** a reuse is found only if the two keys must be equal and some path reaches both consumptions.
+
+use rustc_hash::FxHashSet;
+
+use crate::analysis::domain::extent::{Extent, must_overlap};
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::marks::{RAISES, raised_in};
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::record::{Consumption, Recording};
+use crate::finding::Confidence;
+use crate::ir::OpKind;
+use crate::judge::facts::Role;
+use crate::judge::intent::serves_no_numbers;
+use crate::judge::paths::Paths;
+use crate::models::{Construct, Effect};
+
+/// Most earlier events that one event is compared with.
+const COMPARED: usize = 64;
+
+/// Two consumptions of one key, before they are placed in a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Reuse {
+    /// The earlier consumption.
+    pub first: usize,
+    /// The later consumption.
+    pub second: usize,
+    /// How certain.
+    pub confidence: Confidence,
+}
+
+/// The reuses of a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Reuses {
+    /// In execution order of the later consumption.
+    pub all: Vec<Reuse>,
+    /// Keys that are reused.
+    pub keys: FxHashSet<TermId>,
+    /// Those of them that were split twice, or met where one call ran again: what is derived from them is equal because of that.
+    derived_again: FxHashSet<TermId>,
+}
+
+/// Finds the reuses of a recording.
+pub fn detect(run: &Recording<'_>, paths: &mut Paths<'_>) -> Reuses {
+    let mut reuses = Reuses::default();
+    for index in 0..run.log.consumptions.len() {
+        compare(run, paths, index, &mut reuses);
+    }
+    reuses
+}
+
+/// Compares an event with the earlier ones of its family.
+fn compare(run: &Recording<'_>, paths: &mut Paths<'_>, index: usize, reuses: &mut Reuses) {
+    let family = run.log.consumptions[index].target.family;
+    let mut best: Option<Reuse> = None;
+    // Two splits in two places are harmless if different children of them are used, which is not known yet: then
+    // another reuse is reported.
+    let mut other: Option<Reuse> = None;
+    let mut is_derived_again = false;
+    for first in earlier(run, family, index) {
+        let Some(confidence) = meet(run, paths, first, index) else { continue };
+        is_derived_again |= confidence > Confidence::Low && derive_alike(run, first, index);
+        let reuse = Reuse { first, second: index, confidence };
+        if !are_splits_apart(run, first, index) && other.as_ref().is_none_or(|other| other.confidence < confidence) {
+            other = Some(reuse);
+        }
+        if best.as_ref().is_none_or(|best| best.confidence < confidence) {
+            best = Some(reuse);
+        }
+    }
+    let other = other.filter(|_| best.as_ref().is_some_and(|best| are_splits_apart(run, best.first, index)));
+    for reuse in [best, other].into_iter().flatten() {
+        let (first, second) = (&run.log.consumptions[reuse.first], &run.log.consumptions[reuse.second]);
+        if is_folded_into_another(run, reuses, first, second) {
+            return;
+        }
+        if reuse.confidence > Confidence::Low {
+            let term = second.target.term;
+            let family = second.target.family;
+            reuses.keys.extend([term, family]);
+            if is_derived_again {
+                reuses.derived_again.extend([term, family]);
+            }
+        }
+        reuses.all.push(reuse);
+    }
+}
+
+/// The consumptions of a family before another, as far as they are compared.
+fn earlier<'r>(run: &Recording<'r>, family: TermId, before: usize) -> impl Iterator<Item = usize> + use<'r> {
+    let events = run.log.by_family.get(&family).map_or(&[][..], Vec::as_slice);
+    events.iter().copied().take_while(move |first| *first < before).take(COMPARED)
+}
+
+/// A draw that serves no numbers is no use of a key: what meets it may meet a later draw, which is one.
+pub fn past_measures(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Reuse {
+    let second = reuse.second;
+    if !serves_no_numbers(run, reuse.first) || serves_no_numbers(run, second) {
+        return reuse;
+    }
+    let family = run.log.consumptions[second].target.family;
+    for first in earlier(run, family, second) {
+        if !serves_no_numbers(run, first)
+            && let Some(confidence) = meet(run, paths, first, second)
+        {
+            return Reuse { first, second, confidence };
+        }
+    }
+    reuse
+}
+
+fn are_splits_apart(run: &Recording<'_>, first: usize, second: usize) -> bool {
+    let (first, second) = (&run.log.consumptions[first], &run.log.consumptions[second]);
+    first.role == Role::Split && second.role == Role::Split && first.place != second.place
+}
+
+/// Whether two events that meet make what is derived from their key equal as well: two splits, or one call that ran again and
+/// took with it whatever stands around it. A draw beside a split makes no children equal.
+fn derive_alike(run: &Recording<'_>, first: usize, second: usize) -> bool {
+    let (first, second) = (&run.log.consumptions[first], &run.log.consumptions[second]);
+    first.place == second.place || first.role == Role::Split && second.role == Role::Split
+}
+
+/// Whether what the two keys were derived from was derived from again: then this reuse is a consequence.
+fn is_folded_into_another(run: &Recording<'_>, reuses: &Reuses, first: &Consumption, second: &Consumption) -> bool {
+    first.target.derivation != second.target.derivation
+        && run.terms.ancestors(second.target.term).iter().any(|ancestor| reuses.derived_again.contains(ancestor))
+}
+
+/// How certain it is that two events share a key, if it is at all.
+fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize) -> Option<Confidence> {
+    let (a, b) = (&run.log.consumptions[first], &run.log.consumptions[second]);
+    let mut confidence = role_confidence(run, a, b)?;
+    if !must_overlap(run.terms, a.target.extent, b.target.extent) {
+        return None;
+    }
+    if a.target.folded != b.target.folded && !folds_into(run, a.target.extent, b.target.extent) {
+        return None;
+    }
+    if a.target.folded != b.target.folded {
+        // `fold_in(k, i)` is `split(k, n)[i]` by JAX's default implementation only.
+        confidence = confidence.min(Confidence::Medium);
+    }
+    if let (Some(x), Some(y)) = (run.derivation(a.target.derivation), run.derivation(b.target.derivation)) {
+        if x.number != y.number && !matches!(run.terms.get(a.target.term), Term::Seed(_)) {
+            confidence = confidence.min(Confidence::Medium);
+        }
+        if x.by_default || y.by_default {
+            confidence = confidence.min(Confidence::Medium);
+        }
+    }
+    if is_barrier(run, a) || is_barrier(run, b) {
+        confidence = Confidence::Low;
+    }
+    // A draw that stands in the `try` itself did happen; one within a call that may have raised perhaps did not.
+    let own = raised_in(a.activation.id);
+    let (a, b) = (a.guard, b.guard);
+    let both = paths.and(a, b);
+    if !paths.feasible(both) || needs_unseen(run, paths, both) {
+        return None;
+    }
+    if needs_exception(run, paths, both, Some(&own)) {
+        confidence = Confidence::Low;
+    } else if needs_exception(run, paths, both, None) {
+        confidence = confidence.min(Confidence::Medium);
+    }
+    Some(confidence)
+}
+
+/// Whether the data of a `fold_in` is certainly the index of a child that a `split` made.
+fn folds_into(run: &Recording<'_>, a: Extent, b: Extent) -> bool {
+    let (Extent::Index(index), Extent::Range { length, .. }) = (match (a, b) {
+        (Extent::Range { .. }, _) => (b, a),
+        _ => (a, b),
+    }) else {
+        return true;
+    };
+    match (run.terms.as_int(index), length.and_then(|length| run.terms.as_int(length))) {
+        (Some(index), Some(length)) => index < length,
+        (Some(index), None) => index == 0,
+        (None, _) => false,
+    }
+}
+
+fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Option<Confidence> {
+    match (a.role, b.role) {
+        (Role::Fold, Role::Sample | Role::Library) | (Role::Sample | Role::Library, Role::Fold) => {
+            Some(Confidence::Low)
+        }
+        (Role::Fold, _) | (_, Role::Fold) => None,
+        // A stream may only fold its key: a draw from that key is then no draw of the stream's.
+        (Role::Sample, _) if is_stream(run, b) => Some(Confidence::Low),
+        (_, Role::Sample) if is_stream(run, a) => Some(Confidence::Low),
+        (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
+        (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
+        (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
+        _ => Some(Confidence::High),
+    }
+}
+
+/// Whether an event is the making of a stream of keys.
+fn is_stream(run: &Recording<'_>, event: &Consumption) -> bool {
+    event.role == Role::Library
+        && run
+            .program
+            .models
+            .class(&event.callee)
+            .is_some_and(|class| matches!(class.construct, Construct::Stream { .. }))
+}
+
+/// Whether something decides a guard that iterations which are not run may have written.
+fn needs_unseen(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> bool {
+    let is_unseen = |term: TermId| run.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Unseen);
+    paths.support(guard).into_iter().any(|literal| run.terms.mentions(literal, &is_unseen))
+}
+
+/// Whether every path of a guard goes through an exception edge, those of this name excepted.
+fn needs_exception(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard, except: Option<&str>) -> bool {
+    let terms = run.terms;
+    let is_edge = |literal: TermId| {
+        terms.symbol(literal).is_some_and(|info| {
+            info.symbol == Symbol::Path && info.text.starts_with(RAISES) && Some(&*info.text) != except
+        })
+    };
+    let without = paths.assume(guard, &|literal| is_edge(literal).then_some(false));
+    !paths.feasible(without)
+}
+
+/// Whether the numbers of a draw are only waited for: `normal(key, ()).block_until_ready()` as a statement.
+pub fn is_barrier(run: &Recording<'_>, event: &Consumption) -> bool {
+    let (module, id) = (event.activation.module, event.activation.function);
+    if event.role != Role::Sample || run.module(module).file != event.place.file {
+        return false;
+    }
+    let code = run.module(module).function(id);
+    let uses = run.uses_of(module, id);
+    let Some([attribute]) = uses.call_at(event.place.span).map(|draw| uses.readers(draw)) else { return false };
+    let OpKind::Attribute(_, name) = &code.ops[*attribute as usize].kind else { return false };
+    let method = run.program.models.of_array(name);
+    method.is_some_and(|method| matches!(method.effect, Effect::Forward { .. }))
+        && matches!(uses.readers(*attribute), [call] if uses.readers(*call).is_empty())
+}

@@ -1,0 +1,9 @@
+//! Reuse of keys: finding it, and saying where and how it happens.
+//!
+//! **Invariant:** finding comes first and asks only whether two keys must be equal on a path; what that is worth is asked afterwards.
+
+mod detect;
+mod report;
+
+pub use detect::{Reuse, Reuses, detect, past_measures};
+pub use report::{report, use_at};

@@ -1,0 +1,375 @@
+//! How two consumptions of one key are reported: in which frame, of which kind, and how certain.
+//!
+//! **Invariant:** a reuse is reported in the lowest frame that sees both consumptions; one of two arguments that are one key is
+//! reported at the caller's call.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::marks::SUPPLIED;
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{Elements, Val, Value};
+use crate::analysis::heap::Kind;
+use crate::analysis::is_entry;
+use crate::analysis::names::is_named_for_a_key;
+use crate::analysis::record::{Activation, Chain, Consumption, Escape, Iteration, Recording};
+use crate::finding::{Confidence, Place};
+use crate::judge::facts::{Collision, CollisionKind, Role, Use};
+use crate::judge::intent::aligned_rows::keeps_rows_aligned;
+use crate::judge::intent::default_key::{are_stand_ins, is_default, is_fallback, waits_for_none};
+use crate::judge::intent::sweep::has_seeds_of_its_own;
+use crate::judge::intent::timing::{are_measured, is_run_again, is_timed, is_warmed_up};
+use crate::judge::intent::{are_paired, serves_no_numbers};
+use crate::judge::origin::origin;
+use crate::judge::paths::Paths;
+use crate::judge::reuse::Reuse;
+use crate::judge::unused::{children_used, unread_children};
+
+/// How the two consumptions of a meeting are placed.
+struct Placed {
+    first: Use,
+    second: Use,
+    /// The frame that is told.
+    function: String,
+    /// Whether the frame saw it itself, rather than through a call of which only a caller knows that the keys are equal.
+    direct: bool,
+    confidence: Confidence,
+}
+
+/// The loop of which the two events happened in different iterations: the outermost.
+fn repeated_by(first: &Consumption, second: &Consumption) -> Option<Rc<Iteration>> {
+    let (a, b) = (first.iterations(), second.iterations());
+    a.into_iter().rev().find(|x| b.iter().any(|y| x.instance == y.instance && x.copy != y.copy))
+}
+
+pub fn use_at(event: &Consumption, chain: &Chain, depth: usize) -> Use {
+    let last = chain.len() - 1;
+    let depth = depth.min(last);
+    Use {
+        place: chain[depth].1,
+        leaf: event.place,
+        via: if depth < last { chain[depth + 1..last].iter().map(|(_, place)| *place).collect() } else { Vec::new() },
+        callee: event.callee.to_string(),
+        role: event.role,
+        written: event.written.as_ref().map(ToString::to_string),
+    }
+}
+
+/// Places two events in the lowest frame that sees both.
+fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confidence: Confidence) -> Placed {
+    let (a, b) = (first.chain(), second.chain());
+    let loops: Vec<Place> = first.iterations().iter().map(|iteration| iteration.place).collect();
+    let mut depth = 0;
+    let mut common = None;
+    let mut direct = true;
+    // The frame whose call hands the same key twice.
+    let mut caller = 0;
+    while depth < a.len() && depth < b.len() {
+        let (x, y) = (&a[depth].0, &b[depth].0);
+        if x.id == y.id {
+            if depth > 0 && !x.root && !sees_itself(run, x, second) {
+                if direct {
+                    caller = depth - 1;
+                }
+                direct = false;
+            }
+            common = Some(depth);
+        } else if depth > 0
+            && x.module == y.module
+            && x.function == y.function
+            && a[depth - 1].1 == b[depth - 1].1
+            && loops.contains(&a[depth - 1].1)
+        {
+            // Two iterations of a body that one call runs: the body's own frame tells it.
+            common = Some(depth);
+        } else {
+            break;
+        }
+        depth += 1;
+    }
+    match common {
+        Some(depth) if direct => Placed {
+            first: use_at(first, &a, depth),
+            second: use_at(second, &b, depth),
+            function: run.qualified(&a[depth].0),
+            direct: true,
+            confidence,
+        },
+        Some(depth) => {
+            let told = if is_own_mistake(run, &a[depth].0, second) { depth } else { caller };
+            Placed {
+                first: use_at(first, &a, told),
+                second: use_at(second, &b, told),
+                function: run.qualified(&a[told].0),
+                direct: false,
+                confidence,
+            }
+        }
+        // A closure that runs later, and the function that made it.
+        None => {
+            let escapes = |chain: &Chain| run.escaped.get(&chain[0].0.id).map(|(escape, _)| *escape);
+            let least = match (escapes(&a), escapes(&b)) {
+                (Some(_), Some(_)) | (None, Some(Escape::Passed)) | (Some(Escape::Passed), None) => Confidence::Low,
+                _ => Confidence::Medium,
+            };
+            Placed {
+                first: use_at(first, &a, 0),
+                second: use_at(second, &b, 0),
+                function: run.qualified(&b[0].0),
+                direct: true,
+                confidence: confidence.min(least),
+            }
+        }
+    }
+}
+
+/// Whether the mistake is that of a frame although only a caller knows enough to see it, what a receiver is, say: not
+/// if the caller handed one key over in two places.
+fn is_own_mistake(run: &Recording<'_>, frame: &Activation, second: &Consumption) -> bool {
+    if frame.module != run.home {
+        return false;
+    }
+    let code = run.module(frame.module).function(frame.function);
+    let environment = &run.environments[frame.environment.0 as usize];
+    let arguments = environment.slots.iter().take(code.parameters.len());
+    arguments.map(|argument| times_held(run, argument, second.target.term)).sum::<usize>() < 2
+}
+
+/// In how many places a value holds a key: itself, or as parts of a list, tuple, dict or array of keys.
+fn times_held(run: &Recording<'_>, value: &Value, term: TermId) -> usize {
+    let is_it = |value: &&Value| {
+        value.alternatives().iter().any(|alternative| match &alternative.val {
+            Val::Key(key) => key.term == term,
+            Val::Term(held) => *held == term,
+            _ => false,
+        })
+    };
+    if is_it(&value) {
+        return 1;
+    }
+    let held = value.alternatives().iter().map(|alternative| match &alternative.val {
+        Val::Array(array) => match &array.elements {
+            Elements::Listed(keys) | Elements::Joined(keys) => keys.iter().filter(is_it).count(),
+            Elements::Copies(key) => 2 * usize::from(is_it(&&**key)),
+            Elements::View { .. } => 0,
+        },
+        Val::Tuple(values) => values.iter().filter(is_it).count(),
+        Val::Object(object) => match &run.objects[object.0 as usize].kind {
+            Kind::List { items, .. } => items.iter().map(|item| &item.value).filter(is_it).count(),
+            Kind::Dict { entries, .. } => entries.iter().map(|entry| &entry.value).filter(is_it).count(),
+            _ => 0,
+        },
+        _ => 0,
+    });
+    held.max().unwrap_or(0)
+}
+
+/// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they
+/// are of two of its parameters, which are equal for this caller only.
+fn sees_itself(run: &Recording<'_>, activation: &Activation, event: &Consumption) -> bool {
+    let module = run.module(activation.module);
+    let code = module.function(activation.function);
+    if is_entry(module, code) {
+        return false;
+    }
+    let environment = &run.environments[activation.environment.0 as usize];
+    let holding = environment.slots.iter().take(code.parameters.len()).filter(|slot| {
+        slot.alternatives().iter().any(|alternative| match &alternative.val {
+            Val::Key(key) => key.term == event.target.term,
+            Val::Term(term) => *term == event.target.term,
+            _ => false,
+        })
+    });
+    holding.count() < 2
+}
+
+pub fn report(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Option<(Collision, bool)> {
+    let first = run.log.consumptions[reuse.first].clone();
+    let second = run.log.consumptions[reuse.second].clone();
+    if !is_known_key(run, &first) && !is_known_key(run, &second) {
+        return None;
+    }
+    let mut placed = placed(run, &first, &second, reuse.confidence);
+    let repeated_by = repeated_by(&first, &second);
+    let kind = kind_of(run, &first, &second, repeated_by.is_some());
+    if kind == CollisionKind::FoldAndSampled {
+        placed.confidence = Confidence::Low;
+    }
+    // Two pure functions of one state that both derive from the same attribute of it.
+    if kind == CollisionKind::SplitTwice
+        && matches!(run.terms.get(first.target.term), Term::Attribute(..))
+        && first.activation.id != second.activation.id
+        && owner_is_plain(run, first.target.term)
+    {
+        placed.confidence = Confidence::Low;
+    }
+    // A pure function of an attribute's key, asked for two things: a path at two times.
+    if kind == CollisionKind::SplitTwice
+        && first.place == second.place
+        && is_held(run, first.target.term)
+        && run.module(second.activation.module).function(second.activation.function).parameters.len() > 1
+    {
+        placed.confidence = Confidence::Low;
+    }
+    let (x, y) = (run.derivation(first.target.derivation), run.derivation(second.target.derivation));
+    let derived_at = match (x, y) {
+        (Some(x), Some(y)) if x.place != y.place || first.target.derivation != second.target.derivation => {
+            Some((x.place, y.place))
+        }
+        _ => None,
+    };
+    let derived_at = derived_at.filter(|_| {
+        let mixed = kind == CollisionKind::Iterated && first.target.folded != second.target.folded;
+        mixed || matches!(kind, CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild)
+    });
+    // A default for a key that is not given: whether one is given is not known here.
+    if kind == CollisionKind::SeededTwice
+        && [&first, &second].into_iter().any(|event| is_fallback(run, event) && waits_for_none(run, paths, event.guard))
+    {
+        placed.confidence = Confidence::Low;
+    }
+    if serves_no_numbers(run, reuse.first) || serves_no_numbers(run, reuse.second) {
+        placed.confidence = Confidence::Low;
+    }
+    let aligned = keeps_rows_aligned(run, reuse);
+    let per_configuration = repeated_by.as_ref().is_some_and(|outer| has_seeds_of_its_own(run, &second, outer));
+    let is_timed =
+        is_timed(run, &first, &second) || is_warmed_up(run, &first, &second) || are_measured(run, &first, &second);
+    let is_paired = are_paired(run, &first, &second);
+    let disjoint = kind == CollisionKind::SplitTwice && children_are_disjoint(run, &first, &second);
+    let harmless = match kind {
+        CollisionKind::SplitTwice => is_timed || is_paired || disjoint,
+        CollisionKind::SeededTwice => {
+            let spare = |event: &Consumption| is_fallback(run, event) || is_default(run, event);
+            spare(&first) || spare(&second) || is_run_again(run, &first, &second) || are_measured(run, &first, &second)
+        }
+        // One permutation for inputs and labels, or for all leaves of a tree.
+        CollisionKind::Sampled => aligned || is_timed || is_paired,
+        // Every configuration is tried with the same seeds.
+        CollisionKind::Iterated => {
+            aligned || per_configuration || is_timed || is_paired || are_stand_ins(run, &first, &second)
+        }
+        _ => false,
+    };
+    let collision = Collision {
+        kind,
+        first: placed.first,
+        second: placed.second,
+        derived_at,
+        origin: origin(run, second.target.term, second.target.derivation),
+        derivation: run.terms.describe(second.target.term),
+        name: second.written.as_ref().map(ToString::to_string),
+        repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
+        meant: sister_unused(run, &first, &second, kind),
+        harmless,
+        disjoint,
+        intent: None,
+        consequence: None,
+        confidence: placed.confidence,
+        function: placed.function,
+    };
+    Some((collision, placed.direct))
+}
+
+/// Whether a key is held in an attribute, or in a container that is.
+fn is_held(run: &Recording<'_>, term: TermId) -> bool {
+    match run.terms.get(term) {
+        Term::Attribute(..) => true,
+        Term::Item(container, ..) => is_held(run, *container),
+        _ => false,
+    }
+}
+
+/// The one child that nothing uses of the split that was meant to serve the second consumption: the split that came before
+/// it, or the one that made the key.
+fn sister_unused(
+    run: &Recording<'_>,
+    first: &Consumption,
+    second: &Consumption,
+    kind: CollisionKind,
+) -> Option<String> {
+    let (place, activation) = match kind {
+        CollisionKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
+        CollisionKind::Sampled if matches!(run.terms.get(second.target.term), Term::Child(..)) => {
+            let derivation = run.derivation(second.target.derivation)?;
+            (derivation.place, derivation.activation.clone())
+        }
+        _ => return None,
+    };
+    match unread_children(run, place, &activation)?.as_slice() {
+        [only] if activation.id == second.activation.id => Some(only.to_string()),
+        _ => None,
+    }
+}
+
+/// Whether something besides a protocol or an unknown call says that a value is a key: its name is enough beside a protocol.
+fn is_known_key(run: &Recording<'_>, event: &Consumption) -> bool {
+    !matches!(event.role, Role::Protocol | Role::Unresolved)
+        || event.target.derivation != 0
+        || run.log.declared.contains(&event.target.term)
+        || run.log.scalar_keys.contains(&event.target.term)
+        || event.role == Role::Protocol && is_key_by_name(run, event)
+        || run.terms.symbol(event.target.term).is_some_and(|info| &*info.text == SUPPLIED)
+        || matches!(run.terms.get(run.terms.root(event.target.term)), Term::Seed(_))
+        || matches!(
+            run.terms.get(event.target.term),
+            Term::Child(..) | Term::Fold(..) | Term::Children(_) | Term::Clone(..)
+        )
+}
+
+/// Whether the name of what a method is given is evidence enough: a generator of `NumPy` is called `rng` as well, and the key of a
+/// dict `key`, so that a library in use has to know the method, unless the name is given to nothing but keys.
+fn is_key_by_name(run: &Recording<'_>, event: &Consumption) -> bool {
+    let written = event.written.as_deref();
+    let name = written.and_then(|written| written.rsplit('.').next()).unwrap_or_default();
+    let is_unmistakable = ["prng", "rng_key", "rngkey", "random_key"].iter().any(|part| name.contains(part));
+    is_named_for_a_key(run.terms, &run.log.otherwise, event.target.term, written)
+        && (is_unmistakable || run.program.has_protocol(event.activation.module, &event.callee))
+}
+
+fn kind_of(run: &Recording<'_>, first: &Consumption, second: &Consumption, iterated: bool) -> CollisionKind {
+    let derivations = (first.target.derivation, second.target.derivation);
+    if first.role == Role::Fold || second.role == Role::Fold {
+        return CollisionKind::FoldAndSampled;
+    }
+    let made_twice = derivations.0 != derivations.1 && derivations.0 != 0 && derivations.1 != 0;
+    // Elements of a list, each made in its own place: two of them are equal, and not those of all iterations.
+    let made_apart = made_twice
+        && matches!(run.terms.get(second.target.term), Term::Seed(_))
+        && run.derivation(derivations.0).map(|made| made.place) != run.derivation(derivations.1).map(|made| made.place);
+    if iterated && !made_apart {
+        return CollisionKind::Iterated;
+    }
+    match run.terms.get(second.target.term) {
+        Term::Seed(_) if made_twice => return CollisionKind::SeededTwice,
+        Term::Fold(..) | Term::Child(..) if first.target.folded != second.target.folded => {
+            return CollisionKind::FoldMeetsChild;
+        }
+        Term::Fold(..) if made_twice && first.target.folded && second.target.folded => {
+            return CollisionKind::FoldedTwice;
+        }
+        _ => {}
+    }
+    match (first.role, second.role) {
+        (Role::Split, Role::Split) => CollisionKind::SplitTwice,
+        (Role::Split, _) | (_, Role::Split) => CollisionKind::SplitAndSampled,
+        _ => CollisionKind::Sampled,
+    }
+}
+
+/// Whether an attribute belongs to something from outside that is no instance of a class in sight: a state handed around.
+fn owner_is_plain(run: &Recording<'_>, term: TermId) -> bool {
+    match run.terms.get(term) {
+        Term::Attribute(owner, ..) => {
+            run.terms.symbol(*owner).is_some()
+                && !run.objects.iter().any(|object| object.symbol == *owner && object.class.is_some())
+        }
+        _ => false,
+    }
+}
+
+/// Whether the children that are used of two splits of one key are certainly different.
+fn children_are_disjoint(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
+    let used = |event: &Consumption| children_used(run, event.place, &event.activation);
+    let (Some(a), Some(b)) = (used(first), used(second)) else { return false };
+    !a.is_empty() && !b.is_empty() && a.is_disjoint(&b)
+}

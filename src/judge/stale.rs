@@ -1,0 +1,248 @@
+//! Attributes and globals whose key is consumed, with no new one stored.
+//!
+//! **Invariant:** a store anywhere in the class or module speaks for all of it: such a key counts as replaced.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::{ClassHandle, Val};
+use crate::analysis::record::{Consumption, LoggedStore, Recording};
+use crate::finding::{Confidence, Place};
+use crate::ir::{Argument, Block, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Variable};
+use crate::judge::facts::{CaptureKind, CapturedUse, Role, StaleState, Use};
+use crate::judge::paths::Paths;
+
+/// Functions between one and the statements of its module that are looked through.
+const CALLERS: u32 = 4;
+
+/// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
+struct Candidate {
+    class: Option<ClassHandle>,
+    name: Name,
+    fact: StaleState,
+}
+
+/// What functions store, and what they consume without storing, gathered until all of a module have run.
+#[derive(Default)]
+pub struct Stale {
+    candidates: Vec<Candidate>,
+    stores: Vec<LoggedStore>,
+}
+
+impl Stale {
+    /// Gathers what a run stored.
+    pub fn note_stores(&mut self, run: &Recording<'_>) {
+        self.stores.extend(run.log.stores.iter().cloned());
+    }
+
+    /// Gathers what a function consumes without storing a new key.
+    pub fn note_candidates(&mut self, run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) {
+        self.candidates.extend(candidates(run, paths, id));
+    }
+
+    /// The captures and stale attributes of the module.
+    pub fn conclude(self, run: &Recording<'_>) -> (Vec<CapturedUse>, Vec<StaleState>) {
+        let mut stale = attributes_of(run, self.candidates, &self.stores);
+        (captured_globals(run, &mut stale), stale)
+    }
+}
+
+/// Attributes and globals whose key this function consumes without storing a new one.
+fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Candidate> {
+    let file = run.module(run.home).file;
+    let code = run.module(run.home).function(id);
+    if &*code.name == "__init__" || code.name.starts_with("test") {
+        return Vec::new();
+    }
+    let mut candidates = Vec::new();
+    for event in run.log.consumptions.clone() {
+        if !matches!(event.role, Role::Sample | Role::Split) {
+            continue;
+        }
+        let mut outermost = event.activation.clone();
+        let mut place = event.place;
+        while let Some((caller, call)) = outermost.caller.clone() {
+            outermost = caller;
+            place = call;
+        }
+        if outermost.function != id || outermost.module != run.home || place.file != file {
+            continue;
+        }
+        if happens_once(run, paths, event.guard) || is_memoised(run, code) {
+            continue;
+        }
+        let used = Use { place, ..leaf_use(&event) };
+        if let Some((class, name)) = attribute_of_self(run, event.target.term) {
+            if run.log.stores.iter().any(|store| store.name == name) || is_handed_on(run, &event, &name) {
+                continue;
+            }
+            let owner = run.terms.owner(event.target.term).and_then(|owner| run.terms.symbol(owner));
+            let owner = owner.map_or("self", |info| &*info.text);
+            let fact = stale_fact(used, format!("{owner}.{name}"), code);
+            candidates.push(Candidate { class: Some(class), name, fact });
+        } else if let Some((name, _, _)) = run.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
+            && !run.log.global_stores.contains(name)
+        {
+            let name = name.clone();
+            let mut fact = stale_fact(used, name.to_string(), code);
+            if runs_once(run, code, CALLERS) {
+                fact.confidence = Confidence::Low;
+            }
+            candidates.push(Candidate { class: None, name, fact });
+        }
+    }
+    candidates
+}
+
+/// Whether a function around a consumption hands on something by the attribute's name: `state.replace(rng=rng)`.
+fn is_handed_on(run: &Recording<'_>, event: &Consumption, name: &Name) -> bool {
+    std::iter::successors(Some(event.activation.clone()), |activation| {
+        activation.caller.as_ref().map(|(caller, _)| caller.clone())
+    })
+    .any(|activation| {
+        let code = run.module(activation.module).function(activation.function);
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::Call(_, arguments) => {
+                arguments.iter().any(|argument| matches!(argument, Argument::Keyword(given, _) if given == name))
+            }
+            _ => false,
+        })
+    })
+}
+
+/// Whether a consumption waits for an attribute or global that is not there yet: `if self.w is None: self.w = …`.
+fn happens_once(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> bool {
+    paths.support(guard).iter().any(|literal| match run.terms.get(*literal) {
+        Term::Operate(Operator::Is, parts) => {
+            matches!(run.terms.get(parts[0]), Term::Attribute(..)) && matches!(run.terms.get(parts[1]), Term::None)
+        }
+        Term::Apply(name, _) => &**name == "builtins.hasattr",
+        _ => false,
+    })
+}
+
+/// Whether all that the module does with a function is to call it in one place and no loop, in its own statements or in such a
+/// function: a part of a script, of which no next call is in sight.
+fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
+    let module = run.module(run.home);
+    let is_it = |kind: &OpKind| matches!(kind, OpKind::Load(Variable::Global(name)) if *name == code.name);
+    let mut readers =
+        module.functions.iter().flat_map(|reader| reader.ops.iter().filter(|op| is_it(&op.kind)).map(move |_| reader));
+    let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
+    code.name == code.qualified
+        && calls_outside_loops(reader, &reader.body, &is_it)
+        && match reader.kind {
+            FunctionKind::Module => true,
+            FunctionKind::Def => callers > 0 && runs_once(run, reader, callers - 1),
+            _ => false,
+        }
+}
+
+/// Whether the results of a method are kept: it runs once for each instance and arguments.
+fn is_memoised(run: &Recording<'_>, code: &Function) -> bool {
+    let Some(class) = code.class else { return false };
+    run.classes.own().any(|(_, info)| {
+        let is_it = info.module == run.home && info.class == class;
+        is_it
+            && matches!(
+                info.attributes.get(&code.name).and_then(|value| value.single()),
+                Some(Val::Partial(partial))
+                    if partial.keywords.first().is_some_and(|(mark, _)| mark.starts_with("<cached"))
+            )
+    })
+}
+
+fn stale_fact(used: Use, name: String, code: &Function) -> StaleState {
+    StaleState { used, name, stored_at: None, confidence: Confidence::Medium, function: code.qualified.to_string() }
+}
+
+/// Whether the module binds this function under a transform.
+fn is_transformed(run: &Recording<'_>, name: &str) -> bool {
+    run.modules
+        .get(&run.home)
+        .and_then(|state| state.globals.get(name))
+        .is_some_and(|value| matches!(value.single(), Some(Val::Wrapped(_))))
+}
+
+/// Globals whose key a transformed function captures.
+fn captured_globals(run: &Recording<'_>, stale: &mut Vec<StaleState>) -> Vec<CapturedUse> {
+    let file = run.module(run.home).file;
+    let (captured, rest): (Vec<_>, Vec<_>) =
+        std::mem::take(stale).into_iter().partition(|fact| is_transformed(run, &fact.function));
+    *stale = rest;
+    captured
+        .into_iter()
+        .filter_map(|fact| {
+            let module = run.module(run.home);
+            let code = module.functions.iter().find(|code| *code.qualified == *fact.function)?;
+            Some(CapturedUse {
+                kind: CaptureKind::Transformed,
+                callee: code.name.to_string(),
+                defined_at: Place { file, span: code.span },
+                used: fact.used,
+                origin: None,
+                name: fact.name,
+                confidence: Confidence::Medium,
+                function: fact.function,
+            })
+        })
+        .collect()
+}
+
+/// The class and name of an attribute of the instance that a method was called on.
+fn attribute_of_self(run: &Recording<'_>, term: TermId) -> Option<(ClassHandle, Name)> {
+    let Term::Attribute(owner, name, 0) = run.terms.get(term) else { return None };
+    let object = run.objects.iter().find(|object| object.symbol == *owner && object.class.is_some())?;
+    run.terms.symbol(*owner).filter(|info| info.symbol == Symbol::Parameter)?;
+    Some((object.class?, name.clone()))
+}
+
+/// Those candidates whose attribute is known to be given a key by the class itself.
+fn attributes_of(run: &Recording<'_>, candidates: Vec<Candidate>, stores: &[LoggedStore]) -> Vec<StaleState> {
+    let mut facts = Vec::new();
+    let mut seen = BTreeSet::new();
+    for candidate in candidates {
+        let mut fact = candidate.fact;
+        if let Some(class) = candidate.class {
+            let info = &run.classes[class.0 as usize];
+            if info.frozen {
+                continue;
+            }
+            let lineage = run.lineage(class);
+            let mut own =
+                stores.iter().filter(|store| store.name == candidate.name && lineage.contains(&store.class)).peekable();
+            let Some(stored) = own.peek().copied() else { continue };
+            // Where another method replaces the key, this one may rely on it.
+            if own.any(|store| !matches!(&*store.function, "__init__" | "__post_init__")) {
+                continue;
+            }
+            fact.stored_at = Some(stored.place);
+        }
+        if seen.insert(fact.used.place) {
+            facts.push(fact);
+        }
+    }
+    facts
+}
+
+/// Whether a block calls what one of its operations reads, and no loop in it does.
+fn calls_outside_loops(code: &Function, block: &Block, is_it: &dyn Fn(&OpKind) -> bool) -> bool {
+    block.iter().any(|temp| match &code.ops[*temp as usize].kind {
+        OpKind::Call(callee, _) => is_it(&code.ops[*callee as usize].kind),
+        OpKind::Loop { .. } => false,
+        kind => kind.blocks().into_iter().any(|inner| calls_outside_loops(code, inner, is_it)),
+    })
+}
+
+/// A use told where it happens.
+pub fn leaf_use(event: &Consumption) -> Use {
+    Use {
+        place: event.place,
+        leaf: event.place,
+        via: Vec::new(),
+        callee: event.callee.to_string(),
+        role: event.role,
+        written: event.written.as_ref().map(ToString::to_string),
+    }
+}

@@ -1,0 +1,223 @@
+//! Negative claims: what is never used, and callers' keys that are ignored.
+//!
+//! **Invariant:** these come from the definitions and uses of a whole body, not from the copies of it that ran.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::analysis::domain::marks::SEEDED;
+use crate::analysis::domain::term::Term;
+use crate::analysis::domain::value::Val;
+use crate::analysis::names::{is_of_another_kind, names_a_key};
+use crate::analysis::record::{Activation, Recording};
+use crate::finding::{Confidence, Place};
+use crate::ir::{Constant, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
+use crate::judge::facts::{Discarded, Facts, IgnoredCaller, Role};
+use crate::judge::stale::leaf_use;
+use crate::models::Effect;
+use crate::text::FileId;
+
+/// What becomes of the result of an operation.
+enum Fate {
+    /// Nothing reads it.
+    Ignored,
+    /// It is stored in a variable that nothing reads.
+    Unread(Name),
+    /// These children of it are read.
+    Children(BTreeSet<u32>, Vec<(u32, Name)>),
+    /// It is used as a whole.
+    Used,
+}
+
+/// `split` and `fold_in` results that go nowhere, and callers' keys that are ignored.
+pub fn conclude_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    let mut seen = BTreeSet::new();
+    for derivation in run.log.derivations.clone() {
+        if derivation.place.file != file || !seen.insert(derivation.place) {
+            continue;
+        }
+        let splits = run
+            .program
+            .models
+            .callable(&derivation.callee)
+            .is_some_and(|callable| matches!(callable.effect, Effect::Split { .. } | Effect::Fold { .. }));
+        if !splits {
+            continue;
+        }
+        let activation = &derivation.activation;
+        let code = run.module(activation.module).function(activation.function);
+        let function = code.qualified.to_string();
+        let callee = derivation.callee.to_string();
+        let discarded = |whole: bool, name: Option<String>| Discarded {
+            place: derivation.place,
+            callee: callee.clone(),
+            whole,
+            name,
+            function: function.clone(),
+        };
+        match fate_of(run, activation, derivation.place) {
+            Some(Fate::Ignored) => facts.discarded.push(discarded(true, None)),
+            Some(Fate::Unread(name)) => facts.discarded.push(discarded(true, Some(name.to_string()))),
+            Some(Fate::Children(_, unread)) => {
+                for (_, name) in unread.iter().filter(|(_, name)| !name.starts_with('_')) {
+                    facts.discarded.push(discarded(false, Some(name.to_string())));
+                }
+            }
+            Some(Fate::Used) | None => {}
+        }
+    }
+    conclude_ignored(run, facts, file);
+}
+
+/// Which children of the split at this place are read; `None` where that cannot be told.
+pub fn children_used(run: &Recording<'_>, place: Place, activation: &Rc<Activation>) -> Option<BTreeSet<u32>> {
+    match fate_of(run, activation, place)? {
+        Fate::Children(used, _) => Some(used),
+        _ => None,
+    }
+}
+
+/// The names of the children of the split at this place that nothing reads; `None` where that cannot be told.
+pub fn unread_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Name>> {
+    match fate_of(run, activation, place)? {
+        Fate::Children(_, unread) => {
+            Some(unread.into_iter().map(|(_, name)| name).filter(|name| !name.starts_with('_')).collect())
+        }
+        _ => None,
+    }
+}
+
+fn fate_of(run: &Recording<'_>, activation: &Activation, place: Place) -> Option<Fate> {
+    let (module, id) = (activation.module, activation.function);
+    let code = run.module(module).function(id);
+    let uses = run.uses_of(module, id);
+    match uses.readers(uses.call_at(place.span)?) {
+        [] => Some(Fate::Ignored),
+        [only] => match &code.ops[*only as usize].kind {
+            OpKind::Store(Variable::Local(slot), _) => {
+                if is_read(run, module, id, *slot) {
+                    Some(Fate::Used)
+                } else {
+                    Some(Fate::Unread(code.slots.get(*slot as usize)?.clone()))
+                }
+            }
+            OpKind::Store(Variable::Global(name), _) if &**name == "_" => Some(Fate::Unread(name.clone())),
+            OpKind::Unpack { star: None, .. } => {
+                let mut used = BTreeSet::new();
+                let mut unread = Vec::new();
+                for part in uses.readers(*only) {
+                    let OpKind::Project(_, index) = code.ops[*part as usize].kind else { continue };
+                    let slot = match uses.readers(*part) {
+                        [store] => match &code.ops[*store as usize].kind {
+                            OpKind::Store(Variable::Local(slot), _) => Some(*slot),
+                            _ => None,
+                        },
+                        _ => None,
+                    };
+                    match slot {
+                        Some(slot) if !is_read(run, module, id, slot) => {
+                            unread.push((index, code.slots.get(slot as usize)?.clone()));
+                        }
+                        _ => {
+                            used.insert(index);
+                        }
+                    }
+                }
+                Some(Fate::Children(used, unread))
+            }
+            OpKind::Item(_, index) => {
+                let number = match &code.ops[*index as usize].kind {
+                    OpKind::Constant(Constant::Int(number)) => Some(*number),
+                    OpKind::Load(Variable::Local(slot)) if uses.stores_of(*slot) == 0 => {
+                        number_given(run, activation, *slot)
+                    }
+                    _ => None,
+                };
+                Some(match number {
+                    Some(number) => Fate::Children(BTreeSet::from([u32::try_from(number).ok()?]), Vec::new()),
+                    None => Fate::Used,
+                })
+            }
+            _ => Some(Fate::Used),
+        },
+        _ => Some(Fate::Used),
+    }
+}
+
+/// The number that an activation was given for a parameter.
+fn number_given(run: &Recording<'_>, activation: &Activation, slot: u32) -> Option<i128> {
+    let environment = &run.environments[activation.environment.0 as usize];
+    match environment.slots.get(slot as usize)?.single()? {
+        Val::Term(term) => run.terms.as_int(*term),
+        _ => None,
+    }
+}
+
+/// Whether any function reads (or deletes) a slot of this one. Variables of a module or class can be read from outside.
+fn is_read(run: &Recording<'_>, module: usize, id: FunctionId, slot: u32) -> bool {
+    let code = run.module(module).function(id);
+    if matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
+        return true;
+    }
+    run.uses_of(module, id).reads_slot(slot)
+}
+
+/// Whether a function reads what it was given for a parameter, before it writes something else there.
+fn is_heeded(run: &Recording<'_>, module: usize, id: FunctionId, slot: u32) -> bool {
+    let code = run.module(module).function(id);
+    let first = code.ops.iter().find_map(|op| match &op.kind {
+        OpKind::Load(Variable::Local(read)) if *read == slot => Some(true),
+        OpKind::Store(Variable::Local(written), _) if *written == slot => Some(false),
+        _ => None,
+    });
+    first.unwrap_or_else(|| is_read(run, module, id, slot))
+}
+
+/// A function that takes a key or seed that it never reads, and draws from a constant one.
+fn conclude_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    let mut seen = BTreeSet::new();
+    for event in run.log.consumptions.clone() {
+        if !matches!(event.role, Role::Sample | Role::Split) {
+            continue;
+        }
+        let Some(derivation) = run.derivation(event.target.derivation).cloned() else { continue };
+        let Term::Seed(seed) = *run.terms.get(event.target.term) else { continue };
+        let number = match run.terms.get(seed) {
+            Term::Apply(name, parts) if &**name == SEEDED => parts[0],
+            _ => seed,
+        };
+        if run.terms.as_int(number).is_none() || derivation.place.file != file {
+            continue;
+        }
+        let activation = &derivation.activation;
+        let code = run.module(activation.module).function(activation.function);
+        if code.kind != FunctionKind::Def || event.activation.id != activation.id || !activation.root {
+            continue;
+        }
+        let ignored = (0u32..).zip(&code.parameters).find(|(slot, parameter)| {
+            names_a_key(&parameter.name)
+                && !parameter.annotation.as_ref().is_some_and(|annotation| is_of_another_kind(annotation))
+                && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords)
+                && !is_heeded(run, activation.module, activation.function, *slot)
+        });
+        let Some((_, parameter)) = ignored else { continue };
+        let heeds_another = (0u32..).zip(&code.parameters).any(|(slot, parameter)| {
+            names_a_key(&parameter.name) && is_heeded(run, activation.module, activation.function, slot)
+        });
+        if heeds_another {
+            continue;
+        }
+        if !seen.insert(derivation.place) {
+            continue;
+        }
+        facts.ignored.push(IgnoredCaller {
+            place: derivation.place,
+            callee: derivation.callee.to_string(),
+            parameter: parameter.name.to_string(),
+            declared_at: Place { file, span: parameter.span },
+            used: leaf_use(&event),
+            confidence: Confidence::Medium,
+            function: code.qualified.to_string(),
+        });
+    }
+}
