@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::output::ColourChoice;
@@ -65,7 +65,7 @@ pub struct Check {
     pub paths: Vec<PathBuf>,
     /// How to write the findings.
     #[arg(long, value_enum, default_value = "full", value_name = "FORMAT")]
-    pub output_format: OutputFormat,
+    pub output_format: Format,
     /// Write the report to this file instead of standard output; `FORMAT=FILE` writes one more report. Repeatable.
     #[arg(short, long, value_name = "[FORMAT=]FILE")]
     pub output_file: Vec<String>,
@@ -211,42 +211,13 @@ fn pairs(items: &[String]) -> Result<BTreeMap<String, Vec<String>>, String> {
     Ok(out)
 }
 
-/// The formats of `--output-format`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// With an excerpt of the source.
-    Full,
-    /// One line each.
-    Concise,
-    /// One JSON array.
-    Json,
-    /// One JSON object a line.
-    JsonLines,
-    /// SARIF 2.1.0, for code scanning.
-    Sarif,
-    /// Annotations of GitHub Actions.
-    Github,
-    /// A code quality report of GitLab.
-    Gitlab,
-    /// XML as `JUnit` writes it.
-    Junit,
-    /// Diagnostics of reviewdog.
-    Rdjson,
-}
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::ALL
+    }
 
-impl From<OutputFormat> for Format {
-    fn from(format: OutputFormat) -> Self {
-        match format {
-            OutputFormat::Full => Self::Full,
-            OutputFormat::Concise => Self::Concise,
-            OutputFormat::Json => Self::Json,
-            OutputFormat::JsonLines => Self::JsonLines,
-            OutputFormat::Sarif => Self::Sarif,
-            OutputFormat::Github => Self::Github,
-            OutputFormat::Gitlab => Self::Gitlab,
-            OutputFormat::Junit => Self::Junit,
-            OutputFormat::Rdjson => Self::Rdjson,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()).help(self.about()))
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 
-use super::args::{Args, Check, OutputFormat, Selection};
+use super::args::{Args, Check, Selection};
 use super::backend::{Backend, CheckRequest, Stdin};
 use super::baseline;
 use super::fix;
@@ -116,18 +116,17 @@ pub(super) fn run(
 /// Whether a report of this run has a place for fixes.
 fn shows_fixes(command: &Check) -> Result<bool, Failure> {
     let (_, further) = destinations(&command.output_file)?;
-    let first = Format::from(command.output_format).shows_fixes() && !command.statistics;
+    let first = command.output_format.shows_fixes() && !command.statistics;
     Ok(first || further.iter().any(|(format, _)| format.shows_fixes()))
 }
 
 /// Counts have no place in the formats that others define.
 fn countable(command: &Check) -> Result<(), Failure> {
-    let format = Format::from(command.output_format);
+    let format = command.output_format;
     if !command.statistics || format.is_for_people() || format == Format::Json {
         return Ok(());
     }
-    let name = command.output_format.to_possible_value();
-    let name = name.as_ref().map_or("", |name| name.get_name());
+    let name = format.name();
     Err(Failure::Usage(format!(
         "`--statistics` counts in the formats `full`, `concise` and `json`, and `{name}` holds findings; write `--output-file {name}=PATH` \
          for a report beside the counts"
@@ -233,7 +232,7 @@ fn print(
     let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
     let report =
         Report::new(&outcome.files, shown, &outcome.hidden).with_root(repository(world)).with_failure(outcome.failed);
-    let format = Format::from(command.output_format);
+    let format = command.output_format;
     let (main, further) = destinations(&command.output_file)?;
     let lines: Vec<String> = fix::summary(repaired).into_iter().chain(fix::available(outcome, command)).collect();
     let layout = Layout { colour: false, statistics: false, repairs: &lines };
@@ -302,8 +301,7 @@ fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
     let mut main: Option<&Path> = None;
     let mut further: Vec<(Format, &Path)> = Vec::new();
     for value in values {
-        let named =
-            value.split_once('=').and_then(|(name, path)| Some((OutputFormat::from_str(name, false).ok()?, path)));
+        let named = value.split_once('=').and_then(|(name, path)| Some((Format::from_str(name, false).ok()?, path)));
         if let Some((_, "")) = named {
             return Err(Failure::Usage(format!("`--output-file {value}` names no file after `=`")));
         }
@@ -311,9 +309,8 @@ fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
         if let Some(word) = word.filter(|word| {
             named.is_none() && !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic() || c == '-')
         }) {
-            let known = OutputFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-            let known: Vec<String> = known.map(|format| format.get_name().to_owned()).collect();
-            let meant = suggest(word, known.iter().map(String::as_str));
+            let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+            let meant = suggest(word, known.iter().copied());
             let help =
                 meant.map_or_else(|| format!("one of {}", known.join(", ")), |format| format!("`{format}`, perhaps"));
             return Err(Failure::Usage(format!(
@@ -321,7 +318,7 @@ fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
             )));
         }
         match named {
-            Some((format, path)) => further.push((format.into(), Path::new(path))),
+            Some((format, path)) => further.push((format, Path::new(path))),
             None if main.is_none() => main = Some(Path::new(value)),
             None => {
                 return Err(Failure::Usage(format!(

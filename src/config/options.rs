@@ -43,7 +43,7 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
     /// Patterns of test files, in place of `tests/`, `test_*.py`, `*_test.py` and `conftest.py`. In test files the
-    /// rules `KEY1xx` and `KEY402` are notes.
+    /// findings of the rules `KEY1xx` are notes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Vec<String>>,
     /// Levels of rules, by selector.

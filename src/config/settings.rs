@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::jax_version::JaxVersion;
 use super::patterns::{Patterns, absolute};
 use super::selector::{KnownRule, Selector};
-use crate::finding::{Confidence, Family, Finding, Level, RuleId};
+use crate::finding::{Confidence, Family, Finding, IntentKind, Level, RuleId};
 
 /// Where the value of a setting comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,6 +150,8 @@ pub struct Judgement {
     pub level: Level,
     /// Whether it is shown, and if not, why.
     pub shown: Shown,
+    /// Why the kind of file makes it a note.
+    pub intent: Option<IntentKind>,
 }
 
 /// Whether a finding is shown.
@@ -189,7 +191,8 @@ impl FileSettings<'_> {
     /// What becomes of a finding of this file.
     pub fn judge(&self, finding: &Finding) -> Judgement {
         let setting = self.settings.rules.get(&finding.rule);
-        let level = self.level(finding, setting);
+        let intent = self.intent(finding.rule);
+        let level = if intent.is_some() { Level::Note } else { level(finding, setting) };
         let named = setting.is_some_and(|setting| setting.named);
         let shown = if !self.is_selected(finding.rule) {
             Shown::Unselected
@@ -200,21 +203,28 @@ impl FileSettings<'_> {
         } else {
             Shown::Yes
         };
-        Judgement { level, shown }
+        Judgement { level, shown, intent }
     }
 
-    fn level(&self, finding: &Finding, setting: Option<&RuleSetting>) -> Level {
-        if self.is_test && is_note_in_tests(finding.rule) || self.is_benchmark && is_note_in_benchmarks(finding.rule) {
-            return Level::Note;
+    /// Why the findings of a rule are probably intended in a file of this kind.
+    fn intent(&self, rule: RuleId) -> Option<IntentKind> {
+        match rule {
+            // The same numbers twice, to be compared.
+            rule if self.is_test && rule.family() == Family::Reuse => Some(IntentKind::TestCode),
+            // What is timed side by side is given the same work, and so the same seed.
+            RuleId::SeedReused if self.is_benchmark => Some(IntentKind::Measured),
+            _ => None,
         }
-        match setting {
-            // The rule itself lowered this finding below its level: an override may lower it further, not raise it.
-            Some(RuleSetting { rule, level: Some(level), .. }) if finding.level < rule.level => {
-                finding.level.min(*level)
-            }
-            Some(RuleSetting { level: Some(level), .. }) => *level,
-            _ => finding.level,
-        }
+    }
+}
+
+/// The level that the settings of its rule give a finding.
+fn level(finding: &Finding, setting: Option<&RuleSetting>) -> Level {
+    match setting {
+        // The rule itself lowered this finding below its level: an override may lower it further, not raise it.
+        Some(RuleSetting { rule, level: Some(level), .. }) if finding.level < rule.level => finding.level.min(*level),
+        Some(RuleSetting { level: Some(level), .. }) => *level,
+        _ => finding.level,
     }
 }
 
@@ -248,14 +258,4 @@ impl HiddenCounts {
 /// Findings that say a file was not checked. Hiding them would pass the file off as clean.
 fn is_always_on(rule: RuleId) -> bool {
     matches!(rule, RuleId::SyntaxError | RuleId::UnreadableFile | RuleId::InternalError)
-}
-
-/// In tests, reusing a key is often the point: the same numbers twice, to be compared.
-fn is_note_in_tests(rule: RuleId) -> bool {
-    rule.family() == Family::Reuse
-}
-
-/// What is timed side by side is given the same work, and so the same seed.
-fn is_note_in_benchmarks(rule: RuleId) -> bool {
-    rule == RuleId::SeedReused
 }

@@ -87,7 +87,9 @@ fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
             let first = role(collision.first.role);
             let _ = write!(text, ", and an equal key was {first} by `{}` before", collision.first.callee);
         }
-        if collision.harmless {
+        if let Some(intent) = &collision.intent {
+            let _ = write!(text, "; probably intended: {}", intent.reason);
+        } else if collision.harmless {
             text.push_str("; what follows from it is provably disjoint, only a fallback, or meant");
         }
         let _ = write!(text, " ({} confidence)", collision.confidence);
@@ -96,6 +98,7 @@ fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
             .into_iter()
             .chain(derived)
             .chain(collision.repeated_by)
+            .chain(collision.intent.as_ref().and_then(|intent| intent.place))
             .collect();
         all.push(remark(collision.second.place, &places, collision.origin.as_ref(), text));
     }

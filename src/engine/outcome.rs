@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use crate::config::{HiddenCounts, Settings, Shown};
-use crate::finding::{Finding, Place, RuleId};
+use crate::finding::{Finding, Intent, Place, RuleId};
 use crate::judge::facts::Exhausted;
 use crate::suppress::Baseline;
 use crate::text::FileId;
@@ -76,6 +76,9 @@ impl Outcome {
             let judgement = settings.judge(&finding);
             self.hidden.add(&finding, judgement);
             finding.level = judgement.level;
+            if let Some(kind) = judgement.intent {
+                finding.intent.get_or_insert_with(|| Intent::new(kind, None));
+            }
             if judgement.shown != Shown::Unselected {
                 self.findings.push(Reported { finding, shown: judgement.shown == Shown::Yes });
             }

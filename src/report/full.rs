@@ -9,7 +9,7 @@ use codespan_reporting::diagnostic::{Diagnostic, LabelStyle, Severity};
 use super::Report;
 use super::excerpt::{Excerpt, Mark};
 use super::neutral::neutral;
-use crate::finding::{Applicability, Confidence, Finding, Level};
+use crate::finding::{Applicability, Confidence, Finding, Level, Place};
 use crate::text::{LineIndex, Span};
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -25,13 +25,30 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
     let primary = within(finding.primary.span);
     let mut marks = vec![Mark { style: LabelStyle::Primary, span: primary, message: &finding.label }];
     let mut notes = Vec::new();
+    let is_near = |place: Place| place.file == file && report.cell(place) == cell;
     for label in &finding.related {
-        if label.place.file == file && report.cell(label.place) == cell {
+        if is_near(label.place) {
             let span = within(label.place.span);
             marks.push(Mark { style: LabelStyle::Secondary, span, message: &label.message });
         } else {
             notes.push(format!("note: {}: {}", neutral(&label.message), report.locus(label.place)));
         }
+    }
+    let intent = finding.intent.as_ref().map(|intent| ("probably intended: ", &intent.reason, intent.place));
+    let consequence = finding.consequence.as_ref().map(|fate| ("", &fate.message, fate.place));
+    for (lead, sentence, place) in consequence.into_iter().chain(intent) {
+        let at = match place {
+            Some(place) if is_near(place) => {
+                let span = within(place.span);
+                if marks.iter().all(|mark| mark.span != span) {
+                    marks.push(Mark { style: LabelStyle::Secondary, span, message: "evidence of the intent" });
+                }
+                String::new()
+            }
+            Some(place) => format!(": {}", report.locus(place)),
+            None => String::new(),
+        };
+        notes.push(format!("note: {lead}{}{at}", neutral(sentence)));
     }
     if let Some(witness) = finding.witness.as_ref().filter(|witness| !witness.sentence.is_empty()) {
         notes.push(format!("note: {}", neutral(&witness.sentence)));

@@ -29,8 +29,37 @@ struct Entry<'a> {
     flow: Vec<Step<'a>>,
     witness: Option<Shown<'a>>,
     fix: Option<Repair<'a>>,
+    consequence: Option<Fate<'a>>,
+    intent: Option<Reason<'a>>,
     url: String,
     fingerprint: &'a str,
+}
+
+/// Why the finding is probably intended.
+#[derive(Serialize)]
+struct Reason<'a> {
+    kind: &'static str,
+    reason: &'a str,
+    #[serde(flatten)]
+    at: Evidence,
+}
+
+/// What becomes of the two draws.
+#[derive(Serialize)]
+struct Fate<'a> {
+    kind: &'static str,
+    message: &'a str,
+    #[serde(flatten)]
+    at: Evidence,
+}
+
+/// Where something is seen, if that is one place.
+#[derive(Serialize)]
+struct Evidence {
+    filename: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<u32>,
+    location: Option<Spot>,
 }
 
 /// A witness.
@@ -138,8 +167,26 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
         flow: finding.flow.iter().map(step).collect(),
         witness: finding.witness.as_ref().map(|witness| shown(report, witness)),
         fix: finding.fix.as_ref().map(|fix| repair(report, finding.primary.file, fix)),
+        consequence: finding.consequence.as_ref().map(|fate| Fate {
+            kind: fate.kind.name(),
+            message: &fate.message,
+            at: evidence(report, fate.place),
+        }),
+        intent: finding.intent.as_ref().map(|intent| Reason {
+            kind: intent.kind.name(),
+            reason: &intent.reason,
+            at: evidence(report, intent.place),
+        }),
         url: super::page_url(finding),
         fingerprint: &finding.fingerprint,
+    }
+}
+
+fn evidence(report: &Report<'_>, place: Option<Place>) -> Evidence {
+    Evidence {
+        filename: place.map(|place| report.filename(place.file)),
+        cell: place.and_then(|place| report.cell_number(place)),
+        location: place.map(|place| report.start(place).into()),
     }
 }
 

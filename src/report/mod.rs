@@ -40,39 +40,72 @@ pub trait FileTable {
     fn cells(&self, file: FileId) -> &Cells;
 }
 
-/// How findings are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// With an excerpt of the source, for people.
-    Full,
-    /// One line each, for people.
-    Concise,
-    /// One JSON array.
-    Json,
-    /// One JSON object a line.
-    JsonLines,
-    /// SARIF 2.1.0.
-    Sarif,
-    /// Workflow commands of GitHub Actions.
-    Github,
-    /// A code quality report for GitLab.
-    Gitlab,
-    /// XML as `JUnit` writes it.
-    Junit,
-    /// The diagnostics of reviewdog.
-    Rdjson,
+/// The table of formats. A new one is a file with a `write`, its `mod` above, and a row here; the command line, its help,
+/// completions and `--output-file` read the table.
+macro_rules! formats {
+    ($($format:ident $name:literal $audience:ident, $fixes:ident, $about:literal => $write:expr;)*) => {
+        /// How findings are written.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Format {
+            $(#[doc = $about] $format,)*
+        }
+
+        impl Format {
+            /// Every format.
+            pub const ALL: &[Self] = &[$(Self::$format,)*];
+
+            /// The name in options.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$format => $name,)* }
+            }
+
+            /// What it is, for help texts.
+            pub const fn about(self) -> &'static str {
+                match self { $(Self::$format => $about,)* }
+            }
+
+            /// Whether it is meant for people, and ends in a summary.
+            pub const fn is_for_people(self) -> bool {
+                matches!(match self { $(Self::$format => Audience::$audience,)* }, Audience::People)
+            }
+
+            /// Whether it has a place for fixes.
+            pub const fn shows_fixes(self) -> bool {
+                matches!(match self { $(Self::$format => Fixes::$fixes,)* }, Fixes::Shown)
+            }
+
+            fn write(self, report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
+                let write: fn(&Report<'_>, bool, &mut dyn Write) -> io::Result<()> = match self {
+                    $(Self::$format => $write,)*
+                };
+                write(report, colour, out)
+            }
+        }
+    };
 }
 
-impl Format {
-    /// Whether it has a place for fixes.
-    pub fn shows_fixes(self) -> bool {
-        !matches!(self, Self::Concise)
-    }
+/// Who reads a format.
+enum Audience {
+    People,
+    Tools,
+}
 
-    /// Whether it is meant for people, and ends in a summary.
-    pub fn is_for_people(self) -> bool {
-        matches!(self, Self::Full | Self::Concise)
-    }
+/// What a format does with fixes.
+enum Fixes {
+    Shown,
+    Absent,
+}
+
+formats! {
+    Full "full" People, Shown, "An excerpt of the source for each finding" => full::write;
+    Concise "concise" People, Absent, "One line for each finding" => concise::write;
+    Json "json" Tools, Shown, "One JSON array" => |report, _, out| json::write_array(report, out);
+    JsonLines "json-lines" Tools, Shown, "One JSON object a line" => |report, _, out| json::write_lines(report, out);
+    Sarif "sarif" Tools, Shown, "SARIF 2.1.0, for code scanning" => |report, _, out| sarif::write(report, out);
+    Github "github" Tools, Shown, "Annotations for GitHub Actions" => |report, _, out| github::write(report, out);
+    Gitlab "gitlab" Tools, Shown, "A code quality report for GitLab" => |report, _, out| gitlab::write(report, out);
+    Junit "junit" Tools, Shown, "XML as JUnit writes it" => |report, _, out| junit::write(report, out);
+    Rdjson "rdjson" Tools, Shown, "Diagnostics for reviewdog" => |report, _, out| rdjson::write(report, out);
 }
 
 /// The findings shown, in order, with what is needed to place them.
@@ -100,8 +133,10 @@ impl<'a> Report<'a> {
         });
         let mut lines = BTreeMap::new();
         for finding in &findings {
-            let labels = finding.related.iter().chain(&finding.flow).map(|label| label.place.file);
-            for file in labels.chain([finding.primary.file]) {
+            let labels = finding.related.iter().chain(&finding.flow).map(|label| label.place);
+            let intent = finding.intent.as_ref().and_then(|intent| intent.place);
+            let consequence = finding.consequence.as_ref().and_then(|consequence| consequence.place);
+            for Place { file, .. } in labels.chain(intent).chain(consequence).chain([finding.primary]) {
                 lines.entry(file).or_insert_with(|| LineIndex::new(files.text(file)));
             }
         }
@@ -127,17 +162,7 @@ impl<'a> Report<'a> {
 
     /// Writes the findings; for people without the summary, which [`summary()`] gives.
     pub fn write(&self, format: Format, colour: bool, out: &mut dyn Write) -> io::Result<()> {
-        match format {
-            Format::Full => full::write(self, colour, out),
-            Format::Concise => concise::write(self, colour, out),
-            Format::Json => json::write_array(self, out),
-            Format::JsonLines => json::write_lines(self, out),
-            Format::Sarif => sarif::write(self, out),
-            Format::Github => github::write(self, out),
-            Format::Gitlab => gitlab::write(self, out),
-            Format::Junit => junit::write(self, out),
-            Format::Rdjson => rdjson::write(self, out),
-        }
+        format.write(self, colour, out)
     }
 
     fn text(&self, file: FileId) -> &'a str {

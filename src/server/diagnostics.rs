@@ -83,9 +83,10 @@ impl Writer<'_> {
             message: Message::String(finding.message.clone()),
             tags: is_unnecessary.then(|| vec![DiagnosticTag::Unnecessary]),
             related_information: related,
-            data: client
-                .diagnostic_data
-                .then(|| json!({"fingerprint": finding.fingerprint, "name": finding.rule.name()})),
+            data: client.diagnostic_data.then(|| {
+                let intent = finding.intent.as_ref().map(|intent| intent.kind.name());
+                json!({"fingerprint": finding.fingerprint, "name": finding.rule.name(), "intent": intent})
+            }),
             ..Diagnostic::default()
         }
     }

@@ -115,7 +115,10 @@ fn about_findings(asked: &Asked<'_>, path: &Path, offset: u32) -> Result<String,
     let mut text = String::new();
     for finding in checked.outcome.findings.iter().filter(|told| told.shown).map(|told| &told.finding).filter(here) {
         let witness = finding.witness.as_ref().map(|witness| witness.sentence.as_str()).filter(|told| !told.is_empty());
-        for sentence in witness.into_iter().chain(finding.help.as_deref()) {
+        let fate = finding.consequence.as_ref().map(|fate| fate.message.clone());
+        let intent = finding.intent.as_ref().map(|intent| format!("probably intended: {}", intent.reason));
+        let sentences = witness.map(str::to_owned).into_iter().chain(fate).chain(intent);
+        for sentence in sentences.chain(finding.help.clone()) {
             let _ = write!(text, "\n\n{}: {sentence}", finding.rule);
         }
     }

@@ -131,13 +131,13 @@ fn the_nearest_file_wins_and_nothing_cascades() {
         ("a/keylint.toml", "select = ['KEY2']\n"),
         ("a/b/pyproject.toml", "[project]\nname = 'b'\n"),
         ("a/c/keylint.toml", "select = ['KEY301']\n"),
-        ("a/c/.keylint.toml", "select = ['KEY402']\n"),
+        ("a/c/.keylint.toml", "select = ['KEY207']\n"),
     ]);
     assert_eq!(enabled(&project.settings("x.py")), ["KEY101", "KEY102", "KEY110"]);
     assert_eq!(enabled(&project.settings("a/x.py")), ["KEY202"]);
     assert_eq!(project.settings("a/x.py").min_level, Level::Warning);
     assert_eq!(enabled(&project.settings("a/b/x.py")), ["KEY202"]);
-    assert_eq!(enabled(&project.settings("a/c/x.py")), ["KEY402"]);
+    assert_eq!(enabled(&project.settings("a/c/x.py")), ["KEY207"]);
 }
 
 #[test]

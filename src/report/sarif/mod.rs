@@ -15,8 +15,8 @@ use serde_json::{Map, json};
 use self::line_hash::line_hashes;
 use self::model::{
     Artifact, Automation, Cell, Certainty, Change, CodeFlow, Configuration, Descriptor, Driver, Fingerprints, FlowStep,
-    Help, Invocation, Location, Log, Logical, Notification, Outcome, Physical, Properties, Region, Repair, Replacement,
-    Run, Text, ThreadFlow, Tool,
+    Help, Invocation, Location, Log, Logical, Notification, Outcome, Physical, Properties, Reason, Region, Repair,
+    Replacement, Run, Text, ThreadFlow, Tool,
 };
 use super::Report;
 use super::neutral::{escape_json, neutral};
@@ -168,6 +168,14 @@ fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line
                 .as_ref()
                 .filter(|witness| witness.status == WitnessStatus::Confirmed)
                 .map(|witness| witness.sentence.clone()),
+            consequence: finding
+                .consequence
+                .as_ref()
+                .map(|fate| Reason { kind: fate.kind.name(), reason: fate.message.clone() }),
+            intent: finding
+                .intent
+                .as_ref()
+                .map(|intent| Reason { kind: intent.kind.name(), reason: intent.reason.clone() }),
         },
     }
 }

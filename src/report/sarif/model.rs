@@ -137,6 +137,17 @@ pub(super) struct Certainty {
     pub(super) confidence: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) witness: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) consequence: Option<Reason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) intent: Option<Reason>,
+}
+
+/// A kind with its sentence.
+#[derive(Serialize)]
+pub(super) struct Reason {
+    pub(super) kind: &'static str,
+    pub(super) reason: String,
 }
 
 #[derive(Serialize)]
