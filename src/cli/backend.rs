@@ -4,38 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
-use crate::config::{ConfigError, KnownRule, Resolver};
+use crate::config::{ConfigError, Resolver};
 use crate::engine::{FixOutcome, Outcome};
-use crate::finding::{Finding, Level, RuleId};
-
-/// A rule, as the registry describes it.
-#[derive(Clone, Debug, Serialize)]
-pub struct RuleInfo {
-    /// Its code.
-    pub code: RuleId,
-    /// Its name.
-    pub name: &'static str,
-    /// Other names it goes by.
-    pub aliases: &'static [String],
-    /// Its default level.
-    pub level: Level,
-    /// Whether it is off unless its code or name is selected.
-    pub opt_in: bool,
-    /// One sentence: lower case, no full stop.
-    pub summary: String,
-    /// Its page, in Markdown.
-    #[serde(rename = "explanation")]
-    pub page: String,
-}
-
-impl RuleInfo {
-    /// The rule as the configuration knows it.
-    pub fn known(&self) -> KnownRule {
-        KnownRule { id: self.code, aliases: self.aliases, level: self.level, opt_in: self.opt_in }
-    }
-}
+use crate::finding::Finding;
 
 /// A file that is read from standard input.
 #[derive(Clone, Debug)]
@@ -71,9 +42,6 @@ pub struct CheckRequest<'a> {
 
 /// What the commands run on.
 pub trait Backend {
-    /// The rules, in the order of their codes.
-    fn rules(&self) -> Vec<RuleInfo>;
-
     /// Checks files.
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError>;
 

@@ -27,7 +27,7 @@ pub(super) fn run(
     world: &mut World<'_>,
 ) -> Result<Status, Failure> {
     let what = command.what();
-    let resolver = check::resolver(&what.selection, backend, world)?;
+    let resolver = check::resolver(&what.selection, world)?;
     if let (BaselineCommand::Create(_), Some(file)) = (command, &what.file) {
         must_be_new(&absolute(&world.cwd, file), world)?;
     }

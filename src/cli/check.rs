@@ -16,8 +16,8 @@ use super::ignores;
 use super::output::{Colour, write_file};
 use super::progress::Ticker;
 use super::{Failure, Status, World};
-use crate::config::{KnownRule, Resolver, suggest};
-use crate::engine::{FixOutcome, Outcome};
+use crate::config::{Resolver, suggest};
+use crate::engine::{FixOutcome, Outcome, known_rules};
 use crate::finding::Finding;
 use crate::report::{self, Format, Report, Root};
 use crate::source::{self, SourceFile};
@@ -28,7 +28,7 @@ pub(super) fn run(
     backend: &dyn Backend,
     world: &mut World<'_>,
 ) -> Result<Status, Failure> {
-    let resolver = resolver(&command.selection, backend, world)?;
+    let resolver = resolver(&command.selection, world)?;
     let (paths, stdin) = inputs(command, world)?;
     let reason = command.add_ignores.as_deref().map(ignores::reason).transpose()?;
     if reason.is_some() && stdin.is_some() {
@@ -159,10 +159,9 @@ fn show_diff(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut Wo
 }
 
 /// Gives the settings of each file, as the options change them.
-pub(super) fn resolver(selection: &Selection, backend: &dyn Backend, world: &World<'_>) -> Result<Resolver, Failure> {
-    let rules: Vec<KnownRule> = backend.rules().iter().map(super::RuleInfo::known).collect();
+pub(super) fn resolver(selection: &Selection, world: &World<'_>) -> Result<Resolver, Failure> {
     let command_line = selection.command_line().map_err(Failure::Usage)?;
-    Ok(Resolver::new(&world.cwd, rules, command_line)?)
+    Ok(Resolver::new(&world.cwd, known_rules(), command_line)?)
 }
 
 /// Checks paths for another command, as `keylint check` would.

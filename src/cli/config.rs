@@ -6,14 +6,12 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use super::args::Config;
-use super::backend::{Backend, RuleInfo};
+use super::check::resolver;
 use super::{Failure, Status, World};
-use crate::config::{Resolver, Settings, Source};
+use crate::config::{Settings, Source};
 
-pub(super) fn run(command: &Config, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
-    let rules = backend.rules().iter().map(RuleInfo::known).collect();
-    let command_line = command.selection.command_line().map_err(Failure::Usage)?;
-    let resolver = Resolver::new(&world.cwd, rules, command_line)?;
+pub(super) fn run(command: &Config, world: &mut World<'_>) -> Result<Status, Failure> {
+    let resolver = resolver(&command.selection, world)?;
     let settings = if world.cwd.join(&command.path).is_dir() {
         resolver.for_directory(&command.path)?
     } else {

@@ -4,12 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::backend::{Backend, CheckRequest, RuleInfo};
+use super::backend::{Backend, CheckRequest};
 
 use crate::config::{CommandLine, ConfigError, Resolver};
 use crate::engine::{self, FixOutcome, Fixes, Input, Job, Outcome, RunContext, RunInputs, RunOptions};
 use crate::finding::Finding;
-use crate::rules::{self, Status};
 use crate::source::{MemoryFiles, OsFiles};
 
 /// The registry of rules, discovery and the engine, as they are.
@@ -17,20 +16,6 @@ use crate::source::{MemoryFiles, OsFiles};
 pub struct EngineBackend;
 
 impl Backend for EngineBackend {
-    fn rules(&self) -> Vec<RuleInfo> {
-        let live = rules::all().iter().filter(|rule| rule.status != Status::Removed);
-        live.map(|rule| RuleInfo {
-            code: rule.id,
-            name: rule.name(),
-            aliases: &rule.aliases,
-            level: rule.level,
-            opt_in: rule.opt_in,
-            summary: rule.summary.clone(),
-            page: rule.page.to_owned(),
-        })
-        .collect()
-    }
-
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError> {
         let given = given(request)?;
         let context = RunContext::new(request.cwd, request.resolver, &given, None)?;

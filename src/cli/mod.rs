@@ -29,7 +29,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 pub use args::{Args, Command};
-pub use backend::{Backend, CheckRequest, RuleInfo, Stdin};
+pub use backend::{Backend, CheckRequest, Stdin};
 pub use engine_backend::EngineBackend;
 
 use crate::config::ConfigError;
@@ -101,10 +101,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend,
     let colour = Colour::new(args.color, world.env);
     let result = match &args.command {
         Command::Check(command) => check::run(command, &args, backend, world),
-        Command::Rule(command) => rule::run(command, backend, world),
+        Command::Rule(command) => rule::run(command, world),
         Command::Eval(command) => eval::run(command, world),
         Command::Baseline(command) => baseline::run(command, &args, backend, world),
-        Command::Config(command) => config::run(command, backend, world),
+        Command::Config(command) => config::run(command, world),
         Command::Why(command) => why::run(command, backend, world),
         Command::Dev(command) => dev::run(command, backend, world),
         Command::Server => Ok(server::run(world)),

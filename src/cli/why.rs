@@ -5,16 +5,14 @@
 use std::path::Path;
 
 use super::args::Why;
-use super::backend::{Backend, RuleInfo};
+use super::backend::Backend;
+use super::check::resolver;
 use super::{Failure, Status, World};
-use crate::config::Resolver;
 use crate::python::SourceKind;
 use crate::report;
 
 pub(super) fn run(command: &Why, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
-    let rules = backend.rules().iter().map(RuleInfo::known).collect();
-    let command_line = command.selection.command_line().map_err(Failure::Usage)?;
-    let resolver = Resolver::new(&world.cwd, rules, command_line)?;
+    let resolver = resolver(&command.selection, world)?;
     let (file, cell, row) = place(&command.place)?;
     let answer = backend.why(Path::new(file), cell, row, &resolver).map_err(Failure::Usage)?;
     write!(world.stdout, "{}", report::neutral_line(&answer))?;

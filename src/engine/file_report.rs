@@ -78,7 +78,7 @@ pub(super) fn file_report(
         statements: &statements,
     };
     let selected = project.settings.for_file(&member.path);
-    let mut findings = suppress::apply(heard, job.rules, &|rule| selected.is_selected(rule), findings).findings;
+    let mut findings = suppress::apply(heard, &|rule| selected.is_selected(rule), findings).findings;
     name_all(subject, &mut findings);
     sort(&mut findings);
     Some(FileReport { file, findings, text, cells, failed: loaded.broke.is_some() })

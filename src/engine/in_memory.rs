@@ -73,7 +73,6 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         inputs: &inputs,
         given: &[],
         problems: &[],
-        rules: &rules,
         settings: &|_| settings.clone(),
         models: &|_| Models::builtin(),
         survey: &|_| Vec::new(),

@@ -35,7 +35,7 @@ use crate::analysis::{Program, World};
 use crate::config::{KnownRule, Settings};
 use crate::judge::facts::Facts;
 use crate::models::Models;
-use crate::rules::{self, Status};
+use crate::rules;
 use crate::source::{Files, Problem};
 use crate::text::Span;
 
@@ -100,8 +100,6 @@ pub struct Job<'a> {
     pub given: &'a [PathBuf],
     /// What was met on the way to them.
     pub problems: &'a [Problem],
-    /// The rules, in the order of their codes.
-    pub rules: &'a [KnownRule],
     /// The settings of each file.
     pub settings: SettingsOf<'a>,
     /// The models of each project.
@@ -122,6 +120,7 @@ pub struct Job<'a> {
 
 /// The rules that are in force, as the configuration knows them.
 pub fn known_rules() -> Vec<KnownRule> {
-    let live = rules::all().iter().filter(|rule| rule.status != Status::Removed);
-    live.map(|rule| KnownRule { id: rule.id, aliases: &rule.aliases, level: rule.level, opt_in: rule.opt_in }).collect()
+    rules::in_force()
+        .map(|rule| KnownRule { id: rule.id, aliases: &rule.aliases, level: rule.level, opt_in: rule.opt_in })
+        .collect()
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Fixes, Input, Job, Outcome, Progress, Survey, known_rules};
+use super::{Fixes, Input, Job, Outcome, Progress, Survey};
 use crate::config::{ConfigError, Resolver, Settings};
 use crate::finding::Finding;
 use crate::fix;
@@ -213,7 +213,6 @@ impl<'a> RunContext<'a> {
             inputs: &given.inputs,
             given: &self.folders,
             problems: &given.problems,
-            rules: &known_rules(),
             settings: &|path| self.resolver.for_file(path).unwrap_or_else(|_| self.fallback.clone()),
             models: &|settings| self.models.get(&settings.models).unwrap_or_else(|| Models::builtin()),
             survey: &|root| self.further(root),

@@ -62,6 +62,11 @@ pub fn all() -> &'static [Rule] {
     REGISTRY.as_deref().expect("every page opens with complete front matter, which the tests check")
 }
 
+/// The rules in force, in the order of codes.
+pub fn in_force() -> impl Iterator<Item = &'static Rule> {
+    all().iter().filter(|rule| rule.status != Status::Removed)
+}
+
 /// The rule with this identity.
 pub fn get(id: RuleId) -> &'static Rule {
     &all()[id as usize]
@@ -86,12 +91,8 @@ pub fn selects(selector: &str, rule: &Rule) -> bool {
 
 /// The findings of all rules over one module's facts, sorted by place and code.
 pub fn check(facts: &Facts) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = all()
-        .iter()
-        .filter(|rule| rule.status != Status::Removed)
-        .filter_map(|rule| rule.check.map(|check| check(rule, facts)))
-        .flatten()
-        .collect();
+    let mut findings: Vec<Finding> =
+        in_force().filter_map(|rule| rule.check.map(|check| check(rule, facts))).flatten().collect();
     if facts.is_test {
         for finding in findings.iter_mut().filter(|finding| finding.rule.family() == Family::Reuse) {
             finding.level = Level::Note;

@@ -3,7 +3,7 @@
 //! **Invariant:** findings keep their order; those about comments follow at the end, in source order.
 
 use super::parse::{Directive, Problem, parse};
-use crate::config::{KnownRule, suggest};
+use crate::config::suggest;
 use crate::finding::{Family, Finding, Place, RuleId};
 use crate::python::{Comment, StatementSpan};
 use crate::rules;
@@ -58,15 +58,10 @@ pub struct Applied {
 }
 
 /// Applies the comments of one file to its findings; `is_selected` says whether a rule's findings count in this file.
-pub fn apply(
-    source: Source<'_>,
-    rules: &[KnownRule],
-    is_selected: &dyn Fn(RuleId) -> bool,
-    findings: Vec<Finding>,
-) -> Applied {
+pub fn apply(source: Source<'_>, is_selected: &dyn Fn(RuleId) -> bool, findings: Vec<Finding>) -> Applied {
     let mut heard = Heard::default();
     for comment in source.comments {
-        heard.comment(source, *comment, rules);
+        heard.comment(source, *comment);
     }
     let mut applied = Applied::default();
     let (about_comments, findings): (Vec<Finding>, Vec<Finding>) =
@@ -170,7 +165,7 @@ struct Heard {
 }
 
 impl Heard {
-    fn comment(&mut self, source: Source<'_>, comment: Comment, rules: &[KnownRule]) {
+    fn comment(&mut self, source: Source<'_>, comment: Comment) {
         let text = source.text.get(comment.span.start as usize..comment.span.end as usize).unwrap_or_default();
         let (directives, problems) = parse(text);
         for Problem { message, help, range } in problems {
@@ -187,8 +182,8 @@ impl Heard {
                     }
                     let named = codes.map(|codes| {
                         let ours = codes.iter().filter_map(|code| {
-                            let rule = rules.iter().find(|rule| rule.id.code().eq_ignore_ascii_case(code))?;
-                            Some(Named { rule: rule.id, span: comment.span, used: false })
+                            let rule = RuleId::from_code(code)?;
+                            Some(Named { rule, span: comment.span, used: false })
                         });
                         ours.filter(|named| !is_reserved(named.rule)).collect()
                     });
@@ -206,7 +201,7 @@ impl Heard {
                     let mut named: Vec<Named> = Vec::new();
                     for item in items {
                         let span = within(comment, (item.start, item.start + item.written.len()));
-                        match resolve(&item.written, whole_file, rules) {
+                        match resolve(&item.written, whole_file) {
                             Ok(rule) if named.iter().any(|named| named.rule == rule) => {}
                             Ok(rule) => named.push(Named { rule, span, used: false }),
                             Err((message, help)) => {
@@ -251,9 +246,9 @@ impl Heard {
 }
 
 /// The code that an item names; otherwise what is wrong with it and what to do.
-fn resolve(written: &str, whole_file: bool, rules: &[KnownRule]) -> Result<RuleId, (String, String)> {
-    let Some(rule) = rules.iter().find(|rule| rule.is_called(written)) else {
-        let near = suggest(written, rules.iter().flat_map(|rule| [rule.id.code(), rule.id.name()]));
+fn resolve(written: &str, whole_file: bool) -> Result<RuleId, (String, String)> {
+    let Some(rule) = rules::find(written) else {
+        let near = suggest(written, rules::in_force().flat_map(|rule| [rule.code(), rule.name()]));
         let help = near.map_or_else(
             || "name one rule by its code or name; `keylint rule --all` lists them".to_owned(),
             |near| format!("did you mean `{near}`?"),

@@ -4,23 +4,9 @@
 use proptest::prelude::*;
 
 use super::{Applied, Source, apply, parse};
-use crate::config::KnownRule;
 use crate::finding::{Confidence, Finding, Level, Place, RuleId};
 use crate::python::{self, SourceKind};
 use crate::text::{Cells, FileId, LineIndex, Span};
-
-const RULES: [KnownRule; 6] = [
-    known(RuleId::SyntaxError),
-    known(RuleId::UnusedSuppression),
-    known(RuleId::InvalidSuppression),
-    known(RuleId::KeyReused),
-    known(RuleId::KeyReusedInLoop),
-    known(RuleId::KeyArithmetic),
-];
-
-const fn known(id: RuleId) -> KnownRule {
-    KnownRule { id, aliases: &[], level: Level::Error, opt_in: false }
-}
 
 fn finding(rule: RuleId, start: usize, len: usize) -> Finding {
     let offset = |at: usize| u32::try_from(at).unwrap();
@@ -51,7 +37,7 @@ fn run(text: &str, is_selected: &dyn Fn(RuleId) -> bool) -> Applied {
         comments: &parsed.comments,
         statements: &statements,
     };
-    apply(source, &RULES, is_selected, findings)
+    apply(source, is_selected, findings)
 }
 
 /// What remains, as `row: code`, and for findings about comments also what they point at and their message.

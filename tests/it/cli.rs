@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use keylint::cli::{self, Backend, CheckRequest, EngineBackend, RuleInfo, Status, World};
+use keylint::cli::{self, Backend, CheckRequest, Status, World};
 use keylint::config::{ConfigError, Resolver};
 use keylint::engine::{FixOutcome, Outcome, Reported};
 use keylint::finding::{Confidence, Finding, Level, Place, RuleId};
@@ -17,10 +17,6 @@ use tempfile::TempDir;
 struct Canned;
 
 impl Backend for Canned {
-    fn rules(&self) -> Vec<RuleInfo> {
-        EngineBackend.rules()
-    }
-
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError> {
         let mut outcome = Outcome::default();
         let stdin = request.stdin.iter().map(|stdin| (stdin.filename.clone(), stdin.bytes.clone()));

@@ -134,9 +134,9 @@ fn the_nearest_file_wins_and_nothing_cascades() {
         ("a/c/.keylint.toml", "select = ['KEY207']\n"),
     ]);
     assert_eq!(enabled(&project.settings("x.py")), ["KEY101", "KEY102", "KEY110"]);
-    assert_eq!(enabled(&project.settings("a/x.py")), ["KEY202"]);
+    assert_eq!(enabled(&project.settings("a/x.py")), ["KEY202", "KEY207"]);
     assert_eq!(project.settings("a/x.py").min_level, Level::Warning);
-    assert_eq!(enabled(&project.settings("a/b/x.py")), ["KEY202"]);
+    assert_eq!(enabled(&project.settings("a/b/x.py")), ["KEY202", "KEY207"]);
     assert_eq!(enabled(&project.settings("a/c/x.py")), ["KEY207"]);
 }
 

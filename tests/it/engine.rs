@@ -36,9 +36,8 @@ impl<'a> Tree<'a> {
         let cwd = Path::new("/project");
         let at = |path: &str| cwd.join(path);
         let files: MemoryFiles = self.texts.iter().map(|(path, text)| (at(path), *text)).collect();
-        let rules = known_rules();
         let isolated = CommandLine { isolated: true, ..CommandLine::default() };
-        let resolver = Resolver::new(cwd, rules.clone(), isolated).unwrap();
+        let resolver = Resolver::new(cwd, known_rules(), isolated).unwrap();
         let inputs: Vec<Input> =
             self.given.iter().map(|path| Input { path: at(path), display: (*path).to_owned() }).collect();
         engine::check(&Job {
@@ -47,7 +46,6 @@ impl<'a> Tree<'a> {
             inputs: &inputs,
             given: &[],
             problems: &[],
-            rules: &rules,
             settings: &|path| resolver.for_file(path).unwrap(),
             models: &|_| Models::builtin(),
             survey: &|_| self.texts.iter().map(|(path, _)| at(path)).collect(),
@@ -160,8 +158,7 @@ fn broken_files_do_not_end_the_run() {
 fn what_cannot_be_decoded_is_unreadable() {
     let cwd = Path::new("/project");
     let files: MemoryFiles = [(cwd.join("a.py"), b"x = '\xff'\n".to_vec())].into_iter().collect();
-    let rules = known_rules();
-    let resolver = Resolver::new(cwd, rules.clone(), CommandLine { isolated: true, ..CommandLine::default() }).unwrap();
+    let resolver = Resolver::new(cwd, known_rules(), CommandLine { isolated: true, ..CommandLine::default() }).unwrap();
     let problems = [Problem { path: "folder".to_owned(), message: "permission to read denied".to_owned() }];
     let outcome = engine::check(&Job {
         files: &files,
@@ -169,7 +166,6 @@ fn what_cannot_be_decoded_is_unreadable() {
         inputs: &[Input { path: cwd.join("a.py"), display: "a.py".to_owned() }],
         given: &[],
         problems: &problems,
-        rules: &rules,
         settings: &|path| resolver.for_file(path).unwrap(),
         models: &|_| Models::builtin(),
         survey: &|_| Vec::new(),
@@ -297,8 +293,7 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         std::fs::create_dir_all(at(path).parent().unwrap()).unwrap();
         std::fs::write(at(path), text).unwrap();
     }
-    let rules = known_rules();
-    let resolver = Resolver::new(folder.path(), rules.clone(), CommandLine::default()).unwrap();
+    let resolver = Resolver::new(folder.path(), known_rules(), CommandLine::default()).unwrap();
     let inputs: Vec<Input> =
         ["inner/lib.py", "main.py"].map(|path| Input { path: at(path), display: path.to_owned() }).into();
     let seen: Mutex<BTreeMap<PathBuf, Vec<String>>> = Mutex::default();
@@ -314,7 +309,6 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         inputs: &inputs,
         given: &[],
         problems: &[],
-        rules: &rules,
         settings: &|path| resolver.for_file(path).unwrap(),
         models: &|_| Models::builtin(),
         survey: &|_| Vec::new(),

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use keylint::config::HiddenCounts;
 use keylint::engine::FileTable;
 use keylint::finding::{
-    Applicability, Confidence, Draw, Finding, Fix, Label, Level, Place, RuleId, Verdict, Witness, WitnessStatus,
+    Applicability, Confidence, Draw, Finding, Fix, IntentKind, Label, Level, Place, RuleId, Verdict, Witness,
+    WitnessStatus,
 };
 use keylint::report::{Format, Report, Root};
 use keylint::text::{Edit, FileId, Span};
@@ -147,4 +148,24 @@ fn sarif_keeps_to_the_limit_of_results_and_says_so() {
     assert_eq!(results.iter().filter(|result| result["level"] == "note").count(), 10);
     let notice = &run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"];
     insta::assert_snapshot!(notice.as_str().unwrap(), @"10 of 25010 findings are left out: GitHub accepts no more than 25000 in one upload");
+}
+
+/// The table of `docs/formats.md` that follows a heading, as the words in backticks that open its rows.
+fn documented(heading: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/formats.md")).unwrap();
+    let section = page.split_once(heading).unwrap().1;
+    let rows = section.lines().skip_while(|line| !line.starts_with("| `")).take_while(|line| line.starts_with('|'));
+    rows.flat_map(|row| {
+        let cell = row.split('|').nth(1).unwrap_or_default();
+        cell.split(',').map(|word| word.trim().trim_matches('`').to_owned()).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+#[test]
+fn formats_and_intents_are_documented() {
+    let formats: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+    assert_eq!(documented("# Report formats"), formats);
+    let kinds: Vec<&str> = IntentKind::ALL.iter().map(|kind| kind.name()).collect();
+    assert_eq!(documented("## Intent and consequence"), kinds);
 }

@@ -13,6 +13,7 @@ mod eval;
 mod fix;
 mod formats;
 mod front;
+mod functions;
 mod hostile;
 mod ignores;
 mod ir;

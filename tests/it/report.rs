@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use keylint::config::HiddenCounts;
 use keylint::engine::FileTable;
-use keylint::finding::{Confidence, Finding, Label, Level, Place, RuleId};
+use keylint::finding::{
+    Confidence, Consequence, ConsequenceKind, Finding, Intent, IntentKind, Label, Level, Place, RuleId,
+};
 use keylint::report::{Format, Report, statistics, summary};
 use keylint::text::{FileId, Span};
 use proptest::prelude::*;
@@ -163,6 +165,25 @@ fn json_follows_the_contract() {
     for line in lines.lines() {
         assert_eq!(serde_json::from_str::<serde_json::Value>(line).unwrap(), parsed[0]);
     }
+}
+
+#[test]
+fn the_reason_of_a_note_is_shown_with_its_evidence() {
+    let mut files = FileTable::default();
+    let file = files.add(PathBuf::from("a.py"), "net = init(k)\ntarget = init(k)\n".to_owned());
+    let other = files.add(PathBuf::from("b.py"), "assert same(a, b)\n".to_owned());
+    let mut finding = finding(place(&files, file, "init(k)", 1));
+    finding.level = Level::Note;
+    let evidence = place(&files, file, "target", 0);
+    finding.intent = Some(Intent::new(IntentKind::TargetCopy, Some(evidence)));
+    finding.consequence = Some(Consequence {
+        kind: ConsequenceKind::Compared,
+        message: "the draws are compared".to_owned(),
+        place: Some(place(&files, other, "same", 0)),
+    });
+    insta::assert_snapshot!(written(&files, &[finding.clone()], Format::Full));
+    let json: serde_json::Value = serde_json::from_str(&written(&files, &[finding], Format::Json)).unwrap();
+    insta::assert_snapshot!(format!("{:#}\n{:#}", json[0]["intent"], json[0]["consequence"]));
 }
 
 #[test]

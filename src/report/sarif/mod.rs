@@ -21,7 +21,7 @@ use self::model::{
 use super::Report;
 use super::neutral::{escape_json, neutral};
 use crate::finding::{Confidence, Finding, Fix, Label, Level, Place, RuleId, WitnessStatus};
-use crate::rules::{self, Rule, Status};
+use crate::rules::{self, Rule};
 use crate::text::{FileId, LineColumn};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -33,7 +33,7 @@ const MOST_STEPS: usize = 10_000;
 const LONGEST_TEXT: usize = 1_024;
 
 pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let rules: Vec<&Rule> = rules::all().iter().filter(|rule| rule.status != Status::Removed).collect();
+    let rules: Vec<&Rule> = rules::in_force().collect();
     let indices: BTreeMap<RuleId, usize> = rules.iter().enumerate().map(|(index, rule)| (rule.id, index)).collect();
     let (kept, left_out) = within_limit(report);
     let mut hashes: BTreeMap<FileId, Vec<String>> = BTreeMap::new();
