@@ -24,7 +24,7 @@ pub struct Args {
     /// Print findings only, no summary.
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// Say more about the run, on standard error.
+    /// Print more about the run on standard error.
     #[arg(short, long, global = true)]
     pub verbose: bool,
     /// When to use colours.
@@ -39,20 +39,20 @@ pub enum Command {
     Check(Box<Check>),
     /// Explain a rule, or list all of them.
     Rule(Rule),
-    /// Evaluate expressions of `jax.random` on keylint's own PRNG.
+    /// Evaluate `jax.random` expressions on a PRNG that matches JAX bit for bit.
     Eval(Eval),
-    /// Accept the findings that are there today, so that only new ones are told.
+    /// Accept today's findings, so that only new ones are reported.
     #[command(subcommand)]
     Baseline(BaselineCommand),
-    /// Show the settings of a file, and where each comes from.
+    /// Show the settings that apply to a file, and where each comes from.
     Config(Config),
-    /// Tell what is believed of the keys on a line.
+    /// Explain what keylint knows about the keys on a line.
     Why(Why),
-    /// Serve an editor: the language server protocol on standard input and output.
+    /// Run the language server on standard input and output.
     Server,
-    /// Look inside, for those who work on keylint.
+    /// Show internals, for development of keylint.
     Dev(Dev),
-    /// Write completions for a shell.
+    /// Print a completion script for a shell.
     Completions(Completions),
 }
 
@@ -63,28 +63,28 @@ pub struct Check {
     /// Files and directories; `-` reads standard input.
     #[arg(default_value = ".", value_name = "PATHS")]
     pub paths: Vec<PathBuf>,
-    /// How to write the findings.
+    /// The format of the report.
     #[arg(long, value_enum, default_value = "full", value_name = "FORMAT")]
     pub output_format: Format,
-    /// Write the report to this file instead of standard output; `FORMAT=FILE` writes one more report. Repeatable.
+    /// Write the report to this file instead of standard output; `FORMAT=FILE` writes an additional report. Repeatable.
     #[arg(short, long, value_name = "[FORMAT=]FILE")]
     pub output_file: Vec<String>,
     /// Apply the safe fixes.
     #[arg(long)]
     pub fix: bool,
-    /// Apply also fixes that change numbers, shapes or checkpoints, as repairing a reuse must.
+    /// Also apply fixes that change random numbers, shapes or checkpoints. Any fix of a reuse changes random numbers.
     #[arg(long)]
     pub unsafe_fixes: bool,
-    /// Show what `--fix` would change as a diff, and write nothing.
+    /// Show what `--fix` would change, as a diff, and write nothing.
     #[arg(long)]
     pub diff: bool,
     /// Exit with 0 even if there are findings.
     #[arg(short, long)]
     pub exit_zero: bool,
-    /// Leave out excluded files even where they are given as arguments.
+    /// Skip excluded files even if they are given as arguments.
     #[arg(long)]
     pub force_exclude: bool,
-    /// Neither read nor write the cache.
+    /// Do not read or write the cache.
     #[arg(short, long)]
     pub no_cache: bool,
     /// Do not replay findings on the reference PRNG.
@@ -93,19 +93,19 @@ pub struct Check {
     /// List the files that would be checked, and stop.
     #[arg(long)]
     pub show_files: bool,
-    /// Show how many findings each rule has, in place of the findings; as `full`, `concise` or `json`.
+    /// Show the number of findings per rule instead of the findings; with `full`, `concise` or `json`.
     #[arg(long)]
     pub statistics: bool,
     /// Show no progress.
     #[arg(long)]
     pub no_progress: bool,
-    /// Silence the findings shown by comments in the files, which give this reason.
+    /// Add comments with this reason to the files, which suppress the findings shown.
     #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "diff"])]
     pub add_ignores: Option<String>,
-    /// The file of findings that are accepted and not told, in place of the one that is configured.
+    /// The file of accepted findings, instead of the configured one.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// The name of the file that is read from standard input.
+    /// The name under which standard input is reported.
     #[arg(long, value_name = "NAME")]
     pub stdin_filename: Option<PathBuf>,
     #[command(flatten)]
@@ -117,7 +117,7 @@ pub struct Check {
 pub enum BaselineCommand {
     /// Accept all findings shown; the file must not exist yet.
     Create(Baseline),
-    /// Accept the findings shown beside those accepted already, and remove entries that match no finding.
+    /// Also accept the findings shown, and remove entries that match no finding.
     Update(Baseline),
     /// Remove entries that match no finding.
     Prune(Baseline),
@@ -137,7 +137,7 @@ pub struct Baseline {
     /// Files and directories.
     #[arg(default_value = ".", value_name = "PATHS")]
     pub paths: Vec<PathBuf>,
-    /// The file, in place of the one that is configured, or of `keylint-baseline.json`.
+    /// The file, instead of the configured one or `keylint-baseline.json`.
     #[arg(long = "baseline", value_name = "FILE")]
     pub file: Option<PathBuf>,
     #[command(flatten)]
@@ -148,13 +148,13 @@ pub struct Baseline {
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Rules and configuration")]
 pub struct Selection {
-    /// Rules to enable, in place of those configured: codes, prefixes of codes, names, or ALL.
+    /// Rules to enable, instead of those configured: codes, prefixes of codes, names, or ALL.
     #[arg(long, value_delimiter = ',', value_name = "RULES")]
     pub select: Option<Vec<String>>,
     /// Rules to disable.
     #[arg(long, value_delimiter = ',', value_name = "RULES")]
     pub ignore: Option<Vec<String>>,
-    /// Rules to enable beside those configured.
+    /// Rules to enable in addition to those configured.
     #[arg(long, value_delimiter = ',', value_name = "RULES")]
     pub extend_select: Option<Vec<String>>,
     /// Rules to disable in the files that a pattern matches: `PATTERN:RULE`, separated by commas.
@@ -224,13 +224,13 @@ impl ValueEnum for Format {
 /// Arguments of `keylint rule`.
 #[derive(Debug, clap::Args)]
 pub struct Rule {
-    /// A rule, by code or name; without one, a list of all rules.
+    /// A rule, by code or name. Without it, all rules are listed.
     #[arg(value_name = "CODE|NAME", conflicts_with = "all")]
     pub wanted: Option<String>,
-    /// The pages of all rules.
+    /// Print the pages of all rules.
     #[arg(long)]
     pub all: bool,
-    /// How to write it.
+    /// The format of the output.
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     pub output_format: TextOrJson,
 }
@@ -250,17 +250,17 @@ pub struct Eval {
     /// Python expressions such as `uniform(key(0), (3,))`; `-` reads one a line from standard input.
     #[arg(value_name = "EXPR", required = true)]
     pub expressions: Vec<String>,
-    /// The implementation of keys that do not name one.
+    /// The implementation of keys that name none.
     #[arg(long = "impl", value_name = "IMPL", default_value = "threefry2x32",
         value_parser = PossibleValuesParser::new(Implementation::ALL.map(Implementation::name)))]
     pub implementation: String,
-    /// Draw as with `jax_threefry_partitionable` off, the default before JAX 0.5.0.
+    /// Draw as if `jax_threefry_partitionable` were off, the default before JAX 0.5.0.
     #[arg(long)]
     pub no_partitionable: bool,
-    /// Compute as with `jax_enable_x64` on.
+    /// Compute as if `jax_enable_x64` were on.
     #[arg(long)]
     pub x64: bool,
-    /// How to write the answers; JSON by default where expressions come from standard input, otherwise text.
+    /// The format of the answers; by default JSON for expressions from standard input, otherwise text.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub output_format: Option<TextOrJson>,
 }
@@ -296,12 +296,12 @@ pub struct Dev {
 /// Views of the inside.
 #[derive(Debug, Subcommand)]
 pub enum DevCommand {
-    /// The operations that a file is lowered to.
+    /// The intermediate representation of a file.
     Ir {
         /// The file.
         file: PathBuf,
     },
-    /// What the interpreter learned of a file.
+    /// The facts that the analysis found in a file.
     Facts {
         /// The file.
         file: PathBuf,

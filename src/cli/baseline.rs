@@ -61,14 +61,14 @@ pub(super) fn run(
             BaselineCommand::Create(_) | BaselineCommand::Update(_) => live.with(&current),
         };
         let (kept, added) = (new.len(), new.len() - live.len());
-        let told = format!("{}: {kept} accepted ({added} added, {stale} removed).", shown(&file, world));
-        written.push((file, new.render(), told));
+        let line = format!("{}: {kept} accepted ({added} added, {stale} removed).", shown(&file, world));
+        written.push((file, new.render(), line));
     }
-    for (file, text, told) in written {
+    for (file, text, line) in written {
         write_file(&file, text.as_bytes())
             .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", shown(&file, world))))?;
         if !args.quiet {
-            writeln!(world.stdout, "{told}")?;
+            writeln!(world.stdout, "{line}")?;
         }
     }
     Ok(Status::Clean)
@@ -179,7 +179,7 @@ fn read(file: &Path, world: &World<'_>) -> Result<Baseline, Failure> {
     })?;
     Baseline::parse(&text).map_err(|error| {
         Failure::Usage(format!(
-            "`{name}` is no baseline: {error}; mend it, or delete it and run `keylint baseline create`"
+            "`{name}` is no baseline: {error}; repair it, or delete it and run `keylint baseline create`"
         ))
     })
 }

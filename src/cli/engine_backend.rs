@@ -54,7 +54,7 @@ impl Backend for EngineBackend {
 fn given(request: &CheckRequest<'_>) -> Result<RunInputs, ConfigError> {
     let mut given = RunInputs::discover(request.cwd, request.paths, request.resolver, request.force_exclude)?;
     if let Some(stdin) = &request.stdin {
-        // Its settings are asked for here, where a mistake in them can still be told.
+        // Its settings are read here, where a mistake in them can still be reported.
         let settings = request.resolver.for_file(&stdin.filename)?;
         if !(request.force_exclude && settings.is_excluded(&stdin.filename)) {
             given.files.insert(stdin.filename.clone(), stdin.bytes.clone());

@@ -46,9 +46,9 @@ pub(super) fn add(outcome: &Outcome, reason: &str, world: &World<'_>) -> Result<
     for (file, findings) in &by_file {
         let path = outcome.files.path(*file);
         let display = path.display().to_string();
-        let told = |problem: source::Problem| Failure::Usage(format!("{}: {}", problem.path, problem.message));
+        let reported = |problem: source::Problem| Failure::Usage(format!("{}: {}", problem.path, problem.message));
         let full = world.cwd.join(path);
-        let source = source::read(&OsFiles, &full, &display).map_err(told)?;
+        let source = source::read(&OsFiles, &full, &display).map_err(reported)?;
         if source.text != outcome.files.text(*file) {
             return Err(Failure::Usage(format!("{display}: it changed while it was checked; run again")));
         }
@@ -57,7 +57,7 @@ pub(super) fn add(outcome: &Outcome, reason: &str, world: &World<'_>) -> Result<
         let kind = SourceKind::of_path(&display);
         let edits = suppress::insertions(&source.text, &source.cells, kind, &wanted, reason);
         if !edits.is_empty() {
-            rewritten.push((full, source.rewrite(&edits).map_err(told)?));
+            rewritten.push((full, source.rewrite(&edits).map_err(reported)?));
         }
     }
     for (path, bytes) in &rewritten {
@@ -88,9 +88,9 @@ pub(super) fn summary(added: &Added, again: &Outcome) -> String {
         let _ = write!(summary, " {} about the run itself cannot be ignored.", counted(beyond, "finding"));
     }
     if about_comments > 0 {
-        let told = counted(about_comments, "finding");
+        let reported = counted(about_comments, "finding");
         let (remain, comments) = if about_comments == 1 { ("remains", "comment") } else { ("remain", "comments") };
-        let _ = write!(summary, " {told} about comments {remain}: correct or remove the {comments}.");
+        let _ = write!(summary, " {reported} about comments {remain}: correct or remove the {comments}.");
     }
     summary
 }

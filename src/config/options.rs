@@ -14,35 +14,35 @@ use crate::finding::{Confidence, Level};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(title = "keylint")]
 pub struct Options {
-    /// Rules to enable, in place of the default set: codes (`KEY101`), prefixes of codes (`KEY1`, `KEY`), names
+    /// Rules to enable, instead of the default set: codes (`KEY101`), prefixes of codes (`KEY1`, `KEY`), names
     /// (`key-reused`) or `ALL`. A more specific selector overrides a less specific one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select: Option<Vec<String>>,
-    /// Rules to disable; wins over `select` and `extend-select` where both are equally specific.
+    /// Rules to disable; overrides `select` and `extend-select` if both are equally specific.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ignore: Option<Vec<String>>,
-    /// Rules to enable beside those selected already; opt-in rules by code or name only.
+    /// Rules to enable in addition to those selected; opt-in rules by code or name only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extend_select: Option<Vec<String>>,
-    /// Rules to disable in the files that a pattern matches; `!` before the pattern means all other files.
+    /// Rules to disable in files that match a pattern; `!` before the pattern means all other files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_file_ignores: Option<BTreeMap<String, Vec<String>>>,
-    /// Files and directories to leave out, beside the usual ones (`.git`, `.venv`, `node_modules`, …).
+    /// Files and directories to skip, in addition to the usual ones (`.git`, `.venv`, `node_modules`, …).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude: Option<Vec<String>>,
     /// Another configuration file to start from, relative to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extend: Option<String>,
-    /// Package roots that mirror JAX's API, beside `jax` and `olympus`.
+    /// Package roots that mirror JAX's API, in addition to `jax` and `olympus`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<Vec<String>>,
     /// Files with models of further libraries, relative to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<String>>,
-    /// The file of findings that are accepted, relative to this one.
+    /// The baseline, a file of accepted findings, relative to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// Patterns of test files, in place of `tests/`, `test_*.py`, `*_test.py` and `conftest.py`. In test files the
+    /// Patterns of test files, instead of `tests/`, `test_*.py`, `*_test.py` and `conftest.py`. In test files the
     /// findings of the rules `KEY1xx` are notes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Vec<String>>,

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** the primary place is the constructor, since that is the line to change.
 
-use crate::judge::facts::{Facts, IgnoredCaller};
 use crate::finding::{Finding, Repair};
+use crate::judge::facts::{Facts, IgnoredCaller};
 
 use super::Rule;
 use super::wording::{self, Text};

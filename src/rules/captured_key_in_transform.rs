@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** reported only where no second call is in sight; a second call in sight is a reuse.
 
-use crate::judge::facts::{CaptureKind, CapturedUse, Facts};
 use crate::finding::{Finding, Repair};
+use crate::judge::facts::{CaptureKind, CapturedUse, Facts};
 
 use super::Rule;
 use super::wording::{self, Text};

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** reported only where the later use is out of sight.
 
-use crate::judge::facts::{CarriedKey, CarryKind, Facts};
 use crate::finding::Finding;
+use crate::judge::facts::{CarriedKey, CarryKind, Facts};
 
 use super::Rule;
 use super::wording::{self, Text};

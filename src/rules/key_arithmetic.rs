@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** comparisons of keys with keys are no arithmetic.
 
-use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 
 use super::Rule;
 use super::buffer;

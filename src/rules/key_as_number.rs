@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** `is None` and comparisons with other keys are no conversion.
 
-use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 
 use super::Rule;
 use super::buffer;

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** typed keys have no buffer axis, so their arrays may be transposed and reshaped at will.
 
-use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 
 use super::Rule;
 use super::buffer;

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** lanes are not iterations; a loop's repetition is another rule's.
 
-use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};
 use crate::finding::{Evidence, Finding, Repair, Sharing};
+use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};
 
 use super::Rule;
 use super::wording::{self, Text};

@@ -3,8 +3,8 @@
 //! **Invariant:** selecting a key from an array of keys is no finding, since the facts hold only what goes below rank
 //! 0; an index within a seed is told with the seed.
 
-use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 
 use super::Rule;
 use super::buffer;

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** wrapping key data that was only stored and restored is no finding.
 
-use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 
 use super::Rule;
 use super::buffer;

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** `issubdtype(key.dtype, prng_key)` is the supported test and is no finding.
 
-use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 
 use super::Rule;
 use super::buffer;

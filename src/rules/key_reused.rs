@@ -3,8 +3,8 @@
 //! **Invariant:** a sampler beside a `fold_in` child of the same key is reported at low confidence only, since
 //! `fold_in` derives and does not consume.
 
-use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
 use crate::finding::{Confidence, Finding};
+use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
 
 use super::Rule;
 use super::collision;

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** the repetition is told of the loop; a key consumed twice within one iteration is another rule's.
 
-use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
 use crate::finding::Finding;
+use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
 
 use super::Rule;
 use super::collision;

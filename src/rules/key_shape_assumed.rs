@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** a raw key has one axis more than a typed one; nothing else of the shapes differs.
 
-use crate::judge::facts::{BufferOp, BufferUse, Facts};
 use crate::finding::Finding;
+use crate::judge::facts::{BufferOp, BufferUse, Facts};
 
 use super::Rule;
 use super::buffer;

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** the message states which came second, since that is the line to change.
 
-use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
 use crate::finding::Finding;
+use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
 
 use super::Rule;
 use super::collision;

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** one finding a file; annotations and imports make no keys and are not counted.
 
-use crate::judge::facts::{Facts, Reference, ReferenceKind};
 use crate::finding::{Confidence, Finding};
+use crate::judge::facts::{Facts, Reference, ReferenceKind};
 
 use super::Rule;
 use super::wording::{self, Text};

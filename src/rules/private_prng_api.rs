@@ -3,8 +3,8 @@
 //! **Invariant:** only private names of the random machinery are reported; other private modules are no business of
 //! this linter.
 
-use crate::judge::facts::Facts;
 use crate::finding::{Confidence, Finding};
+use crate::judge::facts::Facts;
 
 use super::Rule;
 use super::references::{self, Group};

@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** only names that no longer exist are listed; deprecated ones that still work are not.
 
-use crate::judge::facts::Facts;
 use crate::finding::{Confidence, Finding};
+use crate::judge::facts::Facts;
 
 use super::Rule;
 use super::references::{self, Group};

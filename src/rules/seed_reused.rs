@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** where one seed is a fallback default only, the finding is a note.
 
-use crate::judge::facts::{Collision, CollisionKind, Facts};
 use crate::finding::Finding;
+use crate::judge::facts::{Collision, CollisionKind, Facts};
 
 use super::Rule;
 use super::collision;

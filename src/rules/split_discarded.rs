@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** a single unused child is a note, since spare keys are harmless; an unused result is a warning.
 
-use crate::judge::facts::{Discarded, Facts};
 use crate::finding::{Confidence, Finding, Level, Repair};
+use crate::judge::facts::{Discarded, Facts};
 
 use super::Rule;
 use super::wording::{self, Text};

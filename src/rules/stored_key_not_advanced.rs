@@ -2,8 +2,8 @@
 //!
 //! **Invariant:** reported only where no second consumption is in sight.
 
-use crate::judge::facts::{Facts, StaleState};
 use crate::finding::Finding;
+use crate::judge::facts::{Facts, StaleState};
 
 use super::Rule;
 use super::wording::{self, Text};

@@ -50,7 +50,7 @@ pub(super) fn variable(name: Option<&str>) -> &str {
     name.unwrap_or("key")
 }
 
-/// The advice that mends most reuse.
+/// The advice that fits most reuse.
 pub(super) fn split_help(name: Option<&str>) -> String {
     let key = variable(name);
     format!("split first, `{key}, subkey = jax.random.split({key})`, and give each call a `subkey` of its own")
@@ -109,7 +109,7 @@ pub(super) fn label(place: Place, message: String) -> Label {
     Label { place, message }
 }
 
-/// Adds `labels` to the finding's related places, leaving out places that are told already.
+/// Adds `labels` to the finding's related places, leaving out places that are labelled already.
 pub(super) fn relate(finding: &mut Finding, labels: impl IntoIterator<Item = Label>) {
     for label in labels {
         let known = label.place == finding.primary || finding.related.iter().any(|old| old.place == label.place);

@@ -25,9 +25,9 @@ pub(super) struct Client {
     pub(super) unit: Unit,
     /// Asks for diagnostics itself.
     pub(super) pulls: bool,
-    /// Can be told to ask for diagnostics again.
+    /// Accepts a request to ask for diagnostics again.
     pub(super) refreshes: bool,
-    /// Can be told to ask for inlay hints again.
+    /// Accepts a request to ask for inlay hints again.
     pub(super) refreshes_hints: bool,
     pub(super) related_information: bool,
     pub(super) code_description: bool,

@@ -59,7 +59,7 @@ pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Optio
     if !wants_fixes && !wants_all {
         return Ok(None);
     }
-    let told = &params.context.diagnostics;
+    let known = &params.context.diagnostics;
     let mut actions = Vec::new();
     let plain = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
     let Some(desk) = Desk::new(asked, path, opened, &plain)? else { return Ok(None) };
@@ -77,8 +77,8 @@ pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Optio
     let site = desk.site();
     if wants_fixes {
         let here = site.findings_at(params);
-        actions.extend(site.quick_fixes(&here, told));
-        actions.extend(site.ignores(&here, told)?);
+        actions.extend(site.quick_fixes(&here, known));
+        actions.extend(site.ignores(&here, known)?);
     }
     if wants_all {
         actions.extend(site.fix_all(all)?);
@@ -176,7 +176,7 @@ impl<'a> Site<'a> {
         placed.collect()
     }
 
-    fn quick_fixes(&self, here: &[(&'a Finding, Range)], told: &[Diagnostic]) -> Vec<CodeAction> {
+    fn quick_fixes(&self, here: &[(&'a Finding, Range)], known: &[Diagnostic]) -> Vec<CodeAction> {
         let mut done: Vec<&Fix> = Vec::new();
         let mut actions = Vec::new();
         for (finding, _) in here {
@@ -193,7 +193,7 @@ impl<'a> Site<'a> {
             actions.push(CodeAction {
                 title: title(finding.rule, fix),
                 kind: Some(CodeActionKind::QuickFix),
-                diagnostics: Some(matching(told, &resolved)),
+                diagnostics: Some(matching(known, &resolved)),
                 is_preferred: Some(fix.applicability == Applicability::Safe),
                 edit: Some(edit),
                 ..CodeAction::default()
@@ -203,7 +203,7 @@ impl<'a> Site<'a> {
     }
 
     /// For every finding, the comment that silences it.
-    fn ignores(&self, here: &[(&'a Finding, Range)], told: &[Diagnostic]) -> Result<Vec<CodeAction>, Failure> {
+    fn ignores(&self, here: &[(&'a Finding, Range)], known: &[Diagnostic]) -> Result<Vec<CodeAction>, Failure> {
         let mut actions: Vec<CodeAction> = Vec::new();
         for placed @ (finding, _) in here.iter().filter(|(finding, _)| engine::can_be_ignored(finding.rule)) {
             let promise = self.promise(What::Ignore, vec![finding.fingerprint.clone()])?;
@@ -215,7 +215,7 @@ impl<'a> Site<'a> {
             actions.push(CodeAction {
                 title: format!("{}: Ignore here with a comment ({})", finding.rule, self.folder.settings.ignore_reason),
                 kind: Some(CodeActionKind::QuickFix),
-                diagnostics: Some(matching(told, &[placed])),
+                diagnostics: Some(matching(known, &[placed])),
                 is_preferred: Some(false),
                 edit,
                 data: is_lazy.then_some(promise),
@@ -275,7 +275,7 @@ fn title(rule: RuleId, fix: &Fix) -> String {
 }
 
 /// Those of the client's diagnostics that are these findings.
-fn matching(told: &[Diagnostic], findings: &[&(&Finding, Range)]) -> Vec<Diagnostic> {
+fn matching(known: &[Diagnostic], findings: &[&(&Finding, Range)]) -> Vec<Diagnostic> {
     let is_one = |diagnostic: &&Diagnostic| {
         findings.iter().any(|(finding, range)| {
             let code =
@@ -283,7 +283,7 @@ fn matching(told: &[Diagnostic], findings: &[&(&Finding, Range)]) -> Vec<Diagnos
             code && diagnostic.range == *range
         })
     };
-    told.iter().filter(is_one).cloned().collect()
+    known.iter().filter(is_one).cloned().collect()
 }
 
 #[cfg(test)]

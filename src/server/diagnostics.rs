@@ -1,6 +1,6 @@
 //! Findings as diagnostics.
 //!
-//! **Invariant:** what is told is what the command line shows, finding by finding; the client's capabilities decide on details
+//! **Invariant:** diagnostics are what the command line shows, finding by finding; the client's capabilities decide on details
 //! only.
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! `textDocument/hover`: what is known of the key under the pointer, and of the codes in comments.
 //!
-//! **Invariant:** what is told is what the analysis believes that makes the findings; nothing is guessed from names.
+//! **Invariant:** hovers show what the analysis that makes the findings believes; nothing is guessed from names.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::finding::{Finding, Place};
 use crate::rules::{self, Rule};
 use crate::text::{LineIndex, Span};
 
-/// Most uses of one key that are told.
+/// The most uses of one key that are listed.
 const USES: usize = 8;
 
 // Writing to a string cannot fail, so that the results of `write!` below say nothing.
@@ -40,14 +40,14 @@ pub(super) fn hover(asked: &Asked<'_>, params: &HoverParams) -> Result<Option<Ho
         return Ok(Some(answer(about_rule(rule), span)));
     }
     let keys = asked.snapshot.keys(path, asked.is_cancelled)?;
-    let mut told = None;
+    let mut found = None;
     if let Some(keys) = &keys {
-        told = notes_at(keys, offset).map(|(span, notes)| (about_keys(keys, page, &notes), span));
+        found = notes_at(keys, offset).map(|(span, notes)| (about_keys(keys, page, &notes), span));
     }
-    if let Some((text, _)) = told.as_mut() {
+    if let Some((text, _)) = found.as_mut() {
         text.push_str(&about_findings(asked, path, offset)?);
     }
-    Ok(told.map(|(text, span)| answer(text, span)))
+    Ok(found.map(|(text, span)| answer(text, span)))
 }
 
 /// The notes of the smallest expression at an offset.
@@ -59,7 +59,7 @@ pub(super) fn notes_at(keys: &Keys, offset: u32) -> Option<(Span, Vec<&KeyNote>)
     let span = keys.notes.iter().filter(around).map(|note| note.place.span).min_by_key(|span| span.len())?;
     let mut notes: Vec<&KeyNote> =
         keys.notes.iter().filter(|note| note.place.file == keys.file && note.place.span == span).collect();
-    // What callers hand over is told only where nothing holds for all of them.
+    // What callers pass is listed only where nothing holds for all of them.
     if notes.iter().any(|note| !note.is_called) {
         notes.retain(|note| !note.is_called);
     }
@@ -113,8 +113,11 @@ fn about_findings(asked: &Asked<'_>, path: &Path, offset: u32) -> Result<String,
         Some(finding.primary.file) == file && start <= offset && offset <= end
     };
     let mut text = String::new();
-    for finding in checked.outcome.findings.iter().filter(|told| told.shown).map(|told| &told.finding).filter(here) {
-        let witness = finding.witness.as_ref().map(|witness| witness.sentence.as_str()).filter(|told| !told.is_empty());
+    for finding in
+        checked.outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding).filter(here)
+    {
+        let witness =
+            finding.witness.as_ref().map(|witness| witness.sentence.as_str()).filter(|sentence| !sentence.is_empty());
         let fate = finding.consequence.as_ref().map(|fate| fate.message.clone());
         let intent = finding.intent.as_ref().map(|intent| format!("probably intended: {}", intent.reason));
         let sentences = witness.map(str::to_owned).into_iter().chain(fate).chain(intent);

@@ -1,6 +1,6 @@
 //! `workspace/executeCommand` with `keylint.showLineage`: the keys of a function, from where they come to where they end.
 //!
-//! **Invariant:** keys are told in the order of the program, each once, below the key that it was derived from.
+//! **Invariant:** keys are listed in the order of the program, each once, below the key that it was derived from.
 
 use std::fmt::Write;
 
@@ -89,7 +89,7 @@ impl Tree<'_> {
         let below: Vec<usize> =
             (0..self.notes.len()).filter(|other| self.parent(self.notes[*other]) == Some(index)).collect();
         for used in &note.uses {
-            // What is done with a key of an array is told of that key.
+            // What is done with one key of an array is listed under that key.
             let is_told_below = below.iter().any(|child| self.notes[*child].uses.contains(used));
             if !is_told_below {
                 let again = self.keys.again.iter().any(|(second, _)| *second == used.place);

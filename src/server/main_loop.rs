@@ -86,12 +86,12 @@ pub(super) struct MainLoop<'a> {
     pub(super) checking: BTreeMap<PathBuf, bool>,
     /// How often something was saved, or settings or files have changed.
     changes: u64,
-    /// What the client was last told of the workspace, if it was told.
+    /// What the client last learned about the workspace, if anything.
     answered: Option<requests::Answered>,
     /// Those of them that are to be checked again afterwards.
     pub(super) again: BTreeSet<PathBuf>,
     /// When diagnostics were last pushed of a document, and for which addresses.
-    pub(super) told: BTreeMap<PathBuf, (Instant, BTreeSet<Uri>)>,
+    pub(super) published: BTreeMap<PathBuf, (Instant, BTreeSet<Uri>)>,
 }
 
 impl<'a> MainLoop<'a> {
@@ -119,7 +119,7 @@ impl<'a> MainLoop<'a> {
             changes: 0,
             answered: None,
             again: BTreeSet::new(),
-            told: BTreeMap::new(),
+            published: BTreeMap::new(),
         }
     }
 
@@ -292,7 +292,7 @@ impl<'a> MainLoop<'a> {
                     .is_some_and(|path| self.session.as_ref().is_some_and(|session| session.changed_at(&path) > epoch));
                 let result = match result {
                     _ if is_stale => Err(Failure::stale(&pending.method)),
-                    // The person at the editor is told, and the client that there is nothing.
+                    // The person at the editor gets a message, and the client an empty answer.
                     Err(Failure { trouble: Some(trouble), .. }) => {
                         self.tell_trouble(&trouble);
                         Ok(requests::nothing(&pending.method))

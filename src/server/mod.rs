@@ -4,7 +4,7 @@
 //! snapshots of it ([`snapshot`]) to workers ([`workers`]), one of which is kept for what takes long. Every request has a file
 //! of its own; [`requests`] lists them.
 //!
-//! **Invariant:** what is told of a file is what `keylint check` says of the same text with the same configuration. Standard
+//! **Invariant:** what is reported for a file is what `keylint check` says of the same text with the same configuration. Standard
 //! output carries the protocol and nothing else.
 
 mod client;

@@ -14,13 +14,13 @@ pub(super) struct Progress<'a> {
     notify: &'a (dyn Fn(&str, Value) + Sync),
     /// Nothing where nobody wants to know.
     token: Option<Value>,
-    told: Mutex<usize>,
+    reported: Mutex<usize>,
 }
 
 impl<'a> Progress<'a> {
     pub(super) fn begin(asked: &Asked<'a>, token: Option<&ProgressToken>, title: &str) -> Self {
         let token = token.and_then(|token| serde_json::to_value(token).ok());
-        let progress = Self { notify: asked.notify, token, told: Mutex::new(0) };
+        let progress = Self { notify: asked.notify, token, reported: Mutex::new(0) };
         progress.tell(&json!({"kind": "begin", "title": title, "cancellable": true, "percentage": 0}));
         progress
     }
@@ -31,9 +31,9 @@ impl<'a> Progress<'a> {
             return;
         }
         let percentage = (done * 100).checked_div(total).unwrap_or(100).min(100);
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if percentage > *told {
-            *told = percentage;
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if percentage > *reported {
+            *reported = percentage;
             self.tell(
                 &json!({"kind": "report", "percentage": percentage, "message": format!("{done} of {total} files")}),
             );

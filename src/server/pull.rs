@@ -27,8 +27,8 @@ pub(super) fn document(asked: &Asked<'_>, params: &DocumentDiagnosticParams) -> 
 fn of_address(asked: &Asked<'_>, path: &Path, opened: &Opened, uri: &Uri) -> Result<Vec<Diagnostic>, Failure> {
     let checked = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
     let folder = asked.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
-    let mut told = diagnostics::of_document(asked.snapshot, &folder.cwd, opened, &checked.outcome);
-    Ok(told.remove(uri).unwrap_or_default())
+    let mut all = diagnostics::of_document(asked.snapshot, &folder.cwd, opened, &checked.outcome);
+    Ok(all.remove(uri).unwrap_or_default())
 }
 
 /// A report of these diagnostics, or of their being the same as before.

@@ -1,4 +1,4 @@
-//! Diagnostics for clients that wait to be told: checks after edits, and what is sent of them.
+//! Diagnostics for clients that wait for notifications: checks after edits, and what is sent of them.
 //!
 //! **Invariant:** what is sent names the version that it is of, and is never older than what was sent before; that of the newest
 //! text follows as soon as it is there. What was sent of an address that is gone is taken back.
@@ -15,7 +15,7 @@ use serde_json::json;
 use super::diagnostics;
 use super::main_loop::MainLoop;
 use super::snapshot::{Checked, Opened, Snapshot};
-use super::workers::{Failure, Finished, Told};
+use super::workers::{Failure, Finished, Published};
 use crate::engine::{Fixes, contained};
 
 /// How long after an edit a document is checked. Edits that come in between are checked together.
@@ -26,29 +26,29 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 impl MainLoop<'_> {
     /// A check of a document has ended.
-    pub(super) fn checked(&mut self, path: PathBuf, result: Result<(Arc<Checked>, Told), Failure>) {
+    pub(super) fn checked(&mut self, path: PathBuf, result: Result<(Arc<Checked>, Published), Failure>) {
         let was_open = self.checking.remove(&path).unwrap_or_default();
         let again = self.again.remove(&path);
         let Some(session) = self.session.as_ref().filter(|session| session.is_open(&path)) else { return };
         match result {
-            Ok((checked, mut told)) => {
+            Ok((checked, mut published)) => {
                 let now = session.snapshot();
                 if now.holds(&path, checked.epoch, &checked.outcome) {
-                    return self.publish(&path, told);
+                    return self.publish(&path, published);
                 }
                 // Checks of a document follow each other, so that this one is newer than what was sent. Settings do not
                 // change with every key: what they have outrun is never sent.
-                let waits_long = self.told.get(&path).is_none_or(|(at, _)| at.elapsed() >= PATIENCE);
+                let waits_long = self.published.get(&path).is_none_or(|(at, _)| at.elapsed() >= PATIENCE);
                 if was_open && waits_long && now.reset <= checked.epoch {
                     let versions: BTreeMap<Uri, Option<i32>> =
                         now.open.get(&path).map(Opened::addresses).unwrap_or_default().into_iter().collect();
-                    told.retain(|(uri, version, _)| versions.get(uri).is_some_and(|newest| version <= newest));
-                    self.publish(&path, told);
+                    published.retain(|(uri, version, _)| versions.get(uri).is_some_and(|newest| version <= newest));
+                    self.publish(&path, published);
                 }
                 self.due.entry(path).or_insert_with(Instant::now);
             }
             Err(failure) => {
-                let told = session.snapshot().open.get(&path).map(|opened| {
+                let published = session.snapshot().open.get(&path).map(|opened| {
                     opened.addresses().into_iter().map(|(uri, version)| (uri, version, Vec::new())).collect()
                 });
                 if let Some(trouble) = &failure.trouble {
@@ -56,7 +56,7 @@ impl MainLoop<'_> {
                 } else {
                     self.say(&format!("{}: {}", path.display(), failure.error.message));
                 }
-                self.publish(&path, told.unwrap_or_default());
+                self.publish(&path, published.unwrap_or_default());
                 if again {
                     self.due.entry(path).or_insert_with(Instant::now);
                 }
@@ -65,13 +65,13 @@ impl MainLoop<'_> {
     }
 
     /// Pushes the diagnostics of a document, and takes back those of addresses that it no longer has.
-    fn publish(&mut self, path: &Path, told: Told) {
-        let addresses: BTreeSet<Uri> = told.iter().map(|(uri, _, _)| uri.clone()).collect();
-        let before = self.told.insert(path.to_owned(), (Instant::now(), addresses.clone()));
+    fn publish(&mut self, path: &Path, published: Published) {
+        let addresses: BTreeSet<Uri> = published.iter().map(|(uri, _, _)| uri.clone()).collect();
+        let before = self.published.insert(path.to_owned(), (Instant::now(), addresses.clone()));
         for uri in before.into_iter().flat_map(|(_, before)| before).filter(|uri| !addresses.contains(uri)) {
             self.notify("textDocument/publishDiagnostics", &json!({"uri": uri, "diagnostics": []}));
         }
-        for (uri, version, diagnostics) in told {
+        for (uri, version, diagnostics) in published {
             let params = PublishDiagnosticsParams { uri, version, diagnostics };
             self.notify("textDocument/publishDiagnostics", &serde_json::to_value(params).unwrap_or_default());
         }
@@ -119,7 +119,7 @@ impl MainLoop<'_> {
         if let Some(was_open) = self.checking.get_mut(path) {
             *was_open = false;
         }
-        for uri in self.told.remove(path).into_iter().flat_map(|(_, addresses)| addresses) {
+        for uri in self.published.remove(path).into_iter().flat_map(|(_, addresses)| addresses) {
             self.notify("textDocument/publishDiagnostics", &json!({"uri": uri, "diagnostics": []}));
         }
     }
@@ -131,10 +131,11 @@ fn check(snapshot: &Snapshot, path: PathBuf) -> Finished {
         let opened = snapshot.open.get(&path).ok_or_else(Failure::gone)?;
         let checked = snapshot.checked(&path, Fixes::None, &|| false)?;
         let folder = snapshot.folder_of(&path).ok_or_else(Failure::gone)?;
-        let told = diagnostics::of_document(snapshot, &folder.cwd, opened, &checked.outcome);
+        let published = diagnostics::of_document(snapshot, &folder.cwd, opened, &checked.outcome);
         let mut versions: BTreeMap<Uri, Option<i32>> = opened.addresses().into_iter().collect();
-        let told = told.into_iter().map(|(uri, diagnostics)| (versions.remove(&uri).flatten(), uri, diagnostics));
-        Ok((checked, told.map(|(version, uri, diagnostics)| (uri, version, diagnostics)).collect()))
+        let published =
+            published.into_iter().map(|(uri, diagnostics)| (versions.remove(&uri).flatten(), uri, diagnostics));
+        Ok((checked, published.map(|(version, uri, diagnostics)| (uri, version, diagnostics)).collect()))
     };
     let result = contained(work).unwrap_or_else(|message| Err(Failure::internal(format!("keylint failed: {message}"))));
     Finished::Checked { path, result }

@@ -30,16 +30,16 @@ pub(super) fn nothing(method: &str) -> Value {
     }
 }
 
-/// What the client was last told of the workspace.
+/// What the client last learned about the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answered {
     /// How many changes there had been by then.
     pub(super) changes: u64,
-    /// Whether anything was told.
+    /// Whether the client learned anything.
     pub(super) has_items: bool,
 }
 
-/// Whether a request is answered only when something changes, given what the client was told since the last change: clients ask
+/// Whether a request is answered only when something changes, given what the client has learned since the last change: clients ask
 /// for the diagnostics of the workspace again as soon as they have them. Of a workspace in which nothing is wrong they have
 /// nothing to name; who names nothing although there was something has lost it.
 pub(super) fn waits(method: &str, params: &Value, answered: Option<Answered>) -> bool {

@@ -1,7 +1,7 @@
-//! What the client has told so far: folders, documents, settings.
+//! What the client has sent so far: folders, documents, settings.
 //!
 //! **Invariant:** only the main loop has a session; every change raises the epoch, so that whatever was worked out before can be
-//! told from what holds now.
+//! distinguished from what holds now.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ enum Open {
     Notebook(Notebook),
 }
 
-/// What the client has told.
+/// What the client has sent.
 pub(super) struct Session {
     snapshot: Snapshot,
     /// The home of whoever runs the editor.
@@ -35,10 +35,10 @@ pub(super) struct Session {
     roots: Vec<(PathBuf, Uri)>,
     pub(super) written: Written,
     open: BTreeMap<PathBuf, Open>,
-    /// What is wrong with the settings and was not told yet.
+    /// What is wrong with the settings and was not reported yet.
     problems: BTreeSet<String>,
-    told: BTreeSet<String>,
-    /// What stood in the way of a check and was told.
+    reported: BTreeSet<String>,
+    /// What prevented a check and was reported.
     troubles: BTreeSet<String>,
 }
 
@@ -64,7 +64,7 @@ impl Session {
             written,
             open: BTreeMap::new(),
             problems: BTreeSet::new(),
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
             troubles: BTreeSet::new(),
         };
         session.change_roots(roots, &[]);
@@ -90,15 +90,15 @@ impl Session {
         self.roots.iter().map(|(_, uri)| uri)
     }
 
-    /// What is wrong with the settings and was not told yet.
+    /// What is wrong with the settings and was not reported yet.
     pub(super) fn take_problems(&mut self) -> Vec<String> {
         let fresh: Vec<String> =
-            std::mem::take(&mut self.problems).into_iter().filter(|problem| !self.told.contains(problem)).collect();
-        self.told.extend(fresh.iter().cloned());
+            std::mem::take(&mut self.problems).into_iter().filter(|problem| !self.reported.contains(problem)).collect();
+        self.reported.extend(fresh.iter().cloned());
         fresh
     }
 
-    /// Whether what stands in the way of a check was not told since settings and files were looked at; from now on it was.
+    /// Whether what prevents a check was not reported since settings and files were read; from now on it was.
     pub(super) fn tells(&mut self, message: &str) -> bool {
         self.troubles.insert(message.to_owned())
     }
@@ -206,7 +206,7 @@ impl Session {
         Some(path)
     }
 
-    /// Forgets what is closed; the addresses that diagnostics were told for.
+    /// Forgets what is closed; returns the addresses that diagnostics were sent for.
     pub(super) fn close(&mut self, uri: &Uri) -> Option<(PathBuf, Opened)> {
         let path = self.path_opened(uri)?;
         self.open.remove(&path)?;
@@ -337,7 +337,7 @@ impl Opened {
         Self { uri: uri.clone(), version, bytes: bytes.into(), cells }
     }
 
-    /// The addresses that are told diagnostics, with their versions: of a notebook, those of its cells.
+    /// The addresses that diagnostics are sent for, with their versions: of a notebook, those of its cells.
     pub(super) fn addresses(&self) -> Vec<(Uri, Option<i32>)> {
         match &self.cells {
             None => vec![(self.uri.clone(), Some(self.version))],

@@ -1,6 +1,6 @@
 //! The settings of an editor, as the client sends them.
 //!
-//! **Invariant:** a setting that is unknown or malformed is told and otherwise passed over: the server works with the rest.
+//! **Invariant:** a setting that is unknown or malformed is reported and otherwise ignored: the server works with the rest.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ const OF_CLIENTS: [&str; 6] = ["path", "args", "trace", "importStrategy", "inter
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own that is on or off")]
 pub(super) struct EditorSettings {
-    /// Whether anything is told at all.
+    /// Whether findings are reported at all.
     pub(super) enable: bool,
     /// Changes to the configuration, as options of the command line would make them.
     pub(super) command_line: CommandLine,

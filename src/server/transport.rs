@@ -1,6 +1,6 @@
 //! Messages as bytes: the header with the length, the JSON behind it.
 //!
-//! **Invariant:** a message that is no JSON, or no message, is told from a stream that has ended or lost its frame; only
+//! **Invariant:** a message that is no JSON, or no message, is distinguished from a stream that has ended or lost its frame; only
 //! the latter ends the session.
 
 use std::io::{self, BufRead, Read, Write};

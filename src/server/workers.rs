@@ -109,11 +109,11 @@ pub(super) enum Finished {
         result: Result<Value, Failure>,
     },
     /// Diagnostics to be pushed.
-    Checked { path: PathBuf, result: Result<(Arc<Checked>, Told), Failure> },
+    Checked { path: PathBuf, result: Result<(Arc<Checked>, Published), Failure> },
 }
 
 /// Diagnostics of one document, by address and version.
-pub(super) type Told = Vec<(Uri, Option<i32>, Vec<Diagnostic>)>;
+pub(super) type Published = Vec<(Uri, Option<i32>, Vec<Diagnostic>)>;
 
 /// A piece of work.
 pub(super) type Task = Box<dyn FnOnce() -> Finished + Send>;
@@ -155,7 +155,7 @@ impl Job {
             let is_cancelled = || flag.load(Ordering::Relaxed);
             let notify = |method: &str, params: Value| {
                 let message = serde_json::json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string();
-                // Whoever cannot be told has gone away.
+                // If nobody receives the answer, the client is gone.
                 let _ = notify.lock().map(|sender| sender.send(message));
             };
             let result = if is_cancelled() {

@@ -1,7 +1,7 @@
 //! `workspace/diagnostic`: what `keylint check` says of every folder of the workspace.
 //!
-//! **Invariant:** every file that the client has findings of, and every one that has findings now, is told of; a file whose
-//! findings have gone is told to be clean.
+//! **Invariant:** every file that the client has findings of, and every one that has findings now, is reported; a file whose
+//! findings are gone is reported as clean.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use super::workers::{Asked, Failure};
 use crate::engine::{RunContext, RunInputs, RunOptions};
 
 pub(super) fn diagnose(asked: &Asked<'_>, params: &WorkspaceDiagnosticParams) -> Result<Value, Failure> {
-    let mut told: BTreeMap<Uri, Vec<Diagnostic>> = BTreeMap::new();
+    let mut reports: BTreeMap<Uri, Vec<Diagnostic>> = BTreeMap::new();
     let token = params.work_done_progress_params.work_done_token.as_ref();
     let progress = Progress::begin(asked, token, "Checking the workspace");
     for folder in asked.snapshot.roots.iter() {
         match scan(asked, folder, &progress) {
             // Folders within each other share files, and say the same of them.
             Ok(found) => found.into_iter().for_each(|(uri, diagnostics)| {
-                told.entry(uri).or_insert(diagnostics);
+                reports.entry(uri).or_insert(diagnostics);
             }),
             // One folder that is not configured well leaves the others as they are.
             Err(Failure { error, trouble: Some(_) }) if asked.snapshot.roots.len() > 1 => {
@@ -37,9 +37,9 @@ pub(super) fn diagnose(asked: &Asked<'_>, params: &WorkspaceDiagnosticParams) ->
     let mut previous: BTreeMap<&Uri, &str> = BTreeMap::new();
     for known in &params.previous_result_ids {
         previous.insert(&known.uri, &known.value);
-        told.entry(known.uri.clone()).or_default();
+        reports.entry(known.uri.clone()).or_default();
     }
-    let items: Vec<Value> = told
+    let items: Vec<Value> = reports
         .iter()
         .map(|(uri, diagnostics)| {
             let mut item = report(diagnostics, previous.get(uri).copied());

@@ -147,7 +147,7 @@ fn a_broken_project_file_matters_only_if_it_names_us() {
         ("template/pyproject.toml", "[{{ project }}]\n"),
         ("ours/pyproject.toml", "[{{ project }}]\n[tool.keylint]\n"),
     ]);
-    assert_eq!(enabled(&project.settings("template/a.py")), ["KEY202"]);
+    assert_eq!(enabled(&project.settings("template/a.py")), ["KEY202", "KEY207"]);
     assert!(project.resolve("ours/a.py", CommandLine::default()).is_err());
 }
 
@@ -193,7 +193,7 @@ fn isolated_runs_read_no_file_and_an_explicit_file_is_the_only_one() {
     let project = Project::new(&[("keylint.toml", "select = ['KEY1']"), ("ci/strict.toml", "select = ['KEY2']")]);
     let isolated = CommandLine { isolated: true, ..CommandLine::default() };
     assert_eq!(enabled(&project.resolve("a.py", isolated).unwrap()).len(), 6);
-    assert_eq!(enabled(&project.resolve("a.py", inline("ci/strict.toml")).unwrap()), ["KEY202"]);
+    assert_eq!(enabled(&project.resolve("a.py", inline("ci/strict.toml")).unwrap()), ["KEY202", "KEY207"]);
     insta::assert_snapshot!(project.mistake(inline("ci/absent.toml")));
 }
 

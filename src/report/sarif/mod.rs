@@ -1,6 +1,6 @@
 //! The `sarif` format: SARIF 2.1.0, made for GitHub code scanning and valid for any reader.
 //!
-//! **Invariant:** GitHub's limits hold whatever is found, and what they leave out is told in a notification: 25,000 results,
+//! **Invariant:** GitHub's limits hold whatever is found, and what they leave out is reported in a notification: 25,000 results,
 //! 1,000 related locations and 10,000 steps of a flow each, texts of 1,024 characters.
 
 mod line_hash;
