@@ -2,14 +2,17 @@
 //!
 //! **Invariant:** forgetting is always sound. Only must-equality of derivations makes a fact.
 
+mod constructors;
 pub mod domain;
-pub mod heap;
-mod interp;
-pub mod names;
-mod program;
+mod entry;
+mod library;
+mod machine;
+pub mod program;
 pub mod record;
-mod relevance;
-mod vocabulary;
+mod snapshot;
+mod store;
 
-pub use interp::{World, run};
+pub use entry::run;
 pub use program::{Program, is_entry};
+pub use snapshot::ImportSnapshot;
+pub use store::heap;

@@ -11,7 +11,7 @@ use super::effects::Effects;
 use super::file_report::FileReport;
 use super::project::Project;
 use super::{Fixes, Job};
-use crate::analysis::{Program, World};
+use crate::analysis::{ImportSnapshot, Program};
 use crate::config::Shown;
 use crate::finding::{Applicability, Confidence, Finding, Fix, Level, RuleId, Verdict};
 use crate::fix::{self, CrossModuleUsage, FixContext, KnownKey, Proof, Proposal};
@@ -45,7 +45,7 @@ pub(super) fn search_fixes(
     project: &Project<'_>,
     program: &Program<'_>,
     usage: &CrossModuleUsage,
-    world: &mut Option<World>,
+    world: &mut Option<ImportSnapshot>,
     report: &mut FileReport,
 ) {
     let Some(member) = project.members.iter().find(|member| member.file == report.file) else { return };
@@ -117,7 +117,7 @@ struct FixValidator<'a, 'j, 'p> {
     program: &'a Program<'p>,
     usage: &'a CrossModuleUsage,
     /// A world of the program, once it was needed.
-    world: Cell<Option<World>>,
+    world: Cell<Option<ImportSnapshot>>,
     /// Index of the file's own module.
     original: usize,
     kind: SourceKind,
@@ -265,7 +265,7 @@ impl FixValidator<'_, '_, '_> {
     fn analysed(&self, program: &Program<'_>, module: &ir::Module) -> Facts {
         let is_akin = self.program.is_akin(self.original, module);
         let mut world = if is_akin { self.world.take() } else { None };
-        let there = world.get_or_insert_with(|| World::of(program));
+        let there = world.get_or_insert_with(|| ImportSnapshot::of(program));
         let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, program, index));
         if is_akin {
             self.world.set(world);

@@ -31,7 +31,7 @@ mod table;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::analysis::{Program, World};
+use crate::analysis::{ImportSnapshot, Program};
 use crate::config::{KnownRule, Settings};
 use crate::judge::facts::Facts;
 use crate::models::Models;
@@ -73,7 +73,7 @@ pub type Survey<'a> = &'a (dyn Fn(&Path) -> Vec<PathBuf> + Sync);
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 /// Interprets one module of a program, in a world of that program.
-pub type Analyse<'a> = &'a (dyn Fn(&mut World, &Program<'_>, usize) -> Facts + Sync);
+pub type Analyse<'a> = &'a (dyn Fn(&mut ImportSnapshot, &Program<'_>, usize) -> Facts + Sync);
 
 /// Which findings get fixes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use super::outcome::Refuted;
 use super::project::{Project, group};
 use super::replay_findings::{evaluate_touches, replay_all};
 use super::{Fixes, Job, Outcome, Progress, Reported};
-use crate::analysis::{Program, World};
+use crate::analysis::{ImportSnapshot, Program};
 use crate::config::absolute;
 use crate::finding::{Finding, Place};
 use crate::ir;
@@ -173,14 +173,14 @@ pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>
 
 /// Hands items to workers, each of which keeps a world of its own for the next item that it takes; results are in the order of
 /// items.
-fn on_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(&mut Option<World>, T) -> R + Sync) -> Vec<R> {
+fn on_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(&mut Option<ImportSnapshot>, T) -> R + Sync) -> Vec<R> {
     let workers = rayon::current_num_threads().clamp(1, items.len().max(1));
     let queue = Mutex::new(items.into_iter().enumerate());
     let mut results: Vec<(usize, R)> = (0..workers)
         .into_par_iter()
         .with_max_len(1)
         .flat_map_iter(|_| {
-            let mut world: Option<World> = None;
+            let mut world: Option<ImportSnapshot> = None;
             let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             let mut done = Vec::new();
             while let Some((index, item)) = next() {
@@ -199,11 +199,11 @@ fn interpret(
     project: &Project<'_>,
     program: &Program<'_>,
     position: usize,
-    world: &mut Option<World>,
+    world: &mut Option<ImportSnapshot>,
 ) -> Result<Facts, String> {
     let module = project.members.get(position).and_then(|member| program.of_file(member.file));
     // Where one module breaks the world, each is analysed in an empty one, so that only those that need it break.
-    let mut there = world.take().unwrap_or_else(|| contained(|| World::of(program)).unwrap_or_default());
+    let mut there = world.take().unwrap_or_else(|| contained(|| ImportSnapshot::of(program)).unwrap_or_default());
     let result = contained(|| {
         let facts = module.map(|module| (job.analyse)(&mut there, program, module)).unwrap_or_default();
         (facts, there)

@@ -17,14 +17,14 @@ mod values;
 
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::Stage;
-use crate::analysis::{Program, World, run};
+use crate::analysis::{ImportSnapshot, Program, run};
 use facts::Facts;
 use paths::Paths;
 use stale::Stale;
 
 /// Analyses one module of a program in a world of that program, or of one that differs in the text of this module only and
 /// has the same functions in it.
-pub fn analyse(world: &mut World, program: &Program<'_>, index: ModuleIndex) -> Facts {
+pub fn analyse(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex) -> Facts {
     let mut facts = Facts::default();
     let mut stale = Stale::default();
     run(world, program, index, &mut |run, guards| {

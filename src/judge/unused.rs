@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::analysis::domain::marks::SEEDED;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::Val;
-use crate::analysis::names::{is_of_another_kind, names_a_key};
+use crate::analysis::program::names::{is_of_another_kind, names_a_key};
 use crate::analysis::record::{Activation, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Constant, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};

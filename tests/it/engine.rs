@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use keylint::analysis::{Program, World};
+use keylint::analysis::{ImportSnapshot, Program};
 use keylint::config::{CommandLine, Resolver};
 use keylint::engine::{self, Analyse, Fixes, Input, Job, Outcome, check_text, check_texts, known_rules};
 use keylint::finding::Place;
@@ -70,7 +70,7 @@ fn listed(outcome: &Outcome) -> Vec<String> {
 }
 
 /// An interpreter that reports every import of `PRNGKey`, wherever the names lead to.
-fn imports(_: &mut World, program: &Program<'_>, module: usize) -> Facts {
+fn imports(_: &mut ImportSnapshot, program: &Program<'_>, module: usize) -> Facts {
     let module = program.module(module);
     let mut facts = Facts::default();
     for op in module.functions.iter().flat_map(|function| &function.ops) {
@@ -90,7 +90,7 @@ fn imports(_: &mut World, program: &Program<'_>, module: usize) -> Facts {
 /// What was interpreted: for each module its imports as resolved.
 fn interpreted(texts: &[(&str, &str)], given: &[&str]) -> Vec<String> {
     let seen = Mutex::new(Vec::new());
-    let spy = |world: &mut World, program: &Program<'_>, module: usize| {
+    let spy = |world: &mut ImportSnapshot, program: &Program<'_>, module: usize| {
         let facts = imports(world, program, module);
         let paths: Vec<&str> = facts.references.iter().map(|reference| reference.path.as_str()).collect();
         seen.lock().unwrap().push((program.module(module).file, paths.join(", ")));
@@ -124,7 +124,7 @@ fn imports_lead_across_files() {
 #[test]
 fn relative_imports_have_absolute_names() {
     let seen = Mutex::new(Vec::new());
-    let spy = |_: &mut World, program: &Program<'_>, module: usize| {
+    let spy = |_: &mut ImportSnapshot, program: &Program<'_>, module: usize| {
         let file = program.module(module).file;
         let name = |level, path| program.resolver.absolute(file, level, path);
         seen.lock().unwrap().push([name(1, "x"), name(2, ""), name(0, "jax.random")].join(" "));
@@ -181,7 +181,7 @@ fn what_cannot_be_decoded_is_unreadable() {
 
 #[test]
 fn faults_of_our_own_are_contained() {
-    let analyse = |world: &mut World, program: &Program<'_>, module: usize| {
+    let analyse = |world: &mut ImportSnapshot, program: &Program<'_>, module: usize| {
         assert!(program.module(module).functions.len() < 2, "a function too many");
         imports(world, program, module)
     };
@@ -202,7 +202,7 @@ fn findings_of_files_not_given_are_left_out() {
     assert_eq!(listed(&Tree::new(&texts, &["a.py"], &imports).check()), [""; 0]);
     assert_eq!(listed(&Tree::new(&texts, &["b.py"], &imports).check()), ["b.py:23 KEY302"]);
     // A fact about another file is that file's finding, once.
-    let both = |world: &mut World, program: &Program<'_>, module: usize| {
+    let both = |world: &mut ImportSnapshot, program: &Program<'_>, module: usize| {
         let other = (0..program.len()).find(|index| *index != module).unwrap();
         let mut facts = imports(world, program, module);
         facts.references.extend(imports(world, program, other).references);
@@ -272,7 +272,7 @@ fn threads_cannot_be_seen() {
 fn progress_never_falls_and_ends_at_all() {
     let texts = [("a.py", "import jax"), ("b.py", ""), ("c.py", "import jax"), ("d.py", "(")];
     let told = Mutex::new(Vec::new());
-    let analyse = |_: &mut World, _: &Program<'_>, _: usize| Facts::default();
+    let analyse = |_: &mut ImportSnapshot, _: &Program<'_>, _: usize| Facts::default();
     let tree = Tree::new(&texts, &["a.py", "b.py", "c.py", "d.py"], &analyse);
     tree.check_with_progress(&|done, total| told.lock().unwrap().push((done, total)));
     let told = told.into_inner().unwrap();
@@ -297,7 +297,7 @@ fn nested_projects_keep_to_themselves_and_see_below() {
     let inputs: Vec<Input> =
         ["inner/lib.py", "main.py"].map(|path| Input { path: at(path), display: path.to_owned() }).into();
     let seen: Mutex<BTreeMap<PathBuf, Vec<String>>> = Mutex::default();
-    let spy = |world: &mut World, program: &Program<'_>, module: usize| {
+    let spy = |world: &mut ImportSnapshot, program: &Program<'_>, module: usize| {
         let facts = imports(world, program, module);
         let paths = facts.references.iter().map(|reference| reference.path.clone()).collect();
         seen.lock().unwrap().insert(PathBuf::from(program.module(module).file.0.to_string()), paths);

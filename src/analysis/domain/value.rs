@@ -12,7 +12,7 @@ use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
 
 use super::guard::{Guard, Guards};
-use super::term::TermId;
+use super::term::{Symbol, Term, TermId, Terms, Text};
 
 /// Most alternatives that a value keeps.
 pub const ALTERNATIVES: usize = 8;
@@ -298,5 +298,17 @@ impl Value {
     /// Whether the value has more alternatives than are kept.
     pub fn is_too_various(&self) -> bool {
         self.0.len() > ALTERNATIVES
+    }
+}
+
+impl Terms {
+    /// A value that is equal to nothing before it.
+    pub fn opaque(&mut self, text: impl Into<Text>, place: Option<Place>) -> Value {
+        Value::term(self.fresh(Symbol::Opaque, text, place))
+    }
+
+    /// `None`.
+    pub fn none(&mut self) -> Value {
+        Value::term(self.intern(Term::None))
     }
 }

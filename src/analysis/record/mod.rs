@@ -4,6 +4,7 @@
 //! beside them, since asking whether two paths meet makes nodes.
 
 mod log;
+pub mod recorder;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,11 +12,12 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::domain::guard::Guards;
-use super::domain::term::{TermId, Terms};
-use super::domain::value::{ClassHandle, Closure, DerivationId, ModuleIndex, Val, Value};
-use super::heap::{ClassInfo, Environment, Layered, ModuleState, Object, Shared};
-use super::program::Program;
+use crate::analysis::domain::guard::Guards;
+use crate::analysis::domain::term::{TermId, Terms};
+use crate::analysis::domain::value::{ClassHandle, Closure, DerivationId, ModuleIndex, Val, Value};
+use crate::analysis::program::Program;
+use crate::analysis::store::classes::lineage;
+use crate::analysis::store::heap::{ClassInfo, Environment, Layered, ModuleState, Object, Shared};
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable};
 
@@ -26,9 +28,6 @@ pub use log::{
 
 /// The definitions and uses of the functions asked for so far.
 pub type UsesOfFunctions = FxHashMap<(ModuleIndex, FunctionId), Rc<Uses>>;
-
-/// Most classes that a lookup visits.
-const LINEAGE: usize = 24;
 
 /// What an array tells without its numbers.
 pub const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
@@ -79,7 +78,7 @@ pub struct Recording<'r> {
     /// The bound that was hit, and where.
     pub exhausted: Option<(Place, &'static str)>,
     /// Definitions and uses, counted once.
-    pub(super) uses: &'r RefCell<UsesOfFunctions>,
+    pub uses: &'r RefCell<UsesOfFunctions>,
 }
 
 impl<'r> Recording<'r> {
@@ -144,29 +143,7 @@ impl<'r> Recording<'r> {
 }
 
 /// The definitions and uses of a function, counted once.
-pub(super) fn uses_of(
-    known: &RefCell<UsesOfFunctions>,
-    module: &Module,
-    (index, id): (ModuleIndex, FunctionId),
-) -> Rc<Uses> {
+pub fn uses_of(known: &RefCell<UsesOfFunctions>, module: &Module, (index, id): (ModuleIndex, FunctionId)) -> Rc<Uses> {
     let count = || Rc::new(Uses::of(module, module.function(id)));
     known.borrow_mut().entry((index, id)).or_insert_with(count).clone()
-}
-
-/// A class and those that it inherits from, as far as they are part of the program.
-pub(super) fn lineage(classes: &Shared<ClassInfo>, class: ClassHandle) -> Vec<ClassHandle> {
-    let mut order = Vec::new();
-    let mut work = vec![class];
-    while let Some(current) = work.pop() {
-        if order.contains(&current) || order.len() >= LINEAGE {
-            continue;
-        }
-        order.push(current);
-        for base in classes[current.0 as usize].bases.iter().rev() {
-            if let Some(Val::Class(base)) = base.single() {
-                work.push(*base);
-            }
-        }
-    }
-    order
 }

@@ -10,7 +10,7 @@ use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::heap::Kind;
 use crate::analysis::is_entry;
-use crate::analysis::names::is_named_for_a_key;
+use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, Escape, Iteration, Recording};
 use crate::finding::{Confidence, Place};
 use crate::judge::facts::{Collision, CollisionKind, Role, Use};

@@ -1,0 +1,288 @@
+//! What is analysed: the module's body, then every function and method on its own, with symbols for what it is given.
+//!
+//! **Invariant:** every function of a module that may have to do with keys is run at least once: from its module, as an entry, or
+//! (closures that nothing ran) on its own at the end of the function that made it.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::Symbol;
+use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
+use crate::analysis::machine::context::Idle;
+use crate::analysis::machine::{Frame, Machine, annotate, call, captured, construct};
+use crate::analysis::program::names::is_of_another_kind;
+use crate::analysis::program::{Program, is_entry};
+use crate::analysis::record::{Activation, Escape, Reader, Recording, Stage};
+use crate::analysis::snapshot::ImportSnapshot;
+use crate::analysis::store::budget::FUEL;
+use crate::analysis::store::heap::Kind;
+use crate::analysis::store::paths::Paths;
+use crate::analysis::{constructors, snapshot};
+use crate::finding::Place;
+use crate::ir::{Function, FunctionId, ParameterKind};
+
+/// Most closures that are run on their own after one entry.
+const CLOSURES: usize = 64;
+
+/// Runs one module of a program, and each of its functions that may have to do with keys, in a world of that program, or of one that
+/// differs in the text of this module only and has the same functions in it. The reader is shown what each run recorded.
+pub fn run(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex, reader: &mut Reader<'_>) {
+    if !program.relevance.any(index) {
+        return;
+    }
+    let marks = world.marks();
+    let mut base = snapshot::within(world, program, index);
+    base.run_module(index);
+    run_idle(&mut base);
+    note_annotations(&mut base);
+    show(&mut base, Stage::Body, reader);
+    constructors::run_constructors(&mut base);
+    let module = program.module(index);
+    for (number, function) in (0u32..).zip(&module.functions) {
+        let id = FunctionId(number);
+        if !is_entry(module, function) || !program.relevance.is_entry(index, id) {
+            continue;
+        }
+        let marks = (base.state.terms.mark(), base.state.paths.guards.mark());
+        let mut entry = for_entry(&mut base);
+        run_entry(&mut entry, id);
+        run_idle(&mut entry);
+        show(&mut entry, Stage::Entry(id), reader);
+        take_back(&mut base, entry, marks);
+    }
+    show(&mut base, Stage::End, reader);
+    world.take_back(base, marks);
+}
+
+/// Shows a reader what was recorded so far. Its questions have a budget of their own.
+fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
+    machine.state.paths.guards.renew();
+    let recording = Recording {
+        stage,
+        program: machine.program,
+        home: machine.context.home,
+        log: &machine.recorder.log,
+        terms: &machine.state.terms,
+        objects: &machine.state.store.objects,
+        environments: &machine.state.store.environments,
+        classes: &machine.state.store.classes,
+        modules: &machine.state.store.modules,
+        followed: &machine.caches.imported,
+        made: &machine.state.store.definitions,
+        escaped: &machine.recorder.escaped,
+        replays: &machine.context.replays,
+        exhausted: machine.budget.exhausted,
+        uses: &machine.caches.uses,
+    };
+    reader(&recording, &mut machine.state.paths.guards);
+}
+
+/// The state after the module's body, with an empty log. Terms and guards are lent, for [`Machine::take_back`].
+fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
+    let log = std::mem::take(&mut machine.recorder.log);
+    let (terms, mut guards) =
+        (std::mem::take(&mut machine.state.terms), std::mem::take(&mut machine.state.paths.guards));
+    let (feasibility, compatible) =
+        (std::mem::take(&mut machine.state.paths.feasibility), std::mem::take(&mut machine.state.paths.compatible));
+    guards.renew();
+    let mut run = machine.clone();
+    run.state.terms = terms;
+    run.state.paths = Paths { feasibility, compatible, ..Paths::of(guards) };
+    run.recorder.log.declared.clone_from(&log.declared);
+    // Derivations keep their numbers: keys made by the module's body name them.
+    run.recorder.log.derivations.clone_from(&log.derivations);
+    machine.recorder.log = log;
+    run.budget.renew();
+    run.context.pending.clear();
+    run.recorder.escaped.clear();
+    run
+}
+
+/// Takes back what was lent to an entry, without what it added.
+fn take_back<'p>(machine: &mut Machine<'p>, run: Machine<'p>, (terms, guards): ((usize, usize), (usize, usize))) {
+    machine.state.terms = run.state.terms;
+    machine.state.paths.guards = run.state.paths.guards;
+    machine.state.terms.truncate(terms);
+    machine.state.paths.guards.truncate(guards);
+    (machine.state.paths.feasibility, machine.state.paths.compatible) =
+        (run.state.paths.feasibility, run.state.paths.compatible);
+    machine.state.paths.feasibility.clear();
+    machine.state.paths.compatible.clear();
+}
+
+/// The class that a method belongs to.
+fn class_of(machine: &Machine<'_>, function: &Function) -> Option<ClassHandle> {
+    let class = function.class?;
+    let mut own = machine.state.store.classes.own().rev();
+    let (found, _) = own.find(|(_, info)| info.module == machine.context.home && info.class == class)?;
+    Some(ClassHandle(u32::try_from(found).unwrap_or(u32::MAX)))
+}
+
+fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
+    let code = machine.module(machine.context.home).function(id);
+    let class = class_of(machine, code);
+    let closure = machine.state.store.definitions.get(&(machine.context.home, id)).cloned();
+    let slots = {
+        let module = machine.context.home;
+        symbolic_parameters(machine, module, code, class)
+    };
+    if let (Some(class), Some(instance)) = (class, slots.first())
+        && &*code.name != "__init__"
+    {
+        constructors::give_stored(machine, class, instance);
+    }
+    machine.recorder.log.entered = Some(slots.clone());
+    let environment =
+        call::new_environment(&mut machine.state, slots, closure.as_ref().and_then(|closure| closure.environment));
+    machine.context.activations += 1;
+    let activation = Rc::new(Activation {
+        id: machine.context.activations,
+        caller: None,
+        module: machine.context.home,
+        function: id,
+        depth: 0,
+        environment,
+        root: true,
+    });
+    machine.run_frame(machine.context.home, id, environment, class, activation);
+}
+
+/// Symbols for what a function is given.
+pub fn symbolic_parameters<'p>(
+    machine: &mut Machine<'p>,
+    module: ModuleIndex,
+    code: &'p Function,
+    class: Option<ClassHandle>,
+) -> Vec<Value> {
+    let mut slots = Value::places(code.slots.len());
+    let file = machine.module(module).file;
+    let lookup = class.and_then(|class| machine.state.class_attribute(class, &code.name));
+    let mark = match lookup.as_ref().and_then(Value::single) {
+        Some(Val::Partial(partial)) => partial.keywords.first().map(|(mark, _)| mark.clone()),
+        _ => None,
+    };
+    for (index, parameter) in code.parameters.iter().enumerate() {
+        let place = Place { file, span: parameter.span };
+        let receiver = index == 0 && construct::takes_self(code) && mark.as_deref() != Some("<static>");
+        let value = match (receiver, class) {
+            (true, Some(class)) if mark.as_deref() == Some("<class>") => Value::of(Val::Class(class)),
+            (true, Some(class)) => {
+                let symbol = machine.state.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
+                let object = machine.state.allocate_with(Kind::Instance, symbol, Some(class), true);
+                Value::of(Val::Object(object))
+            }
+            _ => {
+                let symbol = machine.state.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
+                let value = Value::term(symbol);
+                if parameter.annotation.as_ref().is_some_and(is_of_another_kind) {
+                    machine.recorder.log.otherwise.insert(symbol);
+                }
+                match &parameter.annotation {
+                    Some(annotation)
+                        if !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords) =>
+                    {
+                        annotate::annotated_in(machine, module, &value, annotation)
+                    }
+                    _ => value,
+                }
+            }
+        };
+        if let Some(slot) = slots.get_mut(index) {
+            *slot = value;
+        }
+    }
+    slots
+}
+
+/// Runs the closures that nothing has run.
+fn run_idle(machine: &mut Machine<'_>) {
+    for _ in 0..CLOSURES {
+        let Some((_, idle)) = machine.context.pending.pop_first() else { break };
+        let closure = idle.closure.clone();
+        let escape = match (idle.stored, idle.transformed) {
+            (true, true) => Escape::Transformed,
+            (true, false) => Escape::Stored,
+            (false, _) => Escape::Passed,
+        };
+        run_alone(machine, &closure, &idle, escape);
+    }
+    machine.context.pending.clear();
+}
+
+fn run_alone(machine: &mut Machine<'_>, closure: &Rc<Closure>, idle: &Idle, escape: Escape) {
+    let code = machine.module(closure.module).function(closure.function);
+    let guard = idle.guard;
+    if code.is_stub || !captured::may_reach_keys(machine, closure, idle.in_call) || !machine.state.feasible(guard) {
+        return;
+    }
+    machine.state.paths.pc = guard;
+    machine.state.paths.alive = guard;
+    let born = machine.state.terms.fresh(Symbol::Opaque, "<entry>", None);
+    let slots = symbolic_parameters(machine, closure.module, code, None);
+    let environment = call::new_environment(&mut machine.state, slots, closure.environment);
+    machine.context.activations += 1;
+    let activation = Rc::new(Activation {
+        id: machine.context.activations,
+        caller: None,
+        module: closure.module,
+        function: closure.function,
+        depth: 0,
+        environment,
+        root: true,
+    });
+    machine.recorder.escaped.insert(machine.context.activations, (escape, born));
+    let fuel = machine.budget.fuel.max(FUEL / 4);
+    machine.budget.fuel = fuel;
+    machine.run_frame(closure.module, closure.function, environment, closure.class, activation);
+}
+
+/// Notes the library names in the annotations of the module.
+fn note_annotations(machine: &mut Machine<'_>) {
+    let module = machine.module(machine.context.home);
+    for (number, function) in (0u32..).zip(&module.functions) {
+        let annotations: Vec<_> = function
+            .parameters
+            .iter()
+            .filter_map(|parameter| parameter.annotation.as_ref())
+            .chain(function.returns.as_ref())
+            .collect();
+        if annotations.is_empty() {
+            continue;
+        }
+        let frame = bare_frame(machine, FunctionId(number), function);
+        for annotation in annotations {
+            annotate::note_annotation(machine, &frame, annotation);
+        }
+    }
+    for class in &module.classes {
+        let function = module.function(class.body);
+        let frame = bare_frame(machine, class.body, function);
+        for field in &class.fields {
+            annotate::note_annotation(machine, &frame, &field.annotation);
+        }
+    }
+}
+
+/// A frame that runs nothing: a place to note things for.
+fn bare_frame<'p>(machine: &Machine<'p>, id: FunctionId, code: &'p Function) -> Frame<'p> {
+    Frame {
+        module: machine.context.home,
+        code,
+        environment: crate::analysis::domain::value::EnvironmentId(0),
+        class: None,
+        temps: Vec::new(),
+        returns: Vec::new(),
+        yields: Vec::new(),
+        loops: Vec::new(),
+        left: Guard::FALSE,
+        activation: Rc::new(Activation {
+            id: 0,
+            caller: None,
+            module: machine.context.home,
+            function: id,
+            depth: 0,
+            environment: crate::analysis::domain::value::EnvironmentId(0),
+            root: true,
+        }),
+    }
+}

@@ -1,0 +1,312 @@
+//! Consumption: what a sink does to the keys it is given.
+//!
+//! **Invariant:** an event is logged under the paths on which it happens, and not at all where a transform only traces.
+
+use crate::analysis::domain::extent::Extent;
+use crate::analysis::domain::kinds::{KeyKind, Role};
+use crate::analysis::domain::term::{Term, TermId, Terms};
+use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
+use crate::analysis::machine::{Frame, Machine};
+use crate::analysis::record::{Consumption, LoggedBroadcast, Target};
+use crate::analysis::store::args::Arg;
+use crate::analysis::store::heap::Kind;
+use crate::analysis::store::{evidence, paths};
+use crate::finding::Place;
+use crate::ir::Name;
+
+/// How deep a container is searched for keys.
+pub const NESTING: u32 = 4;
+
+/// Consumes the keys in an argument.
+pub fn consume<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    arg: &Arg,
+    role: Role,
+    callee: &Name,
+    place: Place,
+) {
+    if machine.transforms.abstract_depth > 0 {
+        return;
+    }
+    consume_value(machine, frame, &arg.value, arg.written.as_ref(), role, callee, place, NESTING);
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one event")]
+fn consume_value<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    value: &Value,
+    written: Option<&Name>,
+    role: Role,
+    callee: &Name,
+    place: Place,
+    depth: u32,
+) {
+    let before = machine.state.paths.pc;
+    for alternative in value.alternatives() {
+        let paths = machine.state.paths.guards.and(before, alternative.guard);
+        if paths.is_false() || !machine.state.feasible(paths) {
+            continue;
+        }
+        machine.state.paths.pc = paths;
+        consume_val(machine, frame, &alternative.val.clone(), written, role, callee, place, depth);
+    }
+    machine.state.paths.pc = before;
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one event")]
+fn consume_val<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    val: &Val,
+    written: Option<&Name>,
+    role: Role,
+    callee: &Name,
+    place: Place,
+    depth: u32,
+) {
+    let containers = matches!(role, Role::Library | Role::Protocol | Role::Unresolved) && depth > 0;
+    match val {
+        Val::Key(Key { term, .. }) | Val::Term(term) if machine.transforms.keys.contains_key(term) => {
+            for target in machine.transforms.keys.get(term).cloned().unwrap_or_default() {
+                log_event(machine, frame, target, role, callee, written, place);
+            }
+        }
+        Val::Key(key) => {
+            let target = target(machine, key.term, key.derivation);
+            log_event(machine, frame, target, role, callee, written, place);
+        }
+        Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => {
+            if matches!(role, Role::Sample | Role::Split | Role::Library) {
+                machine.recorder.log.scalar_keys.insert(*term);
+            }
+            let target = target(machine, *term, 0);
+            log_event(machine, frame, target, role, callee, written, place);
+        }
+        Val::Array(array) => {
+            for target in targets_of(machine, &array.clone()) {
+                log_event(machine, frame, target, role, callee, written, place);
+            }
+        }
+        Val::Tuple(parts) if containers => {
+            for part in parts.iter() {
+                consume_evident(machine, frame, part, role, callee, place, depth - 1);
+            }
+        }
+        Val::Object(object) if containers => match machine.state.store.objects[object.0 as usize].kind.clone() {
+            Kind::Dict { entries, .. } => {
+                for entry in entries {
+                    let guard = entry.guard;
+                    paths::under(machine, guard, |this| {
+                        consume_evident(this, frame, &entry.value, role, callee, place, depth - 1);
+                    });
+                }
+            }
+            Kind::List { items, .. } => {
+                for item in items {
+                    let guard = item.guard;
+                    paths::under(machine, guard, |this| {
+                        consume_evident(this, frame, &item.value, role, callee, place, depth - 1);
+                    });
+                }
+            }
+            _ => {}
+        },
+        _ => {}
+    }
+}
+
+/// Within a container only what is known to be a key is one.
+fn consume_evident<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    value: &Value,
+    role: Role,
+    callee: &Name,
+    place: Place,
+    depth: u32,
+) {
+    let evident = value.alternatives().iter().any(|alternative| match &alternative.val {
+        Val::Key(_) | Val::Array(_) | Val::Tuple(_) | Val::Object(_) => true,
+        Val::Term(term) => {
+            machine.recorder.log.declared.contains(term) || machine.recorder.log.scalar_keys.contains(term)
+        }
+        _ => false,
+    });
+    if evident {
+        consume_value(machine, frame, value, None, role, callee, place, depth);
+    }
+}
+
+/// Which family a key belongs to, and which member of it it is.
+pub fn target(machine: &mut Machine<'_>, term: TermId, derivation: DerivationId) -> Target {
+    let (family, extent, folded) = match machine.state.terms.get(term).clone() {
+        Term::Child(parent, index) => {
+            let family = machine.state.terms.intern(Term::Children(parent));
+            (family, extent_of_index(machine, index), false)
+        }
+        Term::Fold(parent, data) => {
+            let family = machine.state.terms.intern(Term::Children(parent));
+            (family, extent_of_index(machine, data), true)
+        }
+        Term::Item(array, index, 0) => (array, extent_of_index(machine, index), false),
+        _ => (term, Extent::Single, false),
+    };
+    Target { family, extent, term, folded, derivation }
+}
+
+/// A lane's index stands for all the indices that the lanes have.
+fn extent_of_index(machine: &Machine<'_>, index: TermId) -> Extent {
+    machine.transforms.extents.get(&index).copied().unwrap_or(Extent::Index(index))
+}
+
+/// The targets of consuming an array of keys.
+pub fn targets_of(machine: &mut Machine<'_>, array: &Array) -> Vec<Target> {
+    match &array.elements {
+        Elements::View { family, .. } => {
+            let extent = extent_of_view(&mut machine.state.terms, array);
+            vec![Target { family: *family, extent, term: *family, folded: false, derivation: array.derivation }]
+        }
+        Elements::Listed(parts) | Elements::Joined(parts) => {
+            let parts = parts.clone();
+            let mut targets = Vec::new();
+            for part in parts.iter() {
+                for alternative in part.alternatives() {
+                    match &alternative.val {
+                        Val::Key(key) => targets.push(target(machine, key.term, key.derivation)),
+                        Val::Array(inner) => targets.extend(targets_of(machine, &inner.clone())),
+                        Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => {
+                            targets.push(target(machine, *term, 0))
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            targets
+        }
+        Elements::Copies(of) => match of.single() {
+            Some(Val::Key(key)) => vec![target(machine, key.term, key.derivation)],
+            Some(Val::Term(term)) => vec![target(machine, *term, 0)],
+            _ => Vec::new(),
+        },
+    }
+}
+
+/// The extent of a view within its family.
+pub fn extent_of_view(terms: &mut Terms, array: &Array) -> Extent {
+    let Elements::View { start, step, to_end, order, .. } = &array.elements else { return Extent::Some };
+    let (start, step, to_end) = (*start, *step, *to_end);
+    if *order == Order::Subset {
+        return Extent::Some;
+    }
+    let length = flat_length(terms, array);
+    Extent::Range { start, step, length, to_end }
+}
+
+/// Number of keys in an array, where its axes are known.
+pub fn flat_length(terms: &mut Terms, array: &Array) -> Option<TermId> {
+    let dims = array.dims.clone()?;
+    let mut product = terms.int(1);
+    for dim in dims.iter() {
+        product = terms.operate(crate::ir::Operator::Mul, &[product, (*dim)?]);
+    }
+    Some(product)
+}
+
+/// The key that a value must be, where a sink takes it for one.
+pub fn as_key(terms: &mut Terms, val: &Val) -> Option<Key> {
+    match val {
+        Val::Key(key) => Some(*key),
+        Val::Term(term) if evidence::may_be_key(terms, *term) => {
+            Some(Key { term: *term, kind: KeyKind::Unknown, derivation: 0 })
+        }
+        _ => None,
+    }
+}
+
+pub fn log_event<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    target: Target,
+    role: Role,
+    callee: &Name,
+    written: Option<&Name>,
+    place: Place,
+) {
+    if machine.transforms.abstract_depth > 0 || machine.state.paths.pc.is_false() {
+        return;
+    }
+    machine.state.store.mutations += 1;
+    let event = Consumption {
+        target,
+        guard: machine.state.paths.pc,
+        role,
+        callee: callee.clone(),
+        written: written.cloned(),
+        place,
+        activation: frame.activation.clone(),
+        iteration: machine.context.iteration.clone(),
+        lanes: u32::try_from(machine.transforms.lanes.len()).unwrap_or(u32::MAX),
+    };
+    let index = machine.recorder.log.consumptions.len();
+    machine.recorder.log.consumptions.push(event);
+    if role != Role::Fold {
+        check_broadcast(machine, index);
+    }
+    machine.recorder.log.by_family.entry(target.family).or_default().push(index);
+}
+
+/// A key that is the same in every lane serves them all.
+fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
+    let event = &machine.recorder.log.consumptions[index];
+    if matches!(event.role, Role::Unresolved | Role::Protocol) {
+        return;
+    }
+    let (target, guard) = (event.target, event.guard);
+    for lane in machine.transforms.lanes.clone().iter().rev() {
+        // A view that the lanes share among them covers a range; a lane's own key mentions the lane.
+        let own = machine.state.terms.mentions(target.term, &|term| {
+            lane.symbols.contains(&term) || term.0 >= lane.born.0 && is_symbol(&machine.state.terms, term)
+        });
+        // The keys of an array that the lanes share out are logged one by one.
+        if lane.symbols.iter().any(|symbol| {
+            machine
+                .transforms
+                .keys
+                .get(symbol)
+                .is_some_and(|targets| targets.iter().any(|other| other.term == target.term))
+        }) {
+            continue;
+        }
+        // A whole array handed to one lane is what the call was given.
+        let whole = target.term == target.family && !matches!(target.extent, Extent::Single);
+        if own || whole {
+            continue;
+        }
+        // The unmapped draw may happen in one lane only if the lanes decide it.
+        let decided = machine
+            .state
+            .paths
+            .guards
+            .support(guard)
+            .iter()
+            .any(|literal| machine.state.terms.mentions(*literal, &|term| lane.symbols.contains(&term)));
+        if decided {
+            continue;
+        }
+        machine.recorder.log.broadcasts.push(LoggedBroadcast {
+            event: index,
+            mapped_at: lane.place,
+            activation: lane.activation.clone(),
+            unmapped: lane.unmapped.contains(&target.term),
+            symbols: lane.symbols.clone(),
+            born: lane.born,
+        });
+        break;
+    }
+}
+
+fn is_symbol(terms: &Terms, term: TermId) -> bool {
+    matches!(terms.get(term), Term::Symbol(_))
+}

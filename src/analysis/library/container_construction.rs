@@ -1,0 +1,138 @@
+//! Containers that functions of Python make of what they are given: `list(…)`, `dict(…)`, copies.
+//!
+//! **Invariant:** the elements are the very same, and so are the keys among them.
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::BufferOp;
+use crate::analysis::domain::term::Term;
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::library::transform;
+use crate::analysis::machine::{Frame, Machine, iterate, notes};
+use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::{State, paths};
+use crate::finding::Place;
+use crate::models::BuiltinOp;
+
+pub fn list_of<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    op: BuiltinOp,
+    first: Option<Value>,
+    place: Place,
+) -> Value {
+    let Some(value) = first else {
+        let kind = Kind::List { items: Vec::new(), unknown: false };
+        return Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))));
+    };
+    if let Some(Val::Key(key)) = value.single().cloned()
+        && key.kind != crate::analysis::domain::kinds::KeyKind::Unknown
+    {
+        let raises = key.kind == crate::analysis::domain::kinds::KeyKind::Typed;
+        notes::buffer_use(machine, frame, BufferOp::Unpack, key, place, "list(…)".into(), raises);
+    }
+    if let Some(Val::Object(id)) = value.single().cloned()
+        && matches!(machine.state.store.objects[id.0 as usize].kind, Kind::Iterator(..))
+        && iterate::known_length(&mut machine.state, &value).is_none_or(|length| length > 8)
+    {
+        return collected(machine, frame, &value, place);
+    }
+    match machine.items_of(frame, &value) {
+        Some(items) => {
+            if op == BuiltinOp::Sorted || matches!(op, BuiltinOp::Set | BuiltinOp::Frozenset) {
+                return Value::of(Val::Object(machine.state.allocate(Kind::Set(items), "<sorted>", Some(place))));
+            }
+            let kind = Kind::List { items, unknown: false };
+            Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))))
+        }
+        // The same elements behind another object.
+        None => match value.single() {
+            Some(Val::Array(_) | Val::Term(_)) => value,
+            _ => machine.state.terms.opaque("<list>", Some(place)),
+        },
+    }
+}
+
+/// `list(iterator)` of unknown length: a few iterations, then unknown.
+pub fn collected<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &Value, place: Place) -> Value {
+    let known = iterate::known_length(&mut machine.state, iterator);
+    let mut items: Vec<Item> = Vec::new();
+    let iterator = iterator.clone();
+    if let Some(Val::Object(id)) = iterator.single().cloned() {
+        machine.force_generator(frame, id, machine.context.here);
+    }
+    transform::repeat(machine, frame, known, place, |this, frame, _| {
+        let step = this.next_step(frame, &iterator, place.span);
+        if !step.has.is_false() {
+            items.push(Item { guard: step.present, value: step.value });
+        }
+    });
+    let only_keys = items.iter().all(|item| matches!(item.value.single(), Some(Val::Key(_))));
+    let kind = Kind::List { items, unknown: !only_keys };
+    Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))))
+}
+
+pub fn dict_of<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    op: BuiltinOp,
+    args: &Args,
+    place: Place,
+) -> Value {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut unknown = !args.mappings.is_empty() || op == BuiltinOp::Defaultdict;
+    if let Some(first) = args.positional.first().filter(|_| op != BuiltinOp::Defaultdict) {
+        if let Some((given, more)) = machine.state.entries_of(&first.value) {
+            entries = given;
+            unknown |= more;
+        } else if let Some(items) = machine.items_of(frame, &first.value) {
+            for item in items {
+                let key_value = transform::part(&mut machine.state, &item.value, 0, place);
+                let value = transform::part(&mut machine.state, &item.value, 1, place);
+                let key = machine.state.term_of(&key_value);
+                entries.push(Entry { key, key_value, guard: item.guard, value });
+            }
+        } else {
+            unknown = true;
+        }
+    }
+    for (name, arg) in &args.keywords {
+        let key = machine.state.terms.intern(Term::Text(name.clone()));
+        entries.retain(|entry| entry.key != key);
+        entries.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
+    }
+    Value::of(Val::Object(machine.state.allocate(Kind::Dict { entries, unknown }, "<dict>", Some(place))))
+}
+
+/// `dict.fromkeys(names, value)`: one value under every name.
+pub fn dict_from_keys<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    names: &Value,
+    value: &Value,
+    place: Place,
+) -> Value {
+    let Some(items) = machine.items_of(frame, names) else { return machine.state.terms.opaque("<dict>", Some(place)) };
+    let entries = items.into_iter().map(|item| {
+        let key = machine.state.term_of(&item.value);
+        Entry { key, key_value: item.value, guard: item.guard, value: value.clone() }
+    });
+    let kind = Kind::Dict { entries: entries.collect(), unknown: false };
+    Value::of(Val::Object(machine.state.allocate(kind, "<dict>", Some(place))))
+}
+
+/// A copy: another object with the same contents (and so the same keys).
+pub fn copied(state: &mut State, value: &Value) -> Value {
+    let value = value.clone();
+    paths::on_alternatives(state, &value, |this, val| match val {
+        Val::Object(id) => {
+            let original = this.store.objects[id.0 as usize].clone();
+            let copy = this.allocate_with(original.kind, original.symbol, original.class, original.open);
+            let target = &mut this.store.objects[copy.0 as usize];
+            target.attributes = original.attributes;
+            target.epoch = original.epoch;
+            Value::of(Val::Object(copy))
+        }
+        other => Value::of(other.clone()),
+    })
+}

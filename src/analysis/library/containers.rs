@@ -1,0 +1,248 @@
+//! Methods of lists and dicts that are in sight.
+//!
+//! **Invariant:** what is taken out is not taken again, and where its place is not known, neither is what stays.
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Term, Terms};
+use crate::analysis::domain::value::{ObjectId, Val, Value};
+use crate::analysis::library::{callbacks, derive};
+use crate::analysis::machine::{Frame, Machine, index};
+use crate::analysis::store::State;
+use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::finding::Place;
+use crate::ir::Name;
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one call")]
+pub fn list_method<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    id: ObjectId,
+    items: &[Item],
+    unknown: bool,
+    name: &Name,
+    args: &Args,
+    place: Place,
+) -> Value {
+    let certain = machine.state.paths.guards.without(machine.state.paths.alive, machine.state.paths.pc).is_false();
+    let guard = if certain { Guard::TRUE } else { machine.state.paths.pc };
+    let first = args.positional.first().map(|arg| arg.value.clone());
+    match (&**name, first) {
+        ("append" | "add", Some(value)) => {
+            machine.state.store.mutations += 1;
+            if let Kind::List { items, .. } = &mut machine.state.store.objects[id.0 as usize].kind {
+                items.push(Item { guard, value });
+            }
+            machine.state.terms.none()
+        }
+        ("extend", Some(value)) => {
+            let added = machine.items_of(frame, &value);
+            machine.state.extend_list(id, added);
+            machine.state.terms.none()
+        }
+        ("insert" | "appendleft", _) => {
+            let at = if &**name == "appendleft" {
+                Some(0)
+            } else {
+                let index = args.positional.first().map(|arg| arg.value.clone()).unwrap_or_default();
+                let index = machine.state.term_of(&index);
+                machine.state.terms.as_int(index).and_then(|index| usize::try_from(index).ok())
+            };
+            let value = args.positional.last().map(|arg| arg.value.clone()).unwrap_or_default();
+            machine.state.store.mutations += 1;
+            if let Kind::List { items, unknown } = &mut machine.state.store.objects[id.0 as usize].kind {
+                match at.filter(|at| *at <= items.len()) {
+                    Some(at) => items.insert(at, Item { guard, value }),
+                    None => *unknown = true,
+                }
+            }
+            machine.state.terms.none()
+        }
+        ("pop" | "popleft", index) => {
+            let index = match (&**name, index) {
+                ("popleft", _) => Some(0),
+                (_, None) => Some(-1),
+                (_, Some(index)) => {
+                    let index = machine.state.term_of(&index);
+                    machine.state.terms.as_int(index)
+                }
+            };
+            machine.state.store.mutations += 1;
+            let length = i128::try_from(items.len()).unwrap_or(0);
+            let position = index
+                .map(|index| if index < 0 { index + length } else { index })
+                .and_then(|index| usize::try_from(index).ok())
+                .filter(|index| *index < items.len());
+            // On the paths on which nothing is taken, nothing may stay behind either.
+            let is_whole = certain
+                || items.first().is_some_and(|item| {
+                    index::is_there(&mut machine.state, item.guard)
+                        && machine.state.paths.guards.without(item.guard, machine.state.paths.pc).is_false()
+                });
+            let sure = is_whole && !unknown && items.iter().all(|item| item.guard == items[0].guard);
+            match position {
+                Some(position) if sure => {
+                    if let Kind::List { items, .. } = &mut machine.state.store.objects[id.0 as usize].kind {
+                        items.remove(position);
+                    }
+                    items[position].value.clone()
+                }
+                _ => {
+                    // Which element is taken is not known; it is not taken again.
+                    if let Kind::List { items, unknown } = &mut machine.state.store.objects[id.0 as usize].kind {
+                        items.clear();
+                        *unknown = true;
+                    }
+                    machine.state.store.objects[id.0 as usize].epoch += 1;
+                    supplied_or_opaque(&mut machine.state.terms, items, place)
+                }
+            }
+        }
+        ("copy", _) => {
+            let kind = Kind::List { items: items.to_vec(), unknown };
+            Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))))
+        }
+        ("clear", _) => {
+            if let Kind::List { items, unknown } = &mut machine.state.store.objects[id.0 as usize].kind {
+                items.clear();
+                *unknown = !certain;
+            }
+            machine.state.terms.none()
+        }
+        ("reverse" | "sort" | "rotate" | "remove", _) => {
+            callbacks::run_key_function(machine, frame, args, &Value::of(Val::Object(id)), place);
+            machine.state.store.mutations += 1;
+            let object = &mut machine.state.store.objects[id.0 as usize];
+            if let Kind::List { items, unknown } = &mut object.kind {
+                if &**name == "reverse" && certain {
+                    items.reverse();
+                } else {
+                    items.clear();
+                    *unknown = true;
+                }
+            }
+            object.epoch += 1;
+            machine.state.terms.none()
+        }
+        _ => machine.state.terms.opaque(name.clone(), Some(place)),
+    }
+}
+
+/// A key if the elements are keys, equal to nothing.
+fn supplied_or_opaque(terms: &mut Terms, items: &[Item], place: Place) -> Value {
+    let keys = items.iter().any(|item| matches!(item.value.single(), Some(Val::Key(_))));
+    if keys { derive::supplied_key(terms, place) } else { terms.opaque("<element>", Some(place)) }
+}
+
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
+pub fn dict_method(
+    state: &mut State,
+    id: ObjectId,
+    entries: &[Entry],
+    unknown: bool,
+    name: &Name,
+    args: &Args,
+    place: Place,
+) -> Value {
+    let key = args.positional.first().map(|arg| arg.value.clone());
+    match (&**name, key) {
+        ("get", Some(key)) => {
+            let key = state.term_of(&key);
+            let absent =
+                !unknown && !entries.iter().any(|entry| entry.key == key || !state.terms.is_constant(entry.key));
+            if absent {
+                return match args.positional.get(1) {
+                    Some(default) => default.value.clone(),
+                    None => state.terms.none(),
+                };
+            }
+            index::dict_item(state, id, entries, unknown, key)
+        }
+        ("pop", Some(key)) => {
+            let key = state.term_of(&key);
+            let value = index::dict_item(state, id, entries, unknown, key);
+            state.store.mutations += 1;
+            if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
+                entries.retain(|entry| entry.key != key);
+            }
+            value
+        }
+        ("setdefault", Some(key_value)) => {
+            let key = state.term_of(&key_value);
+            if entries.iter().any(|entry| entry.key == key) {
+                return index::dict_item(state, id, entries, unknown, key);
+            }
+            let value = args.positional.get(1).map(|arg| arg.value.clone()).unwrap_or_default();
+            if unknown {
+                return index::dict_item(state, id, entries, unknown, key);
+            }
+            let guard = state.paths.pc;
+            if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
+                entries.push(Entry { key, key_value, guard, value: value.clone() });
+            }
+            value
+        }
+        ("items" | "keys" | "values", _) if !unknown => {
+            let items = entries
+                .iter()
+                .map(|entry| {
+                    let value = match &**name {
+                        "keys" => entry.key_value.clone(),
+                        "values" => entry.value.clone(),
+                        _ => Value::of(Val::Tuple([entry.key_value.clone(), entry.value.clone()].into())),
+                    };
+                    Item { guard: entry.guard, value }
+                })
+                .collect();
+            let kind = Kind::List { items, unknown: false };
+            Value::of(Val::Object(state.allocate(kind, "<view>", Some(place))))
+        }
+        ("copy", _) => {
+            let kind = Kind::Dict { entries: entries.to_vec(), unknown };
+            Value::of(Val::Object(state.allocate(kind, "<dict>", Some(place))))
+        }
+        ("update", other) => {
+            state.store.mutations += 1;
+            let guard = if state.paths.guards.without(state.paths.alive, state.paths.pc).is_false() {
+                Guard::TRUE
+            } else {
+                state.paths.pc
+            };
+            let mut added: Vec<Entry> = Vec::new();
+            let mut more = false;
+            if let Some(other) = other {
+                match state.entries_of(&other) {
+                    Some((entries, unknown)) => {
+                        added = entries;
+                        more = unknown;
+                    }
+                    None => more = true,
+                }
+            }
+            for (name, arg) in &args.keywords {
+                let key = state.terms.intern(Term::Text(name.clone()));
+                added.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
+            }
+            if more {
+                state.havoc(&Value::of(Val::Object(id)));
+            }
+            for mut entry in added {
+                entry.guard = state.paths.guards.and(entry.guard, guard);
+                if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
+                    if entry.guard.is_true() {
+                        entries.retain(|old| old.key != entry.key);
+                    }
+                    entries.push(entry);
+                }
+            }
+            state.terms.none()
+        }
+        ("clear", _) => {
+            if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
+                entries.clear();
+            }
+            state.terms.none()
+        }
+        _ => state.terms.opaque(name.clone(), Some(place)),
+    }
+}

@@ -1,0 +1,241 @@
+//! Sources and derivations: constructors, `split`, `fold_in`, `clone`, and streams.
+//!
+//! **Invariant:** a derived key's term says all that its key data depends on.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
+use crate::analysis::domain::marks::{SEEDED, SUPPLIED};
+use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
+use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
+use crate::analysis::library::consume;
+use crate::analysis::machine::{Frame, Machine, notes};
+use crate::analysis::record::Derivation;
+use crate::analysis::store::args::Arg;
+use crate::analysis::store::{State, paths};
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::models::SeedKind;
+
+/// Modulus of seeds while 64-bit integers are off, as is JAX's default.
+pub const SEED_MODULUS: i128 = 1 << 32;
+
+fn is_default_implementation(terms: &Terms, term: TermId) -> bool {
+    match terms.get(term) {
+        Term::None => true,
+        Term::Text(name) => &**name == "threefry2x32",
+        _ => false,
+    }
+}
+
+pub fn derived<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    place: Place,
+    callee: &Name,
+    term: TermId,
+    number: Option<TermId>,
+    by_default: bool,
+) -> DerivationId {
+    machine.recorder.log.derivations.push(Derivation {
+        place,
+        activation: frame.activation.clone(),
+        callee: callee.clone(),
+        term,
+        number,
+        by_default,
+    });
+    u32::try_from(machine.recorder.log.derivations.len()).unwrap_or(u32::MAX)
+}
+
+/// `key(seed)` or `PRNGKey(seed)`.
+pub fn seed<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    seed: Option<&Arg>,
+    implementation: Option<&Value>,
+    kind: SeedKind,
+    callee: &Name,
+    place: Place,
+) -> Value {
+    let kind = match kind {
+        SeedKind::Typed => KeyKind::Typed,
+        SeedKind::Raw => KeyKind::Raw,
+    };
+    let Some(seed) = seed else {
+        let term = machine.state.terms.fresh(Symbol::Opaque, "<key>", Some(place));
+        let derivation = derived(machine, frame, place, callee, term, None, false);
+        return Value::of(Val::Key(Key { term, kind, derivation }));
+    };
+    let value = seed.value.clone();
+    let implementation = implementation
+        .map(|value| machine.state.term_of(value))
+        .filter(|term| !is_default_implementation(&machine.state.terms, *term));
+    paths::on_alternatives(machine, &value, |this, val| {
+        if let Val::Words(key, word) = val {
+            // `PRNGKey(key[1])`: 32 bits of another key as a seed; for a fresh key the very same one.
+            notes::buffer_use(this, frame, BufferOp::Reseed, *key, place, reseed_text(callee, seed), true);
+            let data = this.state.term_of_val(val);
+            let term = reseeded(&mut this.state.terms, *key, *word, data);
+            let derivation = derived(this, frame, place, callee, term, None, false);
+            return Value::of(Val::Key(Key { term, kind, derivation }));
+        }
+        if let Val::Array(_) | Val::Key(_) = val {
+            let term = this.state.terms.fresh(Symbol::Opaque, "<key>", Some(place));
+            let derivation = derived(this, frame, place, callee, term, None, false);
+            return Value::of(Val::Key(Key { term, kind, derivation }));
+        }
+        let number = this.state.term_of_val(val);
+        let (number, by_default) = match this.state.terms.as_exact_int(number) {
+            Some(value) if !(0..SEED_MODULUS).contains(&value) => {
+                (this.state.terms.int(value.rem_euclid(SEED_MODULUS)), true)
+            }
+            Some(value) => (this.state.terms.int(value), false),
+            None => (number, false),
+        };
+        // One seed makes different keys under different implementations.
+        let number = match implementation {
+            Some(implementation) => {
+                this.state.terms.intern(Term::Apply(SEEDED.into(), [number, implementation].into()))
+            }
+            None => number,
+        };
+        let term = this.state.terms.intern(Term::Seed(number));
+        let derivation = derived(this, frame, place, callee, term, None, by_default);
+        Value::of(Val::Key(Key { term, kind, derivation }))
+    })
+}
+
+/// The key made from a word of a fresh key: word 1 of `PRNGKey(s)` is `s`, word 0 is 0 (threefry, 64-bit integers off).
+fn reseeded(terms: &mut Terms, key: Key, word: Option<u8>, data: TermId) -> TermId {
+    let number = match (terms.get(key.term).clone(), word) {
+        // Other implementations lay their words out in other ways.
+        (Term::Seed(number), _) if matches!(terms.get(number), Term::Apply(name, _) if &**name == SEEDED) => data,
+        (Term::Seed(number), Some(1)) => number,
+        (Term::Seed(_), Some(0)) => terms.int(0),
+        _ => data,
+    };
+    terms.intern(Term::Seed(number))
+}
+
+fn reseed_text(callee: &Name, seed: &Arg) -> String {
+    let short = callee.rsplit('.').next().unwrap_or(callee);
+    format!("{short}({})", seed.written.as_deref().unwrap_or("…"))
+}
+
+/// `split(key, num)`: consumes the parent, makes its children.
+pub fn split<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    key: &Arg,
+    num: Option<&Arg>,
+    callee: &Name,
+    place: Place,
+) -> Value {
+    let dims = split_dims(&mut machine.state, num);
+    let number = match dims.as_slice() {
+        [Some(only)] => Some(*only),
+        _ => None,
+    };
+    consume::consume(machine, frame, key, Role::Split, callee, place);
+    let value = key.value.clone();
+    paths::on_alternatives(machine, &value, |this, val| {
+        let Some(parent) = consume::as_key(&mut this.state.terms, val) else {
+            return this.state.terms.opaque("<split>", Some(place));
+        };
+        let family = if this.state.terms.too_deep(parent.term) {
+            this.state.terms.fresh(Symbol::Opaque, "<children>", Some(place))
+        } else {
+            this.state.terms.intern(Term::Children(parent.term))
+        };
+        let derivation = derived(this, frame, place, callee, family, number, false);
+        let start = this.state.terms.int(0);
+        Value::of(Val::Array(Rc::new(Array {
+            kind: parent.kind,
+            derivation,
+            dims: Some(dims.clone().into()),
+            elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
+        })))
+    })
+}
+
+fn split_dims(state: &mut State, num: Option<&Arg>) -> Vec<Option<TermId>> {
+    let Some(num) = num else { return vec![Some(state.terms.int(2))] };
+    match num.value.single().cloned() {
+        Some(Val::Tuple(parts)) => parts.iter().map(|part| Some(state.term_of(part))).collect(),
+        Some(Val::Term(term)) => vec![Some(term)],
+        _ => vec![None],
+    }
+}
+
+/// `fold_in(key, data)`: derives one key, consumes nothing.
+pub fn fold_in<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    key: &Arg,
+    data: Option<&Arg>,
+    callee: &Name,
+    place: Place,
+) -> Value {
+    let number = match data {
+        Some(data) => machine.state.possible(&data.value),
+        None => Value::term(machine.state.terms.fresh(Symbol::Opaque, "<data>", Some(place))),
+    };
+    consume::consume(machine, frame, key, Role::Fold, callee, place);
+    let value = key.value.clone();
+    paths::on_alternatives(machine, &value, |this, val| {
+        let Some(parent) = consume::as_key(&mut this.state.terms, val) else {
+            return this.state.terms.opaque("<fold_in>", Some(place));
+        };
+        if let Val::Term(term) = val {
+            this.recorder.log.scalar_keys.insert(*term);
+        }
+        paths::on_alternatives(this, &number, |this, data| {
+            let term = if this.state.terms.too_deep(parent.term) {
+                this.state.terms.fresh(Symbol::Opaque, "<folded>", Some(place))
+            } else {
+                let data = this.state.term_of_val(data);
+                this.state.terms.intern(Term::Fold(parent.term, data))
+            };
+            let derivation = derived(this, frame, place, callee, term, None, false);
+            Value::of(Val::Key(Key { term, kind: parent.kind, derivation }))
+        })
+    })
+}
+
+/// `clone(key)`: the same key with a fresh licence.
+pub fn clone_key<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    key: &Arg,
+    callee: &Name,
+    place: Place,
+) -> Value {
+    let value = key.value.clone();
+    paths::on_alternatives(machine, &value, |this, val| {
+        let Some(parent) = consume::as_key(&mut this.state.terms, val) else { return Value::of(val.clone()) };
+        this.context.loop_instances += 1;
+        let term = this.state.terms.intern(Term::Clone(parent.term, this.context.loop_instances));
+        let derivation = derived(this, frame, place, callee, term, None, false);
+        Value::of(Val::Key(Key { term, kind: parent.kind, derivation }))
+    })
+}
+
+/// Fresh keys from a stateful source.
+pub fn supplied_keys(machine: &mut Machine<'_>, place: Place) -> Value {
+    let family = machine.state.terms.fresh(Symbol::Opaque, "<supplied keys>", Some(place));
+    machine.recorder.log.declared.insert(family);
+    let start = machine.state.terms.int(0);
+    Value::of(Val::Array(Rc::new(Array {
+        kind: KeyKind::Unknown,
+        derivation: 0,
+        dims: Some(vec![None].into()),
+        elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
+    })))
+}
+
+/// A fresh key from a stateful source.
+pub fn supplied_key(terms: &mut Terms, place: Place) -> Value {
+    let term = terms.fresh(Symbol::Opaque, SUPPLIED, Some(place));
+    Value::of(Val::Key(Key { term, kind: KeyKind::Unknown, derivation: 0 }))
+}

@@ -1,0 +1,421 @@
+//! Mapped functions: one body, many lanes at once.
+//!
+//! The body runs once, on the element of a lane whose number is a symbol. A key that mentions the symbol is the lane's own; one
+//! that does not is shared by all.
+//!
+//! **Invariant:** lanes are not iterations: what one lane consumes never meets what another does, except as a shared key.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::extent::Extent;
+use crate::analysis::domain::kinds::{BufferOp, KeyKind};
+use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
+use crate::analysis::domain::value::{Array, Elements, Key, ObjectId, Order, Val, Value};
+use crate::analysis::library::{consume, transform};
+use crate::analysis::machine::context::Lane;
+use crate::analysis::machine::{Frame, Machine, arrays, notes, operate};
+use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::{State, paths};
+use crate::finding::Place;
+
+/// How a transform maps one argument.
+#[derive(Clone, Debug)]
+pub enum Axis {
+    /// Over this axis.
+    Mapped(i128),
+    /// Not at all.
+    Unmapped,
+    /// Part by part.
+    Parts(Vec<Axis>),
+    /// Not known.
+    Unknown,
+}
+
+/// Runs a mapped function.
+pub fn run_lanes<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    function: &Value,
+    args: Args,
+    axes: Option<&Value>,
+    place: Place,
+) -> Value {
+    let axes = match axes {
+        Some(axes) => axis_of(machine, frame, axes),
+        None => Axis::Mapped(0),
+    };
+    run_along(machine, frame, function, &args, &axes, place)
+}
+
+/// Runs a function that sees blocks of its arguments: of which axes of an array, and how much of them, is not known.
+pub fn run_blocks<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    function: &Value,
+    args: Args,
+    place: Place,
+) -> Value {
+    run_along(machine, frame, function, &args, &Axis::Unknown, place)
+}
+
+fn run_along<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    function: &Value,
+    args: &Args,
+    axes: &Axis,
+    place: Place,
+) -> Value {
+    let born = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+    let mut lane =
+        Lane { symbols: vec![born], place, activation: frame.activation.clone(), born, unmapped: Vec::new() };
+    let mut mapped = Args { spread: Vec::new(), mappings: Vec::new(), ..Args::default() };
+    let mut length = None;
+    for (index, arg) in args.positional.iter().enumerate() {
+        let axis = match axes {
+            Axis::Parts(parts) => parts.get(index).cloned().unwrap_or(Axis::Unknown),
+            other => other.clone(),
+        };
+        length = length.or_else(|| lane_length(&arg.value));
+        let value = lane_value(machine, frame, &arg.value, &axis, &mut lane, place);
+        mapped.positional.push(Arg { value, written: arg.written.clone() });
+    }
+    for (name, arg) in &args.keywords {
+        let axis = if matches!(axes, Axis::Unknown) { Axis::Unknown } else { Axis::Mapped(0) };
+        let value = lane_value(machine, frame, &arg.value, &axis, &mut lane, place);
+        mapped.keywords.push((name.clone(), Arg { value, written: arg.written.clone() }));
+    }
+    mapped.spread = args.spread.iter().chain(&args.mappings).map(|_| Value::term(born)).collect();
+    let symbols = lane.symbols.clone();
+    machine.transforms.lanes.push(lane);
+    let result = machine.call_value(frame, function, mapped, Some(place));
+    machine.transforms.lanes.pop();
+    stacked(machine, &result, &symbols, length)
+}
+
+fn axis_of<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value) -> Axis {
+    match value.single() {
+        Some(Val::Term(term)) => match (machine.state.terms.get(*term), machine.state.terms.as_int(*term)) {
+            (Term::None, _) => Axis::Unmapped,
+            (_, Some(axis)) => Axis::Mapped(axis),
+            _ => Axis::Unknown,
+        },
+        Some(Val::Tuple(_)) => match machine.items_of(frame, value) {
+            Some(items) => Axis::Parts(items.iter().map(|item| axis_of(machine, frame, &item.value)).collect()),
+            None => Axis::Unknown,
+        },
+        Some(Val::Object(object)) => match machine.state.store.objects[object.0 as usize].kind.clone() {
+            Kind::List { items, unknown: false } => {
+                Axis::Parts(items.iter().map(|item| axis_of(machine, frame, &item.value)).collect())
+            }
+            Kind::Dict { entries, unknown: false } => {
+                Axis::Parts(entries.iter().map(|entry| axis_of(machine, frame, &entry.value)).collect())
+            }
+            _ => Axis::Unknown,
+        },
+        _ => Axis::Unknown,
+    }
+}
+
+fn lane_length(value: &Value) -> Option<TermId> {
+    match value.single()? {
+        Val::Array(array) => array.dims.as_ref()?.first().copied()?,
+        _ => None,
+    }
+}
+
+/// What one lane sees of an argument.
+fn lane_value<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    value: &Value,
+    axis: &Axis,
+    lane: &mut Lane,
+    place: Place,
+) -> Value {
+    let value = value.clone();
+    paths::on_alternatives(machine, &value, |this, val| lane_val(this, frame, val, axis, lane, place))
+}
+
+fn lane_val<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    val: &Val,
+    axis: &Axis,
+    lane: &mut Lane,
+    place: Place,
+) -> Value {
+    match axis {
+        Axis::Unmapped => {
+            let term = machine.state.term_of_val(val);
+            lane.unmapped.push(term);
+            return Value::of(val.clone());
+        }
+        Axis::Unknown => {
+            // Neither shared nor the lane's own for certain: something of which nothing is claimed.
+            let fresh = machine.state.terms.fresh(Symbol::Lane, "<perhaps mapped>", Some(place));
+            lane.symbols.push(fresh);
+            return Value::term(fresh);
+        }
+        Axis::Mapped(_) | Axis::Parts(_) => {}
+    }
+    let part_axis = |index: usize| match axis {
+        Axis::Parts(parts) => parts.get(index).cloned().unwrap_or(Axis::Unknown),
+        other => other.clone(),
+    };
+    match val {
+        Val::Array(array) => {
+            let array = array.clone();
+            if let Axis::Mapped(number) = axis {
+                check_map_axis(machine, frame, &array, *number, place);
+                if *number != 0 && array.dims.as_ref().is_none_or(|dims| dims.len() != 1 || *number != -1) {
+                    let fresh = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+                    lane.symbols.push(fresh);
+                    return arrays::column_of(&mut machine.state, &array, *number, fresh);
+                }
+            }
+            lane_element(machine, &array, lane, place)
+        }
+        Val::Tuple(parts) => {
+            let parts: Vec<Value> = parts
+                .clone()
+                .iter()
+                .enumerate()
+                .map(|(index, part)| lane_value(machine, frame, part, &part_axis(index), lane, place))
+                .collect();
+            Value::of(Val::Tuple(parts.into()))
+        }
+        Val::Object(object) => lane_object(machine, frame, *object, axis, lane, place),
+        Val::Term(term) => {
+            if let Term::Words(..) | Term::None = machine.state.terms.get(*term) {
+                return Value::of(val.clone());
+            }
+            let (term, symbol) = (*term, lane.born);
+            if let Axis::Mapped(number) = axis
+                && *number != 0
+            {
+                let number = machine.state.terms.int(*number);
+                let lane_of =
+                    machine.state.terms.intern(Term::Apply("<lane of>".into(), Box::new([term, number, symbol])));
+                return Value::term(lane_of);
+            }
+            let whole = Extent::whole(&mut machine.state.terms, None);
+            let index = machine.state.terms.intern(Term::Apply("<lane>".into(), Box::new([symbol, term])));
+            machine.transforms.extents.insert(index, whole);
+            lane.symbols.push(index);
+            let item = machine.state.terms.intern(Term::Item(term, index, 0));
+            if let Some(length) = transform::counted(machine, term) {
+                let start = machine.state.terms.int(0);
+                let numbers = Extent::Range { start, step: 1, length: Some(length), to_end: false };
+                machine.transforms.extents.insert(item, numbers);
+            }
+            if machine.recorder.log.declared.contains(&term) {
+                machine.recorder.log.declared.insert(item);
+            }
+            Value::term(item)
+        }
+        _ => {
+            let fresh = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+            lane.symbols.push(fresh);
+            Value::term(fresh)
+        }
+    }
+}
+
+/// The key of one lane: it stands for the whole view.
+fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, place: Place) -> Value {
+    let index = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+    lane.symbols.push(index);
+    if let Elements::View { family, start, step, to_end, order } = &array.elements
+        && array.dims.as_ref().is_none_or(|dims| dims.len() == 1)
+    {
+        let (family, start, step, to_end, order) = (*family, *start, *step, *to_end, *order);
+        let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
+        let extent = match order {
+            Order::Subset => Extent::Some,
+            Order::Known | Order::Permuted => Extent::Range { start, step, length, to_end },
+        };
+        machine.transforms.extents.insert(index, extent);
+        return arrays::member(machine, family, index, array);
+    }
+    if let Elements::Copies(of) = &array.elements {
+        // Every lane gets the same key.
+        let of = (**of).clone();
+        let term = machine.state.term_of(&of);
+        lane.unmapped.push(term);
+        return of;
+    }
+    if let Elements::Listed(_) | Elements::Joined(_) = &array.elements
+        && array.dims.as_ref().is_none_or(|dims| dims.len() == 1)
+    {
+        let targets = consume::targets_of(machine, &array.clone());
+        machine.transforms.keys.insert(index, targets);
+        let key = Key { term: index, kind: array.kind, derivation: array.derivation };
+        return if arrays::is_evident(machine, array) { Value::of(Val::Key(key)) } else { Value::term(index) };
+    }
+    let element = arrays::array_element(machine, array, index);
+    if let Some(Val::Array(inner)) = element.single()
+        && let (Elements::View { start, .. }, Elements::View { start: first, step, to_end, order, .. }) =
+            (&inner.elements, &array.elements)
+    {
+        let (start, first, step, to_end, order) = (*start, *first, *step, *to_end, *order);
+        if machine.state.terms.mentions(start, &|term| term == index) {
+            // The first key of a row stands for the first keys of all rows: they are a row's length apart.
+            let inner = inner.clone();
+            let width = consume::flat_length(&mut machine.state.terms, &inner)
+                .and_then(|width| machine.state.terms.as_int(width));
+            let width = width.and_then(|width| i64::try_from(width).ok()).filter(|width| *width > 0);
+            let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
+            let extent = match width {
+                Some(width) if order != Order::Subset => {
+                    Extent::Range { start: first, step: step * width, length, to_end: to_end && width == 1 }
+                }
+                _ => Extent::Some,
+            };
+            machine.transforms.extents.insert(start, extent);
+        }
+    }
+    element
+}
+
+fn lane_object<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    object: ObjectId,
+    axis: &Axis,
+    lane: &mut Lane,
+    place: Place,
+) -> Value {
+    let part_axis = |index: usize| match axis {
+        Axis::Parts(parts) => parts.get(index).cloned().unwrap_or(Axis::Unknown),
+        other => other.clone(),
+    };
+    let kind = match machine.state.store.objects[object.0 as usize].kind.clone() {
+        Kind::Dict { entries, unknown } => {
+            let entries = entries
+                .into_iter()
+                .enumerate()
+                .map(|(index, entry)| Entry {
+                    value: lane_value(machine, frame, &entry.value, &part_axis(index), lane, place),
+                    ..entry
+                })
+                .collect();
+            Kind::Dict { entries, unknown }
+        }
+        Kind::List { items, unknown } => {
+            let items = items
+                .into_iter()
+                .enumerate()
+                .map(|(index, item)| Item {
+                    guard: item.guard,
+                    value: lane_value(machine, frame, &item.value, &part_axis(index), lane, place),
+                })
+                .collect();
+            Kind::List { items, unknown }
+        }
+        _ => {
+            let fresh = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+            lane.symbols.push(fresh);
+            return Value::term(fresh);
+        }
+    };
+    Value::of(Val::Object(machine.state.allocate(kind, "<lane>", Some(place))))
+}
+
+/// `in_axes=1` on raw keys maps over their words.
+fn check_map_axis<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, array: &Array, axis: i128, place: Place) {
+    let Some(rank) = array.dims.as_ref().and_then(|dims| i128::try_from(dims.len()).ok()) else { return };
+    let buffer = match array.kind {
+        KeyKind::Raw => axis == rank || axis == -1,
+        KeyKind::Unknown => axis == rank,
+        KeyKind::Typed => false,
+    };
+    if buffer && let Some(key) = operate::evident_key(machine, &Val::Array(Rc::new(array.clone()))) {
+        notes::buffer_use(machine, frame, BufferOp::MapAxis, key, place, format!("in_axes={axis}"), false);
+    }
+}
+
+/// What the caller sees of the results of all lanes.
+fn stacked(machine: &mut Machine<'_>, value: &Value, symbols: &[TermId], length: Option<TermId>) -> Value {
+    let value = value.clone();
+    paths::on_alternatives(machine, &value, |this, val| match val {
+        Val::Tuple(parts) => {
+            let parts: Vec<Value> = parts.clone().iter().map(|part| stacked(this, part, symbols, length)).collect();
+            Value::of(Val::Tuple(parts.into()))
+        }
+        Val::Key(key) => {
+            if let Term::Child(parent, index) = *this.state.terms.get(key.term)
+                && let Some(Extent::Range { start, step, length, to_end }) =
+                    this.transforms.extents.get(&index).copied()
+            {
+                let family = this.state.terms.intern(Term::Children(parent));
+                let elements = Elements::View { family, start, step, to_end, order: Order::Known };
+                let dims = Some(vec![length].into());
+                return Value::of(Val::Array(Rc::new(Array {
+                    kind: key.kind,
+                    derivation: key.derivation,
+                    dims,
+                    elements,
+                })));
+            }
+            let elements = stacked_family(&mut this.state.terms, key.term);
+            let dims = Some(vec![length].into());
+            Value::of(Val::Array(Rc::new(Array { kind: key.kind, derivation: key.derivation, dims, elements })))
+        }
+        Val::Array(array) => {
+            let array = array.clone();
+            let dims: Option<Rc<[Option<TermId>]>> = array
+                .dims
+                .as_ref()
+                .map(|dims| std::iter::once(length).chain(dims.iter().copied()).collect::<Vec<_>>().into());
+            let elements = match &array.elements {
+                Elements::View { family, .. } => stacked_family(&mut this.state.terms, *family),
+                other => other.clone(),
+            };
+            Value::of(Val::Array(Rc::new(Array { dims, elements, ..(*array).clone() })))
+        }
+        Val::Term(term)
+            if !this.state.terms.is_constant(*term)
+                && this.state.terms.mentions(*term, &|part| symbols.contains(&part)) =>
+        {
+            Value::term(this.state.terms.intern(Term::Apply("<stacked>".into(), Box::new([*term]))))
+        }
+        _ => Value::of(val.clone()),
+    })
+}
+
+fn stacked_family(terms: &mut Terms, term: TermId) -> Elements {
+    let family = terms.intern(Term::Apply("<stacked>".into(), Box::new([term])));
+    let start = terms.int(0);
+    Elements::View { family, start, step: 1, to_end: true, order: Order::Known }
+}
+
+/// The outputs of the iterations of a loop-like transform, put together.
+pub fn joined(state: &mut State, outputs: &[Value], place: Place) -> Value {
+    let Some(first) = outputs.first() else { return state.terms.opaque("<outputs>", Some(place)) };
+    match first.single() {
+        Some(Val::Tuple(parts)) => {
+            let count = parts.len();
+            let columns: Vec<Value> = (0..count)
+                .map(|index| {
+                    let column: Vec<Value> =
+                        outputs.iter().map(|output| transform::part(state, output, index, place)).collect();
+                    joined(state, &column, place)
+                })
+                .collect();
+            Value::of(Val::Tuple(columns.into()))
+        }
+        Some(Val::Key(key)) => {
+            let kind = key.kind;
+            Value::of(Val::Array(Rc::new(Array {
+                kind,
+                derivation: 0,
+                dims: Some(vec![None].into()),
+                elements: Elements::Joined(outputs.to_vec().into()),
+            })))
+        }
+        Some(Val::Term(term)) if matches!(state.terms.get(*term), Term::None) => first.clone(),
+        _ => state.terms.opaque("<outputs>", Some(place)),
+    }
+}

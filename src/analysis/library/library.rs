@@ -1,0 +1,489 @@
+//! Calls of library functions, by what their models say.
+//!
+//! **Invariant:** what a function does with keys is read from its model; nothing here knows a path.
+
+use crate::analysis::domain::kinds::{BufferOp, ReferenceKind, Role};
+use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::library::{builtins, consume, derive, parameters, shape, transform, tree};
+use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, notes, operate};
+use crate::analysis::program::Program;
+use crate::analysis::record::Arranged;
+use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::heap::Kind;
+use crate::analysis::store::{State, paths};
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::models::{ARRAY, Callable, Construct, Effect, ShapeQuery, Yield};
+
+pub fn call_library<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    path: &Name,
+    args: Args,
+    place: Place,
+    written: Option<Name>,
+) -> Value {
+    let models = machine.program.models;
+    mark_called(machine, frame, place);
+    if let Some(class) = models.class(path) {
+        return construct_library(machine, frame, path, &class.construct.clone(), &args, place);
+    }
+    let Some(callable) = models.callable(path) else {
+        return machine.unresolved(frame, &args, place, None, Some(written.unwrap_or_else(|| path.clone())), None);
+    };
+    apply_model(machine, frame, callable, path, args, place)
+}
+
+/// Does what a model says.
+pub fn apply_model<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    callable: &'p Callable,
+    path: &Name,
+    args: Args,
+    place: Place,
+) -> Value {
+    let made = match &callable.effect {
+        Effect::Pure { .. }
+        | Effect::Sample { .. }
+        | Effect::Shape { .. }
+        | Effect::Number { .. }
+        | Effect::Fabricate { .. } => Some(args.clone()),
+        _ => None,
+    };
+    let result = run_model(machine, frame, callable, path, args, place);
+    if let Some(args) = made {
+        machine.state.note_lengths(callable, &args, &result);
+    }
+    result
+}
+
+fn run_model<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    callable: &'p Callable,
+    path: &Name,
+    args: Args,
+    place: Place,
+) -> Value {
+    let unbound = Arg::default();
+    if let Effect::Fabricate { .. } | Effect::ShapeOf { .. } = &callable.effect {
+        machine.recorder.log.measures.insert(place);
+    }
+    match &callable.effect {
+        Effect::Seed { seed, kind } => {
+            let implementation = args.of(callable, "impl").map(|arg| arg.value.clone());
+            derive::seed(machine, frame, args.of(callable, seed), implementation.as_ref(), *kind, path, place)
+        }
+        Effect::Split { key, num } => {
+            let num = num.as_deref().and_then(|num| args.of(callable, num));
+            let key = args.of(callable, key).unwrap_or(&unbound);
+            derive::split(machine, frame, key, num, path, place)
+        }
+        Effect::Fold { key, data } => {
+            let key = args.of(callable, key).unwrap_or(&unbound);
+            derive::fold_in(machine, frame, key, args.of(callable, data), path, place)
+        }
+        Effect::Clone { key } => match args.of(callable, key) {
+            Some(key) => derive::clone_key(machine, frame, key, path, place),
+            None => machine.state.terms.opaque("<clone>", Some(place)),
+        },
+        Effect::KeyData { key } => match args.of(callable, key) {
+            Some(key) => key_data(&mut machine.state, &key.value.clone(), place),
+            None => machine.state.terms.opaque("<key_data>", Some(place)),
+        },
+        Effect::Wrap { data } => match args.of(callable, data) {
+            Some(data) => wrap(machine, frame, &data.value.clone(), path, place),
+            None => machine.state.terms.opaque("<wrapped>", Some(place)),
+        },
+        Effect::Sample { keys, rows } => sample(machine, frame, callable, (keys, rows.as_deref()), path, &args, place),
+        Effect::Consume { keys, .. } => {
+            for key in keys {
+                for arg in args.all_of(callable, key).into_iter().cloned().collect::<Vec<_>>() {
+                    consume::consume(machine, frame, &arg, Role::Library, path, place);
+                }
+            }
+            for value in args.values().cloned().collect::<Vec<_>>() {
+                machine.run_escaping(frame, &value, place);
+            }
+            machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place))
+        }
+        Effect::Observe => {
+            for value in args.values().cloned().collect::<Vec<_>>() {
+                machine.run_escaping(frame, &value, place);
+            }
+            let made = machine.state.terms.fresh(Symbol::Opaque, name_cache::call_text(machine, path), Some(place));
+            if parameters::makes_drawless(machine.program, path, &args) {
+                machine.caches.drawless.terms.insert(made);
+            }
+            Value::term(made)
+        }
+        Effect::Forward { of, .. } => match args.of(callable, of) {
+            Some(of) => of.value.clone(),
+            None => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+        },
+        Effect::Pure { numeric, .. } => pure(machine, frame, *numeric, path, &args, place),
+        Effect::Shape { op, of, chosen } => {
+            shape::shape_op(machine, frame, *op, callable, of, chosen.as_deref(), &args, path, place)
+        }
+        Effect::Fabricate { of, zeros } => match args.of(callable, of) {
+            Some(of) => shape::fabricate(machine, frame, &of.value.clone(), *zeros, path, place),
+            None => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+        },
+        Effect::Number { of, op, .. } => {
+            if let Some(of) = args.of(callable, of) {
+                let value = of.value.clone();
+                let text = argument_text(path, of);
+                return shape::number_of(machine, frame, &value, *op, &text, path, place);
+            }
+            machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place))
+        }
+        Effect::ShapeOf { query, of } => {
+            let value = args.of(callable, of).map(|of| of.value.clone()).unwrap_or_default();
+            shape_of(&mut machine.state, &value, *query)
+        }
+        Effect::Supply { many: false } => derive::supplied_key(&mut machine.state.terms, place),
+        Effect::Supply { many: true } => derive::supplied_keys(machine, place),
+        Effect::Transform(transform) => transform::transform(machine, frame, transform, callable, path, args, place),
+        Effect::Tree { op, of } => tree::tree(&mut machine.state, frame, *op, callable, of, &args, place),
+        Effect::Factory { makes: _ } => {
+            let options = args.positional.iter().map(|arg| ("".into(), arg.value.clone())).collect();
+            annotate::made_by_factory(path.clone(), options)
+        }
+        Effect::Builtin(op) => builtins::builtin(machine, frame, *op, path, args, place),
+    }
+}
+
+/// What a sampler draws from its keys, perhaps an arrangement of rows.
+fn sample<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    callable: &'p Callable,
+    (keys, rows): (&[String], Option<&str>),
+    path: &Name,
+    args: &Args,
+    place: Place,
+) -> Value {
+    let before = machine.recorder.log.consumptions.len();
+    for key in keys {
+        if let Some(key) = args.of(callable, key) {
+            consume::consume(machine, frame, key, Role::Sample, path, place);
+        }
+    }
+    let text = name_cache::call_text(machine, path);
+    let drawn = machine.state.terms.fresh(Symbol::Opaque, text, Some(place));
+    if let Some(rows) = rows
+        && let Some(arranged) = args.of(callable, rows).map(|arg| machine.state.term_of(&arg.value))
+    {
+        let others = callable.params.iter().map(|param| &param.name);
+        let others = others.filter(|name| *name != rows && !keys.contains(name));
+        let others = others.map(|name| args.of(callable, name).map(|arg| machine.state.term_of(&arg.value))).collect();
+        // `permutation(key, 4)` and `permutation(key, arange(n))` give each number once.
+        let replaces = callable.params.iter().any(|param| &*param.name == "replace");
+        if !replaces
+            && (transform::counted(machine, arranged).is_some() || machine.state.terms.as_int(arranged).is_some())
+        {
+            machine.state.terms.vary(drawn);
+        }
+        let arranged = Arranged { rows: arranged, others };
+        let events = before..machine.recorder.log.consumptions.len();
+        machine.recorder.log.arranged.extend(events.map(|event| (event, arranged.clone())));
+    }
+    Value::term(drawn)
+}
+
+/// A pure function: its result depends on its arguments only; a key among them is taken for numbers.
+fn pure<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    numeric: bool,
+    path: &Name,
+    args: &Args,
+    place: Place,
+) -> Value {
+    if numeric {
+        for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
+            let value = machine.state.possible(&arg.value);
+            for alternative in value.alternatives() {
+                if let Some(key) = operate::evident_key(machine, &alternative.val) {
+                    let short = short_name(path);
+                    let text = format!("{short}({})", arg.written.as_deref().unwrap_or("…"));
+                    notes::buffer_use(machine, frame, BufferOp::Numeric, key, place, text, true);
+                }
+            }
+        }
+    }
+    if !args.spread.is_empty() || !args.mappings.is_empty() {
+        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+    }
+    let mut parts: Vec<TermId> = Vec::new();
+    for arg in &args.positional {
+        parts.push(machine.state.term_of(&arg.value));
+    }
+    for (name, arg) in &args.keywords {
+        parts.push(machine.state.terms.intern(Term::Text(name.clone())));
+        parts.push(machine.state.term_of(&arg.value));
+    }
+    // A call without arguments is not the function itself.
+    let name = if parts.is_empty() { format!("{path}()").into() } else { path.into() };
+    Value::term(machine.state.terms.intern(Term::Apply(name, parts.into())))
+}
+
+fn key_data(state: &mut State, value: &Value, place: Place) -> Value {
+    paths::on_alternatives(state, value, |this, val| match consume::as_key(&mut this.terms, val) {
+        Some(key) => Value::of(Val::Words(key, None)),
+        None => this.terms.opaque("<key_data>", Some(place)),
+    })
+}
+
+/// `wrap_key_data(data)`: untouched data gives back its key; edited data gives a key made by hand.
+fn wrap<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, path: &Name, place: Place) -> Value {
+    paths::on_alternatives(machine, value, |this, val| match val {
+        Val::Words(key, None) => Value::of(Val::Key(*key)),
+        Val::Words(key, Some(_)) => {
+            notes::buffer_use(this, frame, BufferOp::Rewrap, *key, place, short_name(path), false);
+            derive::supplied_key(&mut this.state.terms, place)
+        }
+        Val::Key(key) if key.kind == crate::analysis::domain::kinds::KeyKind::Raw => Value::of(val.clone()),
+        Val::Term(term) => {
+            // Numbers computed from a key's words.
+            let edited = words_within(&this.state.terms, *term);
+            if let Some(key) = edited
+                && !(index::may_be_many(this, key) && is_selection(this, *term))
+            {
+                notes::buffer_use(this, frame, BufferOp::Rewrap, key, place, short_name(path), false);
+            }
+            let wrapped = this.state.terms.intern(Term::Apply(path.into(), Box::new([*term])));
+            Value::of(Val::Key(crate::analysis::domain::value::Key {
+                term: wrapped,
+                kind: crate::analysis::domain::kinds::KeyKind::Typed,
+                derivation: 0,
+            }))
+        }
+        _ => derive::supplied_key(&mut this.state.terms, place),
+    })
+}
+
+/// Whether a term selects among the buffers of keys, or arranges them, and computes nothing.
+fn is_selection(machine: &Machine<'_>, term: TermId) -> bool {
+    match machine.state.terms.get(term) {
+        Term::Words(..) => true,
+        Term::Item(of, ..) => is_selection(machine, *of),
+        Term::Choice(parts) => parts.iter().all(|(_, part)| is_selection(machine, *part)),
+        Term::Apply(path, parts) => {
+            machine
+                .program
+                .models
+                .callable(path)
+                .is_some_and(|callable| matches!(callable.effect, Effect::Shape { .. }))
+                && parts.first().is_some_and(|first| is_selection(machine, *first))
+        }
+        _ => false,
+    }
+}
+
+/// The key whose words a term computes with.
+pub fn words_within(terms: &Terms, term: TermId) -> Option<crate::analysis::domain::value::Key> {
+    let mut found = None;
+    let cell = std::cell::Cell::new(None);
+    if terms.mentions(term, &|part| match terms.get(part) {
+        Term::Words(key, _) => {
+            cell.set(Some(*key));
+            true
+        }
+        _ => false,
+    }) && let Some(key) = cell.get()
+    {
+        found = Some(crate::analysis::domain::value::Key {
+            term: key,
+            kind: crate::analysis::domain::kinds::KeyKind::Unknown,
+            derivation: 0,
+        });
+    }
+    found
+}
+
+fn shape_of(state: &mut State, value: &Value, query: ShapeQuery) -> Value {
+    let name = match query {
+        ShapeQuery::Shape => "shape",
+        ShapeQuery::Ndim => "ndim",
+        ShapeQuery::Size => "size",
+        ShapeQuery::Dtype => "dtype",
+    };
+    let of = state.term_of(value);
+    Value::term(state.terms.intern(Term::Attribute(of, name.into(), 0)))
+}
+
+/// Constructing a library class.
+fn construct_library<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    path: &Name,
+    construct: &Construct,
+    args: &Args,
+    place: Place,
+) -> Value {
+    let models = machine.program.models;
+    let Some(class) = models.class(path) else {
+        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+    };
+    let named = |name: &str| -> Vec<Arg> {
+        let bare = name.trim_start_matches('*');
+        let mut position = 0;
+        for param in &class.params {
+            match param.kind {
+                crate::models::ParamKind::Rest if param.name == bare => {
+                    return args.positional.iter().skip(position).cloned().collect();
+                }
+                crate::models::ParamKind::KeywordRest if param.name == bare => {
+                    return args
+                        .keywords
+                        .iter()
+                        .filter(|(keyword, _)| !class.params.iter().any(|p| *p.name == **keyword))
+                        .map(|(_, arg)| arg.clone())
+                        .collect();
+                }
+                crate::models::ParamKind::Positional if param.name == bare => {
+                    return args.positional.get(position).or_else(|| args.keyword(bare)).cloned().into_iter().collect();
+                }
+                _ => {}
+            }
+            if matches!(param.kind, crate::models::ParamKind::Positional) {
+                position += 1;
+            }
+        }
+        args.keyword(bare).cloned().into_iter().collect()
+    };
+    match construct {
+        Construct::Stream { seeds, .. } => {
+            let before = machine.recorder.log.consumptions.len();
+            for seed in seeds {
+                for arg in named(seed) {
+                    consume_stream_seed(machine, frame, &arg, path, place);
+                }
+            }
+            let stream = machine.state.allocate(Kind::Stream(path.clone()), short_name(path), Some(place));
+            let events = before..machine.recorder.log.consumptions.len();
+            machine.recorder.log.streams.made.extend(events.map(|event| (event, stream)));
+            Value::of(Val::Object(stream))
+        }
+        Construct::Plain { consumes } => {
+            for name in consumes {
+                for arg in named(name) {
+                    consume::consume(machine, frame, &arg, Role::Library, path, place);
+                }
+            }
+            machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place))
+        }
+        Construct::Record { frozen, .. } => record_decorator(machine, path, *frozen, args, place),
+    }
+}
+
+/// `@dataclass` and kin: the class is a record from here on; with options only, a decorator.
+fn record_decorator(machine: &mut Machine<'_>, path: &Name, frozen: bool, args: &Args, place: Place) -> Value {
+    let frozen =
+        frozen || args.keyword("frozen").is_some_and(|arg| transform::is_true(&mut machine.state, &arg.value.clone()));
+    match args.positional.first().and_then(|arg| arg.value.single()).cloned() {
+        Some(Val::Class(class)) => {
+            let info = &mut machine.state.store.classes[class.0 as usize];
+            info.record = true;
+            info.frozen |= frozen;
+            Value::of(Val::Class(class))
+        }
+        None if args.positional.is_empty() => Value::of(Val::Library(path.clone())),
+        _ => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+    }
+}
+
+/// A stream made from a key consumes it; made from a number, it consumes the key with that seed.
+fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg: &Arg, path: &Name, place: Place) {
+    let value = machine.state.possible(&arg.value);
+    if let Some(Val::Term(term)) = value.single()
+        && machine.state.terms.as_int(*term).is_some()
+    {
+        let key = derive::seed(machine, frame, Some(arg), None, crate::models::SeedKind::Typed, path, place);
+        let arg = Arg { value: key, written: None };
+        return consume::consume(machine, frame, &arg, Role::Library, path, place);
+    }
+    consume::consume(machine, frame, arg, Role::Library, path, place);
+}
+
+/// Calling a stream.
+pub fn call_stream(machine: &mut Machine<'_>, path: &Name, place: Place) -> Value {
+    let given = match machine.program.models.class(path).map(|class| &class.construct) {
+        Some(Construct::Stream { call, .. }) => *call,
+        _ => Yield::Unknown,
+    };
+    stream_result(machine, given, path, place)
+}
+
+/// What `next` on a stream gives.
+pub fn stream_next<'p>(program: &'p Program<'p>, path: &Name) -> Yield {
+    match program.models.class(path).map(|class| &class.construct) {
+        Some(Construct::Stream { next, .. }) => *next,
+        _ => Yield::Unknown,
+    }
+}
+
+/// What a subscript of a stream gives.
+pub fn stream_item<'p>(program: &'p Program<'p>, path: &Name) -> Yield {
+    match program.models.class(path).map(|class| &class.construct) {
+        Some(Construct::Stream { items, .. }) => *items,
+        _ => Yield::Unknown,
+    }
+}
+
+/// Whether a value is no instance of a class, since no stream is an array and no key is a stream.
+pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> bool {
+    let Some(Val::Library(path)) = class.single() else { return false };
+    match value.single() {
+        Some(Val::Object(id)) => {
+            matches!(machine.state.store.objects[id.0 as usize].kind, Kind::Stream(_))
+                && *machine.program.models.canonical(path, &[]) == *ARRAY
+        }
+        Some(Val::Key(_)) => {
+            let class = machine.program.models.class(path);
+            class.is_some_and(|class| matches!(class.construct, Construct::Stream { .. }))
+        }
+        _ => false,
+    }
+}
+
+/// What a stream's call or method gives.
+pub fn stream_result(machine: &mut Machine<'_>, given: Yield, path: &Name, place: Place) -> Value {
+    match given {
+        Yield::Stream => {
+            Value::of(Val::Object(machine.state.allocate(Kind::Stream(path.clone()), short_name(path), Some(place))))
+        }
+        other => machine.yielded(other, place),
+    }
+}
+
+/// Notes that a reference is a call.
+fn mark_called<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place) {
+    let file = machine.module(frame.module).file;
+    let callee = machine
+        .recorder
+        .log
+        .references
+        .iter_mut()
+        .rev()
+        .take(64)
+        .find(|reference| reference.place.file == file && reference.place.span.start == place.span.start);
+    if let Some(reference) = callee
+        && reference.kind == ReferenceKind::Value
+    {
+        reference.kind = ReferenceKind::Call;
+    }
+}
+
+/// The last part of a path.
+pub fn short_name(path: &str) -> String {
+    path.rsplit('.').next().unwrap_or(path).to_owned()
+}
+
+/// `int(key)`, for people.
+fn argument_text(path: &str, arg: &Arg) -> String {
+    format!("{}({})", short_name(path), arg.written.as_deref().unwrap_or("…"))
+}

@@ -1,0 +1,214 @@
+//! Methods of what is known by its kind only: keys and arrays of them, texts, streams, transformed functions.
+//!
+//! **Invariant:** what no kind knows is left to protocols; a method that a model describes does what the model says.
+
+use crate::analysis::domain::claim::TEXT_METHODS;
+use crate::analysis::domain::kinds::{BufferOp, KeyKind};
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::library::{callbacks, containers, library, protocols};
+use crate::analysis::machine::{Frame, Machine, arrays, notes, operate};
+use crate::analysis::program::Program;
+use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::{Kind, Source};
+use crate::analysis::store::paths;
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::models::{ARRAY, Yield};
+
+/// `receiver.name(…)` where no function of that name is in sight.
+pub fn call_method<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    receiver: &Value,
+    name: &Name,
+    args: Args,
+    place: Place,
+    written: Option<Name>,
+) -> Value {
+    let receiver = machine.state.possible(receiver);
+    paths::on_alternatives(machine, &receiver, |this, val| {
+        method_of_val(this, frame, val, name, args.clone(), place, written.clone())
+    })
+}
+
+fn method_of_val<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    val: &Val,
+    name: &Name,
+    args: Args,
+    place: Place,
+    written: Option<Name>,
+) -> Value {
+    let receiver = Value::of(val.clone());
+    match val {
+        Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
+            Kind::List { items, unknown } => {
+                containers::list_method(machine, frame, *id, &items, unknown, name, &args, place)
+            }
+            Kind::Dict { entries, unknown } => {
+                containers::dict_method(&mut machine.state, *id, &entries, unknown, name, &args, place)
+            }
+            Kind::Stream(path) => {
+                let given = machine.program.models.class(&path).and_then(|class| class.method(name));
+                for arg in args.positional.clone() {
+                    machine.state.havoc(&arg.value);
+                }
+                library::stream_result(machine, given.unwrap_or(Yield::Unknown), &path, place)
+            }
+            Kind::Iterator(..) if &**name == "__next__" => machine.next_of(frame, &receiver, place.span),
+            Kind::Instance if matches!(&**name, "replace" | "_replace") => {
+                machine.state.replaced(&receiver, &args, place)
+            }
+            _ => protocols::protocol_or_unknown(machine, frame, val, name, args, place, written),
+        },
+        Val::Key(_) | Val::Array(_) => {
+            let path: Name = format!("{ARRAY}.{name}").into();
+            if let Val::Array(array) = val
+                && !arrays::is_evident(machine, array)
+            {
+                return protocols::protocol_or_unknown(machine, frame, val, name, args, place, written);
+            }
+            match machine.program.models.callable(&path) {
+                Some(callable) if callable.exact => {
+                    library::apply_model(machine, frame, callable, &path, args.with_receiver(receiver), place)
+                }
+                _ => machine.state.terms.opaque(name.clone(), Some(place)),
+            }
+        }
+        Val::Term(_) if &**name == "sort" && args.keyword("key").is_some() => {
+            callbacks::run_key_function(machine, frame, &args, &receiver, place);
+            protocols::protocol_or_unknown(machine, frame, val, name, args, place, written)
+        }
+        Val::Tuple(_) if &**name == "_replace" => machine.state.terms.opaque("<replaced>", Some(place)),
+        Val::Wrapped(_) => match &**name {
+            // The rules of a custom derivative replay what its function draws.
+            "defvjp" | "defjvp" | "defjvps" | "def_vmap" => {
+                for value in args.values().cloned().collect::<Vec<_>>() {
+                    for alternative in value.alternatives() {
+                        if let Val::Function(closure) = &alternative.val {
+                            machine.context.replays.insert((closure.module, closure.function));
+                            machine.context.pending.remove(&closure.identity);
+                        }
+                    }
+                }
+                machine.state.terms.none()
+            }
+            "lower" | "trace" | "eval_shape" => {
+                machine.transforms.abstract_depth += 1;
+                machine.call_value(frame, &receiver, args, Some(place));
+                machine.transforms.abstract_depth -= 1;
+                receiver
+            }
+            "compile" => receiver,
+            _ => machine.state.terms.opaque(name.clone(), Some(place)),
+        },
+        Val::UnknownMethod(outer) => {
+            // `keys.at[i].set(key)`: the index is gone; some keys are others now.
+            let (inner, attribute) = (**outer).clone();
+            if &*attribute.to_string() == "at" {
+                return updated_at(machine, frame, &inner, name, place);
+            }
+            // `property.setter`
+            machine.state.terms.opaque(name.clone(), Some(place))
+        }
+        Val::Partial(partial) => {
+            // `@name.setter` adds a setter to a property.
+            if &**name == "setter"
+                && let Some(function) = args.positional.first()
+            {
+                let mut with_setter = (**partial).clone();
+                with_setter.keywords.push(("<setter>".into(), function.value.clone()));
+                return Value::of(Val::Partial(std::rc::Rc::new(with_setter)));
+            }
+            machine.state.terms.opaque(name.clone(), Some(place))
+        }
+        Val::Term(_) if matches!(&**name, "replace" | "_replace") && args.positional.is_empty() => {
+            machine.state.replaced(&receiver, &args, place)
+        }
+        Val::Term(_) if let Some(callable) = text_method(machine.program, name, &args) => {
+            let path: Name = callable.path.as_str().into();
+            library::apply_model(machine, frame, callable, &path, args.with_receiver(receiver), place)
+        }
+        Val::Term(term) if &**name == "get" && !args.positional.is_empty() => {
+            let key = machine.state.term_of(&args.positional[0].value);
+            match machine.state.shadow_item(*term, key) {
+                Some(value) => value,
+                None => Value::term(machine.state.terms.intern(Term::Item(*term, key, 0))),
+            }
+        }
+        _ => protocols::protocol_or_unknown(machine, frame, val, name, args, place, written),
+    }
+}
+
+/// The method of texts that a call on something from outside is, by its name and the number of its arguments.
+fn text_method<'p>(program: &'p Program<'p>, name: &Name, args: &Args) -> Option<&'p crate::models::Callable> {
+    let is_plain = args.keywords.is_empty() && args.spread.is_empty() && args.mappings.is_empty();
+    let callable = program.models.callable(&format!("{TEXT_METHODS}{name}"))?;
+    (callable.exact && is_plain && callable.params.len() == args.positional.len() + 1).then_some(callable)
+}
+
+/// `x.at[i].set(…)` and kin.
+fn updated_at<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, name: &Name, place: Place) -> Value {
+    let value = value.clone();
+    paths::on_alternatives(machine, &value, |this, val| match val {
+        Val::Key(key) if key.kind != KeyKind::Unknown => {
+            let key = *key;
+            notes::buffer_use(this, frame, BufferOp::Arithmetic, key, place, format!(".at[…].{name}"), true);
+            let edited = this.state.terms.intern(Term::Apply("<edited key>".into(), Box::new([key.term])));
+            Value::of(Val::Key(crate::analysis::domain::value::Key { term: edited, derivation: 0, ..key }))
+        }
+        Val::Array(array) => arrays::subset(&mut this.state.terms, &array.clone()),
+        _ => this.state.terms.opaque(format!("at.{name}"), Some(place)),
+    })
+}
+
+/// Attributes of keys: what JAX computes at once runs here, methods wait for their call.
+pub fn key_attribute<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    val: &Val,
+    name: &Name,
+    place: Place,
+) -> Value {
+    let path: Name = format!("{ARRAY}.{name}").into();
+    let is_property = matches!(
+        &**name,
+        "T" | "mT" | "shape" | "ndim" | "size" | "dtype" | "real" | "imag" | "flat" | "itemsize" | "nbytes"
+    );
+    if matches!(&**name, "shape" | "ndim" | "size" | "dtype") {
+        let term: TermId = match operate::evident_key(machine, val) {
+            Some(key) => key.term,
+            None => machine.state.term_of_val(val),
+        };
+        return Value::term(machine.state.terms.intern(Term::Attribute(term, name.clone(), 0)));
+    }
+    if is_property
+        && let Some(callable) = machine.program.models.callable(&path)
+        && callable.exact
+    {
+        let args = Args::positional(vec![Value::of(val.clone())]);
+        return library::apply_model(machine, frame, callable, &path, args, place);
+    }
+    Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(val.clone()), name.clone()))))
+}
+
+/// Entering a context manager.
+pub fn enter<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, manager: &Value, op: &'p crate::ir::Op) -> Value {
+    let place = machine.place(frame, op.span);
+    let manager = machine.state.possible(manager);
+    paths::on_alternatives(machine, &manager, |this, val| {
+        let dunder: Name = "__enter__".into();
+        if let Some(method) = this.state.instance_method(val, &dunder) {
+            return this.call_value(frame, &method, Args::default(), Some(place));
+        }
+        // A generator under `contextmanager` gives what it yields first.
+        if let Val::Object(id) = val
+            && matches!(this.state.store.objects[id.0 as usize].kind, Kind::Iterator(Source::Generator(_), _))
+        {
+            return this.next_of(frame, &Value::of(val.clone()), place.span);
+        }
+        Value::of(val.clone())
+    })
+}

@@ -1,0 +1,301 @@
+//! Methods of which protocols say what they do with keys: those of libraries, on objects of unknown class.
+//!
+//! **Invariant:** a method of something from outside consumes a key only if a protocol says so, and either the file uses the library
+//! or what is handed over is known to be a key or called one.
+
+use crate::analysis::domain::kinds::Role;
+use crate::analysis::domain::term::{Term, Terms};
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::library::{consume, derive, parameters};
+use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes};
+use crate::analysis::program::Program;
+use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::heap::Kind;
+use crate::analysis::store::{State, evidence};
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::models::{Protocol, ProtocolEffect};
+
+/// Operations that a method which a library runs may take.
+pub const RUN_FUEL: u32 = 6_000;
+
+pub fn protocol_or_unknown<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    val: &Val,
+    name: &Name,
+    args: Args,
+    place: Place,
+    written: Option<Name>,
+) -> Value {
+    let receiver = Value::of(val.clone());
+    let text = written.clone().unwrap_or_else(|| name.clone());
+    let models = machine.program.models;
+    let (mut matched, mut has_run) = (None, false);
+    let relevance = &machine.program.relevance;
+    let is_imported =
+        |protocol: &&'p Protocol| protocol.libraries.iter().any(|library| relevance.imports(frame.module, library));
+    let (imported, elsewhere): (Vec<&Protocol>, Vec<&Protocol>) =
+        models.protocols(name).iter().filter(|protocol| !is_keyless(machine, val, protocol)).partition(is_imported);
+    // Where a library in use has a method of this name, it says which position is the key's.
+    let is_strange = imported.is_empty();
+    // Two methods of one name may have their keys in different places: what is evidently a key decides between them.
+    let mut possible = None;
+    let mut forms = 0;
+    for protocol in imported {
+        let Some(key) = key_of_protocol(protocol, &args) else { continue };
+        if let Some(method) = &protocol.runs
+            && machine.state.is_of_library(val, &protocol.libraries)
+        {
+            has_run |= run_named(machine, frame, val, method, &args, place);
+        }
+        let named = protocol.key.names.iter().any(|name| args.keyword(name).is_some())
+            || machine.state.is_of_library(val, &protocol.libraries);
+        match (protocol.effect, key) {
+            (ProtocolEffect::Supply, _) => return derive::supplied_key(&mut machine.state.terms, place),
+            (ProtocolEffect::Replace, _) => return replaced_by(&mut machine.state, protocol, &receiver, args, place),
+            (ProtocolEffect::Raises, _) => {
+                return Value::term(
+                    machine
+                        .state
+                        .terms
+                        .intern(Term::Apply(crate::analysis::machine::exec::EXPECTS.into(), Box::new([]))),
+                );
+            }
+            (_, Some(key)) if holds_key(machine, &key.value) || is_called_a_key(machine, key) => {
+                matched = Some((protocol, key.clone(), named));
+                break;
+            }
+            (_, Some(key)) => {
+                forms += 1;
+                if possible.is_none() && (named || may_hold_key(&machine.state.terms, &key.value)) {
+                    possible = Some((protocol, key.clone(), named));
+                }
+            }
+            _ => {}
+        }
+    }
+    // Of several forms that all may be meant, the library vouches for none.
+    let possible = possible.map(|(protocol, key, named)| (protocol, key, named && forms == 1));
+    let mut matched = matched.or(possible).map(|(protocol, key, named)| {
+        if named {
+            take_for_keys(machine, &key.value, 3);
+        }
+        (protocol, key)
+    });
+    // The library may be that of whoever made the receiver; then the key itself has to be the evidence.
+    if matched.is_none() && !has_run {
+        matched =
+            elsewhere.into_iter().filter(|protocol| protocol.effect == ProtocolEffect::Consume).find_map(|protocol| {
+                let key = key_of_protocol(protocol, &args)??;
+                let is_named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
+                let is_evident = holds_key(machine, &key.value) || is_called_a_key(machine, key);
+                ((is_named || is_strange) && is_evident).then(|| (protocol, key.clone()))
+            });
+    }
+    match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
+        Some((ProtocolEffect::Consume, protocol, key)) => {
+            // What is told to be deterministic is given keys for the sake of one signature and perhaps draws nothing.
+            let is_idle =
+                is_idle(&machine.state.terms, protocol, &args) || parameters::draws_nothing(machine, val, protocol);
+            for (part, is_idle_stream) in streams_of(&machine.state, protocol, &key) {
+                let role = if is_idle || is_idle_stream { Role::Unresolved } else { Role::Protocol };
+                consume::consume(machine, frame, &part, role, &text, place);
+            }
+            for value in args.values().cloned().collect::<Vec<_>>() {
+                machine.run_escaping(frame, &value, place);
+            }
+            machine.state.havoc(&receiver);
+            machine.state.terms.opaque(name_cache::call_text(machine, &text), Some(place))
+        }
+        Some((ProtocolEffect::Split, _, key)) => derive::split(machine, frame, &key, None, &text, place),
+        // What ran was seen to consume what it consumes.
+        None if has_run => {
+            machine.state.havoc(&receiver);
+            machine.state.terms.opaque(name_cache::call_text(machine, &text), Some(place))
+        }
+        Some(_) => machine.state.terms.opaque(name_cache::call_text(machine, &text), Some(place)),
+        None => {
+            let result =
+                machine.unresolved(frame, &args, place, Some(&(receiver.clone(), name.clone())), written, Some(val));
+            machine.state.note_changed(val, name, &args);
+            if let ("items" | "keys" | "values", [], Val::Term(of), Some(Val::Term(term))) =
+                (&**name, args.positional.as_slice(), val, result.single())
+            {
+                let lengths = [Some(machine.state.length_of_term(*of))];
+                machine.state.store.axis_lengths.insert(*term, lengths.into());
+            }
+            // What an array is asked for by this method has these lengths.
+            if let Some(callable) = models.of_array(name)
+                && callable.lengths.is_some()
+            {
+                machine.state.note_lengths(callable, &args.with_receiver(receiver), &result);
+            }
+            result
+        }
+    }
+}
+
+/// A copy of a state with the fields that a method of its library replaces.
+fn replaced_by(state: &mut State, protocol: &Protocol, receiver: &Value, mut args: Args, place: Place) -> Value {
+    for field in &protocol.changes {
+        if args.keyword(field).is_none() {
+            let value = state.terms.opaque(Name::from(field.as_str()), Some(place));
+            args.keywords.push((field.as_str().into(), Arg { value, written: None }));
+        }
+    }
+    state.replaced(receiver, &args, place)
+}
+
+/// The argument that is the key if a call is one of a protocol's, where it has one; nothing for a call of another form.
+#[expect(clippy::option_option, reason = "some protocols take no key")]
+fn key_of_protocol<'a>(protocol: &Protocol, args: &'a Args) -> Option<Option<&'a Arg>> {
+    let count = args.positional.len();
+    if count < protocol.min_positional || protocol.max_positional.is_some_and(|most| count > most) {
+        return None;
+    }
+    let named = protocol.key.names.iter().find_map(|name| args.keyword(name));
+    Some(named.or_else(|| protocol.key.position.and_then(|position| args.positional.get(position))))
+}
+
+/// Whether nothing is drawn by default, or a flag among the arguments says so: `deterministic=True`, `train=False`.
+fn is_idle(terms: &Terms, protocol: &Protocol, args: &Args) -> bool {
+    let is_value = |val: &Val| !matches!(val, Val::Term(term) if matches!(terms.get(*term), Term::None));
+    let is_given = |name: &String| args.keyword(name).is_some_and(|given| given.value.single().is_some_and(is_value));
+    protocol.idle
+        || protocol.idle_with.iter().any(is_given)
+        || protocol.idle_when.iter().any(|(name, wanted)| {
+            args.keyword(name).and_then(|given| given.value.single()).is_some_and(
+                |val| matches!(val, Val::Term(term) if matches!(terms.get(*term), Term::Bool(flag) if flag == wanted)),
+            )
+        })
+}
+
+/// The keys that a call is given, each with whether it is for a stream that mostly nobody asks:
+/// `apply(variables, x, rngs={"params": key})`, `init({"params": key, "batch_stats": key_2}, x)`.
+fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, bool)> {
+    let whole = || vec![(given.clone(), false)];
+    let Some(Val::Object(id)) = given.value.single() else { return whole() };
+    let Kind::Dict { entries, unknown: false } = &state.store.objects[id.0 as usize].kind else { return whole() };
+    let is_idle = |term| matches!(state.terms.get(term), Term::Text(name) if protocol.idle_streams.iter().any(|idle| **name == **idle));
+    if !entries.iter().any(|entry| is_idle(entry.key)) {
+        return whole();
+    }
+    let part = |value: &Value| Arg { value: value.clone(), written: None };
+    entries.iter().map(|entry| (part(&entry.value), is_idle(entry.key))).collect()
+}
+
+/// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that;
+/// whether there was such a method.
+fn run_named<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    val: &Val,
+    method: &str,
+    args: &Args,
+    place: Place,
+) -> bool {
+    if args.keyword("method").is_some() {
+        return false;
+    }
+    let Some(bound) = machine.state.instance_method(val, &method.into()) else { return false };
+    let Some(Val::Method(parts)) = bound.single() else { return false };
+    let Some(Val::Function(closure)) = parts.1.single() else { return false };
+    let parameters = &machine.module(closure.module).function(closure.function).parameters;
+    let takes = |name: &Name| parameters.iter().any(|parameter| parameter.name == *name);
+    let given = Args {
+        positional: args.positional.iter().skip(1).cloned().collect(),
+        keywords: args.keywords.iter().filter(|(name, _)| takes(name)).cloned().collect(),
+        spread: args.spread.clone(),
+        mappings: args.mappings.clone(),
+    };
+    if !given.values().cloned().collect::<Vec<_>>().iter().any(|value| holds_key(machine, value)) {
+        return false;
+    }
+    // What the library does before and after is not in sight: the call is taken to return, whatever was made of its body.
+    let (pc, alive, fuel) = (machine.state.paths.pc, machine.state.paths.alive, machine.budget.fuel);
+    machine.budget.fuel = fuel.min(RUN_FUEL);
+    let given_fuel = machine.budget.fuel;
+    machine.call_value(frame, &bound, given, Some(place));
+    machine.budget.fuel = fuel - (given_fuel - machine.budget.fuel);
+    (machine.state.paths.pc, machine.state.paths.alive) = (pc, alive);
+    true
+}
+
+/// Whether a receiver was made by what leaves the key out.
+fn is_keyless(machine: &Machine<'_>, val: &Val, protocol: &Protocol) -> bool {
+    let Val::Term(term) = val else { return false };
+    protocol.keyless.iter().any(|path| {
+        machine
+            .state
+            .terms
+            .symbol(*term)
+            .is_some_and(|info| *info.text == *name_cache::call_text(machine, &path.as_str().into()))
+    })
+}
+
+/// What a protocol's keyword is given are keys.
+fn take_for_keys(machine: &mut Machine<'_>, value: &Value, depth: u32) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for alternative in value.alternatives().to_vec() {
+        match &alternative.val {
+            Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => {
+                machine.recorder.log.scalar_keys.insert(*term);
+            }
+            Val::Object(id) => {
+                if let Kind::Dict { entries, .. } = machine.state.store.objects[id.0 as usize].kind.clone() {
+                    for entry in entries {
+                        take_for_keys(machine, &entry.value, depth);
+                    }
+                }
+            }
+            Val::Tuple(parts) => {
+                for part in parts.clone().iter() {
+                    take_for_keys(machine, part, depth);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a value could be a key: something from outside of which nothing says otherwise.
+fn may_hold_key(terms: &Terms, value: &Value) -> bool {
+    matches!(value.single(), Some(Val::Term(term)) if evidence::may_be_key(terms, *term))
+}
+
+/// Whether what is handed over could be a key and is called one.
+fn is_called_a_key(machine: &Machine<'_>, arg: &Arg) -> bool {
+    matches!(arg.value.single(), Some(Val::Term(term)) if notes::looks_like_a_key(machine, *term, arg.written.as_deref()))
+}
+
+/// Whether a value is, or holds, something known to be a key.
+pub fn holds_key(machine: &mut Machine<'_>, value: &Value) -> bool {
+    value.alternatives().to_vec().iter().any(|alternative| match &alternative.val {
+        Val::Key(_) => true,
+        Val::Array(array) => arrays::is_evident(machine, array),
+        Val::Term(term) => {
+            machine.recorder.log.declared.contains(term) || machine.recorder.log.scalar_keys.contains(term)
+        }
+        Val::Tuple(parts) => parts.clone().iter().any(|part| holds_key(machine, part)),
+        Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
+            Kind::Dict { entries, .. } => entries.iter().any(|entry| holds_key(machine, &entry.value)),
+            Kind::List { items, .. } => items.iter().any(|item| holds_key(machine, &item.value)),
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// The name of a method of the program that is one of a library's of which a model says that it perhaps draws nothing.
+pub fn idle_method<'p>(program: &'p Program<'p>, function: &Value) -> Option<Name> {
+    let Some(Val::Function(closure)) = function.single() else { return None };
+    let module = program.module(closure.module);
+    let name = &module.function(closure.function).name;
+    let protocols = program.models.protocols(name);
+    let mut idle = protocols.iter().filter(|protocol| protocol.idle).peekable();
+    idle.peek()?;
+    let path = program.resolver.absolute(module.file, 1, name);
+    let root = path.split('.').next().unwrap_or_default();
+    idle.any(|protocol| protocol.libraries.iter().any(|library| library == root)).then(|| name.clone())
+}

@@ -1,0 +1,657 @@
+//! Array functions given keys: what they keep, reorder, copy or mix.
+//!
+//! **Invariant:** a typed array of keys may be rearranged at will; on a raw one the last axis holds words, and what mixes it is a
+//! misuse.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::kinds::{BufferOp, KeyKind};
+use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
+use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
+use crate::analysis::library::library::short_name;
+use crate::analysis::library::{consume, derive};
+use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes, operate};
+use crate::analysis::program::Program;
+use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::{Item, Kind};
+use crate::analysis::store::{evidence, paths};
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::models::{Callable, Effect, NumberOp, ShapeOp};
+
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
+#[expect(clippy::too_many_arguments, reason = "the parts of one call")]
+pub fn shape_op<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    op: ShapeOp,
+    callable: &'p Callable,
+    of: &[String],
+    chosen: Option<&str>,
+    args: &Args,
+    path: &Name,
+    place: Place,
+) -> Value {
+    let mut inputs: Vec<Value> = Vec::new();
+    for name in of {
+        inputs.extend(args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()));
+    }
+    let get = |name: &str| args.of(callable, name).map(|arg| arg.value.clone());
+    match op {
+        ShapeOp::Array
+        | ShapeOp::Stack
+        | ShapeOp::Vstack
+        | ShapeOp::Hstack
+        | ShapeOp::Concatenate
+        | ShapeOp::Dstack
+        | ShapeOp::ColumnStack => {
+            // The first, if it is not said.
+            let axis = get("axis").map_or(Some(0), |axis| {
+                let axis = machine.state.term_of(&axis);
+                machine.state.terms.as_int(axis)
+            });
+            return match op {
+                ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack => {
+                    stack(machine, frame, op, &inputs, axis, path, place)
+                }
+                _ => concatenate(machine, frame, op, &inputs, axis, path, place),
+            };
+        }
+        ShapeOp::Where | ShapeOp::Select => {
+            machine.recorder.log.choices.insert(place, path.clone());
+            let test = chosen.filter(|_| op == ShapeOp::Where).and_then(get);
+            return select(machine, &inputs, test, path, args, place);
+        }
+        _ => {}
+    }
+    let Some(input) = inputs.first().cloned() else {
+        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+    };
+    let keyed = input
+        .alternatives()
+        .iter()
+        .any(|alternative| operate::evident_key(machine, &alternative.val.clone()).is_some());
+    if !keyed {
+        return shape_of_unknown(machine, op, &input, path, args);
+    }
+    let input = machine.state.possible(&input);
+    let numbers = |this: &mut Machine<'p>, name: &str| -> Option<i128> {
+        let value = get(name)?;
+        let term = this.state.term_of(&value);
+        this.state.terms.as_int(term)
+    };
+    let axis = numbers(machine, "axis");
+    let dims = shape_argument(machine, frame, callable, args, op);
+    paths::on_alternatives(machine, &input, |this, val| {
+        let Some(key) = operate::evident_key(this, val) else { return Value::of(val.clone()) };
+        let text = short_name(path);
+        match op {
+            ShapeOp::Reshape | ShapeOp::Ravel => reshape(this, frame, val, key, op, dims.as_deref(), place, &text),
+            ShapeOp::Transpose
+            | ShapeOp::MatrixTranspose
+            | ShapeOp::Swapaxes
+            | ShapeOp::Moveaxis
+            | ShapeOp::Rollaxis
+            | ShapeOp::Rot90
+            | ShapeOp::Fliplr => {
+                let is_plain = matches!(op, ShapeOp::Transpose | ShapeOp::MatrixTranspose)
+                    && args.positional.len() == 1
+                    && args.keywords.is_empty();
+                transpose(this, frame, val, key, is_plain, place, &text)
+            }
+            ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => {
+                if let Val::Array(array) = val {
+                    // Along the first axis a flip reorders keys; over all axes of a raw array it mixes words.
+                    if array.kind == KeyKind::Raw && axis.is_none() && op != ShapeOp::Flipud {
+                        notes::buffer_use(this, frame, BufferOp::Transpose, key, place, text, false);
+                    }
+                    arrays::reordered(&array.clone())
+                } else {
+                    if key.kind == KeyKind::Raw {
+                        notes::buffer_use(this, frame, BufferOp::Transpose, key, place, text, false);
+                        return this.state.terms.opaque("<mixed words>", Some(place));
+                    }
+                    Value::of(val.clone())
+                }
+            }
+            ShapeOp::Squeeze => match val {
+                Val::Array(array) if array.dims.as_ref().is_some_and(|dims| dims.len() == 1) => {
+                    let one = array.dims.as_ref().and_then(|dims| dims[0]);
+                    if one.and_then(|one| this.state.terms.as_int(one)) == Some(1) {
+                        let zero = this.state.terms.int(0);
+                        return arrays::array_element(this, &array.clone(), zero);
+                    }
+                    Value::of(val.clone())
+                }
+                _ => Value::of(val.clone()),
+            },
+            ShapeOp::ExpandDims | ShapeOp::Atleast => match val {
+                Val::Key(key) => arrays::listed(&mut this.state.terms, vec![Value::of(val.clone())], key.kind),
+                Val::Array(array) => {
+                    let array = array.clone();
+                    let one = this.state.terms.int(1);
+                    let dims = array
+                        .dims
+                        .as_ref()
+                        .map(|dims| std::iter::once(Some(one)).chain(dims.iter().copied()).collect::<Vec<_>>().into());
+                    Value::of(Val::Array(Rc::new(Array { dims, ..(*array).clone() })))
+                }
+                _ => Value::of(val.clone()),
+            },
+            ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile | ShapeOp::Full => {
+                duplicated(this, frame, op, val, key, axis, dims.as_deref(), place, &text)
+            }
+            ShapeOp::Take | ShapeOp::TakeAlongAxis | ShapeOp::Index => match val {
+                Val::Array(array) => {
+                    let index = ["indices", "index"].iter().find_map(|name| get(name)).unwrap_or_default();
+                    match index.single() {
+                        Some(Val::Term(term)) if !matches!(this.state.terms.get(*term), Term::Apply(..)) => {
+                            let term = *term;
+                            arrays::array_element(this, &array.clone(), term)
+                        }
+                        _ => arrays::subset(&mut this.state.terms, &array.clone()),
+                    }
+                }
+                _ => this.state.terms.opaque("<taken>", Some(place)),
+            },
+            ShapeOp::Slice | ShapeOp::Some | ShapeOp::Update => match val {
+                Val::Array(array) => arrays::subset(&mut this.state.terms, &array.clone()),
+                _ => this.state.terms.opaque("<part>", Some(place)),
+            },
+            ShapeOp::Unstack | ShapeOp::Split | ShapeOp::BroadcastArrays => {
+                let whole = Value::of(val.clone());
+                match (op, this.items_of(frame, &whole)) {
+                    (ShapeOp::Unstack, Some(items)) => {
+                        let kind = Kind::List { items, unknown: false };
+                        Value::of(Val::Object(this.state.allocate(kind, "<parts>", Some(place))))
+                    }
+                    _ => this.state.terms.opaque("<parts>", Some(place)),
+                }
+            }
+            _ => this.state.terms.opaque(format!("{path}(…)"), Some(place)),
+        }
+    })
+}
+
+/// An array function given no key that is known: its result depends on its arguments.
+fn shape_of_unknown(machine: &mut Machine<'_>, op: ShapeOp, input: &Value, path: &Name, args: &Args) -> Value {
+    if matches!(op, ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile) {
+        let one = match input.single() {
+            Some(Val::Term(term)) if evidence::may_be_key(&machine.state.terms, *term) => Some(input.clone()),
+            // `repeat(expand_dims(key, 0), n, axis=0)`
+            Some(Val::Term(term)) => match machine.state.terms.get(*term) {
+                Term::Apply(path, parts) if adds_an_axis(machine.program, path) => {
+                    parts.first().copied().filter(|of| evidence::may_be_key(&machine.state.terms, *of)).map(Value::term)
+                }
+                _ => None,
+            },
+            Some(Val::Array(array)) => match &array.elements {
+                Elements::Listed(parts) if parts.len() == 1 => parts.first().cloned(),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(one) = one {
+            // Copies of whatever it is: should it be a key, the copies are one key.
+            return Value::of(Val::Array(Rc::new(Array {
+                kind: KeyKind::Unknown,
+                derivation: 0,
+                dims: None,
+                elements: Elements::Copies(Rc::new(one)),
+            })));
+        }
+    }
+    let mut parts: Vec<TermId> = vec![machine.state.term_of(input)];
+    for arg in args.positional.iter().skip(1) {
+        parts.push(machine.state.term_of(&arg.value));
+    }
+    for (name, arg) in &args.keywords {
+        parts.push(machine.state.terms.intern(Term::Text(name.clone())));
+        parts.push(machine.state.term_of(&arg.value));
+    }
+    Value::term(machine.state.terms.intern(Term::Apply(path.into(), parts.into())))
+}
+
+/// Whether a library function gives what it is given with one axis more.
+fn adds_an_axis<'p>(program: &'p Program<'p>, path: &str) -> bool {
+    let callable = program.models.callable(path).filter(|callable| callable.exact);
+    callable.is_some_and(|callable| matches!(callable.effect, Effect::Shape { op: ShapeOp::ExpandDims, .. }))
+}
+
+/// The lengths in a shape argument: `reshape(a, (m, n))`, `a.reshape(m, n)`, `tile(a, n)`.
+fn shape_argument<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    callable: &'p Callable,
+    args: &Args,
+    op: ShapeOp,
+) -> Option<Vec<TermId>> {
+    let names: &[&str] = match op {
+        ShapeOp::Repeat => &["repeats"],
+        ShapeOp::Tile => &["reps"],
+        _ => &["shape", "newshape", "args", "order"],
+    };
+    let mut values: Vec<Value> = Vec::new();
+    for name in names {
+        let found = args.all_of(callable, name);
+        if !found.is_empty() {
+            values = found.into_iter().map(|arg| arg.value.clone()).collect();
+            break;
+        }
+    }
+    if let [only] = values.as_slice()
+        && let Some(items) = machine.items_of(frame, only)
+    {
+        values = items.into_iter().map(|item| item.value).collect();
+    }
+    if values.is_empty() {
+        return None;
+    }
+    Some(values.iter().map(|value| machine.state.term_of(value)).collect())
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one call")]
+fn reshape<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    val: &Val,
+    key: Key,
+    op: ShapeOp,
+    dims: Option<&[TermId]>,
+    place: Place,
+    text: &str,
+) -> Value {
+    let last = dims.and_then(|dims| dims.last().copied()).and_then(|last| machine.state.terms.as_int(last));
+    let raw = key.kind == KeyKind::Raw;
+    if raw && op == ShapeOp::Ravel && matches!(val, Val::Key(_)) {
+        return Value::of(val.clone());
+    }
+    if raw
+        && op == ShapeOp::Reshape
+        && last == Some(-1)
+        && dims.is_some_and(|dims| dims.len() > 1)
+        && matches!(val, Val::Array(_))
+    {
+        // `(n, 2)` words reshaped to `(m, -1)`: right for raw keys only.
+        notes::buffer_use(machine, frame, BufferOp::ShapeLogic, key, place, text.to_owned(), false);
+        return match val {
+            Val::Array(array) => arrays::reordered(&array.clone()),
+            _ => Value::of(val.clone()),
+        };
+    }
+    let all_known = dims.is_some_and(|dims| dims.iter().all(|dim| machine.state.terms.as_int(*dim).is_some()));
+    let mixes = raw
+            && match op {
+                ShapeOp::Ravel => true,
+                _ => all_known && !matches!(last, Some(2 | 4)),
+            }
+            // `reshape(-1)` of a single raw key is the key.
+            && !(matches!(val, Val::Key(_)) && dims.is_some_and(|dims| dims.len() == 1));
+    if mixes {
+        notes::buffer_use(machine, frame, BufferOp::Reshape, key, place, text.to_owned(), false);
+        return machine.state.terms.opaque("<mixed words>", Some(place));
+    }
+    match val {
+        Val::Array(array) => {
+            let array = array.clone();
+            let mut lengths: Vec<Option<TermId>> = match (op, dims) {
+                (ShapeOp::Ravel, _) => vec![consume::flat_length(&mut machine.state.terms, &array)],
+                (_, Some(dims)) => {
+                    let known: Vec<Option<i128>> = dims.iter().map(|dim| machine.state.terms.as_int(*dim)).collect();
+                    let total = consume::flat_length(&mut machine.state.terms, &array)
+                        .and_then(|total| machine.state.terms.as_int(total));
+                    let product: Option<i128> =
+                        known.iter().filter(|n| **n != Some(-1)).copied().try_fold(1, |all, n| Some(all * n?));
+                    dims.iter()
+                        .zip(&known)
+                        .map(|(dim, number)| match number {
+                            Some(-1) => match (total, product) {
+                                (Some(total), Some(product)) if product > 0 && !raw => {
+                                    Some(machine.state.terms.int(total / product))
+                                }
+                                _ => None,
+                            },
+                            _ => Some(*dim),
+                        })
+                        .collect()
+                }
+                _ => return arrays::subset(&mut machine.state.terms, &array),
+            };
+            if raw && op == ShapeOp::Reshape {
+                // The last length is that of the buffer.
+                lengths.pop();
+            }
+            if lengths.is_empty() {
+                let zero = machine.state.terms.int(0);
+                return arrays::array_element(machine, &array, zero);
+            }
+            if let Elements::View { .. } = &array.elements {
+                return Value::of(Val::Array(Rc::new(Array { dims: Some(lengths.into()), ..(*array).clone() })));
+            }
+            Value::of(Val::Array(array))
+        }
+        Val::Key(key) => {
+            if raw {
+                return Value::of(val.clone());
+            }
+            arrays::listed(&mut machine.state.terms, vec![Value::of(val.clone())], key.kind)
+        }
+        _ => Value::of(val.clone()),
+    }
+}
+
+/// An exchange of axes; a plain one is of all of them.
+fn transpose<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    val: &Val,
+    key: Key,
+    is_plain: bool,
+    place: Place,
+    text: &str,
+) -> Value {
+    if key.kind == KeyKind::Raw && matches!(val, Val::Array(_)) {
+        notes::buffer_use(machine, frame, BufferOp::Transpose, key, place, text.to_owned(), false);
+        return machine.state.terms.opaque("<mixed words>", Some(place));
+    }
+    match val {
+        Val::Array(array) if is_plain => arrays::transposed(&mut machine.state, &array.clone()),
+        Val::Array(array) => arrays::reordered(&array.clone()),
+        _ => Value::of(val.clone()),
+    }
+}
+
+/// Copies of a key make a batch whose members are equal.
+#[expect(clippy::too_many_arguments, reason = "the parts of one call")]
+fn duplicated<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    op: ShapeOp,
+    val: &Val,
+    key: Key,
+    axis: Option<i128>,
+    dims: Option<&[TermId]>,
+    place: Place,
+    text: &str,
+) -> Value {
+    let scalar = matches!(val, Val::Key(_));
+    if key.kind == KeyKind::Raw
+        && (op == ShapeOp::Repeat && scalar && axis.is_none()
+            || op == ShapeOp::Tile && scalar && dims.is_some_and(|dims| dims.len() == 1))
+    {
+        notes::buffer_use(machine, frame, BufferOp::Reshape, key, place, text.to_owned(), false);
+        return machine.state.terms.opaque("<repeated words>", Some(place));
+    }
+    let derivation = derive::derived(machine, frame, place, &text.into(), key.term, None, false);
+    let one = match val {
+        Val::Key(key) => Some(Value::of(Val::Key(*key))),
+        Val::Array(array) => match &array.elements {
+            Elements::Listed(parts) if parts.len() == 1 => parts.first().cloned(),
+            Elements::Copies(of) => Some((**of).clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    match one {
+        Some(one) => {
+            let rank = match (op, dims) {
+                (ShapeOp::BroadcastTo | ShapeOp::Tile | ShapeOp::Full, Some(dims)) => {
+                    dims.len().saturating_sub(usize::from(key.kind == KeyKind::Raw)).max(1)
+                }
+                _ => 1,
+            };
+            let first = dims.and_then(|dims| dims.first().copied());
+            let lengths: Vec<Option<TermId>> =
+                std::iter::once(first).chain(std::iter::repeat_n(None, rank - 1)).collect();
+            Value::of(Val::Array(Rc::new(Array {
+                kind: key.kind,
+                derivation,
+                dims: Some(lengths.into()),
+                elements: Elements::Copies(Rc::new(one)),
+            })))
+        }
+        None => match val {
+            Val::Array(array) => arrays::subset(&mut machine.state.terms, &array.clone()),
+            _ => machine.state.terms.opaque("<copies>", Some(place)),
+        },
+    }
+}
+
+fn stack<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    op: ShapeOp,
+    inputs: &[Value],
+    axis: Option<i128>,
+    path: &Name,
+    place: Place,
+) -> Value {
+    let Some(input) = inputs.first().cloned() else {
+        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+    };
+    let input = machine.state.possible(&input);
+    let parts: Vec<Value> = if inputs.len() > 1 {
+        inputs.to_vec()
+    } else {
+        match input.single() {
+            // `jnp.array(key)` is the key.
+            Some(Val::Key(_) | Val::Array(_) | Val::Term(_) | Val::Words(..)) if op == ShapeOp::Array => {
+                return input;
+            }
+            Some(Val::Array(_)) => return input,
+            _ => match machine.items_of(frame, &input) {
+                Some(items) => items.into_iter().map(|item: Item| item.value).collect(),
+                None => return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+            },
+        }
+    };
+    let keys: Vec<Key> = parts
+        .iter()
+        .filter_map(|part| part.single().cloned())
+        .filter_map(|val| operate::evident_key(machine, &val))
+        .collect();
+    if keys.is_empty()
+        && let [first, rest @ ..] = parts.as_slice()
+        && !rest.is_empty()
+        && let Some(Val::Term(term)) = first.single()
+        && evidence::may_be_key(&machine.state.terms, *term)
+        && rest.iter().all(|part| part == first)
+    {
+        return Value::of(Val::Array(Rc::new(Array {
+            kind: KeyKind::Unknown,
+            derivation: 0,
+            dims: None,
+            elements: Elements::Copies(Rc::new(first.clone())),
+        })));
+    }
+    if keys.is_empty() || keys.len() != parts.len() {
+        let mut term: Vec<TermId> = parts.iter().map(|part| machine.state.term_of(part)).collect();
+        if let Some(axis) = axis.filter(|axis| *axis != 0) {
+            term.extend([machine.state.terms.intern(Term::Text("axis".into())), machine.state.terms.int(axis)]);
+        }
+        return Value::term(machine.state.terms.intern(Term::Apply(path.into(), term.into())));
+    }
+    let raw = keys[0].kind == KeyKind::Raw;
+    if raw && axis.is_some_and(|axis| axis != 0) && matches!(parts[0].single(), Some(Val::Key(_))) {
+        notes::buffer_use(
+            machine,
+            frame,
+            BufferOp::Transpose,
+            keys[0],
+            place,
+            format!("{}(…, axis=…)", short_name(path)),
+            false,
+        );
+        return machine.state.terms.opaque("<mixed words>", Some(place));
+    }
+    if parts.len() > 1 && keys.iter().all(|key| key.term == keys[0].term) {
+        let derivation = derive::derived(machine, frame, place, path, keys[0].term, None, false);
+        let length = machine.state.terms.int(i128::try_from(parts.len()).unwrap_or(0));
+        return Value::of(Val::Array(Rc::new(Array {
+            kind: keys[0].kind,
+            derivation,
+            dims: Some(vec![Some(length)].into()),
+            elements: Elements::Copies(Rc::new(parts[0].clone())),
+        })));
+    }
+    // Arrays that are put together along another axis are the columns of the result.
+    if op == ShapeOp::Stack
+        && axis != Some(0)
+        && let Some(Val::Array(first)) = parts[0].single()
+    {
+        let rank = first.dims.as_ref().map(|dims| dims.len() + 1);
+        return unfamiliar(&mut machine.state.terms, keys[0].kind, rank);
+    }
+    arrays::listed(&mut machine.state.terms, parts, keys[0].kind)
+}
+
+/// An array of keys of which it is not followed where they come from: equal to each other at equal indices only.
+fn unfamiliar(terms: &mut Terms, kind: KeyKind, rank: Option<usize>) -> Value {
+    let family = terms.fresh(Symbol::Opaque, "<keys put together>", None);
+    let start = terms.int(0);
+    Value::of(Val::Array(Rc::new(Array {
+        kind,
+        derivation: 0,
+        dims: rank.map(|rank| vec![None; rank].into()),
+        elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
+    })))
+}
+
+fn concatenate<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    op: ShapeOp,
+    inputs: &[Value],
+    axis: Option<i128>,
+    path: &Name,
+    place: Place,
+) -> Value {
+    let parts: Vec<Value> = match inputs {
+        [only] => match machine.items_of(frame, only) {
+            Some(items) => items.into_iter().map(|item| item.value).collect(),
+            None => return only.clone(),
+        },
+        several => several.to_vec(),
+    };
+    let mut kinds = Vec::new();
+    for part in &parts {
+        let Some(val) = part.single().cloned() else {
+            return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        };
+        if let Some(key) = operate::evident_key(machine, &val) {
+            kinds.push((key, matches!(val, Val::Key(_))));
+        } else {
+            let terms: Vec<TermId> = parts.iter().map(|part| machine.state.term_of(part)).collect();
+            return Value::term(machine.state.terms.intern(Term::Apply(path.into(), terms.into())));
+        }
+    }
+    let Some((first, scalar)) = kinds.first().copied() else {
+        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+    };
+    if first.kind == KeyKind::Raw && (scalar || op != ShapeOp::Concatenate) {
+        notes::buffer_use(machine, frame, BufferOp::Reshape, first, place, short_name(path), false);
+        return machine.state.terms.opaque("<mixed words>", Some(place));
+    }
+    let rank = match parts[0].single() {
+        Some(Val::Array(array)) => array.dims.as_ref().map(|dims| dims.len()),
+        _ => Some(1),
+    };
+    match op {
+        ShapeOp::Concatenate if axis == Some(0) => {}
+        ShapeOp::Hstack if rank == Some(1) => {}
+        ShapeOp::Concatenate | ShapeOp::Hstack => return unfamiliar(&mut machine.state.terms, first.kind, rank),
+        _ => return unfamiliar(&mut machine.state.terms, first.kind, None),
+    }
+    Value::of(Val::Array(Rc::new(Array {
+        kind: first.kind,
+        derivation: 0,
+        dims: rank.map(|rank| vec![None; rank].into()),
+        elements: Elements::Joined(parts.into()),
+    })))
+}
+
+/// `where(condition, a, b)`: one of the two, by the condition.
+fn select(
+    machine: &mut Machine<'_>,
+    inputs: &[Value],
+    condition: Option<Value>,
+    path: &Name,
+    args: &Args,
+    place: Place,
+) -> Value {
+    let [a, b] = inputs else { return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)) };
+    let keyed = [a, b].iter().any(|value| {
+        value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_) | Val::Array(_)))
+    });
+    if !keyed {
+        let parts: Vec<TermId> = args.positional.iter().map(|arg| machine.state.term_of(&arg.value)).collect();
+        return Value::term(machine.state.terms.intern(Term::Apply(path.into(), parts.into())));
+    }
+    let test = match condition {
+        Some(condition) => machine.state.term_of(&condition),
+        None => machine.state.terms.fresh(Symbol::Opaque, "<condition>", Some(place)),
+    };
+    let holds = machine.state.truth_of_term(test);
+    a.join(&mut machine.state.paths.guards, holds, b)
+}
+
+/// `zeros_like(key)`: a key made of nothing.
+pub fn fabricate<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    value: &Value,
+    zeros: bool,
+    path: &Name,
+    place: Place,
+) -> Value {
+    let value = machine.state.possible(value);
+    paths::on_alternatives(machine, &value, |this, val| {
+        if let Some(key) = operate::evident_key(this, val) {
+            notes::buffer_use(this, frame, BufferOp::Fabricate, key, place, short_name(path), false);
+            let zero = this.state.terms.int(0);
+            let term = if zeros {
+                this.state.terms.intern(Term::Seed(zero))
+            } else {
+                this.state.terms.fresh(Symbol::Opaque, "<fabricated key>", Some(place))
+            };
+            let derivation = derive::derived(this, frame, place, path, term, None, false);
+            Value::of(Val::Key(Key { term, kind: key.kind, derivation }))
+        } else {
+            let term = this.state.term_of_val(val);
+            Value::term(this.state.terms.intern(Term::Apply(path.into(), Box::new([term]))))
+        }
+    })
+}
+
+/// `int(key)`, `np.asarray(key)`: numbers, where it does not raise.
+pub fn number_of<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    value: &Value,
+    op: NumberOp,
+    text: &str,
+    path: &Name,
+    place: Place,
+) -> Value {
+    let value = machine.state.possible(value);
+    paths::on_alternatives(machine, &value, |this, val| {
+        if let Val::Words(..) = val {
+            return Value::of(val.clone());
+        }
+        let Some(key) = operate::evident_key(this, val) else {
+            let term = this.state.term_of_val(val);
+            return Value::term(this.state.terms.intern(Term::Apply(path.into(), Box::new([term]))));
+        };
+        // A raw key is an array of numbers already: converting it is how it is saved and shown.
+        if op == NumberOp::Words && key.kind != KeyKind::Typed {
+            return Value::of(Val::Words(key, None));
+        }
+        let (used_as, raises) = match op {
+            NumberOp::Cast => (BufferOp::DtypeLogic, key.kind == KeyKind::Typed),
+            NumberOp::Value | NumberOp::Words => (BufferOp::Number, true),
+        };
+        notes::buffer_use(this, frame, used_as, key, place, text.to_owned(), raises);
+        let words = this.state.terms.intern(Term::Words(key.term, None));
+        Value::term(this.state.terms.intern(Term::Apply(path.into(), Box::new([words]))))
+    })
+}

@@ -1,0 +1,260 @@
+//! Trees: `tree.map`, leaves, flatten.
+//!
+//! **Invariant:** a tree of known shape is walked leaf by leaf; one of unknown shape stands for at least two leaves.
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::value::{ObjectId, Val, Value};
+use crate::analysis::library::transform;
+use crate::analysis::machine::{Frame, Machine, arrays, index};
+use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::{State, paths};
+use crate::finding::Place;
+use crate::models::{Callable, TreeOp};
+
+/// Deepest tree that is walked.
+pub const DEPTH: u32 = 6;
+
+/// What is done with corresponding leaves; the flag says that they may stand for many.
+pub type EachLeaf<'a, 'p> = dyn FnMut(&mut Machine<'p>, &mut Frame<'p>, &[Value], bool) -> Value + 'a;
+
+/// `tree.map(function, first, *rest)`
+pub fn run_tree_map<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    function: &Value,
+    trees: &[Value],
+    leading: usize,
+    place: Place,
+) -> Value {
+    let run = machine.recorder.log.trees.entry(place).or_default();
+    if let Some(Val::Function(closure)) = function.single() {
+        run.insert((closure.module, closure.function));
+    }
+    let (instance, outer) = machine.begin_loop();
+    let mut copy = 0;
+    let result = map_leaves(machine, frame, trees, DEPTH, &mut |this, frame, leaves, more| {
+        let mut result = Value::unbound();
+        // A leaf of unknown shape may be many.
+        for _ in 0..=u32::from(more) {
+            this.begin_copy(instance, copy, place, outer.clone());
+            copy += 1;
+            let mut values: Vec<Value> = (0..leading).map(|_| this.state.terms.opaque("<path>", Some(place))).collect();
+            values.extend(if more {
+                let index = this.state.terms.int(i128::from(copy));
+                leaves.iter().map(|leaf| transform::slice_tree(this, leaf, index)).collect::<Vec<_>>()
+            } else {
+                leaves.to_vec()
+            });
+            result = this.call_value(frame, function, Args::positional(values), Some(place));
+        }
+        if more { this.state.terms.opaque("<mapped tree>", Some(place)) } else { result }
+    });
+    machine.end_loop(outer);
+    result
+}
+
+/// Walks trees of one shape together.
+fn map_leaves<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    trees: &[Value],
+    depth: u32,
+    each: &mut EachLeaf<'_, 'p>,
+) -> Value {
+    let first = match trees {
+        [only] if only.alternatives().len() > 1 => {
+            let only = machine.state.possible(only);
+            return paths::on_alternatives(machine, &only, |this, val| {
+                map_leaves(this, frame, &[Value::of(val.clone())], depth, each)
+            });
+        }
+        _ => trees.first().and_then(Value::single).cloned(),
+    };
+    let Some(first) = first else {
+        return each(machine, frame, trees, true);
+    };
+    let Some(depth) = depth.checked_sub(1) else { return each(machine, frame, trees, true) };
+    match &first {
+        Val::Tuple(parts) => {
+            let parts: Vec<Value> = (0..parts.len())
+                .map(|index| {
+                    let column: Vec<Value> = trees.iter().map(|tree| tree_part(machine, tree, index)).collect();
+                    map_leaves(machine, frame, &column, depth, each)
+                })
+                .collect();
+            Value::of(Val::Tuple(parts.into()))
+        }
+        Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
+            Kind::List { items, unknown: false } => {
+                let items: Vec<Item> = items
+                    .iter()
+                    .enumerate()
+                    .map(|(index, item)| {
+                        let column: Vec<Value> = trees.iter().map(|tree| tree_part(machine, tree, index)).collect();
+                        Item { guard: item.guard, value: map_leaves(machine, frame, &column, depth, each) }
+                    })
+                    .collect();
+                let kind = Kind::List { items, unknown: false };
+                Value::of(Val::Object(machine.state.allocate(kind, "<tree>", None)))
+            }
+            Kind::Dict { entries, unknown: false } => {
+                let entries: Vec<Entry> = entries
+                    .iter()
+                    .map(|entry| {
+                        let column: Vec<Value> =
+                            trees.iter().map(|tree| index::item_by_term(&mut machine.state, tree, entry.key)).collect();
+                        Entry { value: map_leaves(machine, frame, &column, depth, each), ..entry.clone() }
+                    })
+                    .collect();
+                let kind = Kind::Dict { entries, unknown: false };
+                Value::of(Val::Object(machine.state.allocate(kind, "<tree>", None)))
+            }
+            _ => each(machine, frame, trees, true),
+        },
+        Val::Key(_) | Val::Array(_) => each(machine, frame, trees, false),
+        Val::Term(term) if machine.state.terms.is_constant(*term) => each(machine, frame, trees, false),
+        Val::Term(term)
+            if matches!(
+                machine.state.terms.get(*term),
+                crate::analysis::domain::term::Term::Apply(name, _) if name.starts_with("jax.numpy")
+            ) =>
+        {
+            each(machine, frame, trees, false)
+        }
+        _ => each(machine, frame, trees, true),
+    }
+}
+
+fn tree_part(machine: &mut Machine<'_>, tree: &Value, index: usize) -> Value {
+    match tree.single() {
+        Some(Val::Tuple(parts)) => parts.get(index).cloned().unwrap_or_default(),
+        Some(Val::Object(id)) => match &machine.state.store.objects[id.0 as usize].kind {
+            Kind::List { items, .. } => items.get(index).map(|item| item.value.clone()).unwrap_or_default(),
+            _ => machine.state.terms.opaque("<part>", None),
+        },
+        Some(Val::Array(array)) => {
+            let array = array.clone();
+            let index = machine.state.terms.int(i128::try_from(index).unwrap_or(0));
+            arrays::array_element(machine, &array, index)
+        }
+        _ => {
+            let term = machine.state.term_of(tree);
+            let index = machine.state.terms.int(i128::try_from(index).unwrap_or(0));
+            Value::term(machine.state.terms.intern(crate::analysis::domain::term::Term::Item(term, index, 0)))
+        }
+    }
+}
+
+/// Element `index` of every array in an object.
+pub fn slice_object(machine: &mut Machine<'_>, id: ObjectId, index: TermId) -> Value {
+    let kind = match machine.state.store.objects[id.0 as usize].kind.clone() {
+        Kind::Dict { entries, unknown } => {
+            let entries = entries
+                .into_iter()
+                .map(|entry| Entry { value: transform::slice_tree(machine, &entry.value, index), ..entry })
+                .collect();
+            Kind::Dict { entries, unknown }
+        }
+        Kind::List { items, unknown } => {
+            let items = items
+                .into_iter()
+                .map(|item| Item { guard: item.guard, value: transform::slice_tree(machine, &item.value, index) })
+                .collect();
+            Kind::List { items, unknown }
+        }
+        Kind::Instance if machine.state.is_record(id) => {
+            let object = machine.state.store.objects[id.0 as usize].clone();
+            let copy = machine.state.allocate_with(Kind::Instance, object.symbol, object.class, object.open);
+            let whole = machine.state.terms.intern(crate::analysis::domain::term::Term::Item(
+                object.symbol,
+                index,
+                object.epoch,
+            ));
+            let attributes = object
+                .attributes
+                .into_iter()
+                .map(|(name, value)| (name, transform::slice_tree(machine, &value, index)));
+            let attributes = attributes.collect();
+            let target = &mut machine.state.store.objects[copy.0 as usize];
+            (target.attributes, target.items, target.symbol) = (attributes, object.items, whole);
+            return Value::of(Val::Object(copy));
+        }
+        _ => {
+            let term = machine.state.term_of_val(&Val::Object(id));
+            let item = machine.state.terms.intern(crate::analysis::domain::term::Term::Item(term, index, 0));
+            return Value::term(item);
+        }
+    };
+    Value::of(Val::Object(machine.state.allocate(kind, "<slice>", None)))
+}
+
+fn leaves_of(state: &mut State, value: &Value, leaves: &mut Vec<Item>, depth: u32) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    match value.single().cloned() {
+        Some(Val::Tuple(parts)) => parts.iter().all(|part| leaves_of(state, part, leaves, depth)),
+        Some(Val::Object(id)) => match state.store.objects[id.0 as usize].kind.clone() {
+            Kind::List { items, unknown: false } => {
+                items.iter().all(|item| leaves_of(state, &item.value, leaves, depth))
+            }
+            Kind::Dict { mut entries, unknown: false } => {
+                // JAX orders the leaves of a dict by key.
+                entries.sort_by_key(|entry| state.terms.describe(entry.key));
+                entries.iter().all(|entry| leaves_of(state, &entry.value, leaves, depth))
+            }
+            _ => false,
+        },
+        Some(Val::Term(term)) if state.terms.get(term) == &crate::analysis::domain::term::Term::None => true,
+        Some(Val::Key(_) | Val::Array(_)) => {
+            leaves.push(Item { guard: Guard::TRUE, value: value.clone() });
+            true
+        }
+        Some(Val::Term(term))
+            if state.terms.is_constant(term)
+                || matches!(state.terms.get(term), crate::analysis::domain::term::Term::Apply(..)) =>
+        {
+            leaves.push(Item { guard: Guard::TRUE, value: value.clone() });
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Taking trees apart and building them.
+pub fn tree<'p>(
+    state: &mut State,
+    _frame: &mut Frame<'p>,
+    op: TreeOp,
+    callable: &'p Callable,
+    of: &str,
+    args: &Args,
+    place: Place,
+) -> Value {
+    let tree = args.of(callable, of).map(|arg| arg.value.clone()).unwrap_or_default();
+    let mut leaves = Vec::new();
+    let known = leaves_of(state, &tree, &mut leaves, DEPTH);
+    let term = state.term_of(&tree);
+    let list = |this: &mut State, leaves: Vec<Item>| {
+        if known {
+            let kind = Kind::List { items: leaves, unknown: false };
+            Value::of(Val::Object(this.allocate(kind, "<leaves>", Some(place))))
+        } else {
+            let name = "jax.tree.leaves".into();
+            Value::term(this.terms.intern(crate::analysis::domain::term::Term::Apply(name, Box::new([term]))))
+        }
+    };
+    match op {
+        TreeOp::Leaves => list(state, leaves),
+        TreeOp::Flatten => {
+            let leaves = list(state, leaves);
+            let structure = state.terms.opaque("<structure>", Some(place));
+            Value::of(Val::Tuple([leaves, structure].into()))
+        }
+        TreeOp::Transpose | TreeOp::Combine => tree,
+        TreeOp::Partition => Value::of(Val::Tuple([tree.clone(), tree].into())),
+        TreeOp::Unflatten | TreeOp::Structure | TreeOp::LeavesWithPath | TreeOp::FlattenWithPath | TreeOp::All => {
+            state.terms.opaque("<tree>", Some(place))
+        }
+    }
+}

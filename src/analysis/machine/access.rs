@@ -1,0 +1,249 @@
+//! Attributes, and what was written to things from outside.
+//!
+//! **Invariant:** an attribute of something from outside is one term until its contents may have changed.
+
+use crate::analysis::domain::kinds::ReferenceKind;
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
+use crate::analysis::machine::name_cache::Member;
+use crate::analysis::machine::{Frame, Machine, name_cache, notes};
+use crate::analysis::record::LoggedReference;
+use crate::analysis::store::heap::Kind;
+use crate::analysis::store::paths;
+use crate::finding::Place;
+use crate::ir::{Annotation, Name, Op};
+
+impl<'p> Machine<'p> {
+    /// `object.name`
+    pub fn attribute(&mut self, frame: &mut Frame<'p>, object: &Value, name: &Name, op: &'p Op) -> Value {
+        let object = self.state.possible(object);
+        let place = self.place(frame, op.span);
+        paths::on_alternatives(self, &object, |this, val| this.attribute_of_val(frame, val, name, place))
+    }
+
+    pub fn attribute_of_val(&mut self, frame: &mut Frame<'p>, val: &Val, name: &Name, place: Place) -> Value {
+        match val {
+            Val::Library(path) => {
+                let Member { path, module } = name_cache::library_member(self, frame.module, path, name);
+                self.note_reference(frame, &path, ReferenceKind::Value, place);
+                if self.program.models.is_none(&path) {
+                    return self.state.terms.none();
+                }
+                Value::of(module.map_or(Val::Library(path), Val::Module))
+            }
+            Val::Module(module) => self.module_member(*module, name, place),
+            Val::Object(object) => self.object_attribute(frame, *object, name, place),
+            Val::Class(class) => match self.state.class_attribute(*class, name) {
+                Some(value) => class_member(*class, value),
+                None => self.state.terms.opaque(name.clone(), Some(place)),
+            },
+            Val::Key(_) | Val::Array(_) => self.library.key_attribute(self, frame, val, name, place),
+            Val::Term(term) => self.term_attribute(frame, *term, name, place),
+            Val::Tuple(_) | Val::Wrapped(_) | Val::Partial(_) | Val::Function(_) | Val::UnknownMethod(_) => {
+                Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(val.clone()), name.clone()))))
+            }
+            _ => self.state.terms.opaque(name.clone(), Some(place)),
+        }
+    }
+
+    fn term_attribute(&mut self, frame: &Frame<'p>, term: TermId, name: &Name, place: Place) -> Value {
+        if let Some(shadow) = self.state.store.shadows.get(&term)
+            && let Some(value) = self.state.store.objects[shadow.0 as usize].attributes.get(name).cloned()
+        {
+            return self.state.possible(&value);
+        }
+        if &**name == "_impl" || &**name == "_rules" {
+            // Private parts of a key's dtype: named by their chain.
+            if let Term::Attribute(_, outer, _) = self.state.terms.get(term)
+                && &**outer == "dtype"
+            {
+                let path: Name = format!("key.dtype.{name}").into();
+                self.note_reference(frame, &path, ReferenceKind::Value, place);
+            }
+        }
+        let epoch = self.state.epoch_of(term);
+        let attribute = self.state.terms.intern(Term::Attribute(term, name.clone(), epoch));
+        self.recorder.log.origins.entry(attribute).or_insert(place);
+        Value::term(attribute)
+    }
+
+    fn object_attribute(&mut self, frame: &mut Frame<'p>, id: ObjectId, name: &Name, place: Place) -> Value {
+        let object = &self.state.store.objects[id.0 as usize];
+        if let Some(value) = object.attributes.get(name).cloned() {
+            let value = self.state.possible(&value);
+            if !value.is_unbound() {
+                return value;
+            }
+        }
+        if &**name == "__dict__" {
+            self.state.havoc_object(id);
+            return self.state.terms.opaque("__dict__", Some(place));
+        }
+        let object = &self.state.store.objects[id.0 as usize];
+        match &object.kind {
+            Kind::Instance => {}
+            Kind::Stream(path) => {
+                let path = path.clone();
+                if let Some(crate::models::Construct::Stream { .. }) =
+                    self.program.models.class(&path).map(|class| &class.construct)
+                {
+                    return Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(Val::Object(id)), name.clone()))));
+                }
+            }
+            _ => {
+                return Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(Val::Object(id)), name.clone()))));
+            }
+        }
+        let (symbol, epoch, class) = (object.symbol, object.epoch, object.class);
+        if let Some(class) = class
+            && let Some(value) = self.state.class_attribute(class, name)
+            && !self.is_only_a_default(id, class, name, &value)
+        {
+            if self.is_default_of_field(id, class, name, &value) {
+                return value;
+            }
+            let bound = self.bound_attribute(frame, &Value::of(Val::Object(id)), class, &value, place);
+            let cached = matches!(
+                value.single(),
+                Some(Val::Partial(partial))
+                    if partial.keywords.first().is_some_and(|(mark, _)| &**mark == "<cached property>")
+            );
+            if cached {
+                let old = Value::unbound();
+                let kept = self.state.written(&bound, &old);
+                self.state.store.objects[id.0 as usize].attributes.insert(name.clone(), kept);
+            }
+            return bound;
+        }
+        let attribute = self.state.terms.intern(Term::Attribute(symbol, name.clone(), epoch));
+        self.recorder.log.origins.entry(attribute).or_insert(place);
+        if let Some(declared) = class.and_then(|class| self.field_evidence(class, name, attribute)) {
+            return declared;
+        }
+        Value::term(attribute)
+    }
+
+    /// Whether the value that a class gives an attribute says nothing of an instance from outside: who made that may have said
+    /// otherwise, as a field with a default is there for. A number that is no field is taken for a constant of the class.
+    fn is_only_a_default(&self, id: ObjectId, class: ClassHandle, name: &Name, value: &Value) -> bool {
+        let symbol = self.state.store.objects[id.0 as usize].symbol;
+        let is_from_outside =
+            self.state.terms.is_parameter(symbol) || self.state.store.shadows.get(&symbol) == Some(&id);
+        let Some(Val::Term(term)) = value.single().filter(|_| is_from_outside) else { return false };
+        match self.field(class, name) {
+            Some((_, annotation)) => self.state.terms.is_constant(*term) && !is_class_variable(annotation),
+            None => matches!(self.state.terms.get(*term), Term::Bool(_) | Term::None),
+        }
+    }
+
+    /// Whether a function is the default of a field, which every instance stores, so that nothing binds it:
+    /// `kernel_init: Callable = initializers.normal()`.
+    fn is_default_of_field(&self, id: ObjectId, class: ClassHandle, name: &Name, value: &Value) -> bool {
+        matches!(value.single(), Some(Val::Function(_) | Val::Wrapped(_)))
+            && self.state.is_record(id)
+            && self.field(class, name).is_some_and(|(_, annotation)| !is_class_variable(annotation))
+    }
+
+    /// A class attribute seen through an instance: functions become methods, properties run.
+    pub fn bound_attribute(
+        &mut self,
+        frame: &mut Frame<'p>,
+        receiver: &Value,
+        class: ClassHandle,
+        value: &Value,
+        place: Place,
+    ) -> Value {
+        match value.single() {
+            Some(Val::Function(_) | Val::Wrapped(_)) => {
+                Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
+            }
+            Some(Val::Partial(partial)) => match partial.keywords.first() {
+                // Descriptors are kept as a function with a mark.
+                Some((mark, _)) if matches!(&**mark, "<property>" | "<cached property>") => {
+                    let args = crate::analysis::store::args::Args::positional(vec![receiver.clone()]);
+                    self.call_value(frame, &partial.function.clone(), args, Some(place))
+                }
+                Some((mark, _)) if &**mark == "<static>" => partial.function.clone(),
+                Some((mark, _)) if &**mark == "<class>" => {
+                    Value::of(Val::Method(std::rc::Rc::new((Value::of(Val::Class(class)), partial.function.clone()))))
+                }
+                _ => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
+            },
+            _ => value.clone(),
+        }
+    }
+
+    /// `object.name = value`
+    pub fn store_attribute(&mut self, frame: &mut Frame<'p>, object: &Value, name: &Name, value: &Value, op: &'p Op) {
+        let object = self.state.possible(object);
+        notes::note_store(self, frame, value, &object, Some(name), op);
+        for alternative in object.alternatives().to_vec() {
+            let before = self.state.paths.pc;
+            self.state.paths.pc = self.state.paths.guards.and(before, alternative.guard);
+            let id = match &alternative.val {
+                Val::Object(id) => Some(*id),
+                Val::Term(term) => Some(self.state.shadow_of(*term)),
+                Val::Class(class) => {
+                    self.state.store_class_attribute(*class, name, value);
+                    None
+                }
+                _ => None,
+            };
+            if let Some(id) = id {
+                if let Some(setter) = self.state.setter_of(id, name) {
+                    let args = crate::analysis::store::args::Args::positional(vec![
+                        Value::of(alternative.val.clone()),
+                        value.clone(),
+                    ]);
+                    let place = self.place(frame, op.span);
+                    self.call_value(frame, &setter, args, Some(place));
+                    self.state.paths.pc = before;
+                    continue;
+                }
+                let old = if let Some(old) = self.state.store.objects[id.0 as usize].attributes.get(name) {
+                    old.clone()
+                } else {
+                    let object = &self.state.store.objects[id.0 as usize];
+                    let (symbol, epoch) = (object.symbol, object.epoch);
+                    Value::term(self.state.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
+                };
+                let new = self.state.written(value, &old);
+                self.state.store.objects[id.0 as usize].attributes.insert(name.clone(), new);
+            }
+            self.state.paths.pc = before;
+        }
+    }
+
+    /// Notes a reference to a library name.
+    pub fn note_reference(&mut self, frame: &Frame<'p>, path: &Name, kind: ReferenceKind, place: Place) {
+        if frame.module == self.context.home {
+            let function = frame.code.qualified.clone();
+            self.recorder.log.references.push(LoggedReference { place, path: path.clone(), kind, function });
+        }
+    }
+}
+
+/// A class attribute seen through the class: `Model.create(…)` binds `cls`.
+fn class_member(class: ClassHandle, value: Value) -> Value {
+    match value.single() {
+        Some(Val::Partial(partial)) => match partial.keywords.first() {
+            Some((mark, _)) if &**mark == "<static>" => partial.function.clone(),
+            Some((mark, _)) if &**mark == "<class>" => {
+                Value::of(Val::Method(std::rc::Rc::new((Value::of(Val::Class(class)), partial.function.clone()))))
+            }
+            _ => value,
+        },
+        _ => value,
+    }
+}
+
+/// `ClassVar[int]`, `Final`: no instance has another value.
+fn is_class_variable(annotation: &Annotation) -> bool {
+    let says_so = |name: Option<&str>| matches!(name, Some("ClassVar" | "Final"));
+    match annotation {
+        Annotation::Path(path, _) => says_so(path.last().map(|name| &**name)),
+        Annotation::Subscript(base, _) => is_class_variable(base),
+        Annotation::Text(text) => says_so(text.split('[').next().and_then(|base| base.rsplit('.').next())),
+        _ => false,
+    }
+}

@@ -1,0 +1,244 @@
+//! Annotations as evidence that a value is a key.
+//!
+//! **Invariant:** an annotation adds to what is known of a value; it never replaces what the program computed.
+
+use crate::analysis::domain::value::Wrapped;
+use std::rc::Rc;
+
+use crate::analysis::domain::kinds::{KeyKind, ReferenceKind};
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{Array, Elements, Key, ModuleIndex, Order, Val, Value};
+use crate::analysis::machine::{Frame, Machine};
+use crate::analysis::store::heap::Kind;
+use crate::finding::Place;
+use crate::ir::{Annotation, Name};
+use crate::models::{AnnotationKind, AnnotationRank, Effect};
+use crate::text::Span;
+
+/// What an annotation says.
+#[derive(Clone, Copy)]
+pub struct Evidence {
+    kind: KeyKind,
+    rank: Option<u8>,
+}
+
+/// `x: Annotation = value`
+pub fn annotated<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    value: &Value,
+    annotation: &Annotation,
+    _span: Span,
+) -> Value {
+    annotated_in(machine, frame.module, value, annotation)
+}
+
+/// The value with what an annotation (read in this module) adds.
+pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Value, annotation: &Annotation) -> Value {
+    let Some(Val::Term(term)) = value.single() else { return value.clone() };
+    let term = *term;
+    if machine.state.terms.is_constant(term) {
+        return value.clone();
+    }
+    if let Some(path) = annotated_stream(machine, module, annotation) {
+        let object = machine.state.allocate_with(Kind::Stream(path), term, None, true);
+        return Value::of(Val::Object(object));
+    }
+    if let Some(class) = annotated_class(machine, module, annotation)
+        && matches!(machine.state.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..))
+    {
+        let object = if let Some(object) = machine.state.store.shadows.get(&term) {
+            *object
+        } else {
+            let object = machine.state.allocate_with(Kind::Instance, term, Some(class), true);
+            machine.state.store.shadows.insert(term, object);
+            object
+        };
+        return Value::of(Val::Object(object));
+    }
+    if let Some(path) = annotated_factory(machine, module, annotation) {
+        return made_by_factory(path, Vec::new());
+    }
+    let Some(evidence) = evidence_of(machine, module, annotation) else { return value.clone() };
+    machine.recorder.log.declared.insert(term);
+    // `keys: PRNGKeyArray` is written for several keys as well.
+    let is_plural = machine.state.terms.symbol(term).is_some_and(|info| {
+        let name = info.text.rsplit('.').next().unwrap_or_default();
+        ["keys", "rngs", "seeds"].iter().any(|ending| name.ends_with(ending))
+    });
+    match evidence.rank.filter(|rank| *rank > 0 || !is_plural) {
+        Some(0) => Value::of(Val::Key(Key { term, kind: evidence.kind, derivation: 0 })),
+        Some(rank) => {
+            let start = machine.state.terms.int(0);
+            let dims: Vec<Option<TermId>> = (0..rank).map(|_| None).collect();
+            let elements = Elements::View { family: term, start, step: 1, to_end: true, order: Order::Known };
+            Value::of(Val::Array(Rc::new(Array {
+                kind: evidence.kind,
+                derivation: 0,
+                dims: Some(dims.into()),
+                elements,
+            })))
+        }
+        None => value.clone(),
+    }
+}
+
+fn annotated_stream(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> Option<Name> {
+    match annotation {
+        Annotation::Path(path, _) => {
+            let path = annotation_path(machine, module, path)?;
+            let class = machine.program.models.class(&path)?;
+            matches!(class.construct, crate::models::Construct::Stream { .. }).then(|| class.path.as_str().into())
+        }
+        _ => None,
+    }
+}
+
+/// A class of a library whose instances are called with keys: a layer that draws.
+fn annotated_factory(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> Option<Name> {
+    let Annotation::Path(path, _) = annotation else { return None };
+    let path = annotation_path(machine, module, path)?;
+    let callable = machine.program.models.callable(&path)?;
+    (callable.exact && matches!(callable.effect, Effect::Factory { .. })).then(|| path.as_str().into())
+}
+
+fn annotated_class(
+    machine: &mut Machine<'_>,
+    module: ModuleIndex,
+    annotation: &Annotation,
+) -> Option<crate::analysis::domain::value::ClassHandle> {
+    let Annotation::Path(path, _) = annotation else { return None };
+    let mut value = machine.global(module, path.first()?)?;
+    for name in &path[1..] {
+        let Some(Val::Module(inner)) = value.single() else { return None };
+        value = machine.global(*inner, name)?;
+    }
+    match value.single() {
+        Some(Val::Class(class)) => Some(*class),
+        _ => None,
+    }
+}
+
+/// The qualified name that an annotation's path means in a module.
+fn annotation_path(machine: &mut Machine<'_>, module: ModuleIndex, path: &[Name]) -> Option<String> {
+    let first = path.first()?;
+    let root = match machine.global(module, first)?.single() {
+        Some(Val::Library(library)) => library.to_string(),
+        _ => return None,
+    };
+    let mut joined = root;
+    for name in &path[1..] {
+        joined.push('.');
+        joined.push_str(name);
+    }
+    Some(machine.program.models.rooted(&joined, machine.program.roots).into_owned())
+}
+
+fn evidence_of(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> Option<Evidence> {
+    match annotation {
+        Annotation::Path(path, _) => {
+            let path = annotation_path(machine, module, path)?;
+            let model = machine.program.models.annotation(&path)?;
+            let rank = match model.rank {
+                AnnotationRank::Known(rank) => Some(rank),
+                AnnotationRank::Shape | AnnotationRank::Unknown => None,
+            };
+            Some(Evidence { kind: kind_of(model.kind), rank })
+        }
+        Annotation::Subscript(base, arguments) => {
+            if let Annotation::Path(path, _) = &**base {
+                if let Some(full) = annotation_path(machine, module, path)
+                    && let Some(model) = machine.program.models.annotation(&full)
+                {
+                    let rank = match model.rank {
+                        AnnotationRank::Shape => arguments.iter().find_map(shape_rank),
+                        AnnotationRank::Known(rank) => Some(rank),
+                        AnnotationRank::Unknown => None,
+                    };
+                    return Some(Evidence { kind: kind_of(model.kind), rank });
+                }
+                // `Optional[Key]`, `Annotated[Key, …]`, `Final[Key]`
+                let last = path.last().map(|name| &**name);
+                if matches!(last, Some("Optional" | "Annotated" | "Final" | "ClassVar" | "Union")) {
+                    return evidence_of_union(machine, module, arguments);
+                }
+            }
+            None
+        }
+        Annotation::Union(parts) => evidence_of_union(machine, module, parts),
+        Annotation::Text(_) | Annotation::None | Annotation::Other => None,
+    }
+}
+
+/// Every member but `None` must be a key.
+fn evidence_of_union(machine: &mut Machine<'_>, module: ModuleIndex, parts: &[Annotation]) -> Option<Evidence> {
+    let mut found: Option<Evidence> = None;
+    for part in parts {
+        if matches!(part, Annotation::None | Annotation::Text(_)) {
+            continue;
+        }
+        let evidence = evidence_of(machine, module, part)?;
+        found = Some(match found {
+            Some(other) => Evidence {
+                kind: if other.kind == evidence.kind { other.kind } else { KeyKind::Unknown },
+                rank: if other.rank == evidence.rank { other.rank } else { None },
+            },
+            None => evidence,
+        });
+    }
+    found
+}
+
+/// Notes the library names in an annotation.
+pub fn note_annotation<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, annotation: &Annotation) {
+    match annotation {
+        Annotation::Path(path, span) => {
+            if let Some(full) = annotation_path(machine, frame.module, path) {
+                let place = Place { file: machine.module(frame.module).file, span: *span };
+                machine.note_reference(frame, &full.into(), ReferenceKind::Annotation, place);
+            }
+        }
+        Annotation::Subscript(base, arguments) => {
+            note_annotation(machine, frame, base);
+            for argument in arguments {
+                note_annotation(machine, frame, argument);
+            }
+        }
+        Annotation::Union(parts) => {
+            for part in parts {
+                note_annotation(machine, frame, part);
+            }
+        }
+        Annotation::Text(_) | Annotation::None | Annotation::Other => {}
+    }
+}
+
+/// A callable without a path of its own: what a factory makes.
+pub fn made_by_factory(transform: Name, options: Vec<(Name, Value)>) -> Value {
+    let (options, function) = (options.into(), Some(Value::unbound()));
+    Value::of(Val::Wrapped(std::rc::Rc::new(Wrapped { transform, options, function })))
+}
+
+fn kind_of(kind: AnnotationKind) -> KeyKind {
+    match kind {
+        AnnotationKind::Typed => KeyKind::Typed,
+        AnnotationKind::Raw => KeyKind::Raw,
+        AnnotationKind::Unknown => KeyKind::Unknown,
+    }
+}
+
+/// Number of axes that a jaxtyping shape string names; variadic ones make it unknown.
+fn shape_rank(annotation: &Annotation) -> Option<u8> {
+    let text: &str = match annotation {
+        Annotation::Text(text) => text,
+        Annotation::Path(path, _) if path.len() == 1 => &path[0],
+        _ => return None,
+    };
+    if matches!(annotation, Annotation::Path(..)) && matches!(text, "Array" | "ArrayLike" | "Shaped") {
+        return None;
+    }
+    if text.contains("...") || text.contains('*') {
+        return None;
+    }
+    u8::try_from(text.split_whitespace().count()).ok()
+}

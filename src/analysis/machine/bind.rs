@@ -1,0 +1,171 @@
+//! Arguments of a call, and binding them to parameters.
+//!
+//! **Invariant:** an argument that cannot be placed makes the parameters it might go to unknown; it is never dropped silently.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::value::{Closure, Val, Value};
+use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache};
+use crate::analysis::store::State;
+use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::finding::Place;
+use crate::ir::{Argument, Function, ParameterKind};
+
+impl<'p> Machine<'p> {
+    /// The arguments of a call operation, known spreads expanded.
+    pub fn arguments(&mut self, frame: &mut Frame<'p>, arguments: &[Argument]) -> Args {
+        let mut args = Args::default();
+        for argument in arguments {
+            match argument {
+                Argument::Positional(temp) => {
+                    let value = frame.temps[*temp as usize].clone();
+                    args.positional.push(Arg { value, written: name_cache::written_text(self, frame, *temp) });
+                }
+                Argument::Keyword(name, temp) => {
+                    let value = frame.temps[*temp as usize].clone();
+                    args.keywords
+                        .push((name.clone(), Arg { value, written: name_cache::written_text(self, frame, *temp) }));
+                }
+                Argument::Spread(temp) => {
+                    let value = frame.temps[*temp as usize].clone();
+                    match self.items_of(frame, &value) {
+                        Some(items) => {
+                            let (placed, all) = by_place(&mut self.state, &items);
+                            args.positional.extend(placed.into_iter().map(|value| Arg { value, written: None }));
+                            if !all {
+                                args.spread.push(value);
+                            }
+                        }
+                        None => args.spread.push(value),
+                    }
+                }
+                Argument::SpreadMapping(temp) => {
+                    let value = frame.temps[*temp as usize].clone();
+                    match self.state.entries_of(&value) {
+                        Some((entries, unknown)) => {
+                            for entry in entries {
+                                if let crate::analysis::domain::term::Term::Text(name) = self.state.terms.get(entry.key)
+                                {
+                                    let name = name.clone();
+                                    args.keywords.push((name, Arg { value: entry.value, written: None }));
+                                }
+                            }
+                            if unknown {
+                                args.mappings.push(value);
+                            }
+                        }
+                        None => args.mappings.push(value),
+                    }
+                }
+            }
+        }
+        args
+    }
+
+    /// Binds arguments to the parameters of a function: one value for each slot of its frame.
+    pub fn bind(&mut self, code: &Function, closure: &Rc<Closure>, mut args: Args, place: Option<Place>) -> Vec<Value> {
+        let mut slots = Value::places(code.slots.len());
+        let mut positional = std::mem::take(&mut args.positional).into_iter();
+        let uncertain = !args.spread.is_empty();
+        for (index, parameter) in code.parameters.iter().enumerate() {
+            let keyword = |args: &mut Args| {
+                let found = args.keywords.iter().position(|(name, _)| *name == parameter.name)?;
+                Some(args.keywords.remove(found).1.value)
+            };
+            let bound = match parameter.kind {
+                ParameterKind::PositionalOnly => positional.next().map(|arg| arg.value),
+                ParameterKind::Normal => match positional.next() {
+                    Some(arg) => Some(arg.value),
+                    None => keyword(&mut args),
+                },
+                ParameterKind::KeywordOnly => keyword(&mut args),
+                ParameterKind::Variadic => {
+                    let rest: Vec<Value> = positional.by_ref().map(|arg| arg.value).collect();
+                    Some(if uncertain {
+                        self.state.terms.opaque(parameter.name.clone(), place)
+                    } else {
+                        Value::of(Val::Tuple(rest.into()))
+                    })
+                }
+                ParameterKind::Keywords => {
+                    let mut entries = Vec::new();
+                    for (name, arg) in std::mem::take(&mut args.keywords) {
+                        if code.parameters.iter().any(|p| p.name == name && p.kind == ParameterKind::KeywordOnly) {
+                            args.keywords.push((name, arg));
+                            continue;
+                        }
+                        let key = self.state.terms.intern(crate::analysis::domain::term::Term::Text(name));
+                        let key_value = Value::term(key);
+                        entries.push(Entry { key, key_value, guard: Guard::TRUE, value: arg.value });
+                    }
+                    let kind = Kind::Dict { entries, unknown: !args.mappings.is_empty() };
+                    Some(Value::of(Val::Object(self.state.allocate(kind, "<kwargs>", place))))
+                }
+            };
+            let value = match bound {
+                Some(value) => value,
+                None if uncertain || !args.mappings.is_empty() => {
+                    let mapping = args.mappings.first().cloned();
+                    match mapping {
+                        Some(mapping) if parameter.kind != ParameterKind::PositionalOnly => {
+                            let name = self
+                                .state
+                                .terms
+                                .intern(crate::analysis::domain::term::Term::Text(parameter.name.clone()));
+                            index::item_by_term(&mut self.state, &mapping, name)
+                        }
+                        _ => self.state.terms.opaque(parameter.name.clone(), place),
+                    }
+                }
+                None => {
+                    let slot = u32::try_from(index).unwrap_or(u32::MAX);
+                    match closure.defaults.iter().find(|(parameter, _)| *parameter == slot) {
+                        Some((_, default)) => default.clone(),
+                        None => self.state.terms.opaque(parameter.name.clone(), place),
+                    }
+                }
+            };
+            let value = match &parameter.annotation {
+                Some(annotation) => annotate::annotated_in(self, closure.module, &value, annotation),
+                None => value,
+            };
+            if let Some(slot) = slots.get_mut(index) {
+                *slot = value;
+            }
+        }
+        slots
+    }
+}
+
+/// The elements of a list by their places, and whether those are all of them: elements of paths that exclude each other share a
+/// place, and where one may be missing before another that is there, nobody knows who stands in its place.
+fn by_place(state: &mut State, items: &[Item]) -> (Vec<Value>, bool) {
+    if items.iter().all(|item| item.guard.is_true()) {
+        return (items.iter().map(|item| item.value.clone()).collect(), true);
+    }
+    let mut places: Vec<(Guard, Value)> = Vec::new();
+    for item in items {
+        let mut guard = state.paths.guards.and(state.paths.pc, item.guard);
+        let mut value = item.value.clone();
+        if let Some((taken, other)) = places.last().cloned() {
+            let both = state.paths.guards.and(taken, guard);
+            if !state.feasible(both) {
+                value = other.join(&mut state.paths.guards, taken, &value);
+                guard = state.paths.guards.or(taken, guard);
+                places.pop();
+            }
+        }
+        let missing = places.iter().position(|(taken, _)| {
+            let without = state.paths.guards.without(guard, *taken);
+            state.feasible(without)
+        });
+        if let Some(missing) = missing {
+            places.truncate(missing);
+            return (places.into_iter().map(|(_, value)| value).collect(), false);
+        }
+        places.push((guard, value));
+    }
+    (places.into_iter().map(|(_, value)| value).collect(), true)
+}

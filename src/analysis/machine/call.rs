@@ -1,0 +1,476 @@
+//! Calls.
+//!
+//! **Invariant:** a function of the program is run in place, below [`CALL_DEPTH`] activations and
+//! [`RECURSION`] of itself; anything else answers with something fresh and makes what it was given unknown.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::Role;
+use crate::analysis::domain::term::{Term, Terms};
+use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, Val, Value};
+use crate::analysis::machine::context::Idle;
+use crate::analysis::machine::{
+    CALL_DEPTH, Frame, Machine, RECURSION, cutoff, getters, hover, iterate, name_cache, split_escape, stream_use,
+};
+use crate::analysis::program::Program;
+use crate::analysis::record::Activation;
+use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::budget::FUEL_PORTION;
+use crate::analysis::store::heap::{Environment, Kind, Source, Suspended};
+use crate::analysis::store::{State, paths};
+use crate::finding::Place;
+use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
+
+/// The mark of a function that stands for several, by the type of what it is given.
+pub const DISPATCHED: &str = "<dispatched>";
+
+/// Operations of a function that is run whatever it mentions: it may hand on what it is given.
+pub const SHORT: usize = 40;
+
+/// Most nodes of the condition under which a call returns; where it is larger, the call is taken to return always.
+pub const WIDE: usize = 64;
+
+impl<'p> Machine<'p> {
+    pub fn call_op(&mut self, frame: &mut Frame<'p>, callee: Temp, arguments: &'p [Argument], op: &'p Op) -> Value {
+        let function = frame.temps[callee as usize].clone();
+        let args = self.arguments(frame, arguments);
+        let place = self.place(frame, op.span);
+        let receiver = match &Self::op(frame, callee).kind {
+            OpKind::Attribute(object, name) => Some((frame.temps[*object as usize].clone(), name.clone())),
+            _ => None,
+        };
+        let written = name_cache::written_text(self, frame, callee);
+        let result = self.call_written(frame, &function, args, place, receiver.as_ref(), written);
+        // A decorator that nothing resolves is taken to keep what it decorates.
+        if let [Argument::Positional(decorated)] = arguments
+            && is_definition(self.program, frame, *decorated)
+            && matches!(result.single(), Some(Val::Term(_)))
+        {
+            return frame.temps[*decorated as usize].clone();
+        }
+        result
+    }
+
+    /// Calls a value that no source names.
+    pub fn call_value(&mut self, frame: &mut Frame<'p>, function: &Value, args: Args, place: Option<Place>) -> Value {
+        let place = place.unwrap_or_else(|| self.place(frame, frame.code.span));
+        self.call_written(frame, function, args, place, None, None)
+    }
+
+    fn call_written(
+        &mut self,
+        frame: &mut Frame<'p>,
+        function: &Value,
+        args: Args,
+        place: Place,
+        receiver: Option<&(Value, Name)>,
+        written: Option<Name>,
+    ) -> Value {
+        let function = self.state.possible(function);
+        let mut left = function.alternatives().len();
+        let (mut args, mut written) = (Some(args), Some(written));
+        paths::on_alternatives(self, &function, |this, val| {
+            left -= 1;
+            // The last alternative takes the arguments, so that one alone copies nothing.
+            let given = if left == 0 { (args.take(), written.take()) } else { (args.clone(), written.clone()) };
+            this.call_val(frame, val, given.0.unwrap_or_default(), place, receiver, given.1.flatten())
+        })
+    }
+
+    fn call_val(
+        &mut self,
+        frame: &mut Frame<'p>,
+        function: &Val,
+        args: Args,
+        place: Place,
+        receiver: Option<&(Value, Name)>,
+        written: Option<Name>,
+    ) -> Value {
+        stream_use::note_asked_by(self, function, receiver, &args);
+        split_escape::note_taken_by(self, function, &args);
+        match function {
+            Val::Function(closure) => self.call_function(frame, closure, args, place),
+            Val::Method(method) => {
+                let (receiver, function) = &**method;
+                if let Some(name) = self.library.idle_method(self, function)
+                    && let Some(val) = receiver.single()
+                {
+                    return self.library.protocol_or_unknown(self, frame, val, &name, args, place, written);
+                }
+                let args = args.with_receiver(receiver.clone());
+                self.call_value(frame, function, args, Some(place))
+            }
+            Val::UnknownMethod(method) => {
+                let (receiver, name) = &**method;
+                self.library.call_method(self, frame, receiver, name, args, place, written)
+            }
+            Val::Class(class) => self.construct(frame, *class, args, place),
+            Val::Library(path) => {
+                let path = path.clone();
+                self.library.call_library(self, frame, &path, args, place, written)
+            }
+            Val::Wrapped(wrapped) => {
+                let wrapped = wrapped.clone();
+                self.library.call_wrapped(self, frame, &wrapped, args, place)
+            }
+            Val::Partial(partial) if partial.keywords.first().is_some_and(|(mark, _)| &**mark == "<cached>") => {
+                let function = partial.function.clone();
+                let mut key = vec![self.state.term_of(&function)];
+                for value in args.values().cloned().collect::<Vec<_>>() {
+                    key.push(self.state.term_of(&value));
+                }
+                if let Some((guard, known)) = self.caches.results.get(&key).cloned()
+                    && self.state.paths.guards.without(self.state.paths.pc, guard).is_false()
+                {
+                    return known;
+                }
+                let result = self.call_value(frame, &function, args, Some(place));
+                self.caches.results.insert(key, (self.state.paths.pc, result.clone()));
+                result
+            }
+            Val::Partial(partial) if partial.keywords.first().is_some_and(|(mark, _)| &**mark == DISPATCHED) => {
+                self.unresolved(frame, &args, place, None, written, Some(function))
+            }
+            Val::Partial(partial) if getters::is_getter(partial) => {
+                getters::got(self, frame, &partial.clone(), &args, place)
+            }
+            Val::Partial(partial) if matches!(partial.function.single(), Some(Val::Library(path)) if path.ends_with("()")) =>
+            {
+                let names: Vec<Name> = partial.keywords.iter().map(|(name, _)| name.clone()).collect();
+                self.make_record(frame, &names, &args, place)
+            }
+            Val::Partial(partial) => {
+                let mut merged = Args { spread: args.spread, mappings: args.mappings, ..Args::default() };
+                let bound = partial.positional.iter().map(|value| Arg { value: value.clone(), written: None });
+                merged.positional = bound.chain(args.positional).collect();
+                for (name, value) in &partial.keywords {
+                    // A keyword given at the call overrides the bound one.
+                    if !args.keywords.iter().any(|(given, _)| given == name) {
+                        merged.keywords.push((name.clone(), Arg { value: value.clone(), written: None }));
+                    }
+                }
+                merged.keywords.extend(args.keywords);
+                self.call_value(frame, &partial.function, merged, Some(place))
+            }
+            Val::Object(object) => {
+                let dunder: Name = "__call__".into();
+                if let Kind::Stream(path) = &self.state.store.objects[object.0 as usize].kind {
+                    let path = path.clone();
+                    return self.library.call_stream(self, &path, place);
+                }
+                match self.state.instance_method(function, &dunder) {
+                    Some(method) => self.call_value(frame, &method, args, Some(place)),
+                    None => self.unresolved(frame, &args, place, receiver, written, Some(function)),
+                }
+            }
+            _ => match receiver.cloned().or_else(|| bound_to(&self.state.terms, function)) {
+                Some((object, name)) => self.library.call_method(self, frame, &object, &name, args, place, written),
+                None => self.unresolved(frame, &args, place, None, written, Some(function)),
+            },
+        }
+    }
+
+    /// A call that nothing resolves: its result is fresh, keys given are consumed with low confidence, and mutable things
+    /// that reach it may have changed.
+    pub fn unresolved(
+        &mut self,
+        frame: &mut Frame<'p>,
+        args: &Args,
+        place: Place,
+        receiver: Option<&(Value, Name)>,
+        written: Option<Name>,
+        callee: Option<&Val>,
+    ) -> Value {
+        let text = written.unwrap_or_else(|| match receiver {
+            Some((_, name)) => name.clone(),
+            None => "<call>".into(),
+        });
+        for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
+            self.library.consume(self, frame, arg, Role::Unresolved, &text, place);
+        }
+        let given: Vec<Value> = args.values().cloned().collect();
+        for value in &given {
+            self.state.havoc(value);
+            self.run_escaping(frame, value, place);
+        }
+        if let Some((receiver, _)) = receiver {
+            self.state.havoc(&receiver.clone());
+        }
+        if let Some(callee @ Val::Object(_)) = callee {
+            self.state.havoc(&Value::of(callee.clone()));
+        }
+        self.state.terms.opaque(name_cache::call_text(self, &text), Some(place))
+    }
+
+    /// Functions handed to something unknown may be run by it: they are looked at on their own later.
+    pub fn run_escaping(&mut self, _frame: &mut Frame<'p>, value: &Value, _place: Place) {
+        for alternative in value.alternatives() {
+            if let Val::Function(closure) = &alternative.val
+                && let Some(idle) = self.context.pending.get_mut(&closure.identity)
+            {
+                idle.guard = self.state.paths.guards.or(idle.guard, self.state.paths.pc);
+            }
+        }
+    }
+
+    pub fn make_function(&mut self, frame: &mut Frame<'p>, function: FunctionId, defaults: &[(u32, Temp)]) -> Value {
+        let defaults = defaults.iter().map(|(index, temp)| (*index, frame.temps[*temp as usize].clone())).collect();
+        self.state.store.closures += 1;
+        let closure = Rc::new(Closure {
+            module: frame.module,
+            function,
+            environment: Some(frame.environment),
+            defaults,
+            identity: self.state.store.closures,
+            class: if frame.code.kind == crate::ir::FunctionKind::ClassBody { frame.class } else { None },
+        });
+        if matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody) {
+            self.state.store.definitions.insert((frame.module, function), closure.clone());
+        }
+        // Functions of a module or class body are analysed on their own; the others when nothing has run them.
+        let code = self.module(frame.module).function(function);
+        let nested = !matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody)
+            || code.kind == crate::ir::FunctionKind::Lambda;
+        if nested && code.kind != crate::ir::FunctionKind::Generator {
+            let guard = self.state.paths.pc;
+            let in_call = frame.activation.depth > 0;
+            let idle = Idle { closure: closure.clone(), guard, in_call, transformed: false, stored: false };
+            self.context.pending.insert(self.state.store.closures, idle);
+        }
+        Value::of(Val::Function(closure))
+    }
+
+    fn call_function(&mut self, frame: &mut Frame<'p>, closure: &Rc<Closure>, args: Args, place: Place) -> Value {
+        let code = self.module(closure.module).function(closure.function);
+        self.context.pending.remove(&closure.identity);
+        if !code.effects.is_empty() {
+            return self.declared_call(frame, code, closure, &args, place);
+        }
+        if code.elided {
+            return self.unresolved(frame, &args, place, None, Some(code.name.clone()), None);
+        }
+        let given: Vec<Value> = args.values().cloned().collect();
+        if !self.is_worth_running(closure, code, &args) {
+            return cutoff::unknown_result(self, &given, code, place);
+        }
+        let running = self.context.stack.iter().filter(|entry| **entry == (closure.module, closure.function)).count();
+        if code.is_stub || running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
+            if !code.is_stub && frame.activation.depth >= CALL_DEPTH {
+                self.budget.exhausted.get_or_insert((place, "call depth"));
+            }
+            return cutoff::unknown_result(self, &given, code, place);
+        }
+        if !code.is_generator && cutoff::would_be_cut_off(self, closure, &args) {
+            return cutoff::unknown_result(self, &given, code, place);
+        }
+        let slots = self.bind(code, closure, args, Some(place));
+        let environment = new_environment(&mut self.state, slots, closure.environment);
+        if code.is_generator {
+            let suspended =
+                Suspended { module: closure.module, function: closure.function, environment, class: closure.class };
+            return iterate::new_iterator(&mut self.state, Source::Generator(Box::new(suspended)), Some(place));
+        }
+        let (pc, alive) = (self.state.paths.pc, self.state.paths.alive);
+        let share = cutoff::share(self);
+        let (paths, fuel) = (self.state.paths.guards.portion(), self.budget.fuel);
+        self.budget.fuel = (fuel / 2).max(fuel.min(FUEL_PORTION));
+        let kept = fuel - self.budget.fuel;
+        let (value, _) =
+            self.activate(frame, closure.module, closure.function, environment, closure.class, place, false);
+        let has_too_many_paths = self.state.paths.guards.exhausted();
+        let is_cut_off = std::mem::take(&mut self.budget.is_cut_off) || has_too_many_paths;
+        self.budget.fuel += kept;
+        self.state.paths.guards.rejoin(paths);
+        if !is_cut_off {
+            return value;
+        }
+        if has_too_many_paths {
+            cutoff::note_cut_off(self, closure, &share);
+        }
+        // The caller goes on, and knows nothing of what the callee did after it was cut off.
+        self.state.paths.pc = pc;
+        self.state.paths.alive = alive;
+        cutoff::unknown_result(self, &given, code, place)
+    }
+
+    /// Whether a function may do something to keys, or hand on what it is given: it is short, or is given a key or a function.
+    fn is_worth_running(&self, closure: &Closure, code: &crate::ir::Function, args: &Args) -> bool {
+        self.program.relevance.of(closure.module, closure.function)
+            || code.ops.len() <= SHORT
+            || args.values().any(|value| {
+                value.alternatives().iter().any(|alternative| match &alternative.val {
+                    Val::Key(_) | Val::Array(_) | Val::Function(_) | Val::Partial(_) | Val::Wrapped(_) => true,
+                    Val::Method(_) | Val::Tuple(_) | Val::Object(_) => code.ops.len() <= 4 * SHORT,
+                    Val::Term(term) => {
+                        self.recorder.log.declared.contains(term) || self.recorder.log.scalar_keys.contains(term)
+                    }
+                    _ => false,
+                })
+            })
+    }
+
+    /// Runs the body of a function below `frame`; the result and what it yields.
+    #[expect(clippy::too_many_arguments, reason = "an activation is just these parts")]
+    pub fn activate(
+        &mut self,
+        frame: &Frame<'p>,
+        module: ModuleIndex,
+        function: FunctionId,
+        environment: EnvironmentId,
+        class: Option<ClassHandle>,
+        place: Place,
+        root: bool,
+    ) -> (Value, Vec<(Guard, Value)>) {
+        self.context.activations += 1;
+        let activation = Rc::new(Activation {
+            id: self.context.activations,
+            caller: Some((frame.activation.clone(), place)),
+            module,
+            function,
+            depth: frame.activation.depth + 1,
+            environment,
+            root,
+        });
+        self.run_frame(module, function, environment, class, activation)
+    }
+
+    pub fn run_frame(
+        &mut self,
+        module: ModuleIndex,
+        function: FunctionId,
+        environment: EnvironmentId,
+        class: Option<ClassHandle>,
+        activation: Rc<Activation>,
+    ) -> (Value, Vec<(Guard, Value)>) {
+        let code = self.module(module).function(function);
+        let mut frame = Frame {
+            module,
+            code,
+            environment,
+            class,
+            temps: Value::places(code.ops.len()),
+            returns: Vec::new(),
+            yields: Vec::new(),
+            loops: Vec::new(),
+            left: Guard::FALSE,
+            activation,
+        };
+        self.context.stack.push((module, function));
+        let (entered, alive) = (self.state.paths.pc, self.state.paths.alive);
+        self.state.paths.alive = entered;
+        if self.program.observes {
+            hover::observe_parameters(self, &frame);
+        }
+        self.block(&mut frame, &code.body);
+        self.context.stack.pop();
+        let mut after = self.state.paths.pc;
+        let mut result = Value::unbound();
+        for (guard, value) in &frame.returns {
+            after = self.state.paths.guards.or(after, *guard);
+            for alternative in value.alternatives() {
+                let both = self.state.paths.guards.and(*guard, alternative.guard);
+                result.push(&mut self.state.paths.guards, both, alternative.val.clone());
+            }
+        }
+        if !self.state.paths.pc.is_false() || frame.returns.is_empty() {
+            let none = self.state.terms.none();
+            let fell_through = self.state.paths.pc;
+            for alternative in none.alternatives() {
+                result.push(&mut self.state.paths.guards, fell_through, alternative.val.clone());
+            }
+        }
+        if result.is_too_various() {
+            result = self.state.terms.opaque(name_cache::call_text(self, &code.name), None);
+        }
+        if let [only] = result.alternatives() {
+            result = Value::of(only.val.clone());
+        }
+        let is_caught = !self.state.paths.catching.borrow().is_empty();
+        if after != entered && !after.is_false() && !is_caught && self.state.paths.guards.is_larger(after, WIDE) {
+            // Widening: what many calls take for granted is no longer told apart from what they are given.
+            after = entered;
+        }
+        // Paths that a raise ended in the callee are over for the caller, unless a `try` waits for them.
+        self.state.paths.alive = if is_caught {
+            alive
+        } else {
+            let dead = self.state.paths.guards.without(entered, after);
+            self.state.paths.guards.without(alive, dead)
+        };
+        self.state.paths.pc = after;
+        (result, frame.yields)
+    }
+
+    pub fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Vec<(Guard, Value)> {
+        let iteration = self.context.iteration.clone();
+        let depth = std::mem::replace(&mut self.context.loop_depth, 0);
+        let (before, alive) = (self.state.paths.pc, self.state.paths.alive);
+        let (_, yields) = self.activate(
+            frame,
+            suspended.module,
+            suspended.function,
+            suspended.environment,
+            suspended.class,
+            place,
+            false,
+        );
+        // A generator that never ends does not end its caller.
+        (self.state.paths.pc, self.state.paths.alive) = (before, alive);
+        self.context.loop_depth = depth;
+        self.context.iteration = iteration;
+        yields
+    }
+
+    /// A call of a function whose comment declares what it does with its keys.
+    fn declared_call(
+        &mut self,
+        frame: &mut Frame<'p>,
+        code: &'p crate::ir::Function,
+        closure: &Rc<Closure>,
+        args: &Args,
+        place: Place,
+    ) -> Value {
+        let slots = self.bind(code, closure, args.clone(), Some(place));
+        let name = code.name.clone();
+        for declared in &code.effects {
+            let Some(slot) = code.parameters.iter().position(|p| p.name == declared.parameter) else { continue };
+            let value = slots.get(slot).cloned().unwrap_or_default();
+            if declared.effect == EffectWord::Consumes {
+                self.library.consume(self, frame, &Arg { value, written: None }, Role::Library, &name, place);
+            }
+        }
+        self.state.terms.opaque(name_cache::call_text(self, &name), Some(place))
+    }
+}
+
+/// Whether a temp is what a `def` or `class` statement made, before or between its decorators.
+fn is_definition<'p>(program: &'p Program<'p>, frame: &Frame<'p>, temp: Temp) -> bool {
+    match frame.code.ops.get(temp as usize).map(|op| &op.kind) {
+        Some(OpKind::Function(function, _)) => {
+            program.module(frame.module).function(*function).kind == crate::ir::FunctionKind::Def
+        }
+        Some(OpKind::Class(..)) => true,
+        Some(OpKind::Call(_, arguments)) => {
+            matches!(&arguments[..], [Argument::Positional(inner)] if *inner < temp && is_definition(program, frame, *inner))
+        }
+        _ => false,
+    }
+}
+
+/// What a method of something from outside was read from, where it was stored or transformed before it is called.
+fn bound_to(terms: &Terms, function: &Val) -> Option<(Value, Name)> {
+    match function {
+        Val::Term(term) => match terms.get(*term) {
+            Term::Attribute(object, name, _) => Some((Value::term(*object), name.clone())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub fn new_environment(state: &mut State, slots: Vec<Value>, parent: Option<EnvironmentId>) -> EnvironmentId {
+    let id = EnvironmentId(u32::try_from(state.store.environments.len()).unwrap_or(u32::MAX));
+    state.store.environments.push(Environment { slots, parent });
+    id
+}

@@ -1,0 +1,203 @@
+//! What a closure can reach without being given it: is there anything to do with keys?
+//!
+//! A closure that nothing has run is run on its own only if its names speak of keys or if it captures something that does. One
+//! of another module is looked at with that module, and one that a call made with the function that was called; here only what it
+//! captured can tell something new, of this module or, for one that a call made, a key from the caller.
+//!
+//! **Invariant:** a value that is or holds a key, or leads to a function (one of this module, for a closure of another) whose
+//! names speak of keys, is never denied. What a call made is denied what names speak of, and what lies deeper than is looked.
+
+use crate::analysis::domain::kinds::Role;
+use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::value::{Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
+use crate::analysis::machine::Machine;
+use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::{Kind, Source};
+use crate::ir::{Function, OpKind, Variable};
+
+/// How deep containers and closures are looked into; what lies deeper is taken for a key.
+pub const DEPTH: u32 = 5;
+
+/// Whether a run of a closure on its own can teach something about keys; of one that a call made, more than a run of what was
+/// called.
+pub fn may_reach_keys(machine: &Machine<'_>, closure: &Closure, in_call: bool) -> bool {
+    let (names, deeper) = match (in_call, closure.module == machine.context.home) {
+        (true, _) => (Names::Nobody, false),
+        (false, true) => (Names::All, true),
+        (false, false) => (Names::Home, true),
+    };
+    let reach = Reach { interp: machine, names, deeper };
+    if in_call { reach.captures(closure, DEPTH) } else { reach.closure_reaches(closure, DEPTH) }
+}
+
+/// Whether a call hands a key to a function: as an argument, within one, or by what the function captured.
+pub fn hands_keys(machine: &Machine<'_>, closure: &Closure, args: &Args) -> bool {
+    let reach = Reach { interp: machine, names: Names::Home, deeper: false };
+    let code = machine.module(closure.module).function(closure.function);
+    args.values().any(|value| reach.reaches(value, DEPTH))
+        || closure.defaults.iter().any(|(_, value)| reach.reaches(value, DEPTH))
+        || reach.code_reaches(closure.module, code, closure.environment, 1, DEPTH)
+}
+
+/// The modules whose functions are asked for their names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    All,
+    Home,
+    Nobody,
+}
+
+/// A search for keys.
+pub struct Reach<'i, 'p> {
+    interp: &'i Machine<'p>,
+    names: Names,
+    /// Whether what lies deeper than is looked into is taken for a key.
+    deeper: bool,
+}
+
+impl<'p> Reach<'_, 'p> {
+    fn speaks(&self, closure: &Closure) -> bool {
+        let is_asked = match self.names {
+            Names::All => true,
+            Names::Home => closure.module == self.interp.context.home,
+            Names::Nobody => false,
+        };
+        is_asked && self.interp.program.relevance.is_entry(closure.module, closure.function)
+    }
+
+    fn closure_reaches(&self, closure: &Closure, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return self.deeper };
+        self.speaks(closure) || self.captures(closure, depth)
+    }
+
+    /// Whether what a closure holds, or sees from around it, reaches keys.
+    fn captures(&self, closure: &Closure, depth: u32) -> bool {
+        let code = self.interp.module(closure.module).function(closure.function);
+        closure.defaults.iter().any(|(_, value)| self.reaches(value, depth))
+            || self.code_reaches(closure.module, code, closure.environment, 1, depth)
+    }
+
+    /// Whether a variable from around a function reaches keys. `outside` is the environment that lies `level` environments
+    /// above that of the function.
+    fn code_reaches(
+        &self,
+        module: ModuleIndex,
+        code: &'p Function,
+        outside: Option<EnvironmentId>,
+        level: u32,
+        depth: u32,
+    ) -> bool {
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::Load(Variable::Outer(up, slot)) => {
+                let mut environment = outside;
+                let Some(further) = up.checked_sub(level) else { return false };
+                for _ in 0..further {
+                    environment = environment.and_then(|id| self.interp.state.store.environments[id.0 as usize].parent);
+                }
+                let slots = environment.map(|id| &self.interp.state.store.environments[id.0 as usize].slots);
+                slots.and_then(|slots| slots.get(*slot as usize)).is_some_and(|value| self.reaches(value, depth))
+            }
+            // What a global name leads to by being called is known from its name.
+            OpKind::Load(Variable::Global(name)) => {
+                let value = self.interp.state.store.modules.get(&module).and_then(|state| state.globals.get(name));
+                value.is_some_and(|value| self.holds(value, depth))
+            }
+            OpKind::Function(inner, _) => {
+                let inner = self.interp.module(module).function(*inner);
+                self.code_reaches(module, inner, outside, level + 1, depth)
+            }
+            OpKind::Class(class, _) => {
+                let module_of = self.interp.module(module);
+                let body = module_of.function(module_of.class(*class).body);
+                self.code_reaches(module, body, outside, level + 1, depth)
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether a value is or holds a key, or leads to a function that has to do with keys.
+    fn reaches(&self, value: &Value, depth: u32) -> bool {
+        value.alternatives().iter().any(|alternative| match &alternative.val {
+            Val::Function(closure) => self.closure_reaches(closure, depth),
+            Val::Method(method) => {
+                self.below(depth, |inner| self.reaches(&method.0, inner) || self.reaches(&method.1, inner))
+            }
+            Val::Partial(partial) => self.below(depth, |inner| {
+                let bound = partial.keywords.iter().map(|(_, value)| value);
+                self.reaches(&partial.function, inner)
+                    || partial.positional.iter().chain(bound).any(|value| self.reaches(value, inner))
+            }),
+            Val::Wrapped(wrapped) => self.below(depth, |inner| {
+                wrapped.function.as_ref().is_none_or(|function| self.reaches(function, inner))
+                    || wrapped.options.iter().any(|(_, value)| self.reaches(value, inner))
+            }),
+            Val::Class(class) => self.below(depth, |inner| {
+                let info = &self.interp.state.store.classes[class.0 as usize];
+                info.bases.iter().chain(info.attributes.values()).any(|value| self.reaches(value, inner))
+            }),
+            Val::Library(path) => {
+                self.names == Names::All && self.interp.program.models.mentions(path, self.interp.program.roots)
+            }
+            Val::Module(_) => self.names == Names::All,
+            _ => self.val_holds(&alternative.val, depth),
+        })
+    }
+
+    /// Whether a value is or holds a key.
+    fn holds(&self, value: &Value, depth: u32) -> bool {
+        value.alternatives().iter().any(|alternative| self.val_holds(&alternative.val, depth))
+    }
+
+    fn val_holds(&self, val: &Val, depth: u32) -> bool {
+        match val {
+            Val::Key(_) | Val::Array(_) | Val::Words(..) => true,
+            Val::Term(term) => self.is_taken_for_key(*term) || self.shadow_holds(*term, depth),
+            Val::Tuple(parts) | Val::Slice(parts) => {
+                self.below(depth, |inner| parts.iter().any(|part| self.reaches(part, inner)))
+            }
+            Val::Object(object) => self.below(depth, |inner| self.object_holds(*object, inner)),
+            Val::UnknownMethod(method) => self.below(depth, |inner| self.reaches(&method.0, inner)),
+            Val::Function(_)
+            | Val::Method(_)
+            | Val::Class(_)
+            | Val::Module(_)
+            | Val::Library(_)
+            | Val::Import(_)
+            | Val::Wrapped(_)
+            | Val::Partial(_) => false,
+        }
+    }
+
+    fn object_holds(&self, object: ObjectId, depth: u32) -> bool {
+        let object = &self.interp.state.store.objects[object.0 as usize];
+        let contents = match &object.kind {
+            Kind::List { items, .. } | Kind::Set(items) => items.iter().any(|item| self.reaches(&item.value, depth)),
+            Kind::Dict { entries, .. } => entries.iter().any(|entry| self.reaches(&entry.value, depth)),
+            Kind::Instance | Kind::Iterator(Source::Range(..), _) => false,
+            Kind::Iterator(..) | Kind::Stream(_) => true,
+        };
+        contents || object.attributes.values().any(|value| self.reaches(value, depth))
+    }
+
+    fn shadow_holds(&self, term: TermId, depth: u32) -> bool {
+        self.interp
+            .state
+            .store
+            .shadows
+            .get(&term)
+            .is_some_and(|shadow| self.below(depth, |inner| self.object_holds(*shadow, inner)))
+    }
+
+    /// Looks one level deeper, where that is not too deep.
+    fn below(&self, depth: u32, look: impl FnOnce(u32) -> bool) -> bool {
+        depth.checked_sub(1).map_or(self.deeper, look)
+    }
+
+    /// Whether something has taken a term for a key that knows what it takes.
+    fn is_taken_for_key(&self, term: TermId) -> bool {
+        let events = self.interp.recorder.log.by_family.get(&term).map_or(&[][..], Vec::as_slice);
+        self.interp.recorder.log.declared.contains(&term)
+            || self.interp.recorder.log.scalar_keys.contains(&term)
+            || events.iter().any(|event| self.interp.recorder.log.consumptions[*event].role != Role::Unresolved)
+    }
+}

@@ -1,0 +1,254 @@
+//! Classes of the program: their statement, their attributes, their instances.
+//!
+//! **Invariant:** attributes are looked up along the bases in order, each class once; what a base outside of the program may hold
+//! is unknown.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Value};
+use crate::analysis::machine::{Frame, Machine, annotate, call};
+use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::{ClassInfo, Kind};
+use crate::finding::Place;
+use crate::ir::{Annotation, Argument, ClassId, Name, Op, ParameterKind, Temp};
+use crate::models::Construct;
+
+impl<'p> Machine<'p> {
+    /// Runs a class statement.
+    pub fn make_class(
+        &mut self,
+        frame: &mut Frame<'p>,
+        class: ClassId,
+        arguments: &'p [Argument],
+        temp: Temp,
+        op: &'p Op,
+    ) -> Value {
+        let mut bases = Vec::new();
+        for argument in arguments {
+            if let Argument::Positional(temp) = argument {
+                bases.push(frame.temps[*temp as usize].clone());
+            }
+        }
+        let info = self.module(frame.module).class(class);
+        let (mut record, mut frozen, mut sequence) = (false, false, false);
+        for base in &bases {
+            match base.single() {
+                Some(Val::Class(base)) => {
+                    record |= self.state.store.classes[base.0 as usize].record;
+                    frozen |= self.state.store.classes[base.0 as usize].frozen;
+                    sequence |= self.state.store.classes[base.0 as usize].sequence;
+                }
+                Some(Val::Library(path)) => {
+                    if let Some(Construct::Record { frozen: is_frozen, sequence: is_sequence }) =
+                        self.program.models.class(path).map(|class| &class.construct)
+                    {
+                        record = true;
+                        frozen |= *is_frozen;
+                        sequence |= *is_sequence;
+                    }
+                }
+                _ => {}
+            }
+        }
+        let handle = ClassHandle(u32::try_from(self.state.store.classes.len()).unwrap_or(u32::MAX));
+        self.state.store.classes.push(ClassInfo {
+            module: frame.module,
+            class,
+            bases,
+            attributes: BTreeMap::new(),
+            record,
+            frozen,
+            sequence,
+            identity: temp,
+        });
+        let code = self.module(frame.module).function(info.body);
+        let environment =
+            call::new_environment(&mut self.state, Value::places(code.slots.len()), Some(frame.environment));
+        let place = self.place(frame, op.span);
+        self.activate(frame, frame.module, info.body, environment, Some(handle), place, true);
+        let slots = self.state.store.environments[environment.0 as usize].slots.clone();
+        let attributes = code
+            .slots
+            .iter()
+            .take(code.named as usize)
+            .cloned()
+            .zip(slots)
+            .filter(|(_, value)| !value.is_unbound())
+            .collect();
+        self.state.store.classes[handle.0 as usize].attributes = attributes;
+        Value::of(Val::Class(handle))
+    }
+
+    /// Whether all bases are part of the program (or `object`).
+    pub fn is_closed(&self, class: ClassHandle) -> bool {
+        self.state.lineage(class).iter().all(|class| {
+            self.state.store.classes[class.0 as usize].bases.iter().all(|base| match base.single() {
+                Some(Val::Class(_)) => true,
+                Some(Val::Library(path)) => {
+                    &**path == "builtins.object"
+                        || matches!(
+                            self.program.models.class(path).map(|class| &class.construct),
+                            Some(Construct::Record { .. })
+                        )
+                }
+                _ => false,
+            })
+        })
+    }
+
+    /// `Class(…)`
+    pub fn construct(&mut self, frame: &mut Frame<'p>, class: ClassHandle, args: Args, place: Place) -> Value {
+        let info = &self.state.store.classes[class.0 as usize];
+        let name = self.program.module(info.module).class(info.class).name.clone();
+        let open = !self.is_closed(class);
+        let symbol = self.state.terms.fresh(crate::analysis::domain::term::Symbol::Opaque, name.clone(), Some(place));
+        let object = self.state.allocate_with(Kind::Instance, symbol, Some(class), open);
+        let instance = Value::of(Val::Object(object));
+        let init: Name = "__init__".into();
+        if let Some(constructor) = self.state.instance_method(&Val::Object(object), &init) {
+            self.call_value(frame, &constructor, args, Some(place));
+            return instance;
+        }
+        let record = self.state.store.classes[class.0 as usize].record;
+        if !record {
+            // A constructor out of sight: the keys it is given may be consumed by it.
+            if open {
+                for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
+                    self.library.consume(
+                        self,
+                        frame,
+                        arg,
+                        crate::analysis::domain::kinds::Role::Unresolved,
+                        &name,
+                        place,
+                    );
+                }
+            }
+            return instance;
+        }
+        let fields = self.fields_of(class);
+        let mut positional = args.positional.into_iter();
+        for (field, _) in &fields {
+            let given = match args.keywords.iter().find(|(name, _)| name == field) {
+                Some((_, arg)) => Some(arg.value.clone()),
+                None => positional.next().map(|arg| arg.value),
+            };
+            let value =
+                given.or_else(|| self.state.class_attribute(class, field).filter(|default| !default.is_unbound()));
+            if let Some(value) = value {
+                let value = self.field_default(frame, &value, place);
+                self.state.store.objects[object.0 as usize].attributes.insert(field.clone(), value);
+            }
+        }
+        for (name, arg) in &args.keywords {
+            self.state.store.objects[object.0 as usize]
+                .attributes
+                .entry(name.clone())
+                .or_insert_with(|| arg.value.clone());
+        }
+        for hook in ["__post_init__", "setup"] {
+            let hook: Name = hook.into();
+            if let Some(method) = self.state.instance_method(&Val::Object(object), &hook)
+                && &*hook == "__post_init__"
+            {
+                self.call_value(frame, &method, Args::default(), Some(place));
+            }
+        }
+        instance
+    }
+
+    /// `field(default_factory=f)` calls `f` for each instance.
+    fn field_default(&mut self, frame: &mut Frame<'p>, value: &Value, place: Place) -> Value {
+        if let Some(Val::Partial(partial)) = value.single()
+            && let Some((mark, _)) = partial.keywords.first()
+        {
+            return match &**mark {
+                "<factory>" => self.call_value(frame, &partial.function.clone(), Args::default(), Some(place)),
+                "<default>" => partial.function.clone(),
+                _ => value.clone(),
+            };
+        }
+        value.clone()
+    }
+
+    /// The fields of a record, those of its bases first.
+    pub fn fields_of(&self, class: ClassHandle) -> Vec<(Name, crate::ir::Annotation)> {
+        let mut fields: Vec<(Name, crate::ir::Annotation)> = Vec::new();
+        for class in self.state.lineage(class).into_iter().rev() {
+            let info = &self.state.store.classes[class.0 as usize];
+            for field in &self.program.module(info.module).class(info.class).fields {
+                if !fields.iter().any(|(name, _)| *name == field.name) {
+                    fields.push((field.name.clone(), field.annotation.clone()));
+                }
+            }
+        }
+        fields
+    }
+
+    /// The attributes of an instance that are its items as well, in order.
+    fn item_names(&self, id: ObjectId) -> Option<Rc<[Name]>> {
+        let object = &self.state.store.objects[id.0 as usize];
+        if !matches!(object.kind, Kind::Instance) || object.items.is_some() {
+            return object.items.clone();
+        }
+        let class = object.class.filter(|class| self.state.store.classes[class.0 as usize].sequence)?;
+        Some(self.fields_of(class).into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// The items of an instance that is a tuple of its fields.
+    pub fn items_of_record(&mut self, frame: &mut Frame<'p>, id: ObjectId) -> Option<Vec<Value>> {
+        let names = self.item_names(id)?;
+        let place = self.context.here;
+        Some(names.iter().map(|name| self.attribute_of_val(frame, &Val::Object(id), name, place)).collect())
+    }
+
+    /// A call of what `namedtuple` made.
+    pub fn make_record(&mut self, frame: &mut Frame<'p>, names: &[Name], args: &Args, place: Place) -> Value {
+        let mut given: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();
+        for spread in &args.spread {
+            match self.items_of(frame, spread) {
+                Some(items) => given.extend(items.into_iter().map(|item| item.value)),
+                None => return self.state.terms.opaque("<record>", Some(place)),
+            }
+        }
+        if !args.mappings.is_empty() {
+            return self.state.terms.opaque("<record>", Some(place));
+        }
+        let id = self.state.allocate(Kind::Instance, "<record>", Some(place));
+        let mut given = given.into_iter();
+        for name in names {
+            if let Some(value) = args.keyword(name).map(|arg| arg.value.clone()).or_else(|| given.next()) {
+                self.state.store.objects[id.0 as usize].attributes.insert(name.clone(), value);
+            }
+        }
+        self.state.store.objects[id.0 as usize].items = Some(names.into());
+        Value::of(Val::Object(id))
+    }
+
+    /// What a class's field annotations say of an attribute.
+    pub fn field_evidence(&mut self, class: ClassHandle, name: &Name, term: TermId) -> Option<Value> {
+        let (module, annotation) = self.field(class, name)?;
+        let value = Value::term(term);
+        Some(annotate::annotated_in(self, module, &value, annotation))
+    }
+
+    /// The annotation of a class's field, and the module that it is written in.
+    pub fn field(&self, class: ClassHandle, name: &Name) -> Option<(ModuleIndex, &'p Annotation)> {
+        self.state.lineage(class).into_iter().find_map(|class| {
+            let info = &self.state.store.classes[class.0 as usize];
+            let class = self.program.module(info.module).class(info.class);
+            class.fields.iter().find(|field| field.name == *name).map(|field| (info.module, &field.annotation))
+        })
+    }
+}
+
+/// Whether a function is a method whose first parameter is its instance.
+pub fn takes_self(code: &crate::ir::Function) -> bool {
+    code.class.is_some()
+        && matches!(
+            code.parameters.first().map(|parameter| parameter.kind),
+            Some(ParameterKind::Normal | ParameterKind::PositionalOnly)
+        )
+}

@@ -1,0 +1,119 @@
+//! The context: where the run stands, in calls, loops and transforms, and what it remembers of questions asked before.
+//!
+//! **Invariant:** what a cache answers depends on the question and on what has run; nothing is decided by whether it was asked.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::domain::extent::Extent;
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId, Value};
+use crate::analysis::machine::name_cache::Memo;
+use crate::analysis::record::{Activation, Iteration, Target, UsesOfFunctions};
+use crate::finding::Place;
+use crate::ir::{FunctionId, Name};
+
+/// Modules that draw nothing when they are initialised, by what they were made with.
+#[derive(Clone, Debug, Default)]
+pub struct Drawless {
+    /// What classes of a library made.
+    pub terms: FxHashSet<TermId>,
+    /// Instances of classes that the program holds.
+    pub objects: FxHashSet<ObjectId>,
+}
+
+/// What a constructor stored, and in which object.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The object.
+    pub object: ObjectId,
+    /// The functions, by attribute.
+    pub functions: Vec<(Name, Value)>,
+}
+
+/// Where the run stands.
+#[derive(Clone)]
+pub struct Context {
+    /// The module whose facts are wanted.
+    pub home: ModuleIndex,
+    /// The operation that runs.
+    pub here: Place,
+    /// Functions running, outermost first.
+    pub stack: Vec<(ModuleIndex, FunctionId)>,
+    /// The innermost iteration that runs.
+    pub iteration: Option<Rc<Iteration>>,
+    /// Where iterators stand, for an iteration that is not among the first of the innermost loop.
+    pub position: Option<TermId>,
+    /// Number of loops around the current operation.
+    pub loop_depth: u32,
+    /// Number of activations made.
+    pub activations: u32,
+    /// Number of executions of loops.
+    pub loop_instances: u32,
+    /// Closures made and not run, by identity.
+    pub pending: BTreeMap<u32, Idle>,
+    /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
+    pub replays: FxHashSet<(ModuleIndex, FunctionId)>,
+}
+
+/// A closure that nothing has run yet.
+#[derive(Clone)]
+pub struct Idle {
+    pub closure: Rc<Closure>,
+    pub guard: Guard,
+    /// Whether a call made it, of a function that is analysed without its caller as well.
+    pub in_call: bool,
+    /// Whether a transform wraps it.
+    pub transformed: bool,
+    /// Whether it is returned or stored.
+    pub stored: bool,
+}
+
+/// The transforms around the current operation, and what they have made.
+#[derive(Clone, Default)]
+pub struct Transforms {
+    /// Mapped functions that are running, outermost first.
+    pub lanes: Vec<Lane>,
+    /// Extent that a lane's index stands for.
+    pub extents: FxHashMap<TermId, Extent>,
+    /// Keys that a lane's own key stands for, where they are no range of one family.
+    pub keys: FxHashMap<TermId, Vec<Target>>,
+    /// How many transforms that only trace are around.
+    pub abstract_depth: u32,
+}
+
+/// A mapped function that is running.
+#[derive(Clone)]
+pub struct Lane {
+    /// Symbols that differ between lanes.
+    pub symbols: Vec<TermId>,
+    /// The call that maps.
+    pub place: Place,
+    /// The activation that maps.
+    pub activation: Rc<Activation>,
+    /// Number of symbols that existed before the body ran: younger ones are made in it.
+    pub born: TermId,
+    /// Terms handed to every lane.
+    pub unmapped: Vec<TermId>,
+}
+
+/// Answers to questions that are asked again and again.
+#[derive(Clone, Default)]
+pub struct Caches {
+    /// Answers about names.
+    pub names: Rc<RefCell<Memo>>,
+    /// Definitions and uses of the functions that were asked about, by module.
+    pub uses: Rc<RefCell<UsesOfFunctions>>,
+    /// Results of memoised functions, by function and arguments, with the paths on which they were computed.
+    pub results: FxHashMap<Vec<TermId>, (Guard, Value)>,
+    /// Parameters that lead to no draw.
+    pub drawless: Drawless,
+    /// The functions that constructors of the home module store, by class.
+    pub constructors: FxHashMap<ClassHandle, Rc<Stored>>,
+    /// What the names that modules import from each other stand for, where that was asked.
+    pub imported: FxHashMap<(ModuleIndex, Name), Value>,
+}

@@ -1,0 +1,56 @@
+//! Calls that a budget cuts off.
+//!
+//! Nothing is kept of a call whose paths are too many to be told apart but what it did to keys until then. A function that did
+//! nothing to them would be cut off again with the same budget or a smaller one: it is run again only where a key is in its reach.
+//!
+//! **Invariant:** a call that is left out is answered like one that was cut off.
+
+use crate::analysis::domain::kinds::Role;
+use crate::analysis::domain::value::{Closure, Value};
+use crate::analysis::machine::{Machine, captured, name_cache, split_escape, stream_use};
+use crate::analysis::store::args::Args;
+use crate::finding::Place;
+use crate::ir::Function;
+
+/// What a call may cost, and where the log stood when it began.
+pub struct Share {
+    nodes: usize,
+    events: usize,
+    derivations: usize,
+}
+
+/// What a call that is made now may cost.
+pub fn share(machine: &Machine<'_>) -> Share {
+    Share {
+        nodes: machine.state.paths.guards.share(),
+        events: machine.recorder.log.consumptions.len(),
+        derivations: machine.recorder.log.derivations.len(),
+    }
+}
+
+/// Whether a call would be cut off before it touches a key, as one was before it that could cost as much.
+pub fn would_be_cut_off(machine: &Machine<'_>, closure: &Closure, args: &Args) -> bool {
+    let known = machine.budget.fruitless.borrow().get(&(closure.module, closure.function)).copied().unwrap_or(0);
+    machine.state.paths.guards.share() <= known && !captured::hands_keys(machine, closure, args)
+}
+
+/// Notes that a call was cut off since it had too many paths.
+pub fn note_cut_off(machine: &mut Machine<'_>, closure: &Closure, share: &Share) {
+    let touches = machine.recorder.log.consumptions[share.events..].iter().any(|event| event.role != Role::Unresolved);
+    if touches || machine.recorder.log.derivations.len() > share.derivations {
+        return;
+    }
+    let mut known = machine.budget.fruitless.borrow_mut();
+    let most = known.entry((closure.module, closure.function)).or_default();
+    *most = share.nodes.max(*most);
+}
+
+/// The result of a call that does what nobody knows with what it is given.
+pub fn unknown_result(machine: &mut Machine<'_>, given: &[Value], code: &Function, place: Place) -> Value {
+    for value in given {
+        stream_use::ask(machine, value);
+        split_escape::take(machine, value);
+        machine.state.havoc(value);
+    }
+    machine.state.terms.opaque(name_cache::call_text(machine, &code.name), Some(place))
+}

@@ -1,0 +1,662 @@
+//! Running blocks and operations.
+//!
+//! **Invariant:** an operation runs only while some path reaches it, and each costs one unit of fuel.
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::marks::{RAISES, raised_in};
+use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::machine::{
+    Frame, Machine, annotate, hover, index, name_cache, notes, operate, split_escape, stream_use, text,
+};
+use crate::analysis::store::State;
+use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::paths::Catching;
+use crate::ir::{Block, Collection, Constant, Element, Handler, Op, OpKind, Temp, Variable};
+
+/// What stands for a context manager whose body is expected to raise.
+pub const EXPECTS: &str = "<expects an exception>";
+
+/// What stands for a context manager that swallows what its body raises.
+pub const SUPPRESSES: &str = "<suppresses exceptions>";
+
+/// Most exception edges that one `try` body makes.
+pub const EXCEPTION_EDGES: usize = 24;
+
+/// Most nodes of the condition of the paths that branch once more.
+pub const PATH_NODES: usize = 256;
+
+impl<'p> Machine<'p> {
+    /// Runs a block until its end or until no path is left.
+    pub fn block(&mut self, frame: &mut Frame<'p>, block: &Block) {
+        for temp in block {
+            if self.state.paths.pc.is_false() {
+                return;
+            }
+            let op = Self::op(frame, *temp);
+            if self.budget.fuel == 0 {
+                let place = self.place(frame, op.span);
+                return self.exhaust(place, "operations");
+            }
+            self.budget.fuel -= 1;
+            self.context.here = self.place(frame, op.span);
+            let value = self.run_op(frame, *temp, op);
+            if self.program.observes {
+                hover::observe(self, frame, op, &value);
+            }
+            frame.temps[*temp as usize] = value;
+            if self.state.paths.guards.exhausted() && self.budget.exhausted.is_none() {
+                self.budget.exhausted = Some((self.place(frame, op.span), "paths"));
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
+    fn run_op(&mut self, frame: &mut Frame<'p>, temp: Temp, op: &'p Op) -> Value {
+        stream_use::note_asked(self, frame, &op.kind);
+        split_escape::note_taken(self, frame, &op.kind);
+        match &op.kind {
+            OpKind::Constant(constant) => constant_value(&mut self.state.terms, constant),
+            OpKind::Load(variable) => {
+                let value = self.load(frame, variable, op);
+                if matches!(variable, Variable::Outer(..)) {
+                    stream_use::ask(self, &value);
+                    split_escape::take(self, &value);
+                }
+                value
+            }
+            OpKind::Store(variable, value) => {
+                let value = frame.temps[*value as usize].clone();
+                self.store(frame, variable, &value, op);
+                Value::unbound()
+            }
+            OpKind::Delete(variable) => {
+                delete(&mut self.state, frame, variable);
+                Value::unbound()
+            }
+            OpKind::Attribute(object, name) => {
+                exception_edge(&mut self.state, frame, true);
+                let object = frame.temps[*object as usize].clone();
+                self.attribute(frame, &object, name, op)
+            }
+            OpKind::StoreAttribute(object, name, value) => {
+                let (object, value) = (frame.temps[*object as usize].clone(), frame.temps[*value as usize].clone());
+                self.store_attribute(frame, &object, name, &value, op);
+                Value::unbound()
+            }
+            OpKind::DeleteAttribute(object, name) => {
+                let object = frame.temps[*object as usize].clone();
+                let deleted = Value::term(self.state.terms.fresh(Symbol::Deleted, name.clone(), None));
+                self.store_attribute(frame, &object, name, &deleted, op);
+                Value::unbound()
+            }
+            OpKind::Item(object, index) => {
+                exception_edge(&mut self.state, frame, false);
+                let (value, place) = (frame.temps[*object as usize].clone(), *index);
+                let index = frame.temps[place as usize].clone();
+                index::item(self, frame, &value, &index, op, *object)
+            }
+            OpKind::StoreItem(object, index, value) => {
+                let target = *object;
+                let [object, index, value] = [object, index, value].map(|t| frame.temps[*t as usize].clone());
+                index::store_item(self, frame, &object, &index, &value, op);
+                index::store_array_item(self, frame, target, &object, op);
+                Value::unbound()
+            }
+            OpKind::DeleteItem(object, index) => {
+                let [object, index] = [object, index].map(|t| frame.temps[*t as usize].clone());
+                index::delete_item(&mut self.state, &object, &index);
+                Value::unbound()
+            }
+            OpKind::Build(collection, elements) => self.build(frame, *collection, elements, op),
+            OpKind::Operate(operator, operands, augmented) => {
+                exception_edge(&mut self.state, frame, !operator.divides());
+                operate::operate(self, frame, *operator, *operands, *augmented, op)
+            }
+            OpKind::Call(callee, arguments) => {
+                let total = self.never_raises(&frame.temps[*callee as usize]);
+                exception_edge(&mut self.state, frame, total);
+                self.call_op(frame, *callee, arguments, op)
+            }
+            OpKind::Function(function, defaults) => self.make_function(frame, *function, defaults),
+            OpKind::Class(class, arguments) => self.make_class(frame, *class, arguments, temp, op),
+            OpKind::Import { path, whole } => self.import(frame, path, *whole, op),
+            OpKind::ImportFrom { level, module, name } => self.import_from(frame, *level, module, name, op),
+            OpKind::Unpack { value, count, star } => {
+                let source = frame.temps[*value as usize].clone();
+                index::unpack(self, frame, &source, *count, *star, op, *value)
+            }
+            OpKind::Project(unpacked, index) => match frame.temps[*unpacked as usize].single() {
+                Some(Val::Tuple(parts)) => parts.get(*index as usize).cloned().unwrap_or_default(),
+                _ => self.state.terms.opaque("<part>", Some(self.place(frame, op.span))),
+            },
+            OpKind::Iterate(value) => {
+                let value = frame.temps[*value as usize].clone();
+                let place = self.place(frame, op.span);
+                notes::touch_iterated(self, frame, &value, op);
+                self.iterator_of(frame, &value, Some(place))
+            }
+            OpKind::Next(iterator) => {
+                let iterator = frame.temps[*iterator as usize].clone();
+                let step = self.next_step(frame, &iterator, op.span);
+                step.value
+            }
+            OpKind::Append(container, element) => {
+                append(&mut self.state, frame, *container, element);
+                Value::unbound()
+            }
+            OpKind::If { test, then, orelse } => {
+                let written = name_cache::written_text(self, frame, *test);
+                let test = frame.temps[*test as usize].clone();
+                notes::note_truth(self, frame, &test, written, op);
+                let holds = self.state.truth(&test);
+                self.branch(frame, holds, then, orelse);
+                Value::unbound()
+            }
+            OpKind::Loop { head, test, body, orelse } => {
+                self.run_loop(frame, head, *test, body, orelse, op);
+                Value::unbound()
+            }
+            OpKind::Try { body, handlers, orelse, finally } => {
+                self.run_try(frame, body, handlers, orelse, finally);
+                Value::unbound()
+            }
+            OpKind::Enter(manager) => {
+                let manager = frame.temps[*manager as usize].clone();
+                self.library.enter(self, frame, &manager, op)
+            }
+            OpKind::Leave(_) => Value::unbound(),
+            OpKind::Return(value) => {
+                let value = match value {
+                    Some(value) => frame.temps[*value as usize].clone(),
+                    None => self.state.terms.none(),
+                };
+                notes::note_return(self, frame, &value, op);
+                frame.returns.push((self.state.paths.pc, value));
+                frame.left = self.state.paths.guards.or(frame.left, self.state.paths.pc);
+                self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
+                self.state.paths.pc = Guard::FALSE;
+                Value::unbound()
+            }
+            OpKind::Raise(_) => {
+                self.raise();
+                Value::unbound()
+            }
+            OpKind::Break => {
+                if let Some(innermost) = frame.loops.last_mut() {
+                    innermost.breaks = self.state.paths.guards.or(innermost.breaks, self.state.paths.pc);
+                }
+                frame.left = self.state.paths.guards.or(frame.left, self.state.paths.pc);
+                self.state.paths.pc = Guard::FALSE;
+                Value::unbound()
+            }
+            OpKind::Continue => {
+                if let Some(innermost) = frame.loops.last_mut() {
+                    innermost.continues = self.state.paths.guards.or(innermost.continues, self.state.paths.pc);
+                }
+                frame.left = self.state.paths.guards.or(frame.left, self.state.paths.pc);
+                self.state.paths.pc = Guard::FALSE;
+                Value::unbound()
+            }
+            OpKind::Yield { value, from } => self.run_yield(frame, *value, *from, op),
+            OpKind::Await(value) => frame.temps[*value as usize].clone(),
+            OpKind::Annotate(value, annotation) => {
+                let value = frame.temps[*value as usize].clone();
+                annotate::annotated(self, frame, &value, annotation, op.span)
+            }
+            OpKind::Unsupported(writes) => {
+                for variable in writes {
+                    let unknown = self.state.terms.opaque("<unsupported>", None);
+                    self.store(frame, variable, &unknown, op);
+                }
+                self.state.terms.opaque("<unsupported>", Some(self.place(frame, op.span)))
+            }
+        }
+    }
+
+    pub fn load(&mut self, frame: &Frame<'p>, variable: &Variable, op: &Op) -> Value {
+        let value = match variable {
+            Variable::Local(slot) => self.state.store.environments[frame.environment.0 as usize]
+                .slots
+                .get(*slot as usize)
+                .cloned()
+                .unwrap_or_default(),
+            Variable::Outer(depth, slot) => outer(&self.state, frame, *depth, *slot),
+            Variable::Global(name) => return self.load_global(frame, name, op),
+        };
+        if value.is_unbound() {
+            if let (Variable::Local(slot), crate::ir::FunctionKind::ClassBody) = (variable, frame.code.kind)
+                && *slot < frame.code.named
+                && let Some(name) = frame.code.slots.get(*slot as usize)
+            {
+                let name = name.clone();
+                return self.load_global(frame, &name, op);
+            }
+            let text = text::variable_text(frame, variable);
+            return self.state.terms.opaque(text, Some(self.place(frame, op.span)));
+        }
+        self.state.possible(&value)
+    }
+
+    pub fn store(&mut self, frame: &Frame<'p>, variable: &Variable, value: &Value, op: &Op) {
+        match variable {
+            Variable::Local(slot) => store_slot(&mut self.state, frame.environment, *slot, value),
+            Variable::Outer(depth, slot) => {
+                let mut environment = Some(frame.environment);
+                for _ in 0..*depth {
+                    environment = environment.and_then(|id| self.state.store.environments[id.0 as usize].parent);
+                }
+                if let Some(environment) = environment {
+                    store_slot(&mut self.state, environment, *slot, value);
+                }
+            }
+            Variable::Global(name) => self.store_global(frame, name, value, op),
+        }
+    }
+
+    /// Runs `then` on the paths of `holds` and `orelse` on the others.
+    pub fn branch(&mut self, frame: &mut Frame<'p>, holds: Guard, then: &Block, orelse: &Block) {
+        let before = self.state.paths.pc;
+        if self.state.paths.guards.is_larger(before, PATH_NODES) {
+            return self.exhaust(self.context.here, "paths");
+        }
+        let then_paths = self.state.paths.guards.and(before, holds);
+        let else_paths = self.state.paths.guards.without(before, holds);
+        self.state.paths.pc = if self.state.feasible(then_paths) { then_paths } else { Guard::FALSE };
+        self.block(frame, then);
+        let after_then = self.state.paths.pc;
+        self.state.paths.pc = if self.state.feasible(else_paths) { else_paths } else { Guard::FALSE };
+        self.block(frame, orelse);
+        self.state.paths.pc = self.state.paths.guards.or(after_then, self.state.paths.pc);
+    }
+
+    /// Whether a call is of a function that raises for wrong programs only: a modelled one, or a method that copies or adds.
+    fn never_raises(&self, callee: &Value) -> bool {
+        match callee.single() {
+            Some(Val::Library(path)) => {
+                path.starts_with("jax.numpy.")
+                    || self.program.models.callable(path).is_some_and(|callable| callable.exact)
+            }
+            Some(Val::UnknownMethod(method)) => is_safe_method(&method.1),
+            Some(Val::Term(term)) => {
+                matches!(self.state.terms.get(*term), Term::Attribute(_, name, _) if is_safe_method(name))
+            }
+            _ => false,
+        }
+    }
+
+    /// Ends the current paths with the end of the program, which hardly any handler is after.
+    pub fn exit(&mut self) {
+        if self.state.paths.catching.borrow().last().is_some_and(|innermost| innermost.lets_exits_go) {
+            self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
+            self.state.paths.pc = Guard::FALSE;
+        } else {
+            self.raise();
+        }
+    }
+
+    /// Ends the current paths with an exception.
+    pub fn raise(&mut self) {
+        let catching = self.state.paths.catching.clone();
+        let mut catching = catching.borrow_mut();
+        match catching.last_mut() {
+            Some(innermost) => {
+                let mut paths = self.state.paths.pc;
+                if (innermost.depth as usize) + 1 < self.context.stack.len() {
+                    // Raised within a callee: as unsure as any exception of a call.
+                    let literal = self.state.terms.fresh(Symbol::Path, RAISES, None);
+                    let raises = self.state.paths.guards.literal(literal);
+                    paths = self.state.paths.guards.and(paths, raises);
+                }
+                innermost.raised = self.state.paths.guards.or(innermost.raised, paths);
+            }
+            None => {
+                self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc)
+            }
+        }
+        self.state.paths.pc = Guard::FALSE;
+    }
+
+    fn run_try(&mut self, frame: &mut Frame<'p>, body: &Block, handlers: &[Handler], orelse: &Block, finally: &Block) {
+        let outer_left = std::mem::replace(&mut frame.left, Guard::FALSE);
+        let alive = self.state.paths.alive;
+        let manager = manager_of(&self.state.terms, frame, finally);
+        let before = self.state.paths.pc;
+        if manager == Some(EXPECTS) {
+            // Where the body raises is not known: perhaps before anything in it took effect.
+            let literal = self.state.terms.fresh(Symbol::Path, RAISES, None);
+            let runs = self.state.paths.guards.literal(literal);
+            self.state.paths.pc = self.state.paths.guards.and(before, runs);
+        }
+        let raised = if handlers.is_empty() && finally.is_empty() {
+            self.block(frame, body);
+            Guard::FALSE
+        } else {
+            let lets_exits_go = lets_exits_go(&self.state.terms, frame, handlers, finally);
+            self.state.paths.catching.borrow_mut().push(Catching {
+                raised: Guard::FALSE,
+                lets_exits_go,
+                depth: frame.activation.depth,
+                seen: u64::MAX,
+            });
+            self.block(frame, body);
+            self.state.paths.catching.borrow_mut().pop().map_or(Guard::FALSE, |catching| catching.raised)
+        };
+        self.block(frame, orelse);
+        let mut after = self.state.paths.pc;
+        let mut uncaught = raised;
+        for (index, handler) in handlers.iter().enumerate() {
+            if uncaught.is_false() {
+                break;
+            }
+            let last = index + 1 == handlers.len();
+            let caught = if handler.types.is_none() || last {
+                Guard::TRUE
+            } else {
+                let literal = self.state.terms.fresh(Symbol::Path, "<caught>", None);
+                self.state.paths.guards.literal(literal)
+            };
+            self.state.paths.pc = self.state.paths.guards.and(uncaught, caught);
+            uncaught = self.state.paths.guards.without(uncaught, caught);
+            if let Some(variable) = &handler.name {
+                let exception = self.state.terms.opaque("<exception>", None);
+                if let Some(op) = handler.body.first().map(|temp| Self::op(frame, *temp)) {
+                    self.store(frame, variable, &exception, op);
+                }
+            }
+            self.block(frame, &handler.body);
+            if let Some(variable) = &handler.name {
+                // Python unbinds the name when the handler ends.
+                delete(&mut self.state, frame, variable);
+            }
+            after = self.state.paths.guards.or(after, self.state.paths.pc);
+        }
+        if manager == Some(EXPECTS) {
+            after = self.state.paths.guards.without(before, frame.left);
+            uncaught = Guard::FALSE;
+        } else if manager == Some(SUPPRESSES) {
+            after = self.state.paths.guards.or(after, uncaught);
+            uncaught = Guard::FALSE;
+        }
+        if !finally.is_empty() {
+            // `finally` sees the paths that left by `return`, `break`, `continue` or an exception, too.
+            let leaving = self.state.paths.guards.or(frame.left, uncaught);
+            let before_alive = self.state.paths.alive;
+            self.state.paths.alive = self.state.paths.guards.and(alive, Guard::TRUE);
+            self.state.paths.pc = self.state.paths.guards.or(after, leaving);
+            self.block(frame, finally);
+            after = self.state.paths.guards.and(self.state.paths.pc, after);
+            self.state.paths.alive = before_alive;
+        }
+        if !uncaught.is_false() {
+            self.state.paths.pc = uncaught;
+            self.raise();
+        }
+        self.state.paths.pc = after;
+        frame.left = self.state.paths.guards.or(outer_left, frame.left);
+    }
+
+    fn build(&mut self, frame: &mut Frame<'p>, collection: Collection, elements: &[Element], op: &'p Op) -> Value {
+        match collection {
+            Collection::Tuple | Collection::List | Collection::Set => {
+                let (items, unknown) = self.collect(frame, elements);
+                if collection == Collection::Tuple && !unknown && items.iter().all(|item| item.guard.is_true()) {
+                    return Value::of(Val::Tuple(items.into_iter().map(|item| item.value).collect()));
+                }
+                let kind = match collection {
+                    Collection::Set => Kind::Set(items),
+                    _ => Kind::List { items, unknown },
+                };
+                Value::of(Val::Object(self.state.allocate(kind, "<list>", Some(self.place(frame, op.span)))))
+            }
+            Collection::Dict => {
+                let mut entries: Vec<Entry> = Vec::new();
+                let mut unknown = false;
+                for element in elements {
+                    match element {
+                        Element::Pair(key, value) => {
+                            let key_value = frame.temps[*key as usize].clone();
+                            let value = frame.temps[*value as usize].clone();
+                            let key = self.state.term_of(&key_value);
+                            entries.retain(|entry| entry.key != key);
+                            entries.push(Entry { key, key_value, guard: Guard::TRUE, value });
+                        }
+                        Element::SpreadMapping(mapping) => {
+                            let mapping = frame.temps[*mapping as usize].clone();
+                            match self.state.entries_of(&mapping) {
+                                Some((spread, more)) => {
+                                    for entry in spread {
+                                        entries.retain(|old| old.key != entry.key);
+                                        entries.push(entry);
+                                    }
+                                    unknown |= more;
+                                }
+                                None => unknown = true,
+                            }
+                        }
+                        Element::Value(_) | Element::Spread(_) => unknown = true,
+                    }
+                }
+                let kind = Kind::Dict { entries, unknown };
+                Value::of(Val::Object(self.state.allocate(kind, "<dict>", Some(self.place(frame, op.span)))))
+            }
+            Collection::Slice => {
+                let parts: Vec<Value> = elements
+                    .iter()
+                    .map(|element| match element {
+                        Element::Value(value) => frame.temps[*value as usize].clone(),
+                        _ => Value::unbound(),
+                    })
+                    .collect();
+                Value::of(Val::Slice(parts.into()))
+            }
+            Collection::Text => {
+                let parts: Vec<_> = elements
+                    .iter()
+                    .filter_map(|element| match element {
+                        Element::Value(value) => Some(frame.temps[*value as usize].clone()),
+                        _ => None,
+                    })
+                    .collect();
+                let terms: Vec<_> = parts.iter().map(|part| self.state.term_of(part)).collect();
+                Value::term(self.state.terms.intern(Term::Apply("<text>".into(), terms.into())))
+            }
+        }
+    }
+
+    /// The elements of a display, with those of known iterables spread.
+    fn collect(&mut self, frame: &mut Frame<'p>, elements: &[Element]) -> (Vec<Item>, bool) {
+        let mut items = Vec::new();
+        let mut unknown = false;
+        for element in elements {
+            match element {
+                Element::Value(value) => {
+                    items.push(Item { guard: Guard::TRUE, value: frame.temps[*value as usize].clone() });
+                }
+                Element::Spread(value) => {
+                    let value = frame.temps[*value as usize].clone();
+                    match self.items_of(frame, &value) {
+                        Some(spread) => items.extend(spread),
+                        None => unknown = true,
+                    }
+                }
+                Element::Pair(..) | Element::SpreadMapping(_) => unknown = true,
+            }
+        }
+        (items, unknown)
+    }
+
+    fn run_yield(&mut self, frame: &mut Frame<'p>, value: Option<Temp>, from: bool, op: &'p Op) -> Value {
+        let value = match value {
+            Some(value) => frame.temps[value as usize].clone(),
+            None => self.state.terms.none(),
+        };
+        if from {
+            if let Some(items) = self.items_of(frame, &value) {
+                for item in items {
+                    let guard = self.state.paths.guards.and(self.state.paths.pc, item.guard);
+                    frame.yields.push((guard, item.value));
+                }
+            } else {
+                let element = self.state.terms.opaque("<yielded>", Some(self.place(frame, op.span)));
+                frame.yields.push((self.state.paths.pc, element));
+            }
+        } else {
+            frame.yields.push((self.state.paths.pc, value));
+        }
+        self.state.terms.opaque("<sent>", Some(self.place(frame, op.span)))
+    }
+}
+
+pub fn constant_value(terms: &mut Terms, constant: &Constant) -> Value {
+    let term = match constant {
+        Constant::None => Term::None,
+        Constant::Bool(value) => Term::Bool(*value),
+        Constant::Int(value) => Term::Int(*value),
+        Constant::Float(value) => Term::Float(value.to_bits()),
+        Constant::Str(text) => Term::Text(text.clone()),
+        Constant::Ellipsis => Term::Apply("<ellipsis>".into(), Box::new([])),
+        Constant::BigInt | Constant::Other => {
+            return Value::term(terms.fresh(Symbol::Opaque, "<literal>", None));
+        }
+    };
+    Value::term(terms.intern(term))
+}
+
+fn outer<'p>(state: &State, frame: &Frame<'p>, depth: u32, slot: u32) -> Value {
+    let mut environment = Some(frame.environment);
+    for _ in 0..depth {
+        environment = environment.and_then(|id| state.store.environments[id.0 as usize].parent);
+    }
+    environment
+        .and_then(|id| state.store.environments[id.0 as usize].slots.get(slot as usize).cloned())
+        .unwrap_or_default()
+}
+
+pub fn store_slot(
+    state: &mut State,
+    environment: crate::analysis::domain::value::EnvironmentId,
+    slot: u32,
+    value: &Value,
+) {
+    let Some(old) = state.store.environments[environment.0 as usize].slots.get(slot as usize).cloned() else {
+        return;
+    };
+    let new = state.written(value, &old);
+    state.store.environments[environment.0 as usize].slots[slot as usize] = new;
+}
+
+fn delete<'p>(state: &mut State, frame: &Frame<'p>, variable: &Variable) {
+    if let Variable::Local(slot) = variable
+        && let Some(old) = state.store.environments[frame.environment.0 as usize].slots.get(*slot as usize).cloned()
+    {
+        let elsewhere = state.paths.guards.without(state.paths.alive, state.paths.pc);
+        let kept = old.restricted(&mut state.paths.guards, elsewhere);
+        state.store.environments[frame.environment.0 as usize].slots[*slot as usize] = kept;
+    }
+}
+
+/// An operation that may raise leaves an enclosing `try` with the state before it. One that hardly ever does makes an edge
+/// only where the `try` has none yet, so that its handlers are reached.
+fn exception_edge<'p>(state: &mut State, frame: &Frame<'p>, hardly: bool) {
+    let catching = state.paths.catching.clone();
+    let mut catching = catching.borrow_mut();
+    let Some(innermost) = catching.last_mut() else { return };
+    if innermost.depth != frame.activation.depth
+        || innermost.seen == state.store.mutations
+        || hardly && innermost.seen != u64::MAX
+    {
+        return;
+    }
+    if state.paths.guards.support(innermost.raised).len() > EXCEPTION_EDGES {
+        return;
+    }
+    let text = raised_in(frame.activation.id);
+    let literal = state.terms.fresh(Symbol::Path, text, None);
+    let raises = state.paths.guards.literal(literal);
+    let paths = state.paths.guards.and(state.paths.pc, raises);
+    innermost.raised = state.paths.guards.or(innermost.raised, paths);
+    innermost.seen = state.store.mutations;
+    state.paths.pc = state.paths.guards.without(state.paths.pc, raises);
+}
+
+/// Whether a `try`, or the context manager that it stands for, catches exceptions, but not that of `sys.exit()`.
+fn lets_exits_go<'p>(terms: &Terms, frame: &Frame<'p>, handlers: &[Handler], finally: &Block) -> bool {
+    let is_other = |name: &str| !matches!(name.rsplit('.').next(), Some("SystemExit" | "BaseException"));
+    if handlers.is_empty() {
+        let Some(manager) = entered(frame, finally) else { return false };
+        return match terms.get(manager) {
+            Term::Apply(name, types) if &**name == SUPPRESSES => types.iter().all(|of| match terms.get(*of) {
+                Term::Apply(name, parts) => parts.is_empty() && is_other(name),
+                Term::Attribute(_, name, _) => is_other(name),
+                _ => false,
+            }),
+            _ => false,
+        };
+    }
+    let mut types: Vec<Temp> = Vec::new();
+    for handler in handlers {
+        let Some(of) = handler.types else { return false };
+        match &Machine::op(frame, of).kind {
+            OpKind::Build(_, elements) => types.extend(elements.iter().filter_map(|element| match element {
+                Element::Value(of) => Some(*of),
+                _ => None,
+            })),
+            _ => types.push(of),
+        }
+    }
+    types.into_iter().all(|of| match &Machine::op(frame, of).kind {
+        OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) => is_other(name),
+        _ => false,
+    })
+}
+
+/// What the context manager that `finally` leaves does with exceptions.
+fn manager_of<'p>(terms: &Terms, frame: &Frame<'p>, finally: &Block) -> Option<&'static str> {
+    match terms.get(entered(frame, finally)?) {
+        Term::Apply(name, _) => [EXPECTS, SUPPRESSES].into_iter().find(|mark| *mark == &**name),
+        _ => None,
+    }
+}
+
+/// The context manager that `finally` leaves.
+fn entered<'p>(frame: &Frame<'p>, finally: &Block) -> Option<TermId> {
+    let OpKind::Leave(entered) = Machine::op(frame, *finally.last()?).kind else { return None };
+    let OpKind::Enter(manager) = Machine::op(frame, entered).kind else { return None };
+    match frame.temps[manager as usize].single() {
+        Some(Val::Term(term)) => Some(*term),
+        _ => None,
+    }
+}
+
+/// Adds to what a comprehension builds, on the current paths.
+fn append<'p>(state: &mut State, frame: &mut Frame<'p>, container: Temp, element: &Element) {
+    let Some(Val::Object(object)) = frame.temps[container as usize].single().cloned() else { return };
+    state.store.mutations += 1;
+    let guard = state.paths.pc;
+    let added = match element {
+        Element::Value(value) => {
+            let value = frame.temps[*value as usize].clone();
+            Some((None, value))
+        }
+        Element::Pair(key, value) => {
+            let key_value = frame.temps[*key as usize].clone();
+            Some((Some(key_value), frame.temps[*value as usize].clone()))
+        }
+        Element::Spread(_) | Element::SpreadMapping(_) => None,
+    };
+    let Some((key, value)) = added else { return };
+    let key = key.map(|key_value| (state.term_of(&key_value), key_value));
+    match (&mut state.store.objects[object.0 as usize].kind, key) {
+        (Kind::List { items, .. } | Kind::Set(items), None) => items.push(Item { guard, value }),
+        (Kind::Dict { entries, .. }, Some((key, key_value))) => {
+            entries.push(Entry { key, key_value, guard, value });
+        }
+        _ => {}
+    }
+}
+
+/// Whether a method of this name, of a list, an array or a record, raises for wrong programs only.
+fn is_safe_method(name: &str) -> bool {
+    matches!(name, "replace" | "_replace" | "append" | "at" | "sum" | "mean" | "min" | "max" | "astype")
+}

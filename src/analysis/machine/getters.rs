@@ -1,0 +1,103 @@
+//! Functions that take something out of what they are given: `operator.itemgetter` and `operator.attrgetter`.
+//!
+//! **Invariant:** a getter gives what a subscript or an attribute written in its place would give.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::term::{Term, TermId, Terms};
+use crate::analysis::domain::value::{Partial, Val, Value};
+use crate::analysis::machine::{Frame, Machine, arrays, index};
+use crate::analysis::store::args::Args;
+use crate::analysis::store::paths;
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::models::BuiltinOp;
+
+/// Marks of the two.
+pub const ITEMS: &str = "<items>";
+pub const ATTRIBUTES: &str = "<attributes>";
+
+/// `itemgetter("a", "b")`
+pub fn getter(terms: &mut Terms, op: BuiltinOp, args: &Args, place: Place) -> Value {
+    if args.positional.is_empty() || !args.spread.is_empty() {
+        return terms.opaque("<getter>", Some(place));
+    }
+    let mark = if op == BuiltinOp::Itemgetter { ITEMS } else { ATTRIBUTES };
+    let none = terms.none();
+    Value::of(Val::Partial(Rc::new(Partial {
+        function: Value::unbound(),
+        positional: args.positional.iter().map(|arg| arg.value.clone()).collect(),
+        keywords: vec![(mark.into(), none)],
+    })))
+}
+
+/// Whether a partial is a getter.
+pub fn is_getter(partial: &Partial) -> bool {
+    partial.keywords.first().is_some_and(|(mark, _)| matches!(&**mark, ITEMS | ATTRIBUTES))
+}
+
+/// A call of a getter.
+pub fn got<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    partial: &Partial,
+    args: &Args,
+    place: Place,
+) -> Value {
+    let [of] = args.positional.as_slice() else { return machine.state.terms.opaque("<got>", Some(place)) };
+    let of = machine.state.possible(&of.value);
+    let is_item = partial.keywords.first().is_some_and(|(mark, _)| &**mark == ITEMS);
+    let mut parts: Vec<Value> = Vec::new();
+    for name in &partial.positional {
+        let name = machine.state.term_of(name);
+        parts.push(if is_item {
+            got_item(machine, &of, name, place)
+        } else {
+            got_attribute(machine, frame, &of, name, place)
+        });
+    }
+    match parts.as_slice() {
+        [only] => only.clone(),
+        _ => Value::of(Val::Tuple(parts.into())),
+    }
+}
+
+fn got_item(machine: &mut Machine<'_>, of: &Value, index: TermId, place: Place) -> Value {
+    paths::on_alternatives(machine, of, |this, val| match val {
+        Val::Tuple(parts) => {
+            let position = this.state.terms.as_int(index).and_then(|index| usize::try_from(index).ok());
+            position
+                .and_then(|at| parts.get(at).cloned())
+                .unwrap_or_else(|| this.state.terms.opaque("<got>", Some(place)))
+        }
+        Val::Array(array) => arrays::array_element(this, &array.clone(), index),
+        Val::Term(term) => {
+            let term = *term;
+            let epoch = this.state.epoch_of(term);
+            match this.state.shadow_item(term, index) {
+                Some(value) => value,
+                None => Value::term(this.state.terms.intern(Term::Item(term, index, epoch))),
+            }
+        }
+        Val::Object(_) => index::item_by_term(&mut this.state, &Value::of(val.clone()), index),
+        _ => this.state.terms.opaque("<got>", Some(place)),
+    })
+}
+
+fn got_attribute<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    of: &Value,
+    path: TermId,
+    place: Place,
+) -> Value {
+    let Term::Text(path) = machine.state.terms.get(path).clone() else {
+        return machine.state.terms.opaque("<got>", Some(place));
+    };
+    let mut value = of.clone();
+    for name in path.split('.') {
+        let name: Name = name.into();
+        value = paths::on_alternatives(machine, &value, |this, val| this.attribute_of_val(frame, val, &name, place));
+    }
+    value
+}

@@ -1,0 +1,78 @@
+//! What expressions are believed to be, where that is a key: for people who ask about a place of the program.
+//!
+//! **Invariant:** nothing is noted unless the program is analysed for that purpose; what is noted changes nothing that is
+//! concluded otherwise.
+
+use crate::analysis::domain::kinds::KeyKind;
+use crate::analysis::domain::term::Term;
+use crate::analysis::domain::value::{Elements, Val, Value};
+use crate::analysis::machine::{Frame, Machine, text};
+use crate::analysis::record::Observed;
+use crate::finding::Place;
+use crate::ir::{Op, OpKind};
+
+/// Notes what an operation came to.
+pub fn observe<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, op: &Op, value: &Value) {
+    let stored;
+    let value = match &op.kind {
+        OpKind::Load(_) | OpKind::Call(..) | OpKind::Item(..) | OpKind::Attribute(..) => value,
+        OpKind::Store(variable, temp) => {
+            // The span of a store may be that of the whole statement.
+            if text::variable_text(frame, variable).len() != op.span.len() as usize {
+                return;
+            }
+            stored = frame.temps.get(*temp as usize).cloned().unwrap_or_default();
+            &stored
+        }
+        OpKind::StoreAttribute(_, _, temp) => {
+            stored = frame.temps.get(*temp as usize).cloned().unwrap_or_default();
+            &stored
+        }
+        _ => return,
+    };
+    let place = machine.place(frame, op.span);
+    observe_value(machine, frame, place, value);
+}
+
+/// Notes what the parameters of a function are given.
+pub fn observe_parameters<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>) {
+    let environment = frame.environment.0 as usize;
+    for (index, parameter) in frame.code.parameters.iter().enumerate() {
+        let slot = machine.state.store.environments[environment].slots.get(index).cloned();
+        let place = machine.place(frame, parameter.span);
+        observe_value(machine, frame, place, &slot.unwrap_or_default());
+    }
+}
+
+fn observe_value<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place, value: &Value) {
+    if frame.module != machine.context.home {
+        return;
+    }
+    let is_called = !frame.activation.root && frame.activation.caller.is_some();
+    for alternative in value.alternatives() {
+        let (term, derivation, kind, is_array, is_guess) = match &alternative.val {
+            Val::Key(key) => (key.term, key.derivation, key.kind, false, false),
+            Val::Array(array) => match &array.elements {
+                Elements::View { family, .. } => (*family, array.derivation, array.kind, true, false),
+                _ => continue,
+            },
+            Val::Term(term)
+                if matches!(machine.state.terms.get(*term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) =>
+            {
+                (*term, 0, KeyKind::Unknown, false, true)
+            }
+            _ => continue,
+        };
+        let function = frame.activation.function;
+        machine.recorder.log.observed.insert(Observed {
+            place,
+            is_called,
+            term,
+            derivation,
+            kind,
+            is_array,
+            is_guess,
+            function,
+        });
+    }
+}

@@ -1,0 +1,715 @@
+//! Subscripts and unpacking.
+//!
+//! **Invariant:** indexing what may be a scalar key is judged by rank: an index that reaches a key's words is a misuse, whether JAX
+//! raises (typed) or goes on with numbers (raw).
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::{BufferOp, KeyKind};
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
+use crate::analysis::machine::arrays::slice_indices;
+use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes, operate, text};
+use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::{State, evidence, paths};
+use crate::ir::{Op, Temp};
+use crate::models::Callable;
+
+/// One part of a subscript.
+pub enum Index {
+    /// `None`
+    NewAxis,
+    /// `...`
+    Ellipsis,
+    /// `a:b:c`
+    Slice([Option<TermId>; 3]),
+    /// A number.
+    At(TermId),
+    /// An array or list of indices, a mask.
+    Gather,
+}
+
+/// `object[index]`
+pub fn item<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    object: &Value,
+    index: &Value,
+    op: &'p Op,
+    object_temp: Temp,
+) -> Value {
+    let object = machine.state.possible(object);
+    let written = name_cache::written_text(machine, frame, object_temp);
+    paths::on_alternatives(machine, &object, |this, val| item_of_val(this, frame, val, index, op, written.as_deref()))
+}
+
+fn item_of_val<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    val: &Val,
+    index: &Value,
+    op: &'p Op,
+    written: Option<&str>,
+) -> Value {
+    let place = machine.place(frame, op.span);
+    match val {
+        Val::Tuple(parts) => sequence_item(&mut machine.state, &parts.clone(), index, place),
+        Val::Array(array) => array_item(machine, frame, &array.clone(), index, op, written),
+        Val::Key(key) => key_item(machine, frame, *key, index, op, written),
+        // The buffers of what may be an array of keys: an index selects one of them.
+        Val::Words(key, None) if may_be_many(machine, *key) => {
+            let words = machine.state.terms.intern(Term::Words(key.term, None));
+            let index = machine.state.term_of(index);
+            Value::term(machine.state.terms.intern(Term::Item(words, index, 0)))
+        }
+        Val::Words(key, None) => {
+            let number = machine.state.term_of(index);
+            let word = machine.state.terms.as_int(number).and_then(|number| u8::try_from(number.rem_euclid(2)).ok());
+            match word {
+                Some(word) => Value::of(Val::Words(*key, Some(word))),
+                None => machine.state.terms.opaque("<word>", Some(place)),
+            }
+        }
+        Val::Object(object) => object_item(machine, frame, *object, index, place),
+        Val::Term(term) => {
+            let parts = index_parts(machine, index);
+            note_shape_slice(machine, frame, *term, &parts, place, written);
+            match parts.as_slice() {
+                [Index::At(number)] => {
+                    let epoch = machine.state.epoch_of(*term);
+                    if machine.recorder.log.declared.contains(term) || !machine.state.terms.is_constant(*term) {
+                        notes::note_index(machine, frame, *term, place, written, index, false);
+                    }
+                    if let Some(value) = machine.state.shadow_item(*term, *number) {
+                        return value;
+                    }
+                    if let Some(length) = machine.state.item_of_shape(*term, *number) {
+                        return Value::term(length);
+                    }
+                    Value::term(machine.state.terms.intern(Term::Item(*term, *number, epoch)))
+                }
+                [Index::Slice(bounds)] if evidence::may_be_key(&machine.state.terms, *term) => {
+                    let start = machine.state.terms.int(0);
+                    let family = *term;
+                    let array = Array {
+                        kind: KeyKind::Unknown,
+                        derivation: 0,
+                        dims: None,
+                        elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
+                    };
+                    let mut one = array.clone();
+                    one.dims = Some(vec![Some(machine.state.length_of_term(family))].into());
+                    arrays::array_slice(machine, &Rc::new(one), *bounds)
+                }
+                [Index::NewAxis] if evidence::may_be_key(&machine.state.terms, *term) => {
+                    arrays::listed(&mut machine.state.terms, vec![Value::term(*term)], KeyKind::Unknown)
+                }
+                _ => {
+                    let term = *term;
+                    let index = machine.state.term_of(index);
+                    Value::term(machine.state.terms.intern(Term::Item(term, index, 0)))
+                }
+            }
+        }
+        Val::Class(_) | Val::Library(_) => Value::of(val.clone()),
+        _ => machine.state.terms.opaque("<item>", Some(place)),
+    }
+}
+
+/// `key.shape[:-1]` drops the words of a raw key, and a batch axis of typed ones.
+fn note_shape_slice<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    term: TermId,
+    parts: &[Index],
+    place: crate::finding::Place,
+    written: Option<&str>,
+) {
+    if let [Index::Slice([None, Some(upper), None])] = parts
+        && machine.state.terms.as_int(*upper) == Some(-1)
+        && let Term::Attribute(of, name, _) = machine.state.terms.get(term).clone()
+        && &*name == "shape"
+    {
+        notes::log_shape_use(
+            machine,
+            frame,
+            BufferOp::ShapeLogic,
+            of,
+            place,
+            format!("{}[:-1]", written.unwrap_or("….shape")),
+        );
+    }
+}
+
+fn sequence_item(state: &mut State, parts: &Rc<[Value]>, index: &Value, place: crate::finding::Place) -> Value {
+    if let Some(Val::Slice(bounds)) = index.single() {
+        let bounds = bounds.clone();
+        match known_bounds(state, &bounds) {
+            Some((lower, upper, step)) => {
+                let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
+                let chosen: Vec<Value> = slice_indices(lower, upper, step, length)
+                    .into_iter()
+                    .filter_map(|index| parts.get(index).cloned())
+                    .collect();
+                Value::of(Val::Tuple(chosen.into()))
+            }
+            None => state.terms.opaque("<slice>", Some(place)),
+        }
+    } else {
+        let term = state.term_of(index);
+        match state.terms.as_int(term) {
+            Some(number) => {
+                let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
+                let number = if number < 0 { number + length } else { number };
+                let part = usize::try_from(number).ok().and_then(|number| parts.get(number));
+                part.cloned().unwrap_or_else(|| state.terms.opaque("<item>", Some(place)))
+            }
+            None => state.terms.opaque("<item>", Some(place)),
+        }
+    }
+}
+
+/// Bounds of a slice that are absent or literal.
+pub fn known_bounds(state: &mut State, bounds: &[Value]) -> Option<(Option<i128>, Option<i128>, i128)> {
+    let mut known = [None; 3];
+    for (place, bound) in known.iter_mut().zip(bounds) {
+        let term = state.term_of(bound);
+        *place = match state.terms.get(term) {
+            Term::None => None,
+            _ => Some(state.terms.as_int(term)?),
+        };
+    }
+    Some((known[0], known[1], known[2].unwrap_or(1)))
+}
+
+fn index_parts(machine: &mut Machine<'_>, index: &Value) -> Vec<Index> {
+    match index.single().cloned() {
+        Some(Val::Tuple(parts)) => parts.iter().flat_map(|part| index_parts(machine, part)).collect(),
+        Some(Val::Slice(bounds)) => {
+            let mut terms = [None; 3];
+            for (place, bound) in terms.iter_mut().zip(bounds.iter()) {
+                let term = machine.state.term_of(bound);
+                *place = (!matches!(machine.state.terms.get(term), Term::None)).then_some(term);
+            }
+            vec![Index::Slice(terms)]
+        }
+        Some(Val::Term(term)) => match machine.state.terms.get(term) {
+            Term::None | Term::Bool(_) => vec![Index::NewAxis],
+            Term::Apply(name, _) if &**name == "<ellipsis>" => vec![Index::Ellipsis],
+            // Arrays select several; a number selects one.
+            Term::Apply(name, _) if machine.program.models.callable(name).is_some_and(Callable::makes_many) => {
+                vec![Index::Gather]
+            }
+            Term::Operate(crate::ir::Operator::Eq | crate::ir::Operator::Lt | crate::ir::Operator::Not, _) => {
+                vec![Index::Gather]
+            }
+            _ => vec![Index::At(term)],
+        },
+        Some(Val::Library(path)) if machine.program.models.is_none(&path) => vec![Index::NewAxis],
+        Some(Val::Object(_) | Val::Array(_)) => vec![Index::Gather],
+        _ => {
+            let term = machine.state.term_of(index);
+            vec![Index::At(term)]
+        }
+    }
+}
+
+/// `keys[…]`
+fn array_item<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    array: &Rc<Array>,
+    index: &Value,
+    op: &'p Op,
+    written: Option<&str>,
+) -> Value {
+    let place = machine.place(frame, op.span);
+    let parts = index_parts(machine, index);
+    let reached = parts.iter().filter(|part| !matches!(part, Index::NewAxis | Index::Ellipsis)).count();
+    let ellipsis = parts.iter().any(|part| matches!(part, Index::Ellipsis));
+    let last_at = matches!(parts.last(), Some(Index::At(_)));
+    if let Some(rank) = array.dims.as_ref().map(|dims| dims.len())
+        && (reached > rank || ellipsis && last_at && array.kind == KeyKind::Raw)
+        && let Some(key) = operate::evident_key(machine, &Val::Array(array.clone()))
+    {
+        let text = format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index));
+        notes::buffer_use(machine, frame, BufferOp::Index, key, place, text, array.kind == KeyKind::Typed);
+        return machine.state.terms.opaque("<words>", Some(place));
+    }
+    let mut value = Value::of(Val::Array(array.clone()));
+    if let [Index::Slice([None, None, None]), Index::At(column)] = parts.as_slice() {
+        return arrays::column_of(&mut machine.state, array, 1, *column);
+    }
+    // Indices apply to successive axes: after a number the next axis is the first one.
+    let mut sliced = false;
+    for part in &parts {
+        let Some(Val::Array(current)) = value.single().cloned() else { break };
+        value = match part {
+            Index::NewAxis => {
+                let one = machine.state.terms.int(1);
+                let dims = current.dims.as_ref().map(|dims| {
+                    let mut dims = dims.to_vec();
+                    dims.insert(0, Some(one));
+                    dims.into()
+                });
+                if sliced { value } else { Value::of(Val::Array(Rc::new(Array { dims, ..(*current).clone() }))) }
+            }
+            Index::Ellipsis => value,
+            _ if sliced => {
+                return arrays::subset(&mut machine.state.terms, &current);
+            }
+            Index::At(number) => arrays::array_element(machine, &current, *number),
+            Index::Slice(bounds) => {
+                sliced = true;
+                arrays::array_slice(machine, &current, *bounds)
+            }
+            Index::Gather => {
+                sliced = true;
+                arrays::subset(&mut machine.state.terms, &current)
+            }
+        };
+    }
+    value
+}
+
+/// Whether what only looks like a key may be an array of them.
+pub fn may_be_many(machine: &Machine<'_>, key: Key) -> bool {
+    let is_symbolic = matches!(
+        machine.state.terms.get(key.term),
+        Term::Symbol(_) | Term::Attribute(..) | Term::Item(..) | Term::Choice(_) | Term::Apply(..)
+    );
+    is_symbolic && key.kind == KeyKind::Unknown && !machine.recorder.log.declared.contains(&key.term)
+}
+
+/// `key[…]` on one key.
+fn key_item<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    key: Key,
+    index: &Value,
+    op: &'p Op,
+    written: Option<&str>,
+) -> Value {
+    let place = machine.place(frame, op.span);
+    let parts = index_parts(machine, index);
+    // All words of a key that is not typed are that key: `key[None, :]` makes a batch of one.
+    let whole = |part: &&Index| matches!(part, Index::Slice([None, None, None]));
+    let all_words = key.kind != KeyKind::Typed && parts.iter().filter(whole).count() == 1;
+    let reaching = |part: &Index| match part {
+        Index::NewAxis | Index::Ellipsis => false,
+        Index::Slice([None, None, None]) => !all_words,
+        _ => true,
+    };
+    if !parts.iter().any(reaching) {
+        let axes = parts.iter().filter(|part| matches!(part, Index::NewAxis)).count();
+        if axes == 0 {
+            return Value::of(Val::Key(key));
+        }
+        let listed = arrays::listed(&mut machine.state.terms, vec![Value::of(Val::Key(key))], key.kind);
+        return listed;
+    }
+    if may_be_many(machine, key) {
+        // What only looks like a key may be an array of them.
+        let number = machine.state.term_of(index);
+        return Value::term(machine.state.terms.intern(Term::Item(key.term, number, 0)));
+    }
+    let text = format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index));
+    notes::buffer_use(machine, frame, BufferOp::Index, key, place, text, key.kind == KeyKind::Typed);
+    if key.kind == KeyKind::Typed {
+        return machine.state.terms.opaque("<raises>", Some(place));
+    }
+    let word = match parts.as_slice() {
+        [Index::At(number)] => {
+            machine.state.terms.as_int(*number).and_then(|number| u8::try_from(number.rem_euclid(2)).ok())
+        }
+        _ => None,
+    };
+    if let Some(word) = word {
+        Value::of(Val::Words(key, Some(word)))
+    } else {
+        let words = machine.state.terms.intern(Term::Words(key.term, None));
+        let number = machine.state.term_of(index);
+        Value::term(machine.state.terms.intern(Term::Item(words, number, 0)))
+    }
+}
+
+fn object_item<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    object: crate::analysis::domain::value::ObjectId,
+    index: &Value,
+    place: crate::finding::Place,
+) -> Value {
+    match machine.state.store.objects[object.0 as usize].kind.clone() {
+        Kind::List { items, unknown } => {
+            let certain = !unknown && items.iter().all(|item| is_there(&mut machine.state, item.guard));
+            if certain {
+                let parts: Rc<[Value]> = items.into_iter().map(|item| item.value).collect();
+                if let Some(Val::Slice(_)) = index.single() {
+                    let value = sequence_item(&mut machine.state, &parts, index, place);
+                    return match value.single() {
+                        Some(Val::Tuple(parts)) => {
+                            let items = parts.iter().map(|v| Item { guard: Guard::TRUE, value: v.clone() }).collect();
+                            let kind = Kind::List { items, unknown: false };
+                            Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))))
+                        }
+                        _ => value,
+                    };
+                }
+                return sequence_item(&mut machine.state, &parts, index, place);
+            }
+            // Elements that are there on some paths only: an index is sure where all before it are there.
+            let term = machine.state.term_of(index);
+            if let Some(number) = machine.state.terms.as_int(term).and_then(|number| usize::try_from(number).ok())
+                && number < items.len()
+                && !unknown
+                && items[..=number].iter().all(|item| is_there(&mut machine.state, item.guard))
+            {
+                return items[number].value.clone();
+            }
+            let symbol = machine.state.term_of_val(&Val::Object(object));
+            Value::term(machine.state.terms.intern(Term::Item(symbol, term, 0)))
+        }
+        Kind::Dict { entries, unknown } => {
+            let key = machine.state.term_of(index);
+            dict_item(&mut machine.state, object, &entries, unknown, key)
+        }
+        Kind::Instance => {
+            let dunder: crate::ir::Name = "__getitem__".into();
+            if let Some(method) = machine.state.instance_method(&Val::Object(object), &dunder) {
+                let args = crate::analysis::store::args::Args::positional(vec![index.clone()]);
+                return machine.call_value(frame, &method, args, Some(place));
+            }
+            if let Some(items) = machine.items_of_record(frame, object) {
+                return sequence_item(&mut machine.state, &items.into(), index, place);
+            }
+            let symbol = machine.state.term_of_val(&Val::Object(object));
+            let index = machine.state.term_of(index);
+            Value::term(machine.state.terms.intern(Term::Item(symbol, index, 0)))
+        }
+        Kind::Stream(path) => {
+            let given = machine.library.stream_item(machine, &path);
+            machine.library.stream_result(machine, given, &path, place)
+        }
+        Kind::Set(_) | Kind::Iterator(..) => machine.state.terms.opaque("<item>", Some(place)),
+    }
+}
+
+/// Whether what is there under a guard is there on all current paths.
+pub fn is_there(state: &mut State, guard: Guard) -> bool {
+    guard.is_true() || state.paths.guards.without(state.paths.pc, guard).is_false()
+}
+
+/// `d[key]`: the last entry written, path by path.
+pub fn dict_item(
+    state: &mut State,
+    object: crate::analysis::domain::value::ObjectId,
+    entries: &[Entry],
+    unknown: bool,
+    key: TermId,
+) -> Value {
+    let uncertain = |this: &State, entry: &Entry| {
+        entry.key != key && !this.terms.distinct(entry.key, key) && !this.terms.is_constant(entry.key)
+    };
+    let symbol = state.term_of_val(&Val::Object(object));
+    let mut rest = Guard::TRUE;
+    let mut result = Value::unbound();
+    for entry in entries.iter().rev() {
+        if rest.is_false() {
+            break;
+        }
+        if entry.key == key {
+            let paths = state.paths.guards.and(rest, entry.guard);
+            for alternative in entry.value.alternatives() {
+                let both = state.paths.guards.and(paths, alternative.guard);
+                result.push(&mut state.paths.guards, both, alternative.val.clone());
+            }
+            rest = state.paths.guards.without(rest, entry.guard);
+        } else if uncertain(state, entry) {
+            return Value::term(state.terms.intern(Term::Item(symbol, key, 0)));
+        }
+    }
+    if !rest.is_false() && (unknown || result.is_unbound()) {
+        let item = state.terms.intern(Term::Item(symbol, key, 0));
+        result.push(&mut state.paths.guards, rest, Val::Term(item));
+    }
+    if let [only] = result.alternatives() {
+        return Value::of(only.val.clone());
+    }
+    result
+}
+
+/// An item of a mapping, by the term of its key.
+pub fn item_by_term(state: &mut State, mapping: &Value, key: TermId) -> Value {
+    let mapping = mapping.clone();
+    paths::on_alternatives(state, &mapping, |this, val| {
+        if let Val::Object(object) = val {
+            if let Kind::Dict { entries, unknown } = this.store.objects[object.0 as usize].kind.clone() {
+                dict_item(this, *object, &entries, unknown, key)
+            } else {
+                let symbol = this.term_of_val(val);
+                Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
+            }
+        } else {
+            let symbol = this.term_of_val(val);
+            Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
+        }
+    })
+}
+
+/// `object[index] = value`
+pub fn store_item<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    object: &Value,
+    index: &Value,
+    value: &Value,
+    op: &'p Op,
+) {
+    machine.state.store.mutations += 1;
+    let object = machine.state.possible(object);
+    let term = machine.state.term_of(index);
+    notes::note_store(machine, frame, value, &object, None, op);
+    for alternative in object.alternatives().to_vec() {
+        let before = machine.state.paths.pc;
+        machine.state.paths.pc = machine.state.paths.guards.and(before, alternative.guard);
+        match &alternative.val {
+            Val::Object(id) => store_object_item(&mut machine.state, *id, term, index, value),
+            Val::Term(base) => {
+                machine.state.shadow_store(*base, term, value);
+                machine.state.note_item_written(*base, term);
+            }
+            _ => {}
+        }
+        machine.state.paths.pc = before;
+    }
+}
+
+/// `keys[i] = key` on a list that is known by the array it was made from: which keys it holds is not known any more.
+pub fn store_array_item<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, target: Temp, object: &Value, op: &'p Op) {
+    let [only] = object.alternatives() else { return };
+    let (Val::Array(array), crate::ir::OpKind::Load(variable)) = (&only.val, &Machine::op(frame, target).kind) else {
+        return;
+    };
+    let family = machine.state.terms.fresh(Symbol::Opaque, "<changed keys>", None);
+    if arrays::is_evident(machine, array) {
+        machine.recorder.log.declared.insert(family);
+    }
+    let start = machine.state.terms.int(0);
+    let elements = Elements::View { family, start, step: 1, to_end: true, order: Order::Known };
+    let changed = Value::of(Val::Array(Rc::new(Array { elements, ..(**array).clone() })));
+    machine.store(frame, variable, &changed, op);
+}
+
+fn store_object_item(
+    state: &mut State,
+    id: crate::analysis::domain::value::ObjectId,
+    term: TermId,
+    index: &Value,
+    value: &Value,
+) {
+    let guard = if state.paths.guards.without(state.paths.alive, state.paths.pc).is_false() {
+        Guard::TRUE
+    } else {
+        state.paths.pc
+    };
+    // What is read by a key that is not sure to be this one may be this element from now on.
+    state.store.objects[id.0 as usize].epoch += 1;
+    let number = state.terms.as_int(term);
+    let mut kind = state.store.objects[id.0 as usize].kind.clone();
+    match &mut kind {
+        Kind::Dict { entries, .. } => {
+            if guard.is_true() {
+                entries.retain(|entry| entry.key != term);
+            }
+            entries.push(Entry { key: term, key_value: index.clone(), guard, value: value.clone() });
+        }
+        Kind::List { items, unknown } => {
+            let length = i128::try_from(items.len()).unwrap_or(0);
+            let place = number
+                .map(|number| if number < 0 { number + length } else { number })
+                .and_then(|number| usize::try_from(number).ok())
+                .filter(|place| *place < items.len() && !*unknown);
+            if let Some(place) = place {
+                let old = items[place].value.clone();
+                items[place].value = state.written(value, &old);
+            } else {
+                // Which element changed is not known.
+                *unknown = true;
+                state.store.objects[id.0 as usize].epoch += 1;
+            }
+        }
+        _ => state.store.objects[id.0 as usize].epoch += 1,
+    }
+    state.store.objects[id.0 as usize].kind = kind;
+}
+
+/// `del object[index]`
+pub fn delete_item(state: &mut State, object: &Value, index: &Value) {
+    state.store.mutations += 1;
+    let term = state.term_of(index);
+    for alternative in object.alternatives().to_vec() {
+        if let Val::Term(of) = alternative.val {
+            state.note_item_deleted(of, term);
+        }
+        if let Val::Object(id) = alternative.val {
+            let object = &mut state.store.objects[id.0 as usize];
+            match &mut object.kind {
+                Kind::Dict { entries, .. } => entries.retain(|entry| entry.key != term),
+                Kind::List { unknown, .. } => *unknown = true,
+                _ => {}
+            }
+            object.epoch += 1;
+        }
+    }
+}
+
+/// `a, b = value`
+pub fn unpack<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    value: &Value,
+    count: u32,
+    star: Option<u32>,
+    op: &'p Op,
+    source: Temp,
+) -> Value {
+    let place = machine.place(frame, op.span);
+    let value = machine.state.possible(value);
+    let written = name_cache::written_text(machine, frame, source);
+    // Alternatives of one shape are unpacked part by part.
+    let mut columns: Vec<Value> = Value::places(count as usize);
+    let before = machine.state.paths.pc;
+    for alternative in value.alternatives().to_vec() {
+        let paths = machine.state.paths.guards.and(before, alternative.guard);
+        if paths.is_false() || !machine.state.feasible(paths) {
+            continue;
+        }
+        machine.state.paths.pc = paths;
+        let parts = unpack_val(machine, frame, &alternative.val, count, star, place, written.as_deref());
+        for (column, part) in columns.iter_mut().zip(parts) {
+            for piece in part.alternatives() {
+                let guard = machine.state.paths.guards.and(piece.guard, alternative.guard);
+                column.push(&mut machine.state.paths.guards, guard, piece.val.clone());
+            }
+        }
+    }
+    machine.state.paths.pc = before;
+    for column in &mut columns {
+        if column.is_unbound() || column.is_too_various() {
+            *column = machine.state.terms.opaque("<part>", Some(place));
+        }
+    }
+    Value::of(Val::Tuple(columns.into()))
+}
+
+fn unpack_val<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    val: &Val,
+    count: u32,
+    star: Option<u32>,
+    place: crate::finding::Place,
+    written: Option<&str>,
+) -> Vec<Value> {
+    let count = count as usize;
+    if let Val::Key(key) = val
+        && !may_be_many(machine, *key)
+    {
+        let text = format!("unpacking {}", written.unwrap_or("it"));
+        notes::buffer_use(machine, frame, BufferOp::Unpack, *key, place, text, key.kind == KeyKind::Typed);
+        return (0..count).map(|_| machine.state.terms.opaque("<word>", Some(place))).collect();
+    }
+    if let Some(star) = star {
+        return unpack_starred(machine, frame, val, count, star as usize, place);
+    }
+    let whole = Value::of(val.clone());
+    if let Some(items) = machine.items_of(frame, &whole)
+        && items.len() == count
+    {
+        return items.into_iter().map(|item| item.value).collect();
+    }
+    (0..count)
+        .map(|index| {
+            let index = machine.state.terms.int(i128::try_from(index).unwrap_or(0));
+            match val {
+                Val::Array(array) => arrays::array_element(machine, &array.clone(), index),
+                Val::Term(term) => {
+                    let epoch = machine.state.epoch_of(*term);
+                    notes::note_index(machine, frame, *term, place, written, &Value::term(index), true);
+                    if let Some(length) = machine.state.item_of_shape(*term, index) {
+                        return Value::term(length);
+                    }
+                    Value::term(machine.state.terms.intern(Term::Item(*term, index, epoch)))
+                }
+                Val::Object(object)
+                    if !matches!(
+                        machine.state.store.objects[object.0 as usize].kind,
+                        Kind::Iterator(..) | Kind::Stream(_)
+                    ) =>
+                {
+                    let term = machine.state.term_of_val(val);
+                    Value::term(machine.state.terms.intern(Term::Item(term, index, 0)))
+                }
+                Val::Object(_) => machine.next_of(frame, &whole, place.span),
+                _ => machine.state.terms.opaque("<part>", Some(place)),
+            }
+        })
+        .collect()
+}
+
+fn unpack_starred<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    val: &Val,
+    count: usize,
+    star: usize,
+    place: crate::finding::Place,
+) -> Vec<Value> {
+    let whole = Value::of(val.clone());
+    let after = count - star - 1;
+    if let Some(items) = machine.items_of(frame, &whole)
+        && items.len() >= count - 1
+    {
+        let mut parts: Vec<Value> = items[..star].iter().map(|item| item.value.clone()).collect();
+        let rest = items[star..items.len() - after].to_vec();
+        let kind = Kind::List { items: rest, unknown: false };
+        parts.push(Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place)))));
+        parts.extend(items[items.len() - after..].iter().map(|item| item.value.clone()));
+        return parts;
+    }
+    let mut parts = Vec::new();
+    for index in 0..count {
+        let number = i128::try_from(index).unwrap_or(0);
+        let part = if let Val::Array(array) = val {
+            let array = array.clone();
+            if index < star {
+                let number = machine.state.terms.int(number);
+                arrays::array_element(machine, &array, number)
+            } else if index == star && after == 0 {
+                let lower = machine.state.terms.int(number);
+                arrays::array_slice(machine, &array, [Some(lower), None, None])
+            } else {
+                let fresh = machine.state.terms.fresh(Symbol::Opaque, "<part>", Some(place));
+                Value::term(fresh)
+            }
+        } else if let (Val::Term(term), true) = (val, index < star) {
+            let number = machine.state.terms.int(number);
+            Value::term(machine.state.terms.intern(Term::Item(*term, number, 0)))
+        } else if let (Val::Term(term), true, true) = (val, index == star, after == 0) {
+            let start = machine.state.terms.int(number);
+            let elements = Elements::View { family: *term, start, step: 1, to_end: true, order: Order::Known };
+            Value::of(Val::Array(Rc::new(Array {
+                kind: KeyKind::Unknown,
+                derivation: 0,
+                dims: Some(vec![None].into()),
+                elements,
+            })))
+        } else {
+            machine.state.terms.opaque("<part>", Some(place))
+        };
+        parts.push(part);
+    }
+    parts
+}

@@ -1,0 +1,368 @@
+//! Iterators: what `iter`, `for`, unpacking and spreading see.
+//!
+//! **Invariant:** an iterator whose position is not known yields fresh values, and is never rewound.
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::{Elements, Val, Value};
+use crate::analysis::machine::loops::Step;
+use crate::analysis::machine::{Frame, Machine, arrays};
+use crate::analysis::store::State;
+use crate::analysis::store::heap::{Item, Kind, Source};
+use crate::finding::Place;
+use crate::ir::{Name, Operator};
+use crate::models::Yield;
+use crate::text::Span;
+
+/// Most elements that are listed when an iterator of known length is drained.
+pub const DRAINED: u32 = 32;
+
+impl<'p> Machine<'p> {
+    /// `iter(value)`
+    pub fn iterator_of(&mut self, frame: &mut Frame<'p>, value: &Value, place: Option<Place>) -> Value {
+        let value = self.state.possible(value);
+        let Some(val) = value.single().cloned() else {
+            let term = self.state.term_of(&value);
+            return new_iterator(&mut self.state, Source::Opaque(term), place);
+        };
+        let source = match &val {
+            Val::Tuple(parts) => {
+                Source::Items(parts.iter().map(|part| Item { guard: Guard::TRUE, value: part.clone() }).collect())
+            }
+            Val::Array(_) => Source::Array(value.clone()),
+            Val::Object(object) => match &self.state.store.objects[object.0 as usize].kind {
+                Kind::List { items, unknown: false } | Kind::Set(items) => Source::Items(items.clone()),
+                Kind::Dict { entries, unknown: false } => Source::Items(
+                    entries.iter().map(|entry| Item { guard: entry.guard, value: entry.key_value.clone() }).collect(),
+                ),
+                Kind::Iterator(..) => return value,
+                Kind::Stream(path) => {
+                    let next = self.library.stream_next(self, &path.clone());
+                    Source::Stream(next)
+                }
+                Kind::Instance => {
+                    let dunder: Name = "__iter__".into();
+                    if let Some(method) = self.state.instance_method(&val, &dunder) {
+                        let result =
+                            self.call_value(frame, &method, crate::analysis::store::args::Args::default(), place);
+                        return if matches!(result.single(), Some(Val::Object(o)) if o != object) {
+                            self.iterator_of(frame, &result, place)
+                        } else {
+                            let term = self.state.term_of_val(&val);
+                            new_iterator(&mut self.state, Source::Opaque(term), place)
+                        };
+                    }
+                    match self.items_of(frame, &value) {
+                        Some(items) => Source::Items(items),
+                        None => Source::Opaque(self.state.term_of_val(&val)),
+                    }
+                }
+                Kind::List { .. } | Kind::Dict { .. } => Source::Opaque(self.state.term_of_val(&val)),
+            },
+            _ => Source::Opaque(self.state.term_of_val(&val)),
+        };
+        new_iterator(&mut self.state, source, place)
+    }
+
+    /// The next element of an iterator, which advances on every path.
+    pub fn next_step(&mut self, frame: &mut Frame<'p>, iterator: &Value, span: Span) -> Step {
+        let place = self.place(frame, span);
+        let Some(Val::Object(object)) = iterator.single().cloned() else {
+            let value = self.state.terms.opaque("<element>", Some(place));
+            return Step { has: Guard::TRUE, present: Guard::TRUE, value };
+        };
+        self.force_generator(frame, object, place);
+        let Kind::Iterator(source, position) = self.state.store.objects[object.0 as usize].kind.clone() else {
+            let value = self.state.terms.opaque("<element>", Some(place));
+            return Step { has: Guard::TRUE, present: Guard::TRUE, value };
+        };
+        if let Kind::Iterator(_, position) = &mut self.state.store.objects[object.0 as usize].kind {
+            *position = position.map(|position| position + 1);
+        }
+        self.element_at(frame, &source, position, place)
+    }
+
+    fn element_at(&mut self, frame: &mut Frame<'p>, source: &Source, position: Option<u32>, place: Place) -> Step {
+        let always = |value: Value| Step { has: Guard::TRUE, present: Guard::TRUE, value };
+        let index = match (self.context.position, position) {
+            (Some(later), Some(_)) => later,
+            (None, Some(position)) => self.state.terms.int(i128::from(position)),
+            (_, None) => self.state.terms.fresh(Symbol::Opaque, "<position>", Some(place)),
+        };
+        match source {
+            Source::Items(items) => {
+                if let (None, Some(position)) = (self.context.position, position) {
+                    match items.get(position as usize) {
+                        Some(item) => Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() },
+                        None => Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() },
+                    }
+                } else {
+                    let value = self.state.terms.opaque("<element>", Some(place));
+                    always(value)
+                }
+            }
+            Source::Opaque(term) => {
+                let has = has_element(&mut self.state, *term, index);
+                let item = self.state.terms.intern(Term::Item(*term, index, 0));
+                Step { has, present: Guard::TRUE, value: Value::term(item) }
+            }
+            Source::Array(value) => {
+                let Some(Val::Array(array)) = value.single().cloned() else {
+                    let value = self.state.terms.opaque("<element>", Some(place));
+                    return always(value);
+                };
+                let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
+                let has = if let Some(length) = length {
+                    let within = self.state.terms.operate(Operator::Lt, &[index, length]);
+                    self.state.truth_of_term(within)
+                } else {
+                    let whole = self.state.term_of(value);
+                    has_element(&mut self.state, whole, index)
+                };
+                let element = arrays::array_element(self, &array, index);
+                Step { has, present: Guard::TRUE, value: element }
+            }
+            Source::Range(start, stop, step) => {
+                for bound in [*start, *stop] {
+                    self.state.terms.count(bound);
+                }
+                let offset = self.state.terms.operate(Operator::Mul, &[index, *step]);
+                let number = self.state.terms.operate(Operator::Add, &[*start, offset]);
+                let upwards = self.state.terms.as_int(*step).is_none_or(|step| step > 0);
+                let within = if upwards { [number, *stop] } else { [*stop, number] };
+                let within = self.state.terms.operate(Operator::Lt, &within);
+                let has = self.state.truth_of_term(within);
+                // In larger steps not every later number is met.
+                let is_unseen = self.context.position.is_some()
+                    && self.state.terms.as_int(*step).is_none_or(|step| step.abs() != 1);
+                let number =
+                    if is_unseen { self.state.terms.fresh(Symbol::Unseen, "<number>", Some(place)) } else { number };
+                Step { has, present: Guard::TRUE, value: Value::term(number) }
+            }
+            Source::Enumerate(inner, start) => {
+                let step = self.next_step(frame, inner, place.span);
+                let number = self.state.terms.operate(Operator::Add, &[*start, index]);
+                let pair = Val::Tuple([Value::term(number), step.value].into());
+                Step { value: Value::of(pair), ..step }
+            }
+            Source::Zip(inner) => {
+                let (has, present, values) = self.parallel(frame, inner, place);
+                Step { has, present, value: Value::of(Val::Tuple(values.into())) }
+            }
+            Source::Map(function, inner) => {
+                let (has, present, values) = self.parallel(frame, inner, place);
+                let before = self.state.paths.pc;
+                self.state.paths.pc = self.state.paths.guards.and(self.state.paths.pc, has);
+                self.state.paths.pc = self.state.paths.guards.and(self.state.paths.pc, present);
+                let args = crate::analysis::store::args::Args::positional(values);
+                let position = self.context.position.take();
+                let value = self.call_value(frame, function, args, Some(place));
+                self.context.position = position;
+                self.state.paths.pc = before;
+                Step { has, present, value }
+            }
+            Source::Repeat(value) => always(value.clone()),
+            Source::Cycle(items) => match position.filter(|_| self.context.position.is_none()) {
+                Some(position) if !items.is_empty() => {
+                    let item = &items[position as usize % items.len()];
+                    Step { has: Guard::TRUE, present: item.guard, value: item.value.clone() }
+                }
+                _ => {
+                    let value = self.state.terms.opaque("<element>", Some(place));
+                    always(value)
+                }
+            },
+            Source::Chain(inner) => self.chained(frame, inner, place),
+            Source::Generator(_) => {
+                let value = self.state.terms.opaque("<element>", Some(place));
+                always(value)
+            }
+            Source::Stream(kind) => {
+                let value = self.yielded(*kind, place);
+                always(value)
+            }
+        }
+    }
+
+    fn parallel(&mut self, frame: &mut Frame<'p>, inner: &[Value], place: Place) -> (Guard, Guard, Vec<Value>) {
+        let (mut has, mut present) = (Guard::TRUE, Guard::TRUE);
+        let mut values = Vec::with_capacity(inner.len());
+        for iterator in inner {
+            let step = self.next_step(frame, iterator, place.span);
+            has = self.state.paths.guards.and(has, step.has);
+            present = self.state.paths.guards.and(present, step.present);
+            values.push(step.value);
+        }
+        (has, present, values)
+    }
+
+    fn chained(&mut self, frame: &mut Frame<'p>, inner: &[Value], place: Place) -> Step {
+        for iterator in inner {
+            if known_length(&mut self.state, iterator) == Some(0) {
+                continue;
+            }
+            return self.next_step(frame, iterator, place.span);
+        }
+        Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() }
+    }
+
+    /// Runs a generator to its end and keeps what it yields: its consumptions happen when it is first asked.
+    pub fn force_generator(
+        &mut self,
+        frame: &mut Frame<'p>,
+        object: crate::analysis::domain::value::ObjectId,
+        place: Place,
+    ) {
+        let Kind::Iterator(Source::Generator(suspended), position) = &self.state.store.objects[object.0 as usize].kind
+        else {
+            return;
+        };
+        let (suspended, position) = (suspended.clone(), *position);
+        self.state.store.objects[object.0 as usize].kind = Kind::Iterator(Source::Items(Vec::new()), position);
+        let yields = self.run_generator(frame, &suspended, place);
+        let items = yields.into_iter().map(|(guard, value)| Item { guard, value }).collect();
+        self.state.store.objects[object.0 as usize].kind = Kind::Iterator(Source::Items(items), position);
+    }
+
+    /// `next(iterator)` outside of a loop.
+    pub fn next_of(&mut self, frame: &mut Frame<'p>, iterator: &Value, span: Span) -> Value {
+        let everywhere = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
+        if !everywhere.is_false()
+            && let Some(Val::Object(object)) = iterator.single()
+            && let Kind::Iterator(_, position) = &mut self.state.store.objects[object.0 as usize].kind
+        {
+            // Asked on some paths only: from here on nobody knows where it stands.
+            *position = None;
+            return self.next_step(frame, iterator, span).value;
+        }
+        self.state.store.mutations += 1;
+        self.next_step(frame, iterator, span).value
+    }
+
+    /// All elements of an iterable, where they are known.
+    pub fn items_of(&mut self, frame: &mut Frame<'p>, value: &Value) -> Option<Vec<Item>> {
+        let value = self.state.possible(value);
+        match value.single()? {
+            Val::Tuple(parts) => {
+                Some(parts.iter().map(|part| Item { guard: Guard::TRUE, value: part.clone() }).collect())
+            }
+            Val::Array(array) => {
+                if let Elements::Listed(parts) = &array.elements {
+                    return Some(parts.iter().map(|p| Item { guard: Guard::TRUE, value: p.clone() }).collect());
+                }
+                let length = array.dims.as_ref()?.first().copied()??;
+                let length = self.state.terms.as_int(length).filter(|n| *n <= i128::from(DRAINED))?;
+                let array = array.clone();
+                Some(
+                    (0..length)
+                        .map(|index| {
+                            let index = self.state.terms.int(index);
+                            Item { guard: Guard::TRUE, value: arrays::array_element(self, &array, index) }
+                        })
+                        .collect(),
+                )
+            }
+            Val::Object(object) => {
+                let object = *object;
+                self.force_generator(frame, object, self.context.here);
+                match self.state.store.objects[object.0 as usize].kind.clone() {
+                    Kind::List { items, unknown: false } | Kind::Set(items) => Some(items),
+                    Kind::Dict { entries, unknown: false } => Some(
+                        entries.into_iter().map(|entry| Item { guard: entry.guard, value: entry.key_value }).collect(),
+                    ),
+                    Kind::Instance => {
+                        let items = self.items_of_record(frame, object)?;
+                        Some(items.into_iter().map(|value| Item { guard: Guard::TRUE, value }).collect())
+                    }
+                    Kind::Iterator(..) => {
+                        let length = known_length(&mut self.state, &value)?;
+                        if length > DRAINED {
+                            return None;
+                        }
+                        let mut items = Vec::new();
+                        for _ in 0..length {
+                            let step = self.next_step(frame, &value, self.context.here.span);
+                            items.push(Item { guard: step.present, value: step.value });
+                        }
+                        Some(items)
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// What a stream of a library gives.
+    pub fn yielded(&mut self, kind: Yield, place: Place) -> Value {
+        match kind {
+            Yield::Key => self.library.supplied_key(self, place),
+            _ => self.state.terms.opaque("<from a stream>", Some(place)),
+        }
+    }
+}
+
+pub fn new_iterator(state: &mut State, source: Source, place: Option<Place>) -> Value {
+    Value::of(Val::Object(state.allocate(Kind::Iterator(source, Some(0)), "<iterator>", place)))
+}
+
+/// Number of elements that are left, where it is known.
+pub fn known_length(state: &mut State, iterator: &Value) -> Option<u32> {
+    let Some(Val::Object(object)) = iterator.single() else { return None };
+    let Kind::Iterator(source, Some(position)) = &state.store.objects[object.0 as usize].kind else { return None };
+    let (source, position) = (source.clone(), *position);
+    let length = match &source {
+        Source::Items(items) => u32::try_from(items.len()).ok()?,
+        Source::Array(value) => {
+            let Some(Val::Array(array)) = value.single() else { return None };
+            let length = array.dims.as_ref()?.first().copied()??;
+            u32::try_from(state.terms.as_int(length)?).ok()?
+        }
+        Source::Range(start, stop, step) => {
+            let [start, stop, step] = [start, stop, step].map(|t| state.terms.as_int(*t));
+            let (start, stop, step) = (start?, stop?, step?);
+            if step == 0 {
+                return None;
+            }
+            let span = (stop - start) * step.signum();
+            u32::try_from((span.max(0) + step.abs() - 1) / step.abs()).ok()?
+        }
+        Source::Enumerate(inner, _) => return known_length(state, &inner.clone()),
+        Source::Zip(inner) | Source::Map(_, inner) => {
+            return inner.clone().iter().filter_map(|inner| known_length(state, inner)).min();
+        }
+        Source::Chain(inner) => {
+            let lengths: Option<Vec<u32>> = inner.clone().iter().map(|inner| known_length(state, inner)).collect();
+            lengths?.iter().sum()
+        }
+        Source::Opaque(term) => {
+            let length = state.length_of_term(*term);
+            u32::try_from(state.terms.as_int(length)?).ok()?
+        }
+        Source::Repeat(_) | Source::Cycle(_) | Source::Generator(_) | Source::Stream(_) => {
+            return None;
+        }
+    };
+    Some(length.saturating_sub(position))
+}
+
+/// The paths on which something opaque has an element with this index.
+fn has_element(state: &mut State, term: TermId, index: TermId) -> Guard {
+    let length = state.length_of_term(term);
+    let within = state.terms.operate(Operator::Lt, &[index, length]);
+    state.truth_of_term(within)
+}
+
+/// After a loop over an iterator: exhausted, or (after `break`) somewhere.
+pub fn leave_iterator(state: &mut State, iterator: &Value, broke: bool) {
+    let Some(Val::Object(object)) = iterator.single() else { return };
+    if let Kind::Iterator(source, position) = &mut state.store.objects[object.0 as usize].kind {
+        if broke {
+            *position = None;
+        } else if let Source::Items(items) = source {
+            *position = u32::try_from(items.len()).ok();
+        } else {
+            *position = None;
+        }
+    }
+}

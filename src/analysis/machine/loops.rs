@@ -1,0 +1,275 @@
+//! Loops, as a few copies of their body.
+//!
+//! Copy `t` runs under "the loop has an iteration `t`"; the exits after 0, 1, 2, … copies keep their own paths. What one iteration
+//! consumes meets what a later one consumes because every copy runs on the state that the copy before it left.
+//!
+//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops, and [`LATER`] for later iterations; the paths that would
+//! go on leave after the last copy.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Asked, Symbol, TermId};
+use crate::analysis::domain::value::Value;
+use crate::analysis::machine::{Frame, LoopState, Machine, iterate};
+use crate::analysis::record::Iteration;
+use crate::finding::Place;
+use crate::ir::{Block, Constant, Op, OpKind, Operator, Temp};
+
+/// Most copies of a body, for iterables whose few elements are known.
+pub const UNROLLED: u32 = 8;
+
+/// Copies of a body, by the number of loops around it.
+pub const COPIES: [u32; 3] = [3, 2, 2];
+
+/// One step of an iteration.
+pub struct Step {
+    /// On which paths there is a next element.
+    pub has: Guard,
+    /// On which of these the element takes part (an element that was added on some paths only).
+    pub present: Guard,
+    /// The element.
+    pub value: Value,
+}
+
+impl<'p> Machine<'p> {
+    /// Prepares for later iterations of a loop with so many copies for its first ones.
+    pub fn later(&self, frame: &Frame<'p>, body: &'p Block, first: u32, goes_on: bool) -> Later<'p> {
+        let goes_on = goes_on && self.context.loop_depth <= NESTED;
+        let (mut perhaps, mut counted) = (Vec::new(), Vec::new());
+        let mut work = if goes_on { vec![(body, false)] } else { Vec::new() };
+        while let Some((block, is_branch)) = work.pop() {
+            for temp in block {
+                let op = Self::op(frame, *temp);
+                match &op.kind {
+                    OpKind::Store(..) if is_branch => perhaps.push(op),
+                    OpKind::Store(_, value)
+                        if matches!(Self::op(frame, *value).kind, OpKind::Operate(Operator::Add, ..)) =>
+                    {
+                        counted.push((op, [None; 2]));
+                    }
+                    OpKind::Loop { .. } => work.extend(op.kind.blocks().into_iter().map(|inner| (inner, is_branch))),
+                    kind => work.extend(kind.blocks().into_iter().map(|inner| (inner, true))),
+                }
+            }
+        }
+        Later { first, goes_on, asks: false, asked: Asked::default(), perhaps, counted, number: None }
+    }
+
+    /// Notes what a copy asked, and what its variables are at its end.
+    pub fn end_copy(&mut self, later: &mut Later<'p>, frame: &Frame<'p>, copy: u32, within: Asked) {
+        if copy < later.first {
+            later.asks = copy > 0 && within.questions != later.asked.questions;
+            for (op, values) in &mut later.counted {
+                let OpKind::Store(variable, _) = &op.kind else { continue };
+                let value = self.load(frame, variable, op);
+                let term = value.single().map(|_| self.state.term_of(&value));
+                *values = [values[1], term.and_then(|term| self.state.terms.as_int(term))];
+            }
+        }
+        later.asked = Asked { questions: within.questions, ..later.asked.then(within) };
+    }
+
+    /// Begins a copy for a later iteration: the number of the iteration.
+    pub fn begin_later(&mut self, later: &mut Later<'p>, frame: &Frame<'p>, place: Place) -> TermId {
+        let number = match later.number {
+            Some(number) => self.state.terms.offset(number, later.asked.multiple),
+            None => self.state.terms.fresh(Symbol::Later(later.first), "<iteration>", Some(place)),
+        };
+        later.number = Some(number);
+        for op in &later.perhaps {
+            let OpKind::Store(variable, _) = &op.kind else { continue };
+            let unseen =
+                self.state.terms.fresh(Symbol::Unseen, "<written in a loop>", Some(self.place(frame, op.span)));
+            self.store(frame, variable, &Value::term(unseen), op);
+        }
+        for (op, values) in &later.counted {
+            if let OpKind::Store(variable, _) = &op.kind
+                && let [Some(before), Some(now)] = values
+                && now - before == 1
+            {
+                let count = self.state.terms.offset(number, now - i128::from(later.first));
+                self.store(frame, variable, &Value::term(count), op);
+            }
+        }
+        number
+    }
+
+    /// How many copies of a body run, given the number of elements where it is known.
+    pub fn copies(&self, known: Option<u32>) -> u32 {
+        let depth = usize::try_from(self.context.loop_depth).unwrap_or(usize::MAX);
+        let copies = COPIES.get(depth).copied().unwrap_or(2);
+        match known {
+            Some(length) if length <= UNROLLED && depth == 0 => length,
+            Some(length) if length <= 4 => length,
+            Some(length) => copies.min(length),
+            None => copies,
+        }
+    }
+
+    /// Begins the copies of a loop: a number for its execution.
+    pub fn begin_loop(&mut self) -> (u32, Option<Rc<Iteration>>) {
+        self.context.loop_instances += 1;
+        self.context.loop_depth += 1;
+        (self.context.loop_instances, self.context.iteration.clone())
+    }
+
+    /// Begins one copy.
+    pub fn begin_copy(&mut self, instance: u32, copy: u32, place: Place, outer: Option<Rc<Iteration>>) {
+        self.context.iteration = Some(Rc::new(Iteration { instance, copy, place, outer }));
+    }
+
+    /// Ends a loop.
+    pub fn end_loop(&mut self, outer: Option<Rc<Iteration>>) {
+        self.context.loop_depth -= 1;
+        self.context.iteration = outer;
+    }
+
+    pub fn run_loop(
+        &mut self,
+        frame: &mut Frame<'p>,
+        head: &Block,
+        test: Option<Temp>,
+        body: &'p Block,
+        orelse: &Block,
+        op: &'p Op,
+    ) {
+        let place = self.place(frame, op.span);
+        let left = std::mem::replace(&mut frame.left, Guard::FALSE);
+        frame.loops.push(LoopState { breaks: Guard::FALSE, continues: Guard::FALSE });
+        let iterator = match (test, head.last().map(|temp| (temp, &Self::op(frame, *temp).kind))) {
+            (None, Some((temp, OpKind::Next(iterator)))) => Some((*temp, *iterator)),
+            _ => None,
+        };
+        let known = iterator.and_then(|(_, iterator)| {
+            let value = frame.temps[iterator as usize].clone();
+            iterate::known_length(&mut self.state, &value)
+        });
+        // The loops around this one count, not this one.
+        let copies = self.copies(known);
+        let (instance, outer) = self.begin_loop();
+        let goes_on =
+            iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
+        let mut later = self.later(frame, body, copies, goes_on);
+        let mut exit = Guard::FALSE;
+        let mut endless = false;
+        for copy in 0..=later.most() {
+            if self.state.paths.pc.is_false() {
+                break;
+            }
+            self.begin_copy(instance, copy, place, outer.clone());
+            let is_later = copy >= copies && !later.ends(copy);
+            let number = is_later.then(|| self.begin_later(&mut later, frame, place));
+            let continues = match (iterator, test) {
+                (Some((temp, iterator)), _) => {
+                    let value = frame.temps[iterator as usize].clone();
+                    if later.ends(copy) {
+                        break;
+                    }
+                    self.context.position = number;
+                    let step = self.next_step(frame, &value, op.span);
+                    self.context.position = None;
+                    frame.temps[temp as usize] = step.value;
+                    let over = self.state.paths.guards.without(self.state.paths.pc, step.has);
+                    exit = self.state.paths.guards.or(exit, over);
+                    self.state.paths.pc = self.state.paths.guards.and(self.state.paths.pc, step.has);
+                    let absent = self.state.paths.guards.without(self.state.paths.pc, step.present);
+                    self.state.paths.pc = self.state.paths.guards.and(self.state.paths.pc, step.present);
+                    absent
+                }
+                (None, Some(test)) => {
+                    self.block(frame, head);
+                    let value = frame.temps[test as usize].clone();
+                    let holds = self.state.truth(&value);
+                    let over = self.state.paths.guards.without(self.state.paths.pc, holds);
+                    exit = self.state.paths.guards.or(exit, over);
+                    self.state.paths.pc = self.state.paths.guards.and(self.state.paths.pc, holds);
+                    endless = matches!(
+                        &Self::op(frame, test).kind,
+                        OpKind::Constant(Constant::Bool(true) | Constant::Int(1))
+                    );
+                    if later.ends(copy) {
+                        break;
+                    }
+                    Guard::FALSE
+                }
+                (None, None) => {
+                    self.block(frame, head);
+                    Guard::FALSE
+                }
+            };
+            if !self.state.feasible(self.state.paths.pc) {
+                self.state.paths.pc = Guard::FALSE;
+            }
+            let outside = self.state.terms.ask(Asked::default());
+            self.block(frame, body);
+            let within = self.state.terms.ask(outside);
+            self.end_copy(&mut later, frame, copy, within);
+            let continued = frame
+                .loops
+                .last_mut()
+                .map_or(Guard::FALSE, |state| std::mem::replace(&mut state.continues, Guard::FALSE));
+            self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, continued);
+            self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, continues);
+        }
+        // Whoever would go on leaves here: a later iteration does what one of the copies did. A `while True` has no such way out.
+        if !endless && (iterator.is_some() || exit.is_false()) {
+            exit = self.state.paths.guards.or(exit, self.state.paths.pc);
+        }
+        if let Some((_, iterator)) = iterator {
+            let value = frame.temps[iterator as usize].clone();
+            let broke = frame.loops.last().is_some_and(|state| !state.breaks.is_false());
+            iterate::leave_iterator(&mut self.state, &value, broke);
+        }
+        self.end_loop(outer);
+        let outside = self.state.terms.asked().then(later.asked());
+        self.state.terms.ask(outside);
+        let breaks = frame.loops.pop().map_or(Guard::FALSE, |state| state.breaks);
+        // `break` and `continue` of this loop did not leave an enclosing `try`.
+        frame.left = self.state.paths.guards.without(frame.left, breaks);
+        frame.left = self.state.paths.guards.without(frame.left, exit);
+        frame.left = self.state.paths.guards.or(frame.left, left);
+        self.state.paths.pc = exit;
+        self.block(frame, orelse);
+        self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, breaks);
+    }
+}
+
+/// Copies for later iterations.
+pub const LATER: u32 = 2;
+
+/// Most loops, one in the other, that have copies for later iterations.
+pub const NESTED: u32 = 2;
+
+/// What a loop's copies for later iterations need.
+pub struct Later<'p> {
+    /// Number of copies for the first iterations.
+    first: u32,
+    /// Whether there may be more iterations.
+    goes_on: bool,
+    /// Whether the first copies ask for their numbers.
+    asks: bool,
+    asked: Asked,
+    /// What the body writes on some paths only.
+    perhaps: Vec<&'p Op>,
+    /// What the body may count, with what it was after the last two copies.
+    counted: Vec<(&'p Op, [Option<i128>; 2])>,
+    number: Option<TermId>,
+}
+
+impl Later<'_> {
+    /// Most copies of the body.
+    pub fn most(&self) -> u32 {
+        if self.goes_on { self.first + LATER } else { self.first }
+    }
+
+    /// Whether nothing runs after this many copies.
+    pub fn ends(&self, copy: u32) -> bool {
+        copy == self.first && !(self.goes_on && self.asks) || copy == self.first + LATER
+    }
+
+    /// What the copies asked of numbers.
+    pub fn asked(&self) -> Asked {
+        self.asked
+    }
+}

@@ -1,0 +1,216 @@
+//! The machine: runs lowered functions on abstract values, all paths at once.
+//!
+//! There is one state, and `pc` says on which paths the current operation runs. A write under `pc` keeps the old alternative on
+//! the other paths, so branches need no copies of the state and joins need no merging: values carry their guards.
+//! Calls are run in place, with arguments, captured variables and objects as they are; what a callee consumes is logged with the
+//! chain of activations it happened in.
+//!
+//! **Invariant:** `pc` implies `alive`; every loop here is bounded by copies, depth or fuel, and what a bound cuts off makes no
+//! fact.
+
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments of calls are handed on by value: whoever runs a call may take them apart"
+)]
+
+pub mod access;
+pub mod annotate;
+pub mod arrays;
+pub mod bind;
+pub mod call;
+pub mod captured;
+pub mod construct;
+pub mod context;
+pub mod cutoff;
+pub mod exec;
+pub mod getters;
+pub mod hover;
+pub mod imports;
+pub mod index;
+pub mod iterate;
+pub mod loops;
+pub mod modules;
+pub mod name_cache;
+pub mod notes;
+pub mod operate;
+pub mod split_escape;
+pub mod stream_use;
+pub mod text;
+
+use std::rc::Rc;
+
+use context::{Caches, Context, Transforms};
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::Role;
+use crate::analysis::domain::value::{EnvironmentId, ModuleIndex, Val, Value, Wrapped};
+use crate::analysis::program::Program;
+use crate::analysis::record::Activation;
+use crate::analysis::record::recorder::Recorder;
+use crate::analysis::store::State;
+use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::budget::Budget;
+use crate::finding::Place;
+use crate::ir::{Function, FunctionId, Module, Name, Op, Temp, Uses};
+use crate::models::Yield;
+use crate::text::Span;
+
+/// Activations below each other.
+pub const CALL_DEPTH: u32 = 12;
+
+/// Activations of one function below each other.
+pub const RECURSION: usize = 2;
+
+/// One activation that is running.
+pub struct Frame<'p> {
+    pub module: ModuleIndex,
+    pub code: &'p Function,
+    pub environment: EnvironmentId,
+    /// The class whose body defines the function.
+    pub class: Option<crate::analysis::domain::value::ClassHandle>,
+    pub temps: Vec<Value>,
+    pub returns: Vec<(Guard, Value)>,
+    pub yields: Vec<(Guard, Value)>,
+    pub loops: Vec<LoopState>,
+    /// Paths that left the innermost `try` by `return`, `break` or `continue`.
+    pub left: Guard,
+    pub activation: Rc<Activation>,
+}
+
+/// Ways out of a running loop.
+#[derive(Clone, Copy)]
+pub struct LoopState {
+    pub breaks: Guard,
+    pub continues: Guard,
+}
+
+/// The interpreter: a few parts, each with its own subject.
+#[derive(Clone)]
+pub struct Machine<'p> {
+    pub program: &'p Program<'p>,
+    pub state: State,
+    pub library: &'static dyn Library,
+    pub budget: Budget,
+    pub recorder: Recorder,
+    pub context: Context,
+    pub transforms: Transforms,
+    pub caches: Caches,
+}
+
+/// What the machine asks of the models of libraries: the one way up.
+pub trait Library {
+    /// Attributes of keys: what JAX computes at once runs here, methods wait for their call.
+    fn key_attribute<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        frame: &mut Frame<'p>,
+        val: &Val,
+        name: &Name,
+        place: Place,
+    ) -> Value;
+    /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
+    fn makes_drawless<'p>(&self, machine: &Machine<'p>, path: &str, args: &Args) -> bool;
+    /// The name of a method of the program that is one of a library's of which a model says that it perhaps draws nothing.
+    fn idle_method<'p>(&self, machine: &Machine<'p>, function: &Value) -> Option<Name>;
+    /// A call of something that nothing resolves: by a protocol of a library, else unknown.
+    fn protocol_or_unknown<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        frame: &mut Frame<'p>,
+        val: &Val,
+        name: &Name,
+        args: Args,
+        place: Place,
+        written: Option<Name>,
+    ) -> Value;
+    /// `receiver.name(…)` where no function of that name is in sight.
+    fn call_method<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        frame: &mut Frame<'p>,
+        receiver: &Value,
+        name: &Name,
+        args: Args,
+        place: Place,
+        written: Option<Name>,
+    ) -> Value;
+    /// A call of a function of a library, by its canonical path.
+    fn call_library<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        frame: &mut Frame<'p>,
+        path: &Name,
+        args: Args,
+        place: Place,
+        written: Option<Name>,
+    ) -> Value;
+    /// A call of what a transform returned.
+    fn call_wrapped<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        frame: &mut Frame<'p>,
+        wrapped: &Rc<Wrapped>,
+        args: Args,
+        place: Place,
+    ) -> Value;
+    /// Calling a stream.
+    fn call_stream<'p>(&self, machine: &mut Machine<'p>, path: &Name, place: Place) -> Value;
+    /// Consumes the keys in an argument.
+    fn consume<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        frame: &mut Frame<'p>,
+        arg: &Arg,
+        role: Role,
+        callee: &Name,
+        place: Place,
+    );
+    /// Entering a context manager.
+    fn enter<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        frame: &mut Frame<'p>,
+        manager: &Value,
+        op: &'p crate::ir::Op,
+    ) -> Value;
+    /// What a subscript of a stream gives.
+    fn stream_item<'p>(&self, machine: &Machine<'p>, path: &Name) -> Yield;
+    /// What a stream's call or method gives.
+    fn stream_result<'p>(&self, machine: &mut Machine<'p>, given: Yield, path: &Name, place: Place) -> Value;
+    /// What `next` on a stream gives.
+    fn stream_next<'p>(&self, machine: &Machine<'p>, path: &Name) -> Yield;
+    /// A fresh key from a stateful source.
+    fn supplied_key<'p>(&self, machine: &mut Machine<'p>, place: Place) -> Value;
+}
+
+impl<'p> Machine<'p> {
+    pub fn module(&self, index: ModuleIndex) -> &'p Module {
+        self.program.module(index)
+    }
+
+    /// The definitions and uses of a function, counted once.
+    pub fn uses_of(&self, module: ModuleIndex, id: FunctionId) -> Rc<Uses> {
+        crate::analysis::record::uses_of(&self.caches.uses, self.module(module), (module, id))
+    }
+
+    pub fn place(&self, frame: &Frame<'p>, span: Span) -> Place {
+        Place { file: self.module(frame.module).file, span }
+    }
+
+    pub fn op(frame: &Frame<'p>, temp: Temp) -> &'p Op {
+        &frame.code.ops[temp as usize]
+    }
+
+    /// Notes that a budget was hit, and ends all paths.
+    pub fn exhaust(&mut self, place: Place, budget: &'static str) {
+        self.budget.exhausted.get_or_insert((place, budget));
+        self.budget.is_cut_off = true;
+        self.state.paths.pc = Guard::FALSE;
+    }
+}
+
+impl AsMut<State> for Machine<'_> {
+    fn as_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}

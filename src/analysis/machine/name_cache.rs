@@ -1,0 +1,86 @@
+//! Answers about names that are asked for again and again.
+//!
+//! **Invariant:** an answer depends on the question and the program alone, so that who asks first cannot be seen.
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::domain::value::ModuleIndex;
+use crate::analysis::machine::{Frame, Machine, imports, text};
+use crate::ir::{FunctionId, Name, Temp};
+
+/// The answers of the analyses of one program.
+#[derive(Default)]
+pub struct Memo {
+    /// Members of library names, as seen from a module.
+    members: FxHashMap<(ModuleIndex, Name, Name), Member>,
+    /// Built-in names that a model knows, by what is written.
+    builtins: FxHashMap<Name, Option<Name>>,
+    /// Operands as written.
+    written: FxHashMap<(ModuleIndex, FunctionId, Temp), Option<Name>>,
+    /// Names of results of calls.
+    calls: FxHashMap<Name, Name>,
+}
+
+impl Memo {
+    /// Forgets what was told of the text of functions.
+    pub fn forget_functions(&mut self) {
+        self.written = FxHashMap::default();
+    }
+}
+
+/// What a member of a library name is.
+#[derive(Clone)]
+pub struct Member {
+    /// Its path under the canonical root.
+    pub path: Name,
+    /// The module of the program that it is.
+    pub module: Option<ModuleIndex>,
+}
+
+/// The member of a library name, as seen from a module.
+pub fn library_member(machine: &Machine<'_>, from: ModuleIndex, path: &Name, name: &Name) -> Member {
+    let question = (from, path.clone(), name.clone());
+    if let Some(known) = machine.caches.names.borrow().members.get(&question) {
+        return known.clone();
+    }
+    let joined = format!("{path}.{name}");
+    let path: Name = machine.program.models.rooted(&joined, machine.program.roots).into();
+    let module = imports::project_module(machine.program, from, &path);
+    let answer = Member { path, module };
+    machine.caches.names.borrow_mut().members.insert(question, answer.clone());
+    answer
+}
+
+/// The path of a built-in name that a model knows.
+pub fn builtin_path(machine: &Machine<'_>, name: &Name) -> Option<Name> {
+    if let Some(known) = machine.caches.names.borrow().builtins.get(name) {
+        return known.clone();
+    }
+    let answer = machine.program.builtin_path(name);
+    machine.caches.names.borrow_mut().builtins.insert(name.clone(), answer.clone());
+    answer
+}
+
+/// The source of an operand, where it is a name, an attribute chain or a literal subscript of one.
+pub fn written_text<'p>(machine: &Machine<'p>, frame: &Frame<'p>, temp: Temp) -> Option<Name> {
+    if let Some(name) = text::written_name(frame, temp) {
+        return Some(name);
+    }
+    let question = (frame.module, frame.activation.function, temp);
+    if let Some(known) = machine.caches.names.borrow().written.get(&question) {
+        return known.clone();
+    }
+    let answer = text::source_text(frame, temp);
+    machine.caches.names.borrow_mut().written.insert(question, answer.clone());
+    answer
+}
+
+/// What the result of a call is called.
+pub fn call_text(machine: &Machine<'_>, callee: &Name) -> Name {
+    if let Some(known) = machine.caches.names.borrow().calls.get(callee) {
+        return known.clone();
+    }
+    let answer: Name = format!("{callee}(…)").into();
+    machine.caches.names.borrow_mut().calls.insert(callee.clone(), answer.clone());
+    answer
+}

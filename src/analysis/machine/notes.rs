@@ -1,0 +1,343 @@
+//! What is noted along the way for the conclusions: buffer uses, exits, stores, reads of globals.
+//!
+//! **Invariant:** a note carries the paths on which it holds; notes about other modules are not kept.
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind};
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{ClassHandle, Key, ObjectId, Val, Value};
+use crate::analysis::machine::{Frame, Machine, text};
+use crate::analysis::program::names::is_named_for_a_key;
+use crate::analysis::record::{LoggedBuffer, LoggedExit, LoggedStore};
+use crate::analysis::store::heap::Kind;
+use crate::analysis::store::{State, evidence, paths};
+use crate::finding::Place;
+use crate::ir::{Name, Op};
+
+/// Whether something from outside is called a key.
+pub fn looks_like_a_key(machine: &Machine<'_>, term: TermId, written: Option<&str>) -> bool {
+    is_named_for_a_key(&machine.state.terms, &machine.recorder.log.otherwise, term, written)
+}
+
+/// Notes a use of a key's buffer.
+pub fn buffer_use<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    op: BufferOp,
+    key: Key,
+    place: Place,
+    text: String,
+    raises: bool,
+) {
+    log_buffer(machine, frame, op, key, place, text, raises, false);
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one note")]
+fn log_buffer<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    op: BufferOp,
+    key: Key,
+    place: Place,
+    text: String,
+    raises: bool,
+    if_scalar: bool,
+) {
+    if machine.state.paths.pc.is_false() || frame.module != machine.context.home {
+        return;
+    }
+    let raises = raises && (key.kind == KeyKind::Typed || op == BufferOp::Number);
+    machine.recorder.log.buffers.push(LoggedBuffer {
+        op,
+        key,
+        place,
+        text,
+        raises,
+        guard: machine.state.paths.pc,
+        activation: frame.activation.clone(),
+        if_scalar,
+    });
+}
+
+/// An index or unpacking of something that may turn out to be one key.
+pub fn note_index<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    term: TermId,
+    place: Place,
+    written: Option<&str>,
+    index: &Value,
+    unpack: bool,
+) {
+    if !evidence::may_be_key(&machine.state.terms, term) {
+        return;
+    }
+    let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
+    let (op, text) = if unpack {
+        (BufferOp::Unpack, format!("unpacking {}", written.unwrap_or("it")))
+    } else {
+        (BufferOp::Index, format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index)))
+    };
+    log_buffer(machine, frame, op, key, place, text, false, true);
+}
+
+/// Iterating over one key iterates over its words.
+pub fn touch_iterated<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, op: &Op) {
+    if let Some(Val::Key(key)) = value.single().cloned()
+        && (key.kind != KeyKind::Unknown || machine.recorder.log.declared.contains(&key.term))
+    {
+        let place = machine.place(frame, op.span);
+        let raises = key.kind == KeyKind::Typed;
+        buffer_use(machine, frame, BufferOp::Unpack, key, place, "iterating over it".into(), raises);
+    }
+}
+
+/// Notes what a function returns.
+pub fn note_return<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, op: &'p Op) {
+    let place = machine.place(frame, op.span);
+    if frame.activation.root {
+        note_exit(machine, frame, value, CarryKind::Returned, place, None, 3);
+    }
+    mark_stored(machine, value, 3);
+}
+
+fn note_exit<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    value: &Value,
+    kind: CarryKind,
+    place: Place,
+    name: Option<&Name>,
+    depth: u32,
+) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for alternative in value.alternatives() {
+        let guard = machine.state.paths.guards.and(machine.state.paths.pc, alternative.guard);
+        if !machine.state.feasible(guard) {
+            continue;
+        }
+        let term = match &alternative.val {
+            Val::Key(key) => key.term,
+            Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => *term,
+            Val::Tuple(parts) => {
+                let parts = parts.clone();
+                paths::under(machine, guard, |this| {
+                    for part in parts.iter() {
+                        note_exit(this, frame, part, kind, place, name, depth);
+                    }
+                });
+                continue;
+            }
+            Val::Object(id) => {
+                let held: Vec<(Guard, Value)> = match &machine.state.store.objects[id.0 as usize].kind {
+                    Kind::Dict { entries, .. } => {
+                        entries.iter().map(|entry| (entry.guard, entry.value.clone())).collect()
+                    }
+                    Kind::List { items, .. } => items.iter().map(|item| (item.guard, item.value.clone())).collect(),
+                    Kind::Instance => {
+                        fields_set(&machine.state, *id).into_iter().map(|field| (Guard::TRUE, field)).collect()
+                    }
+                    _ => continue,
+                };
+                for (there, value) in held {
+                    let paths = machine.state.paths.guards.and(guard, there);
+                    paths::under(machine, paths, |this| note_exit(this, frame, &value, kind, place, name, depth));
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        machine.recorder.log.exits.push(LoggedExit {
+            kind,
+            place,
+            term,
+            guard,
+            name: name.cloned(),
+            activation: frame.activation.clone(),
+            after: machine.recorder.log.consumptions.len(),
+        });
+    }
+}
+
+/// What the fields of a record were set to, where nothing but a call gave them: what a constructor of the program's own stores
+/// is told there, and what a copy took over is told where it is not replaced.
+fn fields_set(state: &State, id: ObjectId) -> Vec<Value> {
+    let object = &state.store.objects[id.0 as usize];
+    let is_plain = |class: ClassHandle| {
+        state.store.classes[class.0 as usize].record && state.class_attribute(class, &"__init__".into()).is_none()
+    };
+    let is_given = object.copied.is_some() || !state.terms.is_parameter(object.symbol);
+    if !(is_given && object.class.is_some_and(is_plain)) {
+        return Vec::new();
+    }
+    let is_taken_over = |value: &&Value| match value.single() {
+        Some(Val::Key(Key { term, .. }) | Val::Term(term)) => {
+            matches!(state.terms.get(*term), Term::Attribute(of, ..) if *of == object.symbol)
+        }
+        _ => false,
+    };
+    object.attributes.values().filter(|value| !is_taken_over(value)).cloned().collect()
+}
+
+/// Closures in a value that is returned or stored may run any number of times.
+pub fn mark_stored(machine: &mut Machine<'_>, value: &Value, depth: u32) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for alternative in value.alternatives() {
+        match &alternative.val {
+            Val::Function(closure) => {
+                if let Some(idle) = machine.context.pending.get_mut(&closure.identity) {
+                    idle.stored = true;
+                }
+            }
+            Val::Wrapped(wrapped) => {
+                if let Some(function) = wrapped.function.clone() {
+                    mark_stored(machine, &function, depth);
+                }
+            }
+            Val::Partial(partial) => {
+                let function = partial.function.clone();
+                mark_stored(machine, &function, depth);
+            }
+            Val::Tuple(parts) => {
+                for part in parts.clone().iter() {
+                    mark_stored(machine, part, depth);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Notes a store to an attribute or item.
+pub fn note_store<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    value: &Value,
+    object: &Value,
+    name: Option<&Name>,
+    op: &'p Op,
+) {
+    mark_stored(machine, value, 3);
+    let place = machine.place(frame, op.span);
+    let Some(name) = name else { return };
+    let Some(Val::Object(id)) = object.single() else { return };
+    let Some(class) = machine.state.store.objects[id.0 as usize].class else { return };
+    let is_key = value.alternatives().iter().any(|alternative| match &alternative.val {
+        Val::Key(_) | Val::Array(_) => true,
+        Val::Term(term) => {
+            machine.recorder.log.declared.contains(term) || machine.recorder.log.scalar_keys.contains(term)
+        }
+        _ => false,
+    });
+    machine.recorder.log.stores.push(LoggedStore {
+        class,
+        name: name.clone(),
+        place,
+        function: frame.code.name.clone(),
+    });
+    if frame.activation.root && is_key {
+        let written: Name = format!("self.{name}").into();
+        note_exit(machine, frame, value, CarryKind::Stored, place, Some(&written), 1);
+    } else if frame.activation.root
+        && let Some(Val::Object(record)) = value.single()
+        && record != id
+    {
+        note_exit(machine, frame, &value.clone(), CarryKind::Stored, place, None, 2);
+    }
+}
+
+/// A key has no truth: JAX raises for `if key`.
+pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value, written: Option<Name>, op: &Op) {
+    if let Some(Val::Key(key)) = test.single().cloned()
+        && key.kind != KeyKind::Unknown
+    {
+        let place = machine.place(frame, op.span);
+        let text = format!("the truth of {}", written.as_deref().unwrap_or("a key"));
+        buffer_use(machine, frame, BufferOp::Number, key, place, text, true);
+    } else if let Some(Val::Term(term)) = test.single().cloned()
+        && evidence::may_be_key(&machine.state.terms, term)
+        && let Some(written) = written
+    {
+        let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
+        let place = machine.place(frame, op.span);
+        log_buffer(machine, frame, BufferOp::Number, key, place, format!("the truth of {written}"), true, true);
+    }
+}
+
+/// Notes that a function reads a global that holds a key.
+pub fn note_global_read<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
+    if frame.code.kind == crate::ir::FunctionKind::Module || frame.module != machine.context.home {
+        return;
+    }
+    for alternative in value.alternatives() {
+        if let Val::Key(key) = alternative.val {
+            let place = machine.place(frame, op.span);
+            machine.recorder.log.global_reads.push((name.clone(), key.term, place));
+        }
+    }
+}
+
+/// Notes that a function writes a global.
+pub fn note_global_store<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: &Name, value: &Value, _op: &Op) {
+    mark_stored(machine, value, 3);
+    if frame.code.kind != crate::ir::FunctionKind::Module {
+        machine.recorder.log.global_stores.insert(name.clone());
+    }
+}
+
+/// Logic on the shape of a key holds for one kind of keys only: `key.shape == (2,)`, `key.ndim == 1`, `key.shape[:-1]`.
+pub fn note_shape_logic<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    left: &Value,
+    right: &Value,
+    texts: &[Option<Name>; 2],
+    place: Place,
+) {
+    let (a, b) = (machine.state.term_of(left), machine.state.term_of(right));
+    for (asked, other) in [(a, b), (b, a)] {
+        let Term::Attribute(of, name, _) = machine.state.terms.get(asked).clone() else { continue };
+        let op = match &*name {
+            "shape" | "ndim" | "size" => BufferOp::ShapeLogic,
+            "dtype" => BufferOp::DtypeLogic,
+            _ => continue,
+        };
+        let literal = match machine.state.terms.get(other) {
+            Term::Int(_) => op == BufferOp::ShapeLogic,
+            Term::Apply(apply, parts) if &**apply == "<tuple>" => {
+                op == BufferOp::ShapeLogic && parts.iter().all(|part| machine.state.terms.is_constant(*part))
+            }
+            Term::Apply(apply, _) => op == BufferOp::DtypeLogic && apply.ends_with("uint32"),
+            _ => false,
+        };
+        if !literal {
+            continue;
+        }
+        let text = texts.iter().flatten().find(|text| text.ends_with(&*name));
+        let text = text.map_or_else(|| format!("….{name}"), ToString::to_string);
+        log_shape_use(machine, frame, op, of, place, text);
+    }
+}
+
+/// Logic on the shape or dtype of what may be a key.
+pub fn log_shape_use<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    op: BufferOp,
+    of: TermId,
+    place: Place,
+    text: String,
+) {
+    let known = known_kind(machine, of);
+    let key = Key { term: of, kind: known.unwrap_or(KeyKind::Unknown), derivation: 0 };
+    log_buffer(machine, frame, op, key, place, text, false, known.is_none());
+}
+
+/// The kind of a derived key, where its derivation tells that it is a key.
+fn known_kind(machine: &Machine<'_>, term: TermId) -> Option<KeyKind> {
+    match machine.state.terms.get(term) {
+        Term::Seed(_) | Term::Child(..) | Term::Fold(..) | Term::Children(_) => Some(KeyKind::Unknown),
+        _ if machine.recorder.log.declared.contains(&term) => Some(KeyKind::Unknown),
+        _ => None,
+    }
+}

@@ -1,0 +1,451 @@
+//! Operators: arithmetic, comparisons and membership, and what they do to keys.
+//!
+//! **Invariant:** an operator on numbers is a term; an operator on a key is a misuse of its buffer and its result is no key.
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::{BufferOp, KeyKind};
+use crate::analysis::domain::term::{Symbol, Term};
+use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
+use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes};
+use crate::analysis::store::args::Arg;
+use crate::analysis::store::heap::{Item, Kind};
+use crate::analysis::store::{State, container_mutation, paths};
+use crate::finding::Place;
+use crate::ir::{Op, Operator, Temp};
+use crate::models::is_of_arrays;
+
+/// `len(x)`
+pub fn length<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, of: Option<&Arg>, place: Place) -> Value {
+    let Some(of) = of else { return machine.state.terms.opaque("<len>", Some(place)) };
+    let value = machine.state.possible(&of.value);
+    let value = machine.state.with_contents(&value);
+    if value.alternatives().len() > 1 && are_terms(&value) {
+        return paths::on_alternatives(machine, &value, |this, val| {
+            let term = this.state.term_of_val(val);
+            Value::term(this.state.length_of_term(term))
+        });
+    }
+    if let Some(Val::Key(key)) = value.single().cloned()
+        && key.kind != crate::analysis::domain::kinds::KeyKind::Unknown
+    {
+        let text = format!("len({})", of.written.as_deref().unwrap_or("…"));
+        let raises = key.kind == crate::analysis::domain::kinds::KeyKind::Typed;
+        notes::buffer_use(machine, frame, BufferOp::ShapeLogic, key, place, text, raises);
+    }
+    if let Some(Val::Array(array)) = value.single().cloned()
+        && let Some(length) = machine.state.length_of_slice(&array)
+    {
+        return Value::term(length);
+    }
+    if let Some(Val::Array(array)) = value.single()
+        && let Some(length) = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten())
+    {
+        return Value::term(length);
+    }
+    if !matches!(value.single(), Some(Val::Object(id)) if matches!(machine.state.store.objects[id.0 as usize].kind, Kind::Iterator(..)))
+        && let Some(items) = machine.items_of(frame, &value)
+        && let Some(count) = machine.state.count(&items)
+    {
+        return count;
+    }
+    if let Some(Val::Object(id)) = value.single() {
+        return machine.state.length_now(*id);
+    }
+    let term = machine.state.term_of(&value);
+    if let Term::Attribute(of, name, 0) = machine.state.terms.get(term)
+        && &**name == "shape"
+    {
+        let of = *of;
+        return Value::term(machine.state.terms.intern(Term::Attribute(of, "ndim".into(), 0)));
+    }
+    Value::term(machine.state.length_of_term(term))
+}
+
+pub fn operate<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    operator: Operator,
+    operands: [Option<Temp>; 2],
+    augmented: bool,
+    op: &'p Op,
+) -> Value {
+    let [left, right] = operands.map(|temp| temp.map(|temp| frame.temps[temp as usize].clone()));
+    let Some(left) = left else { return machine.state.terms.opaque("<operator>", None) };
+    let texts = operands.map(|temp| temp.and_then(|temp| name_cache::written_text(machine, frame, temp)));
+    if is_arithmetic(operator) {
+        for (value, index) in [(Some(&left), 0), (right.as_ref(), 1)] {
+            let Some(value) = value else { continue };
+            let value = machine.state.possible(value);
+            for alternative in value.alternatives() {
+                let Some(key) = evident_key(machine, &alternative.val) else { continue };
+                // `[key] * n` and `keys + [key]` are lists; `+key` is the key.
+                if operator == Operator::Pos {
+                    return value;
+                }
+                if other_is_list(&machine.state, if index == 0 { right.as_ref() } else { Some(&left) }) {
+                    continue;
+                }
+                let place = machine.place(frame, op.span);
+                let guard = alternative.guard;
+                let text = operator_text(operator, &texts);
+                paths::under(machine, guard, |this| {
+                    notes::buffer_use(this, frame, BufferOp::Arithmetic, key, place, text, true);
+                });
+                return arithmetic_result(&mut machine.state, key, operator, &left, right.as_ref());
+            }
+        }
+    }
+    let Some(right) = right else {
+        return if operator == Operator::Not {
+            let left = machine.state.with_truth(&left);
+            let holds = machine.state.truth(&left);
+            boolean(&mut machine.state, holds, Operator::Not, &left)
+        } else {
+            let term = machine.state.term_of(&left);
+            Value::term(machine.state.terms.operate(operator, &[term]))
+        };
+    };
+    if let Some(value) = sequence_operation(machine, frame, operator, &left, &right, augmented, op) {
+        return value;
+    }
+    match operator {
+        Operator::Is | Operator::IsNot | Operator::Eq | Operator::Ne => {
+            let place = machine.place(frame, op.span);
+            notes::note_shape_logic(machine, frame, &left, &right, &texts, place);
+            compare(machine, operator, &left, &right)
+        }
+        Operator::In | Operator::NotIn => {
+            let changed = machine.state.with_members(&right);
+            if changed != right && are_terms(&changed) {
+                let needle = machine.state.term_of(&left);
+                return paths::on_alternatives(machine, &changed, |this, val| {
+                    let container = this.state.term_of_val(val);
+                    let found = container_mutation::is_member(&mut this.state.terms, needle, container);
+                    let is_in = operator == Operator::In;
+                    Value::term(if is_in { found } else { this.state.terms.operate(Operator::Not, &[found]) })
+                });
+            }
+            let (a, b) = (machine.state.term_of(&left), machine.state.term_of(&right));
+            match membership(machine, frame, &left, &right) {
+                Some(found) => {
+                    let value = if operator == Operator::In { found } else { !found };
+                    Value::term(machine.state.terms.intern(Term::Bool(value)))
+                }
+                None => match among(machine, frame, &left, &right) {
+                    Some(found) if operator == Operator::In => Value::term(found),
+                    Some(found) => Value::term(machine.state.terms.operate(Operator::Not, &[found])),
+                    None => Value::term(machine.state.terms.operate(operator, &[a, b])),
+                },
+            }
+        }
+        _ => {
+            if matches!(operator, Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge) {
+                let place = machine.place(frame, op.span);
+                notes::note_shape_logic(machine, frame, &left, &right, &texts, place);
+                if left.alternatives().len() > 1 && are_terms(&left) && right.single().is_some() {
+                    let right = machine.state.term_of(&right);
+                    return paths::on_alternatives(machine, &left, |this, val| {
+                        let left = this.state.term_of_val(val);
+                        Value::term(this.state.terms.operate(operator, &[left, right]))
+                    });
+                }
+            }
+            let (a, b) = (machine.state.term_of(&left), machine.state.term_of(&right));
+            Value::term(machine.state.terms.operate(operator, &[a, b]))
+        }
+    }
+}
+
+/// `key + 1` on raw words: numbers that still pass for a key where they stay `uint32`.
+fn arithmetic_result(state: &mut State, key: Key, operator: Operator, left: &Value, right: Option<&Value>) -> Value {
+    if key.kind == KeyKind::Typed {
+        return state.terms.opaque("<raises>", None);
+    }
+    let a = state.term_of(left);
+    let mut parts = vec![a];
+    if let Some(right) = right {
+        parts.push(state.term_of(right));
+    }
+    let computed = state.terms.intern(Term::Operate(operator, parts.into()));
+    let term = state.terms.intern(Term::Apply("<computed key>".into(), Box::new([computed])));
+    Value::of(Val::Key(Key { term, kind: KeyKind::Raw, derivation: 0 }))
+}
+
+/// Whether all alternatives of a value are terms.
+pub fn are_terms(value: &Value) -> bool {
+    value.alternatives().iter().all(|alternative| matches!(alternative.val, Val::Term(_)))
+}
+
+fn other_is_list(state: &State, other: Option<&Value>) -> bool {
+    other.is_some_and(|value| {
+        value.alternatives().iter().any(|alternative| match &alternative.val {
+            Val::Tuple(_) => true,
+            Val::Object(object) => matches!(state.store.objects[object.0 as usize].kind, Kind::List { .. }),
+            _ => false,
+        })
+    })
+}
+
+/// The Boolean value that is true on the paths of `holds`.
+fn boolean(state: &mut State, holds: Guard, operator: Operator, of: &Value) -> Value {
+    if holds.is_true() || holds.is_false() {
+        let value = if operator == Operator::Not { holds.is_false() } else { holds.is_true() };
+        return Value::term(state.terms.intern(Term::Bool(value)));
+    }
+    let term = if let Some(Val::Term(term)) = of.single() {
+        *term
+    } else {
+        // The truth of several alternatives, as a choice between constants.
+        let (yes, no) = (state.terms.intern(Term::Bool(true)), state.terms.intern(Term::Bool(false)));
+        let others = state.paths.guards.not(holds);
+        state.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)])))
+    };
+    Value::term(state.terms.operate(operator, &[term]))
+}
+
+/// `==`, `!=`, `is`, `is not`, alternative by alternative.
+fn compare(machine: &mut Machine<'_>, operator: Operator, left: &Value, right: &Value) -> Value {
+    let positive = if matches!(operator, Operator::Is | Operator::IsNot) { Operator::Is } else { Operator::Eq };
+    let negated = matches!(operator, Operator::Ne | Operator::IsNot);
+    let right_term = machine.state.term_of(right);
+    let left = left.clone();
+    let result = paths::on_alternatives(machine, &left, |this, val| {
+        let value = if matches!(this.state.terms.get(right_term), Term::None) {
+            is_none(this, val, positive)
+        } else {
+            let term = this.state.term_of_val(val);
+            this.state.terms.operate(positive, &[term, right_term])
+        };
+        Value::term(value)
+    });
+    if !negated {
+        return result;
+    }
+    paths::on_alternatives(machine, &result, |this, val| match val {
+        Val::Term(term) => Value::term(this.state.terms.operate(Operator::Not, &[*term])),
+        other => Value::of(other.clone()),
+    })
+}
+
+fn is_none(machine: &mut Machine<'_>, val: &Val, operator: Operator) -> crate::analysis::domain::term::TermId {
+    match val {
+        Val::Term(term) => {
+            let none = machine.state.terms.intern(Term::None);
+            match machine.state.terms.get(*term) {
+                Term::None => machine.state.terms.intern(Term::Bool(true)),
+                Term::Seed(_) | Term::Child(..) | Term::Fold(..) | Term::Offset(..) | Term::Operate(..) => {
+                    machine.state.terms.intern(Term::Bool(false))
+                }
+                Term::Apply(name, _) if name.starts_with('<') || is_of_arrays(name) => {
+                    machine.state.terms.intern(Term::Bool(false))
+                }
+                Term::Symbol(_) if is_drawn(machine, *term) => machine.state.terms.intern(Term::Bool(false)),
+                _ => machine.state.terms.operate(operator, &[*term, none]),
+            }
+        }
+        // A key that only an annotation or a parameter vouches for may be `None`.
+        Val::Key(key)
+            if matches!(machine.state.terms.get(key.term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) =>
+        {
+            let none = machine.state.terms.intern(Term::None);
+            machine.state.terms.operate(operator, &[key.term, none])
+        }
+        _ => machine.state.terms.intern(Term::Bool(false)),
+    }
+}
+
+/// Whether a symbol stands for the result of a sampler: numbers, never `None`.
+fn is_drawn(machine: &Machine<'_>, term: crate::analysis::domain::term::TermId) -> bool {
+    let Some(path) = machine.state.terms.symbol(term).and_then(|info| info.text.strip_suffix("(…)")) else {
+        return false;
+    };
+    machine
+        .program
+        .models
+        .callable(path)
+        .is_some_and(|callable| callable.exact && matches!(callable.effect, crate::models::Effect::Sample { .. }))
+}
+
+/// The paths on which `x` is one of a few literals.
+fn among<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    left: &Value,
+    right: &Value,
+) -> Option<crate::analysis::domain::term::TermId> {
+    let items = machine.items_of(frame, right).filter(|items| items.len() <= 8)?;
+    let needle = machine.state.term_of(left);
+    let mut holds = Guard::FALSE;
+    for item in items {
+        let term = machine.state.term_of(&item.value);
+        if !machine.state.terms.is_constant(term) {
+            return None;
+        }
+        let equal = machine.state.terms.operate(Operator::Eq, &[needle, term]);
+        let equal = machine.state.truth_of_term(equal);
+        holds = machine.state.paths.guards.or(holds, equal);
+    }
+    let others = machine.state.paths.guards.not(holds);
+    let (yes, no) = (machine.state.terms.intern(Term::Bool(true)), machine.state.terms.intern(Term::Bool(false)));
+    Some(machine.state.terms.intern(Term::Choice(Box::new([(holds, yes), (others, no)]))))
+}
+
+/// `x in (…)` with literals on both sides.
+fn membership<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, left: &Value, right: &Value) -> Option<bool> {
+    let needle = machine.state.term_of(left);
+    if !machine.state.terms.is_constant(needle) {
+        return None;
+    }
+    if let Some(Val::Object(object)) = right.single()
+        && let Kind::Dict { entries, unknown: false } = &machine.state.store.objects[object.0 as usize].kind
+    {
+        let found = entries.iter().any(|entry| entry.key == needle && entry.guard.is_true());
+        let maybe = entries.iter().any(|entry| entry.key == needle || !machine.state.terms.is_constant(entry.key));
+        return if found {
+            Some(true)
+        } else if maybe {
+            None
+        } else {
+            Some(false)
+        };
+    }
+    let items = machine.items_of(frame, right)?;
+    let terms: Vec<_> = items.iter().map(|item| machine.state.term_of(&item.value)).collect();
+    if terms.contains(&needle) {
+        return Some(true);
+    }
+    terms.iter().all(|term| machine.state.terms.is_constant(*term)).then_some(false)
+}
+
+/// `+` and `*` on lists and tuples, and `|` on dicts.
+fn sequence_operation<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    operator: Operator,
+    left: &Value,
+    right: &Value,
+    augmented: bool,
+    op: &'p Op,
+) -> Option<Value> {
+    let is_sequence = |this: &Machine<'p>, value: &Value| match value.single() {
+        Some(Val::Tuple(_)) => true,
+        Some(Val::Object(object)) => matches!(this.state.store.objects[object.0 as usize].kind, Kind::List { .. }),
+        _ => false,
+    };
+    match operator {
+        Operator::Add if is_sequence(machine, left) => {
+            let tuple = matches!(left.single(), Some(Val::Tuple(_)));
+            let added = machine.items_of(frame, right);
+            if augmented && let Some(Val::Object(object)) = left.single().cloned() {
+                machine.state.extend_list(object, added);
+                return Some(left.clone());
+            }
+            let mut items = machine.items_of(frame, left)?;
+            let unknown = added.is_none();
+            items.extend(added.unwrap_or_default());
+            if tuple && !unknown && items.iter().all(|item| item.guard.is_true()) {
+                return Some(Value::of(Val::Tuple(items.into_iter().map(|item| item.value).collect())));
+            }
+            let place = machine.place(frame, op.span);
+            let kind = Kind::List { items, unknown };
+            Some(Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place)))))
+        }
+        Operator::Mul if is_sequence(machine, left) || is_sequence(machine, right) => {
+            let (sequence, times) = if is_sequence(machine, left) { (left, right) } else { (right, left) };
+            let items = machine.items_of(frame, sequence)?;
+            let term = machine.state.term_of(times);
+            let place = machine.place(frame, op.span);
+            match machine.state.terms.as_int(term) {
+                Some(count) if (0..=16).contains(&count) => {
+                    let repeated: Vec<Item> = (0..count).flat_map(|_| items.clone()).collect();
+                    let kind = Kind::List { items: repeated, unknown: false };
+                    Some(Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place)))))
+                }
+                _ => match items.as_slice() {
+                    // `[key] * n`: copies of one key.
+                    [only] => {
+                        let array = Array {
+                            kind: KeyKind::Unknown,
+                            derivation: 0,
+                            dims: Some(vec![Some(term)].into()),
+                            elements: Elements::Copies(std::rc::Rc::new(only.value.clone())),
+                        };
+                        let is_key = only.value.single().cloned().is_some_and(|val| {
+                            let is_called_one =
+                                matches!(&val, Val::Term(of) if notes::looks_like_a_key(machine, *of, None));
+                            is_called_one || evident_key(machine, &val).is_some()
+                        });
+                        is_key.then(|| Value::of(Val::Array(std::rc::Rc::new(array))))
+                    }
+                    _ => None,
+                },
+            }
+        }
+        Operator::Or => {
+            let (mut entries, first) = machine.state.entries_of(left)?;
+            let (more, second) = machine.state.entries_of(right)?;
+            for entry in more {
+                entries.retain(|old| old.key != entry.key);
+                entries.push(entry);
+            }
+            let place = machine.place(frame, op.span);
+            let kind = Kind::Dict { entries, unknown: first || second };
+            Some(Value::of(Val::Object(machine.state.allocate(kind, "<dict>", Some(place)))))
+        }
+        _ => None,
+    }
+}
+
+/// A value known to be a key: by construction, by annotation, or because a sampler took it for one.
+pub fn evident_key(machine: &mut Machine<'_>, val: &Val) -> Option<Key> {
+    match val {
+        Val::Key(key) => Some(*key),
+        Val::Array(array) if arrays::is_evident(machine, array) => {
+            let term = match &array.elements {
+                Elements::View { family, .. } => *family,
+                _ => machine.state.terms.fresh(Symbol::Opaque, "<array>", None),
+            };
+            Some(Key { term, kind: array.kind, derivation: array.derivation })
+        }
+        Val::Term(term) if machine.recorder.log.declared.contains(term) => {
+            Some(Key { term: *term, kind: KeyKind::Unknown, derivation: 0 })
+        }
+        _ => None,
+    }
+}
+
+/// Operators that compute with numbers.
+fn is_arithmetic(operator: Operator) -> bool {
+    matches!(
+        operator,
+        Operator::Add
+            | Operator::Sub
+            | Operator::Mul
+            | Operator::MatMul
+            | Operator::Div
+            | Operator::FloorDiv
+            | Operator::Mod
+            | Operator::Pow
+            | Operator::Shl
+            | Operator::Shr
+            | Operator::Or
+            | Operator::Xor
+            | Operator::And
+            | Operator::Invert
+            | Operator::Neg
+            | Operator::Pos
+            | Operator::Lt
+            | Operator::Le
+            | Operator::Gt
+            | Operator::Ge
+    )
+}
+
+fn operator_text(operator: Operator, texts: &[Option<crate::ir::Name>; 2]) -> String {
+    let symbol = operator.sign();
+    let part = |text: &Option<crate::ir::Name>| text.as_deref().unwrap_or("…").to_owned();
+    match operator {
+        Operator::Invert | Operator::Neg => format!("{symbol}{}", part(&texts[0])),
+        _ => format!("{} {symbol} {}", part(&texts[0]), part(&texts[1])),
+    }
+}

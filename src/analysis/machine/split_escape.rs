@@ -1,0 +1,150 @@
+//! What becomes of the children of splits: which are handed to functions in sight, and which something else has in hand.
+//!
+//! **Invariant:** a child counts as taken once anything but a function in sight has it in hand, or once a function returns, stores,
+//! captures or computes with it.
+
+use crate::analysis::domain::term::{Term, TermId, Terms};
+use crate::analysis::domain::value::{DerivationId, Val, Value};
+use crate::analysis::machine::{Frame, Machine};
+use crate::analysis::program::Program;
+use crate::analysis::record::MEASURES;
+use crate::analysis::store::State;
+use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::Kind;
+use crate::ir::{Collection, FunctionKind, OpKind, Variable};
+use crate::models::{BuiltinOp, Effect, Runs};
+
+/// How deep a value is searched for children.
+pub const NESTED: u32 = 4;
+
+/// Notes that something unknown has the keys in a value in hand.
+pub fn take(machine: &mut Machine<'_>, value: &Value) {
+    if machine.recorder.log.derivations.is_empty() {
+        return;
+    }
+    let mut found = Vec::new();
+    children_in(&machine.state, value, NESTED, &mut found);
+    for (derivation, parent) in found {
+        if derivation != 0 {
+            machine.recorder.log.children.taken.insert(derivation);
+        } else if let Some(parent) = parent {
+            machine.recorder.log.children.parents.insert(parent);
+        }
+    }
+}
+
+/// The keys in a value, each with the execution that derived it, and with the key that it is a child of.
+fn children_in(state: &State, value: &Value, depth: u32, found: &mut Vec<(DerivationId, Option<TermId>)>) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for alternative in value.alternatives() {
+        match &alternative.val {
+            Val::Key(key) | Val::Words(key, _) => found.push((key.derivation, parent_of(&state.terms, key.term))),
+            Val::Array(array) => found.push((array.derivation, None)),
+            Val::Term(term) => found.extend(parent_of(&state.terms, *term).map(|parent| (0, Some(parent)))),
+            Val::Tuple(parts) => parts.iter().for_each(|part| children_in(state, part, depth, found)),
+            Val::Method(method) => children_in(state, &method.0, depth, found),
+            Val::UnknownMethod(method) => children_in(state, &method.0, depth, found),
+            Val::Partial(partial) => partial
+                .positional
+                .iter()
+                .chain(partial.keywords.iter().map(|(_, value)| value))
+                .for_each(|bound| children_in(state, bound, depth, found)),
+            Val::Object(object) => match &state.store.objects[object.0 as usize].kind {
+                Kind::List { items, .. } => {
+                    for item in items {
+                        children_in(state, &item.value, depth, found);
+                    }
+                }
+                Kind::Dict { entries, .. } => {
+                    for entry in entries {
+                        children_in(state, &entry.value, depth, found);
+                    }
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+}
+
+/// The key that a term is a child of, or holds children of.
+fn parent_of(terms: &Terms, term: TermId) -> Option<TermId> {
+    match terms.get(term) {
+        Term::Child(parent, _) | Term::Children(parent) => Some(*parent),
+        Term::Item(of, ..) => parent_of(terms, *of),
+        Term::Apply(_, parts) => parts.iter().find_map(|part| parent_of(terms, *part)),
+        _ => None,
+    }
+}
+
+/// Notes what an operation, other than a call, does with children.
+pub fn note_taken(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
+    if machine.recorder.log.derivations.is_empty() {
+        return;
+    }
+    let is_body = !matches!(frame.code.kind, FunctionKind::Module | FunctionKind::ClassBody);
+    match kind {
+        OpKind::Store(Variable::Local(_), _) if is_body => {}
+        OpKind::Attribute(_, name) if MEASURES.contains(&&**name) => {}
+        OpKind::Unpack { .. }
+        | OpKind::Project(..)
+        | OpKind::Item(..)
+        | OpKind::If { .. }
+        | OpKind::Annotate(..)
+        | OpKind::Build(Collection::Tuple, _)
+        | OpKind::Call(..) => {}
+        // Who is handed the function may run it.
+        OpKind::Function(_, defaults) if is_body => {
+            defaults.iter().for_each(|(_, temp)| take(machine, &frame.temps[*temp as usize]));
+            let uses = machine.uses_of(frame.module, frame.activation.function);
+            let slots = machine.state.store.environments[frame.environment.0 as usize].slots.clone();
+            for (_, held) in (0u32..).zip(&slots).filter(|(slot, _)| uses.is_captured(*slot)) {
+                take(machine, held);
+            }
+        }
+        kind => kind.operands(&mut |temp| take(machine, &frame.temps[temp as usize])),
+    }
+}
+
+/// Notes what a call does with the children that it is given.
+pub fn note_taken_by(machine: &mut Machine<'_>, callee: &Val, args: &Args) {
+    if machine.recorder.log.derivations.is_empty() {
+        return;
+    }
+    let is_in_sight = match callee {
+        Val::Function(closure) => !machine.module(closure.module).function(closure.function).is_generator,
+        Val::Method(_) => true,
+        Val::Class(class) => machine.state.class_attribute(*class, &"__init__".into()).is_some(),
+        _ => false,
+    };
+    if is_in_sight {
+        let mut found = Vec::new();
+        args.values().for_each(|value| children_in(&machine.state, value, NESTED, &mut found));
+        machine.recorder.log.children.given.extend(found.into_iter().map(|(derivation, _)| derivation));
+    } else if !hands_over(machine.program, callee) {
+        args.values().chain(&args.spread).chain(&args.mappings).for_each(|value| {
+            // An argument may be bound to any parameter.
+            take(machine, value);
+        });
+        take(machine, &Value::of(callee.clone()));
+    }
+}
+
+/// Whether a callee of a library hands what it is given to a function, or does with it what the log tells.
+fn hands_over<'p>(program: &'p Program<'p>, callee: &Val) -> bool {
+    let effect = |path: &str| program.models.callable(path).map(|callable| &callable.effect);
+    let is_plain = |runs: Runs| matches!(runs, Runs::Once | Runs::Scan | Runs::Map | Runs::Fori | Runs::Cond);
+    match callee {
+        Val::Library(path) => match effect(path) {
+            Some(Effect::Split { .. } | Effect::Observe | Effect::ShapeOf { .. }) => true,
+            Some(Effect::Builtin(builtin)) => *builtin == BuiltinOp::Isinstance,
+            Some(Effect::Transform(transform)) => is_plain(transform.runs),
+            _ => false,
+        },
+        Val::Wrapped(wrapped) => {
+            wrapped.function.is_some()
+                && matches!(effect(&wrapped.transform), Some(Effect::Transform(transform)) if is_plain(transform.runs))
+        }
+        _ => false,
+    }
+}

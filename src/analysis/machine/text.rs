@@ -1,0 +1,55 @@
+//! Values as text, for messages.
+//!
+//! **Invariant:** what is shown is what the program writes, as far as it is short; otherwise an ellipsis.
+
+use crate::analysis::domain::value::Value;
+use crate::analysis::machine::Frame;
+use crate::analysis::store::State;
+use crate::ir::{Constant, Name, OpKind, Temp, Variable};
+
+/// An operand that is a name.
+pub fn written_name<'p>(frame: &Frame<'p>, temp: Temp) -> Option<Name> {
+    match &frame.code.ops.get(temp as usize)?.kind {
+        OpKind::Load(Variable::Local(slot)) => {
+            frame.code.slots.get(*slot as usize).filter(|name| !name.starts_with('<')).cloned()
+        }
+        OpKind::Load(Variable::Global(name)) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+/// The source of an operand, put together.
+pub fn source_text<'p>(frame: &Frame<'p>, temp: Temp) -> Option<Name> {
+    match &frame.code.ops.get(temp as usize)?.kind {
+        OpKind::Load(_) => written_name(frame, temp),
+        OpKind::Attribute(object, name) => {
+            let object = source_text(frame, *object)?;
+            Some(format!("{object}.{name}").into())
+        }
+        OpKind::Item(object, index) => {
+            let object = source_text(frame, *object)?;
+            let index = match &frame.code.ops.get(*index as usize)?.kind {
+                OpKind::Constant(Constant::Int(value)) => value.to_string(),
+                OpKind::Constant(Constant::Str(text)) => format!("{text:?}"),
+                _ => source_text(frame, *index)?.to_string(),
+            };
+            Some(format!("{object}[{index}]").into())
+        }
+        OpKind::Constant(Constant::Int(value)) => Some(value.to_string().into()),
+        _ => None,
+    }
+}
+
+pub fn variable_text<'p>(frame: &Frame<'p>, variable: &Variable) -> Name {
+    match variable {
+        Variable::Local(slot) => frame.code.slots.get(*slot as usize).cloned().unwrap_or_else(|| "<local>".into()),
+        Variable::Outer(..) => "<captured>".into(),
+        Variable::Global(name) => name.clone(),
+    }
+}
+
+/// An index, for people.
+pub fn index_text(state: &mut State, index: &Value) -> String {
+    let term = state.term_of(index);
+    state.terms.describe(term)
+}

@@ -1,0 +1,130 @@
+//! The program that is analysed: lowered modules and how imports lead from one to another.
+//!
+//! **Invariant:** plain data and a pure resolver; the analysis never reads a file.
+
+pub mod names;
+mod relevance;
+mod vocabulary;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::domain::value::ModuleIndex;
+use crate::ir::{Function, FunctionKind, Module, Name, Resolver};
+use crate::models::Models;
+use crate::text::FileId;
+use relevance::Relevance;
+
+/// A program.
+pub struct Program<'a> {
+    modules: Vec<&'a Module>,
+    by_file: FxHashMap<FileId, ModuleIndex>,
+    /// Which functions are worth interpreting.
+    pub relevance: Arc<Relevance>,
+    /// How imports resolve.
+    pub resolver: &'a dyn Resolver,
+    /// What libraries do.
+    pub models: &'a Models,
+    /// Names of the library's root packages beyond `jax` and `olympus`.
+    pub roots: &'a [String],
+    /// Whether everything that is a key is noted, for people who ask about a place.
+    pub observes: bool,
+}
+
+impl<'a> Program<'a> {
+    /// The program made of these modules.
+    pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
+        let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
+        let relevance = Relevance::compute(&modules, &by_file, resolver, models, roots);
+        Self { modules, by_file, relevance: Arc::new(relevance), resolver, models, roots, observes: false }
+    }
+
+    /// The program with another version of one of its modules. Where the two define the same functions, as after an edit within
+    /// one, the functions that matter are those that did before.
+    #[must_use]
+    pub fn replacing<'b>(&self, index: ModuleIndex, module: &'b Module) -> Program<'b>
+    where
+        'a: 'b,
+    {
+        let same = self.is_akin(index, module);
+        let mut modules: Vec<&'b Module> = self.modules.iter().map(|module| -> &'b Module { module }).collect();
+        if let Some(old) = modules.get_mut(index) {
+            *old = module;
+        }
+        if !same {
+            return Program::new(modules, self.resolver, self.models, self.roots);
+        }
+        let (by_file, relevance) = (self.by_file.clone(), Arc::clone(&self.relevance));
+        let Self { resolver, models, roots, observes, .. } = *self;
+        Program { modules, by_file, relevance, resolver, models, roots, observes }
+    }
+
+    /// The same program, of which everything is noted that is a key.
+    #[must_use]
+    pub fn observing(&self) -> Self {
+        let Self { modules, by_file, relevance, resolver, models, roots, .. } = self;
+        let (modules, by_file, relevance) = (modules.clone(), by_file.clone(), Arc::clone(relevance));
+        Self { modules, by_file, relevance, resolver: *resolver, models, roots, observes: true }
+    }
+
+    /// Whether a module defines the same functions as the one at `index`, as after an edit within one. A [world](crate::analysis::ImportSnapshot)
+    /// of this program then serves the program with that module in its place.
+    pub fn is_akin(&self, index: ModuleIndex, module: &Module) -> bool {
+        self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len())
+    }
+
+    /// Whether a module imports a library with a protocol for methods of this name.
+    pub fn has_protocol(&self, module: ModuleIndex, callee: &str) -> bool {
+        let name = callee.rsplit('.').next().unwrap_or(callee);
+        let mut libraries = self.models.protocols(name).iter().flat_map(|protocol| &protocol.libraries);
+        libraries.any(|library| self.relevance.imports(module, library))
+    }
+
+    /// The path of a built-in name that a model knows.
+    pub fn builtin_path(&self, name: &str) -> Option<Name> {
+        let path: Name = format!("builtins.{name}").into();
+        Some(path).filter(|path| self.models.mentions(path, &[]) && self.models.is_modelled(path))
+    }
+
+    /// The modules, by index.
+    pub fn modules(&self) -> &[&'a Module] {
+        &self.modules
+    }
+
+    /// Number of modules.
+    pub fn len(&self) -> usize {
+        self.modules.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.modules.is_empty()
+    }
+
+    /// A module.
+    pub fn module(&self, index: ModuleIndex) -> &'a Module {
+        self.modules[index]
+    }
+
+    /// The module of a file.
+    pub fn of_file(&self, file: FileId) -> Option<ModuleIndex> {
+        self.by_file.get(&file).copied()
+    }
+}
+
+/// Whether a function is analysed with symbols for its parameters: those of the module and of its classes.
+pub fn is_entry(module: &Module, function: &Function) -> bool {
+    if function.kind != FunctionKind::Def || function.is_stub {
+        return false;
+    }
+    let mut parent = function.parent;
+    while let Some(id) = parent {
+        let outer = module.function(id);
+        if !matches!(outer.kind, FunctionKind::Module | FunctionKind::ClassBody) {
+            return false;
+        }
+        parent = outer.parent;
+    }
+    true
+}

@@ -1,0 +1,673 @@
+//! Which functions can have anything to do with keys, by the names that they mention.
+//!
+//! Most functions of a program never touch a key. Reading the names that each mentions (what it loads, the attributes it asks for, the
+//! keywords it passes) against the names of the models, and following calls backwards from the functions so found, leaves the few
+//! that are worth interpreting. A global name leads to its definition or through its import; an attribute leads to the methods
+//! of that name in the module and in those that it imports from; either leads to the functions in what is stored by that name. Imports of what the models claim lead nowhere, as they do for
+//! the interpreter.
+//!
+//! **Invariant:** names over-approximate: a function that is left out reaches no modelled source or sink, by itself or
+//! through a function of the program that it calls by name, and itself names nothing that a rule about names is after.
+
+mod graph;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use self::graph::Graph;
+use super::vocabulary::{PathId, Speech, Vocabulary};
+use crate::analysis::domain::value::ModuleIndex;
+use crate::ir::{
+    Annotation, Argument, Collection, Element, Function, FunctionId, FunctionKind, Module, Name, OpKind, Resolver,
+    Temp, Variable,
+};
+use crate::models::{BuiltinOp, Effect, Models, ROOT, Returns};
+use crate::text::FileId;
+
+/// Most imports of imported names that are followed to find where a class is defined.
+const HOPS: u32 = 4;
+
+/// Most displays and wrappers within each other that are searched for functions.
+const HELD: u32 = 4;
+
+/// Private parts of a key's dtype, which may come by way of a variable or a caller.
+const DTYPE_PARTS: &[&str] = &["_impl", "_rules"];
+
+/// The functions worth interpreting, by module.
+#[derive(Debug, Default)]
+pub struct Relevance {
+    /// What each function has to say, by itself or through those that it calls.
+    speech: Vec<Vec<Speech>>,
+    /// Roots of the libraries that each module, or a module of the program that it imports, imports; sorted.
+    roots: Vec<Vec<Name>>,
+}
+
+impl Relevance {
+    /// Whether a call of a function is worth following.
+    pub fn of(&self, module: ModuleIndex, function: FunctionId) -> bool {
+        self.speech_of(module, function) == Speech::Keys
+    }
+
+    /// Whether a function is worth interpreting on its own.
+    pub fn is_entry(&self, module: ModuleIndex, function: FunctionId) -> bool {
+        self.speech_of(module, function) != Speech::Silent
+    }
+
+    fn speech_of(&self, module: ModuleIndex, function: FunctionId) -> Speech {
+        let known = self.speech.get(module).and_then(|functions| functions.get(function.0 as usize));
+        known.copied().unwrap_or(Speech::Keys)
+    }
+
+    /// Whether a module, or one of the program that it imports, imports this library.
+    pub fn imports(&self, module: ModuleIndex, library: &str) -> bool {
+        self.roots.get(module).is_some_and(|roots| roots.binary_search_by(|root| (**root).cmp(library)).is_ok())
+    }
+
+    /// Whether anything in a module is.
+    pub fn any(&self, module: ModuleIndex) -> bool {
+        self.speech.get(module).is_none_or(|functions| functions.iter().any(|speech| *speech != Speech::Silent))
+    }
+
+    /// Computes the relevant functions of a program.
+    pub fn compute(
+        modules: &[&Module],
+        by_file: &FxHashMap<FileId, ModuleIndex>,
+        resolver: &dyn Resolver,
+        models: &Models,
+        roots: &[String],
+    ) -> Self {
+        let project = Project { modules, by_file, resolver, models, roots };
+        let mut vocabulary = Vocabulary::new(models, roots);
+        let mut tables: Vec<Table> =
+            (0..modules.len()).map(|index| Table::of(&project, index, &mut vocabulary)).collect();
+        spread_aliases(&mut tables);
+        for table in &mut tables {
+            table.note_libraries(&vocabulary);
+        }
+        let homes: Vec<Vec<ModuleIndex>> = (0..tables.len()).map(|index| homes_of(&tables, index)).collect();
+        for (table, homes) in tables.iter_mut().zip(homes) {
+            table.imported = homes;
+        }
+        let mut graph = Graph::new(&project, &tables);
+        for (index, table) in tables.iter().enumerate() {
+            Reader { project: &project, index, table, vocabulary: &mut vocabulary, graph: &mut graph }.read_module();
+        }
+        let speech = graph.close(modules);
+        let roots = tables
+            .iter()
+            .map(|table| {
+                let others = table.imported.iter().flat_map(|other| &tables[*other].roots);
+                let mut all: Vec<Name> = table.roots.iter().chain(others).cloned().collect();
+                all.sort_unstable();
+                all.dedup();
+                all
+            })
+            .collect();
+        Self { speech, roots }
+    }
+}
+
+/// The program, and how its imports resolve.
+struct Project<'a> {
+    modules: &'a [&'a Module],
+    by_file: &'a FxHashMap<FileId, ModuleIndex>,
+    resolver: &'a dyn Resolver,
+    models: &'a Models,
+    roots: &'a [String],
+}
+
+/// What an import in the program leads to.
+#[derive(Clone, Debug)]
+enum Target {
+    Module(ModuleIndex),
+    Member(ModuleIndex, Name),
+    Everything(ModuleIndex),
+}
+
+impl Project<'_> {
+    fn find(&self, from: ModuleIndex, level: u32, path: &str) -> Option<ModuleIndex> {
+        let file = self.resolver.module(self.modules[from].file, level, path)?;
+        self.by_file.get(&file).copied()
+    }
+
+    /// What an operation imports from the program; nothing where a model claims the path.
+    fn targets(&self, from: ModuleIndex, op: &OpKind) -> Vec<Target> {
+        match op {
+            OpKind::Import { path, whole } => {
+                let rooted = self.models.rooted(path, self.roots);
+                let bound = if *whole { &*rooted } else { rooted.split('.').next().unwrap_or_default() };
+                if self.models.claims(bound, self.roots) {
+                    return Vec::new();
+                }
+                self.find(from, 0, bound).map(Target::Module).into_iter().collect()
+            }
+            OpKind::ImportFrom { level, module, name } => {
+                if &**name == "*" {
+                    return self.find(from, *level, module).map(Target::Everything).into_iter().collect();
+                }
+                let absolute = if *level == 0 {
+                    module.to_string()
+                } else {
+                    self.resolver.absolute(self.modules[from].file, *level, module)
+                };
+                let rooted = self.models.rooted(&absolute, self.roots);
+                if self.models.claims_member(&format!("{rooted}.{name}"), *level > 0, self.roots) {
+                    return Vec::new();
+                }
+                let inner = if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
+                let member = self.find(from, *level, module).map(|found| Target::Member(found, name.clone()));
+                member.into_iter().chain(self.find(from, *level, &inner).map(Target::Module)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What the names of a module stand for.
+#[derive(Default)]
+struct Table {
+    /// Library paths, by import, and by assignment of a name imported so.
+    aliases: FxHashMap<Name, PathId>,
+    /// What each import leads to, by function and operation.
+    targets: FxHashMap<(usize, Temp), Vec<Target>>,
+    /// What the program's imports bind globally.
+    bindings: FxHashMap<Name, Vec<Target>>,
+    /// Modules of which every name is imported.
+    stars: Vec<ModuleIndex>,
+    /// Functions and classes of the module, by name.
+    definitions: FxHashMap<Name, Vec<usize>>,
+    /// Methods of its classes, by name.
+    methods: FxHashMap<Name, Vec<usize>>,
+    /// Modules of the program that it imports from.
+    imported: Vec<ModuleIndex>,
+    /// Roots of its absolute imports.
+    roots: Vec<Name>,
+    /// Roots of all that `aliases` leads to.
+    libraries: FxHashSet<String>,
+}
+
+impl Table {
+    fn of(project: &Project<'_>, index: ModuleIndex, vocabulary: &mut Vocabulary<'_>) -> Self {
+        let module = project.modules[index];
+        let mut table = Self::default();
+        for (number, function) in module.functions.iter().enumerate() {
+            match function.parent.map(|parent| module.function(parent).kind) {
+                Some(FunctionKind::Module) => {
+                    table.definitions.entry(function.name.clone()).or_default().push(number);
+                }
+                Some(FunctionKind::ClassBody) => {
+                    table.methods.entry(function.name.clone()).or_default().push(number);
+                }
+                _ => {}
+            }
+            for (temp, op) in (0u32..).zip(&function.ops) {
+                match &op.kind {
+                    OpKind::Import { path, .. } | OpKind::ImportFrom { level: 0, module: path, .. } => {
+                        let rooted = project.models.rooted(path, project.roots);
+                        table.roots.push(rooted.split('.').next().unwrap_or_default().into());
+                        table.add_targets((number, temp), project.targets(index, &op.kind));
+                    }
+                    OpKind::ImportFrom { .. } => {
+                        table.add_targets((number, temp), project.targets(index, &op.kind));
+                    }
+                    OpKind::Store(variable, value) => table.bind(number, function, variable, *value, vocabulary),
+                    _ => {}
+                }
+            }
+        }
+        table.roots.sort_unstable();
+        table.roots.dedup();
+        table
+    }
+
+    fn note_libraries(&mut self, vocabulary: &Vocabulary<'_>) {
+        let roots = self.aliases.values().map(|path| vocabulary.text(*path).split('.').next().unwrap_or_default());
+        self.libraries = roots.map(str::to_owned).collect();
+    }
+
+    fn add_targets(&mut self, op: (usize, Temp), targets: Vec<Target>) {
+        for target in &targets {
+            match target {
+                Target::Module(module) | Target::Member(module, _) => self.imported.push(*module),
+                Target::Everything(module) => {
+                    self.imported.push(*module);
+                    self.stars.push(*module);
+                }
+            }
+        }
+        if !targets.is_empty() {
+            self.targets.insert(op, targets);
+        }
+    }
+
+    fn bind(
+        &mut self,
+        number: usize,
+        function: &Function,
+        variable: &Variable,
+        value: Temp,
+        vocabulary: &mut Vocabulary<'_>,
+    ) {
+        let Some(name) = name_of(function, variable) else { return };
+        let path = match &function.ops[value as usize].kind {
+            OpKind::Attribute(..) => self.chain(function, value, vocabulary),
+            other => other.imported().map(|path| vocabulary.path(&path)),
+        };
+        if let Some(path) = path {
+            self.aliases.insert(name.clone(), path);
+        }
+        if matches!(variable, Variable::Global(_))
+            && let Some(targets) = self.targets.get(&(number, value))
+        {
+            self.bindings.entry(name.clone()).or_default().extend(targets.iter().cloned());
+        }
+    }
+
+    /// The path that an attribute chain stands for.
+    fn chain(&self, function: &Function, temp: Temp, vocabulary: &mut Vocabulary<'_>) -> Option<PathId> {
+        match &function.ops.get(temp as usize)?.kind {
+            OpKind::Attribute(object, name) => {
+                let object = self.chain(function, *object, vocabulary)?;
+                Some(vocabulary.member(object, name))
+            }
+            OpKind::Load(variable) => self.aliases.get(name_of(function, variable)?).copied(),
+            _ => None,
+        }
+    }
+}
+
+/// The name of a variable of the module or of the function itself.
+fn name_of<'a>(function: &'a Function, variable: &'a Variable) -> Option<&'a Name> {
+    match variable {
+        Variable::Global(name) => Some(name),
+        Variable::Local(slot) => function.slots.get(*slot as usize),
+        Variable::Outer(..) => None,
+    }
+}
+
+/// Hands the library names of modules on to those that import them from there, by name or by `*`.
+fn spread_aliases(tables: &mut [Table]) {
+    for _ in 0..HOPS {
+        let mut fresh: Vec<(ModuleIndex, Name, PathId)> = Vec::new();
+        for (index, table) in tables.iter().enumerate() {
+            for (name, targets) in &table.bindings {
+                for target in targets {
+                    if let Target::Member(other, inner) = target
+                        && let Some(path) = tables[*other].aliases.get(inner)
+                        && table.aliases.get(name) != Some(path)
+                    {
+                        fresh.push((index, name.clone(), *path));
+                    }
+                }
+            }
+            for (name, path) in table.stars.iter().flat_map(|other| &tables[*other].aliases) {
+                if !table.aliases.contains_key(name) && !table.definitions.contains_key(name) {
+                    fresh.push((index, name.clone(), *path));
+                }
+            }
+        }
+        if fresh.is_empty() {
+            return;
+        }
+        for (index, name, path) in fresh {
+            tables[index].aliases.insert(name, path);
+        }
+    }
+}
+
+/// The modules that a module imports from, and those that define what these only hand on; sorted.
+fn homes_of(tables: &[Table], index: ModuleIndex) -> Vec<ModuleIndex> {
+    let mut homes = tables[index].imported.clone();
+    let mut work: Vec<(&Target, u32)> =
+        tables[index].bindings.values().flatten().map(|target| (target, HOPS)).collect();
+    while let Some((target, hops)) = work.pop() {
+        let Target::Member(module, name) = target else { continue };
+        homes.push(*module);
+        if hops > 0
+            && let Some(targets) = tables[*module].bindings.get(name)
+        {
+            work.extend(targets.iter().map(|target| (target, hops - 1)));
+        }
+    }
+    homes.sort_unstable();
+    homes.dedup();
+    homes.retain(|home| *home != index);
+    homes
+}
+
+/// Reads what the functions of one module mention.
+struct Reader<'a, 'b, 'm> {
+    project: &'a Project<'a>,
+    index: ModuleIndex,
+    table: &'a Table,
+    vocabulary: &'a mut Vocabulary<'m>,
+    graph: &'a mut Graph<'b>,
+}
+
+impl Reader<'_, '_, '_> {
+    fn read_module(&mut self) {
+        let module = self.project.modules[self.index];
+        let start = self.graph.starts[self.index];
+        let mut asked: FxHashSet<usize> = FxHashSet::default();
+        for (number, function) in module.functions.iter().enumerate() {
+            asked.clear();
+            let speech = self.read(number, function, &mut asked);
+            self.graph.speech[start + number] = speech;
+            self.read_holders(function);
+            self.read_captured(number, function);
+            if speech != Speech::Keys {
+                for node in &asked {
+                    self.graph.edge(start + number, *node);
+                }
+            }
+            if let Some(parent) = function.parent.filter(|parent| *parent != Module::BODY) {
+                self.graph.edge(start + parent.0 as usize, start + number);
+            }
+            // What a class stores is judged with what its methods consume.
+            if matches!(&*function.name, "__init__" | "__post_init__")
+                && let Some(class) = function.class
+            {
+                self.graph.edge(start + number, start + module.class(class).body.0 as usize);
+            }
+        }
+        // Whoever asks for a field that holds a layer of a library may call it with a key.
+        for field in module.classes.iter().flat_map(|class| &class.fields) {
+            if let Some(path) = self.path_of(&field.annotation)
+                && self.vocabulary.speech(path) == Speech::Keys
+            {
+                let node = self.graph.attribute(self.index, &field.name);
+                self.graph.spoken.push(node);
+            }
+        }
+    }
+
+    /// Whoever asks for a name or an attribute that holds functions may call them: `SAMPLERS = {"normal": random.normal}`.
+    fn read_holders(&mut self, function: &Function) {
+        for op in &function.ops {
+            let (variable, attribute, value) = match &op.kind {
+                OpKind::Store(variable, value) => (Some(variable), None, *value),
+                OpKind::StoreAttribute(_, name, value) => (None, Some(name), *value),
+                _ => continue,
+            };
+            if self.held(function, value).is_none() {
+                continue;
+            }
+            let node = match (variable, attribute) {
+                (Some(Variable::Global(name)), _) => self.graph.name(self.index, name),
+                (Some(Variable::Local(slot)), _) if function.kind == FunctionKind::ClassBody => {
+                    let Some(name) = function.slots.get(*slot as usize) else { continue };
+                    self.graph.attribute(self.index, name)
+                }
+                (_, Some(name)) => self.graph.attribute(self.index, name),
+                _ => continue,
+            };
+            self.read_held(function, node, value);
+        }
+    }
+
+    /// Whoever captures a variable that holds functions may call them: `make = initializers.normal()` around `def init(key): make(key, 3)`.
+    fn read_captured(&mut self, number: usize, function: &Function) {
+        let module = self.project.modules[self.index];
+        for op in &function.ops {
+            let OpKind::Load(Variable::Outer(out, slot)) = &op.kind else { continue };
+            let outer = (0..*out).try_fold(function, |inner, _| inner.parent.map(|parent| module.function(parent)));
+            let Some(outer) = outer else { continue };
+            let stored = outer.ops.iter().filter_map(|op| match &op.kind {
+                OpKind::Store(Variable::Local(target), value) if target == slot => Some(*value),
+                _ => None,
+            });
+            for value in stored {
+                if self.held(outer, value).is_some() {
+                    self.read_held(outer, self.graph.starts[self.index] + number, value);
+                }
+            }
+        }
+    }
+
+    /// What a display, or a call that wraps a function, is made of, and a function of a library, of nothing; no answer for other operations.
+    fn held(&mut self, function: &Function, value: Temp) -> Option<Vec<Temp>> {
+        match &function.ops.get(value as usize)?.kind {
+            OpKind::Function(..) => Some(Vec::new()),
+            // A field may hold what the module made: `kernel_init: Callable = default_kernel_init`.
+            OpKind::Annotate(of, ..) => {
+                let is_global = matches!(function.ops.get(*of as usize)?.kind, OpKind::Load(Variable::Global(_)));
+                (is_global || self.held(function, *of).is_some()).then(|| vec![*of])
+            }
+            OpKind::Attribute(..) => {
+                let path = self.table.chain(function, value, self.vocabulary)?;
+                (self.vocabulary.speech(path) == Speech::Keys).then(Vec::new)
+            }
+            OpKind::Load(Variable::Local(slot)) if *slot as usize >= function.parameters.len() => {
+                let defined = function.ops.iter().find_map(|op| match &op.kind {
+                    OpKind::Store(Variable::Local(target), of) if target == slot => Some(*of),
+                    _ => None,
+                });
+                defined.filter(|of| *of < value && Self::is_decorated(function, *of)).map(|of| vec![of])
+            }
+            OpKind::Build(Collection::Tuple | Collection::List | Collection::Set | Collection::Dict, elements) => {
+                let parts = elements.iter().map(|element| match element {
+                    Element::Value(part)
+                    | Element::Spread(part)
+                    | Element::Pair(_, part)
+                    | Element::SpreadMapping(part) => *part,
+                });
+                Some(parts.collect())
+            }
+            OpKind::Call(callee, arguments) => {
+                let path = self.table.chain(function, *callee, self.vocabulary);
+                let wraps = path.is_some_and(|path| self.wraps(path));
+                let parts = arguments.iter().map(|argument| match argument {
+                    Argument::Positional(part)
+                    | Argument::Spread(part)
+                    | Argument::Keyword(_, part)
+                    | Argument::SpreadMapping(part) => *part,
+                });
+                let parts: Vec<Temp> = parts.chain([*callee]).collect();
+                let decorates = parts.iter().any(|part| Self::is_decorated(function, *part));
+                (wraps || decorates).then_some(parts)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a temp is a function, or calls within each other around one, as decorators are.
+    fn is_decorated(function: &Function, temp: Temp) -> bool {
+        match function.ops.get(temp as usize).map(|op| &op.kind) {
+            Some(OpKind::Function(..)) => true,
+            Some(OpKind::Call(_, arguments)) => {
+                matches!(&arguments[..], [Argument::Positional(inner)] if *inner < temp && Self::is_decorated(function, *inner))
+            }
+            _ => false,
+        }
+    }
+
+    /// Leads from a holder to the functions in what it holds.
+    fn read_held(&mut self, function: &Function, node: usize, value: Temp) {
+        let mut work = vec![(value, HELD)];
+        while let Some((temp, depth)) = work.pop() {
+            let Some(depth) = depth.checked_sub(1) else { continue };
+            let Some(op) = function.ops.get(temp as usize) else { continue };
+            if let Some(path) = self.table.chain(function, temp, self.vocabulary)
+                && self.vocabulary.speech(path) == Speech::Keys
+            {
+                self.graph.spoken.push(node);
+            }
+            let target = match &op.kind {
+                OpKind::Load(Variable::Global(name)) => Some(self.graph.name(self.index, name)),
+                OpKind::Attribute(_, name) => Some(self.graph.attribute(self.index, name)),
+                OpKind::Function(id, _) => Some(self.graph.starts[self.index] + id.0 as usize),
+                _ => None,
+            };
+            if let Some(target) = target {
+                self.graph.edge(node, target);
+            }
+            work.extend(self.held(function, temp).unwrap_or_default().into_iter().map(|part| (part, depth)));
+        }
+    }
+
+    /// The library path that an annotation names.
+    fn path_of(&mut self, annotation: &Annotation) -> Option<PathId> {
+        let Annotation::Path(path, _) = annotation else { return None };
+        let root = *self.table.aliases.get(path.first()?)?;
+        Some(path[1..].iter().fold(root, |full, name| self.vocabulary.member(full, name)))
+    }
+
+    /// What a function says by itself; `asked` gets the nodes that it asks for.
+    fn read(&mut self, number: usize, function: &Function, asked: &mut FxHashSet<usize>) -> Speech {
+        let mut speech = if function.effects.is_empty() { Speech::Silent } else { Speech::Keys };
+        let annotations = function.parameters.iter().filter_map(|parameter| parameter.annotation.as_ref());
+        for annotation in annotations.chain(function.returns.as_ref()) {
+            speech = speech.max(self.annotated(annotation));
+        }
+        // Library paths and modules of the program, by operation.
+        let mut paths: Vec<Option<PathId>> = vec![None; function.ops.len()];
+        let mut modules: Vec<Option<ModuleIndex>> = vec![None; function.ops.len()];
+        let mut locals: FxHashMap<u32, ModuleIndex> = FxHashMap::default();
+        for (temp, op) in function.ops.iter().enumerate() {
+            if speech == Speech::Keys {
+                return speech;
+            }
+            match &op.kind {
+                OpKind::Load(variable) => {
+                    paths[temp] = name_of(function, variable).and_then(|name| self.table.aliases.get(name)).copied();
+                    match variable {
+                        Variable::Global(name) => {
+                            modules[temp] = self.module_named(name);
+                            asked.insert(self.graph.name(self.index, name));
+                        }
+                        Variable::Local(slot) => modules[temp] = locals.get(slot).copied(),
+                        Variable::Outer(..) => {}
+                    }
+                }
+                OpKind::Store(Variable::Local(slot), value) => {
+                    if let Some(found) = modules[*value as usize] {
+                        locals.insert(*slot, found);
+                    }
+                }
+                OpKind::Attribute(object, name) => {
+                    if DTYPE_PARTS.contains(&&**name) {
+                        speech = speech.max(Speech::Names);
+                    }
+                    paths[temp] = paths[*object as usize].map(|path| self.vocabulary.member(path, name));
+                    if let Some(outer) = modules[*object as usize] {
+                        modules[temp] = self.project.find(outer, 1, name).filter(|inner| *inner != outer);
+                        asked.insert(self.graph.name(outer, name));
+                    }
+                    asked.insert(self.graph.attribute(self.index, name));
+                }
+                OpKind::Call(callee, arguments) => {
+                    if let Some(path) = paths[*callee as usize]
+                        && arguments.iter().any(|argument| {
+                            matches!(argument, Argument::Keyword(name, _) if self.vocabulary.takes_key(path, name))
+                        })
+                    {
+                        return Speech::Keys;
+                    }
+                    if let OpKind::Attribute(_, method) = &function.ops[*callee as usize].kind
+                        && self.may_follow_protocol(method, arguments)
+                    {
+                        return Speech::Keys;
+                    }
+                    if self.wraps_protocol(function, paths[*callee as usize], arguments) {
+                        return Speech::Keys;
+                    }
+                }
+                OpKind::Import { path, .. } => paths[temp] = Some(self.vocabulary.path(path)),
+                OpKind::ImportFrom { module, name, level: 0 } => {
+                    paths[temp] = Some(self.vocabulary.path(&format!("{module}.{name}")));
+                }
+                OpKind::Annotate(_, annotation) => speech = speech.max(self.annotated(annotation)),
+                _ => {}
+            }
+            if number != 0 && matches!(op.kind, OpKind::Import { .. } | OpKind::ImportFrom { .. }) {
+                let temp_of = Temp::try_from(temp).unwrap_or(Temp::MAX);
+                for target in self.table.targets.get(&(number, temp_of)).into_iter().flatten() {
+                    match target {
+                        Target::Module(found) => modules[temp] = Some(*found),
+                        Target::Member(other, name) => {
+                            asked.insert(self.graph.name(*other, name));
+                        }
+                        Target::Everything(_) => {}
+                    }
+                }
+            }
+            if let Some(path) = paths[temp] {
+                speech = speech.max(self.vocabulary.speech(path));
+            }
+        }
+        speech
+    }
+
+    /// The module of the program that a global name stands for.
+    fn module_named(&self, name: &Name) -> Option<ModuleIndex> {
+        self.table.bindings.get(name)?.iter().find_map(|target| match target {
+            Target::Module(module) => Some(*module),
+            Target::Member(..) | Target::Everything(_) => None,
+        })
+    }
+
+    /// Whether a method call may be one that a protocol of a library in use takes to handle keys.
+    fn may_follow_protocol(&self, method: &str, arguments: &[Argument]) -> bool {
+        let protocols = self.project.models.protocols(method);
+        if protocols.is_empty() {
+            return false;
+        }
+        let positional = arguments.iter().filter(|argument| matches!(argument, Argument::Positional(_))).count();
+        protocols.iter().any(|protocol| {
+            let named = arguments.iter().any(
+                |argument| matches!(argument, Argument::Keyword(name, _) if protocol.key.names.iter().any(|k| **k == **name)),
+            );
+            let placed = protocol.key.position.is_some_and(|position| position < positional)
+                && positional >= protocol.min_positional
+                && protocol.max_positional.is_none_or(|most| positional <= most);
+            // A key by keyword is evidence whatever the library is, where keys can come from at all.
+            let is_in_use = protocol.libraries.iter().any(|library| self.table.libraries.contains(library.as_str()));
+            (named || placed) && is_in_use || named && self.table.libraries.contains(ROOT)
+        })
+    }
+
+    /// Whether a call wraps a method that a protocol of a library in use takes to handle keys: `jax.jit(env.reset)`.
+    fn wraps_protocol(&self, function: &Function, callee: Option<PathId>, arguments: &[Argument]) -> bool {
+        let Some(path) = callee else { return false };
+        arguments.iter().any(|argument| {
+            let Argument::Positional(part) = argument else { return false };
+            let OpKind::Attribute(_, method) = &function.ops[*part as usize].kind else { return false };
+            let in_use = |library: &String| self.table.libraries.contains(library.as_str());
+            self.project.models.protocols(method).iter().any(|protocol| protocol.libraries.iter().any(in_use))
+        }) && self.wraps(path)
+    }
+
+    /// Whether a function returns what it is given as a function.
+    fn wraps(&self, path: PathId) -> bool {
+        let model = self.project.models.callable(self.vocabulary.text(path));
+        model.is_some_and(|model| match &model.effect {
+            Effect::Transform(transform) => transform.returns == Returns::Function,
+            Effect::Builtin(op) => matches!(op, BuiltinOp::Partial),
+            Effect::Factory { .. } => true,
+            _ => false,
+        })
+    }
+
+    /// What an annotation says: whether it may name a key.
+    fn annotated(&mut self, annotation: &Annotation) -> Speech {
+        if self.names_a_key(annotation) { Speech::Keys } else { Speech::Silent }
+    }
+
+    fn names_a_key(&mut self, annotation: &Annotation) -> bool {
+        match annotation {
+            Annotation::Path(path, _) => {
+                if path.last().is_some_and(|name| name.contains("PRNGKey") || name.contains("KeyArray")) {
+                    return true;
+                }
+                let Some(full) = self.path_of(annotation) else { return false };
+                // A layer of a library that is called with keys says as much as a key does.
+                self.vocabulary.speech(full) == Speech::Keys
+                    || self.project.models.annotation(self.vocabulary.text(full)).is_some()
+            }
+            Annotation::Subscript(base, arguments) => {
+                self.names_a_key(base) || arguments.iter().any(|argument| self.names_a_key(argument))
+            }
+            Annotation::Union(parts) => parts.iter().any(|part| self.names_a_key(part)),
+            Annotation::Text(_) | Annotation::None | Annotation::Other => false,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Who asks for whom, and what each function says by what it reaches.
+//!
+//! **Invariant:** an edge leads from whoever asks to what is asked for, so that what is said spreads backwards only.
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::domain::value::ModuleIndex;
+use crate::analysis::program::vocabulary::Speech;
+use crate::ir::{FunctionKind, Module, Name};
+
+use super::{Project, Table, Target};
+
+/// Who calls what: functions first, then the names by which they are asked for.
+pub(super) struct Graph<'a> {
+    tables: &'a [Table],
+    /// The number of the first function of each module.
+    pub(super) starts: Vec<usize>,
+    /// What each function says by itself.
+    pub(super) speech: Vec<Speech>,
+    /// By node, those that ask for it.
+    callers: Vec<Vec<usize>>,
+    names: FxHashMap<(ModuleIndex, Name), usize>,
+    attributes: FxHashMap<(ModuleIndex, Name), usize>,
+    /// Nodes of attributes that speak of keys by their annotation.
+    pub(super) spoken: Vec<usize>,
+}
+
+impl<'a> Graph<'a> {
+    pub(super) fn new(project: &Project<'_>, tables: &'a [Table]) -> Self {
+        let mut total = 0;
+        let mut starts = Vec::with_capacity(project.modules.len());
+        for module in project.modules {
+            starts.push(total);
+            total += module.functions.len();
+        }
+        let (names, attributes) = (FxHashMap::default(), FxHashMap::default());
+        Self {
+            tables,
+            starts,
+            speech: vec![Speech::Silent; total],
+            callers: vec![Vec::new(); total],
+            names,
+            attributes,
+            spoken: Vec::new(),
+        }
+    }
+
+    pub(super) fn edge(&mut self, caller: usize, callee: usize) {
+        self.callers[callee].push(caller);
+    }
+
+    /// The node of a global name of a module, with edges to what it may stand for.
+    pub(super) fn name(&mut self, module: ModuleIndex, name: &Name) -> usize {
+        if let Some(node) = self.names.get(&(module, name.clone())) {
+            return *node;
+        }
+        let first = self.add_name(module, name);
+        let mut work = vec![(first, module, name)];
+        while let Some((node, module, name)) = work.pop() {
+            let table = &self.tables[module];
+            for number in table.definitions.get(name).into_iter().flatten() {
+                self.edge(node, self.starts[module] + number);
+            }
+            let imports = table.bindings.get(name).into_iter().flatten().filter_map(|target| match target {
+                Target::Member(other, name) => Some((*other, name)),
+                Target::Module(_) | Target::Everything(_) => None,
+            });
+            let is_known = table.definitions.contains_key(name) || table.bindings.contains_key(name);
+            let stars = if is_known { &[][..] } else { &table.stars };
+            for (other, inner) in imports.chain(stars.iter().map(|other| (*other, name))) {
+                let target = if let Some(known) = self.names.get(&(other, inner.clone())) {
+                    *known
+                } else {
+                    let fresh = self.add_name(other, inner);
+                    work.push((fresh, other, inner));
+                    fresh
+                };
+                self.edge(node, target);
+            }
+        }
+        first
+    }
+
+    fn add_name(&mut self, module: ModuleIndex, name: &Name) -> usize {
+        self.callers.push(Vec::new());
+        self.names.insert((module, name.clone()), self.callers.len() - 1);
+        self.callers.len() - 1
+    }
+
+    /// The node of an attribute asked for in a module, with edges to the methods that it may stand for.
+    pub(super) fn attribute(&mut self, module: ModuleIndex, name: &Name) -> usize {
+        if let Some(node) = self.attributes.get(&(module, name.clone())) {
+            return *node;
+        }
+        self.callers.push(Vec::new());
+        let node = self.callers.len() - 1;
+        self.attributes.insert((module, name.clone()), node);
+        for home in std::iter::once(&module).chain(&self.tables[module].imported) {
+            for number in self.tables[*home].methods.get(name).into_iter().flatten() {
+                self.edge(node, self.starts[*home] + number);
+            }
+        }
+        node
+    }
+
+    /// Spreads what functions say to those that call them.
+    pub(super) fn close(mut self, modules: &[&Module]) -> Vec<Vec<Speech>> {
+        self.speech.resize(self.callers.len(), Speech::Silent);
+        for node in std::mem::take(&mut self.spoken) {
+            self.speech[node] = Speech::Keys;
+        }
+        let says_keys = |node: &usize| self.speech[*node] == Speech::Keys;
+        let mut work: Vec<usize> = (0..self.speech.len()).filter(says_keys).collect();
+        while let Some(node) = work.pop() {
+            for caller in &self.callers[node] {
+                if self.speech[*caller] != Speech::Keys {
+                    self.speech[*caller] = Speech::Keys;
+                    work.push(*caller);
+                }
+            }
+        }
+        let mut by_module: Vec<Vec<Speech>> = Vec::with_capacity(modules.len());
+        for (start, module) in self.starts.iter().zip(modules) {
+            let mut own = self.speech[*start..start + module.functions.len()].to_vec();
+            for number in 0..own.len() {
+                if own[number] == Speech::Names {
+                    enclose(module, number, &mut own);
+                }
+            }
+            by_module.push(own);
+        }
+        by_module
+    }
+}
+
+/// A function within another runs only where that one runs it: it is followed there, and the outermost one has to run.
+fn enclose(module: &Module, number: usize, speech: &mut [Speech]) {
+    let mut current = number;
+    while let Some(parent) = module.functions[current].parent {
+        if matches!(module.function(parent).kind, FunctionKind::Module | FunctionKind::ClassBody) {
+            return;
+        }
+        speech[current] = Speech::Keys;
+        current = parent.0 as usize;
+        speech[current] = speech[current].max(Speech::Names);
+    }
+}

@@ -1,0 +1,148 @@
+//! What modules leave behind: the state that the analyses of one program have in common.
+//!
+//! Most functions of a program are analysed on their own, and each starts with the modules that it can reach having run. They are
+//! run once, here, and what they leave is shared.
+//!
+//! **Invariant:** a world depends on its program alone, so that any number of them, on any number of threads, are the same. What
+//! an analysis adds is taken away before the next begins; the module that is analysed runs anew in its own analysis.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::domain::guard::{Guard, Guards};
+use crate::analysis::domain::term::{TermId, Terms};
+use crate::analysis::domain::value::{ModuleIndex, Value};
+use crate::analysis::library::Models;
+use crate::analysis::machine::Machine;
+use crate::analysis::machine::context::{Caches, Context, Transforms};
+use crate::analysis::machine::modules::submodule;
+use crate::analysis::machine::name_cache::Memo;
+use crate::analysis::program::Program;
+use crate::analysis::record::recorder::Recorder;
+use crate::analysis::record::{Derivation, Log};
+use crate::analysis::store::budget::Budget;
+use crate::analysis::store::paths::Paths;
+use crate::analysis::store::{State, Store};
+use crate::finding::Place;
+use crate::ir::{FunctionId, OpKind};
+use crate::text::{FileId, Span};
+
+/// The state after the modules of a program that others import have run.
+///
+/// The world of no program is that in which nothing has run: modules then run when something of theirs is asked for.
+#[derive(Default)]
+pub struct ImportSnapshot {
+    names: Rc<RefCell<Memo>>,
+    terms: Terms,
+    guards: Guards,
+    store: Store,
+    transforms: Transforms,
+    results: FxHashMap<Vec<TermId>, (Guard, Value)>,
+    replays: FxHashSet<(ModuleIndex, FunctionId)>,
+    declared: FxHashSet<TermId>,
+    derivations: Vec<Derivation>,
+    activations: u32,
+    loop_instances: u32,
+}
+
+impl ImportSnapshot {
+    /// Runs the modules of a program that others of its modules import.
+    pub fn of(program: &Program<'_>) -> Self {
+        let mut world = Self::default();
+        let Some(first) = (0..program.len()).next() else { return world };
+        let mut run = within(&mut world, program, first);
+        for index in imported(program) {
+            run.ensure_module(index);
+        }
+        let Machine { state, recorder, context, transforms, caches, .. } = run;
+        let State { terms, paths, mut store } = state;
+        store.freeze();
+        store.axis_lengths.clear();
+        Self {
+            names: caches.names,
+            terms,
+            guards: paths.guards,
+            store,
+            transforms,
+            results: caches.results,
+            replays: context.replays,
+            declared: recorder.log.declared,
+            derivations: recorder.log.derivations,
+            activations: context.activations,
+            loop_instances: context.loop_instances,
+        }
+    }
+
+    /// How far terms and guards are filled, for [`ImportSnapshot::take_back`].
+    pub fn marks(&self) -> ((usize, usize), (usize, usize)) {
+        (self.terms.mark(), self.guards.mark())
+    }
+
+    /// Takes back the terms and guards that were lent to an analysis, without what it added.
+    pub fn take_back(&mut self, run: Machine<'_>, (terms, guards): ((usize, usize), (usize, usize))) {
+        self.terms = run.state.terms;
+        self.guards = run.state.paths.guards;
+        self.terms.truncate(terms);
+        self.guards.truncate(guards);
+    }
+}
+
+/// The modules of a program that others import, in order.
+fn imported(program: &Program<'_>) -> Vec<ModuleIndex> {
+    let mut is_imported = vec![false; program.len()];
+    for (index, module) in program.modules().iter().enumerate() {
+        let mut note = |level: u32, path: &str| {
+            let found = program.resolver.module(module.file, level, path).and_then(|file| program.of_file(file));
+            if let Some(found) = found.filter(|found| *found != index) {
+                is_imported[found] = true;
+            }
+        };
+        for op in module.functions.iter().flat_map(|function| &function.ops) {
+            match &op.kind {
+                OpKind::Import { path, .. } => {
+                    let ends = path.match_indices('.').map(|(end, _)| end).chain([path.len()]);
+                    ends.for_each(|end| note(0, &path[..end]));
+                }
+                OpKind::ImportFrom { level, module, name } => {
+                    note(*level, module);
+                    note(*level, &submodule(module, name));
+                }
+                _ => {}
+            }
+        }
+    }
+    (0..program.len()).filter(|index| is_imported[*index]).collect()
+}
+
+/// The interpreter of one module in a world, which lends its terms and guards.
+pub fn within<'p>(world: &mut ImportSnapshot, program: &'p Program<'p>, home: ModuleIndex) -> Machine<'p> {
+    world.names.borrow_mut().forget_functions();
+    let mut guards = std::mem::take(&mut world.guards);
+    guards.renew();
+    let file = program.modules().get(home).map_or(FileId(0), |module| module.file);
+    let log = Log { declared: world.declared.clone(), derivations: world.derivations.clone(), ..Log::default() };
+    Machine {
+        program,
+        state: State { terms: std::mem::take(&mut world.terms), paths: Paths::of(guards), store: world.store.clone() },
+        library: &Models,
+        budget: Budget::default(),
+        recorder: Recorder { log, ..Recorder::default() },
+        context: Context {
+            home,
+            here: Place { file, span: Span::default() },
+            stack: Vec::new(),
+            iteration: None,
+            position: None,
+            loop_depth: 0,
+            activations: world.activations,
+            loop_instances: world.loop_instances,
+            pending: BTreeMap::new(),
+            replays: world.replays.clone(),
+        },
+        transforms: world.transforms.clone(),
+        caches: Caches { names: Rc::clone(&world.names), results: world.results.clone(), ..Caches::default() },
+    }
+}

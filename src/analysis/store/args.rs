@@ -1,0 +1,84 @@
+//! The arguments of a call, as they are handed over.
+//!
+//! **Invariant:** they are values on the paths of the call; binding them to parameters changes none.
+
+use crate::analysis::domain::value::Value;
+use crate::ir::Name;
+use crate::models::Callable;
+
+/// An argument.
+#[derive(Clone, Debug, Default)]
+pub struct Arg {
+    /// The value.
+    pub value: Value,
+    /// As written, where it is a name or an attribute chain.
+    pub written: Option<Name>,
+}
+
+/// The arguments of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Args {
+    /// By position.
+    pub positional: Vec<Arg>,
+    /// By keyword.
+    pub keywords: Vec<(Name, Arg)>,
+    /// `*xs` of unknown length: what was spread.
+    pub spread: Vec<Value>,
+    /// `**kw` of unknown keys: what was spread.
+    pub mappings: Vec<Value>,
+}
+
+impl Args {
+    /// Positional arguments only.
+    pub fn positional(values: Vec<Value>) -> Self {
+        let positional = values.into_iter().map(|value| Arg { value, written: None }).collect();
+        Self { positional, ..Self::default() }
+    }
+
+    /// The same with a first argument put before the others.
+    pub fn with_receiver(mut self, receiver: Value) -> Self {
+        self.positional.insert(0, Arg { value: receiver, written: None });
+        self
+    }
+
+    /// The keyword argument with this name.
+    pub fn keyword(&self, name: &str) -> Option<&Arg> {
+        self.keywords.iter().find(|(keyword, _)| &**keyword == name).map(|(_, arg)| arg)
+    }
+
+    /// The argument bound to a parameter of a model.
+    pub fn of(&self, callable: &Callable, name: &str) -> Option<&Arg> {
+        match callable.position(name) {
+            Some(position) if position < self.positional.len() => self.positional.get(position),
+            _ => self.keyword(name),
+        }
+    }
+
+    /// All arguments bound to a variadic parameter (or the one bound to a plain one).
+    pub fn all_of(&self, callable: &Callable, name: &str) -> Vec<&Arg> {
+        let name = name.trim_start_matches('*');
+        match callable.param(name).map(|param| param.kind) {
+            Some(crate::models::ParamKind::Rest) => {
+                let from = callable.position(name).unwrap_or(usize::MAX);
+                self.positional.iter().skip(from).collect()
+            }
+            Some(crate::models::ParamKind::KeywordRest) => self
+                .keywords
+                .iter()
+                .filter(|(keyword, _)| callable.param(keyword).is_none())
+                .map(|(_, arg)| arg)
+                .collect(),
+            _ => self.of(callable, name).into_iter().collect(),
+        }
+    }
+
+    /// Everything that is passed.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.positional
+            .iter()
+            .map(|arg| &arg.value)
+            .chain(self.keywords.iter().map(|(_, arg)| &arg.value))
+            .chain(self.spread.iter())
+            .chain(self.mappings.iter())
+    }
+}

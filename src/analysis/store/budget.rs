@@ -1,0 +1,46 @@
+//! The budget: operations that may still run, and what has become of those that ran out.
+//!
+//! **Invariant:** budgets count operations, never time.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::domain::value::ModuleIndex;
+use crate::finding::Place;
+use crate::ir::FunctionId;
+
+/// Operations that one analysis of one function may run.
+pub const FUEL: u32 = 30_000;
+
+/// Fewest operations that a call may run, while there are as many.
+pub const FUEL_PORTION: u32 = 3_000;
+
+/// What may still be spent.
+#[derive(Clone)]
+pub struct Budget {
+    /// Operations that may still run.
+    pub fuel: u32,
+    /// Where the first bound was hit, and which.
+    pub exhausted: Option<(Place, &'static str)>,
+    /// Whether a bound has ended all paths of the innermost call that runs.
+    pub is_cut_off: bool,
+    /// Functions of which a call was cut off before it touched a key, with the most nodes that such a call could make.
+    pub fruitless: Rc<RefCell<FxHashMap<(ModuleIndex, FunctionId), usize>>>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { fuel: FUEL, exhausted: None, is_cut_off: false, fruitless: Rc::default() }
+    }
+}
+
+impl Budget {
+    /// Starts an analysis of another function.
+    pub fn renew(&mut self) {
+        self.fuel = FUEL;
+        self.exhausted = None;
+        self.is_cut_off = false;
+    }
+}

@@ -1,0 +1,133 @@
+//! Classes of the program: their bases, what they bind, and what their instances hold by declaration.
+//!
+//! **Invariant:** a lookup visits a class once, and a bounded number of classes.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::term::{Symbol, Term, Terms};
+use crate::analysis::domain::value::{ClassHandle, ObjectId, Partial, Val, Value};
+use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::{ClassInfo, Kind, Shared};
+use crate::analysis::store::{State, paths};
+use crate::finding::Place;
+use crate::ir::Name;
+
+/// Most classes that a lookup visits.
+pub const LINEAGE: usize = 24;
+
+/// A class and those that it inherits from, as far as they are part of the program.
+pub fn lineage(classes: &Shared<ClassInfo>, class: ClassHandle) -> Vec<ClassHandle> {
+    let mut order = Vec::new();
+    let mut work = vec![class];
+    while let Some(current) = work.pop() {
+        if order.contains(&current) || order.len() >= LINEAGE {
+            continue;
+        }
+        order.push(current);
+        for base in classes[current.0 as usize].bases.iter().rev() {
+            if let Some(Val::Class(base)) = base.single() {
+                work.push(*base);
+            }
+        }
+    }
+    order
+}
+
+impl State {
+    /// The class and its bases within the program, in lookup order.
+    pub fn lineage(&self, class: ClassHandle) -> Vec<ClassHandle> {
+        lineage(&self.store.classes, class)
+    }
+
+    /// What a class or its bases bind a name to.
+    pub fn class_attribute(&self, class: ClassHandle, name: &Name) -> Option<Value> {
+        self.lineage(class)
+            .into_iter()
+            .find_map(|class| self.store.classes[class.0 as usize].attributes.get(name).cloned())
+    }
+
+    /// A method of an instance, bound.
+    pub fn instance_method(&mut self, val: &Val, name: &Name) -> Option<Value> {
+        let Val::Object(id) = val else { return None };
+        let class = self.store.objects[id.0 as usize].class?;
+        let function = self.class_attribute(class, name)?;
+        matches!(function.single(), Some(Val::Function(_) | Val::Wrapped(_)))
+            .then(|| Value::of(Val::Method(std::rc::Rc::new((Value::of(val.clone()), function)))))
+    }
+
+    /// Whether an instance holds what its fields are given.
+    pub fn is_record(&self, id: ObjectId) -> bool {
+        let object = &self.store.objects[id.0 as usize];
+        object.items.is_some() || object.class.is_some_and(|class| self.store.classes[class.0 as usize].record)
+    }
+
+    /// `namedtuple(name, fields)`: a function that makes records.
+    pub fn record_factory(&mut self, fields: Option<Value>, path: &Name, place: Place) -> Value {
+        let fields = fields.unwrap_or_default();
+        let names: Option<Vec<Name>> = match fields.single() {
+            Some(Val::Term(term)) => match self.terms.get(*term) {
+                Term::Text(text) => Some(text.replace(',', " ").split_whitespace().map(Name::from).collect()),
+                _ => None,
+            },
+            Some(Val::Tuple(parts)) => parts.clone().iter().map(|part| text_of(&self.terms, part)).collect(),
+            Some(Val::Object(id)) => match self.store.objects[id.0 as usize].kind.clone() {
+                Kind::List { items, unknown: false } => {
+                    items.iter().map(|item| text_of(&self.terms, &item.value)).collect()
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(names) = names else { return self.terms.opaque("<class>", Some(place)) };
+        let unbound = Value::unbound();
+        let keywords = names.into_iter().map(|name| (name, unbound.clone())).collect();
+        let function = Value::of(Val::Library(format!("{path}()").into()));
+        Value::of(Val::Partial(Rc::new(Partial { function, positional: Vec::new(), keywords })))
+    }
+
+    /// A copy of a record with some fields replaced: `dataclasses.replace`, `.replace(…)`, `._replace(…)`.
+    pub fn replaced(&mut self, value: &Value, args: &Args, place: Place) -> Value {
+        let value = value.clone();
+        paths::on_alternatives(self, &value, |this, val| {
+            let (symbol, class, mut attributes, items, open) = match val {
+                Val::Object(id) if matches!(this.store.objects[id.0 as usize].kind, Kind::Instance) => {
+                    let object = &this.store.objects[id.0 as usize];
+                    (object.symbol, object.class, object.attributes.clone(), object.items.clone(), object.open)
+                }
+                Val::Term(term) => {
+                    let attributes = this
+                        .store
+                        .shadows
+                        .get(term)
+                        .map(|id| this.store.objects[id.0 as usize].attributes.clone())
+                        .unwrap_or_default();
+                    (*term, None, attributes, None, true)
+                }
+                _ => return this.terms.opaque("<replaced>", Some(place)),
+            };
+            if !args.mappings.is_empty() {
+                return this.terms.opaque("<replaced>", Some(place));
+            }
+            for (name, arg) in &args.keywords {
+                attributes.insert(name.clone(), arg.value.clone());
+            }
+            let copy = this.allocate_with(Kind::Instance, symbol, class, open);
+            let whole = this.terms.fresh(Symbol::Opaque, "<replaced>", Some(place));
+            let object = &mut this.store.objects[copy.0 as usize];
+            object.attributes = attributes;
+            object.items = items;
+            object.copied = (!args.keywords.is_empty()).then_some(whole);
+            Value::of(Val::Object(copy))
+        })
+    }
+}
+
+fn text_of(terms: &Terms, value: &Value) -> Option<Name> {
+    match value.single() {
+        Some(Val::Term(term)) => match terms.get(*term) {
+            Term::Text(text) => Some(text.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,340 @@
+//! Mutable objects and environments.
+//!
+//! Every execution of a display, constructor or definition makes an object of its own, so that updates are strong; what an object
+//! holds is a guarded value like any other.
+//!
+//! **Invariant:** an object whose contents may have changed out of sight has a higher epoch, and what it held before is gone.
+
+use std::collections::BTreeMap;
+use std::hash::Hash;
+use std::ops::{Index, IndexMut};
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::value::{ClassHandle, EnvironmentId, ModuleIndex, Value};
+use crate::ir::{FunctionId, Name, Temp};
+use crate::models::Yield;
+
+/// A sequence that is cheap to copy: what was frozen is shared, and the rest is shared element by element, until one copy
+/// writes to it.
+#[derive(Clone, Debug)]
+pub struct Shared<T> {
+    frozen: Rc<Vec<Rc<T>>>,
+    /// What was written over elements of `frozen`.
+    changed: FxHashMap<usize, Rc<T>>,
+    own: Vec<Rc<T>>,
+}
+
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        Self { frozen: Rc::default(), changed: FxHashMap::default(), own: Vec::new() }
+    }
+}
+
+impl<T> Shared<T> {
+    /// Adds an element.
+    pub fn push(&mut self, element: T) {
+        self.own.push(Rc::new(element));
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.frozen.len() + self.own.len()
+    }
+
+    /// The elements, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len()).map(|index| &self[index])
+    }
+
+    /// The elements that are not frozen, in order, with their positions.
+    pub fn own(&self) -> impl DoubleEndedIterator<Item = (usize, &T)> {
+        let first = self.frozen.len();
+        self.own.iter().enumerate().map(move |(index, element)| (first + index, &**element))
+    }
+
+    /// Makes copies of all that there is now as cheap as those of nothing.
+    pub fn freeze(&mut self) {
+        let mut all = Rc::unwrap_or_clone(std::mem::take(&mut self.frozen));
+        for (index, element) in self.changed.drain() {
+            all[index] = element;
+        }
+        all.append(&mut self.own);
+        self.frozen = Rc::new(all);
+    }
+}
+
+impl<T> Index<usize> for Shared<T> {
+    type Output = T;
+
+    fn index(&self, index: usize) -> &T {
+        match index.checked_sub(self.frozen.len()) {
+            Some(own) => &self.own[own],
+            None if self.changed.is_empty() => &self.frozen[index],
+            None => self.changed.get(&index).unwrap_or_else(|| &self.frozen[index]),
+        }
+    }
+}
+
+impl<T: Clone> IndexMut<usize> for Shared<T> {
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        Rc::make_mut(match index.checked_sub(self.frozen.len()) {
+            Some(own) => &mut self.own[own],
+            None => self.changed.entry(index).or_insert_with(|| Rc::clone(&self.frozen[index])),
+        })
+    }
+}
+
+/// A map that is cheap to copy: what was frozen is shared, and written over.
+#[derive(Clone, Debug)]
+pub struct Layered<K, V> {
+    frozen: Rc<FxHashMap<K, V>>,
+    own: FxHashMap<K, V>,
+}
+
+impl<K, V> Default for Layered<K, V> {
+    fn default() -> Self {
+        Self { frozen: Rc::default(), own: FxHashMap::default() }
+    }
+}
+
+impl<K: Clone + Eq + Hash, V: Clone> Layered<K, V> {
+    /// What a key leads to.
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.own.get(key).or_else(|| self.frozen.get(key))
+    }
+
+    /// Whether there is such a key.
+    pub fn contains_key(&self, key: &K) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Lets a key lead to a value.
+    pub fn insert(&mut self, key: K, value: V) {
+        self.own.insert(key, value);
+    }
+
+    /// What a key leads to, to be changed.
+    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        if !self.own.contains_key(key) {
+            let shared = self.frozen.get(key)?.clone();
+            self.own.insert(key.clone(), shared);
+        }
+        self.own.get_mut(key)
+    }
+
+    /// What a key leads to, to be changed; there is something from now on.
+    pub fn or_default(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        let Self { frozen, own } = self;
+        own.entry(key).or_insert_with_key(|key| frozen.get(key).cloned().unwrap_or_default())
+    }
+
+    /// Makes copies of all that there is now as cheap as those of nothing.
+    pub fn freeze(&mut self) {
+        let mut all = Rc::unwrap_or_clone(std::mem::take(&mut self.frozen));
+        all.extend(self.own.drain());
+        self.frozen = Rc::new(all);
+    }
+}
+
+/// One element of a list, with the paths on which it is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// On which paths.
+    pub guard: Guard,
+    /// What.
+    pub value: Value,
+}
+
+/// One entry of a dict, with the paths on which it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The key, by its term.
+    pub key: TermId,
+    /// The key itself, for iteration.
+    pub key_value: Value,
+    /// On which paths.
+    pub guard: Guard,
+    /// What.
+    pub value: Value,
+}
+
+/// What an iterator yields next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// These elements.
+    Items(Vec<Item>),
+    /// The elements of something opaque, by its term.
+    Opaque(TermId),
+    /// The elements of an array of keys (held by the value), along its first axis.
+    Array(Value),
+    /// `start, start + step, …` below `stop`.
+    Range(TermId, TermId, TermId),
+    /// Pairs of a number and an element.
+    Enumerate(Value, TermId),
+    /// Tuples of the elements of these iterators; ends with the shortest.
+    Zip(Vec<Value>),
+    /// The results of a function on the elements of these iterators.
+    Map(Value, Vec<Value>),
+    /// One value for ever (or this many times).
+    Repeat(Value),
+    /// The elements of these iterators, one after the other.
+    Chain(Vec<Value>),
+    /// These elements for ever.
+    Cycle(Vec<Item>),
+    /// A generator that has not begun: its frame.
+    Generator(Box<Suspended>),
+    /// Fresh keys for ever.
+    Stream(Yield),
+}
+
+/// A generator's frame before its first step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suspended {
+    /// The module.
+    pub module: ModuleIndex,
+    /// The function.
+    pub function: FunctionId,
+    /// Its environment, arguments bound.
+    pub environment: EnvironmentId,
+    /// The class that defines it.
+    pub class: Option<ClassHandle>,
+}
+
+/// Kinds of objects.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// A list (or deque); `unknown` where elements may be there that are not listed.
+    List {
+        /// The elements.
+        items: Vec<Item>,
+        /// Whether there may be others.
+        unknown: bool,
+    },
+    /// A dict.
+    Dict {
+        /// The entries, in order of insertion.
+        entries: Vec<Entry>,
+        /// Whether there may be others.
+        unknown: bool,
+    },
+    /// A set: holds values, gives none back by index.
+    Set(Vec<Item>),
+    /// An instance of a class, or anything with attributes.
+    Instance,
+    /// An iterator at a position; `None` where the position is not known.
+    Iterator(Source, Option<u32>),
+    /// A source of fresh keys of a library, by the canonical path of its class.
+    Stream(Name),
+}
+
+/// A mutable object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Object {
+    /// What kind.
+    pub kind: Kind,
+    /// Attributes written in sight.
+    pub attributes: BTreeMap<Name, Value>,
+    /// Its class, where that is part of the program.
+    pub class: Option<ClassHandle>,
+    /// The term that stands for it in terms of what it holds.
+    pub symbol: TermId,
+    /// What stands for it as a whole, where `symbol` is that of what it was copied from: attributes that were not replaced are
+    /// equal, an item or the length may be another.
+    pub copied: Option<TermId>,
+    /// The attributes that are its items as well, in order, where its class does not say so.
+    pub items: Option<Rc<[Name]>>,
+    /// Number of times that its contents may have changed out of sight.
+    pub epoch: u32,
+    /// Whether attributes that were not written in sight may exist.
+    pub open: bool,
+}
+
+/// The variables of one activation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Environment {
+    /// By slot.
+    pub slots: Vec<Value>,
+    /// The environment of the enclosing activation.
+    pub parent: Option<EnvironmentId>,
+}
+
+/// A module of the program, as far as this analysis has run it.
+#[derive(Clone, Debug, Default)]
+pub struct ModuleState {
+    /// What its global names hold.
+    pub globals: Rc<BTreeMap<Name, Value>>,
+    /// Whether its body is running: an import cycle sees what is bound so far.
+    pub running: bool,
+}
+
+/// A class of the program, as its statement made it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassInfo {
+    /// The module.
+    pub module: ModuleIndex,
+    /// The class statement.
+    pub class: crate::ir::ClassId,
+    /// Its bases.
+    pub bases: Vec<Value>,
+    /// What its body bound.
+    pub attributes: BTreeMap<Name, Value>,
+    /// Whether instances hold what the constructor is given, field by field.
+    pub record: bool,
+    /// Whether instances cannot be changed after construction.
+    pub frozen: bool,
+    /// Whether an instance is the tuple of its fields as well.
+    pub sequence: bool,
+    /// Slot names of the body, to find what it bound.
+    pub identity: Temp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_copy_writes_no_other_sees() {
+        let mut first: Shared<u32> = Shared::default();
+        first.push(1);
+        first.push(2);
+        first.freeze();
+        first.push(3);
+        let mut second = first.clone();
+        second[0] = 10;
+        second[2] = 30;
+        second.push(40);
+        assert_eq!(first.iter().copied().collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(second.iter().copied().collect::<Vec<_>>(), [10, 2, 30, 40]);
+        assert_eq!(second.own().map(|(index, element)| (index, *element)).collect::<Vec<_>>(), [(2, 30), (3, 40)]);
+        second.freeze();
+        assert_eq!((second.len(), second.own().count(), second[0], second[3]), (4, 0, 10, 40));
+    }
+
+    #[test]
+    fn a_layer_covers_what_was_frozen() {
+        let mut first: Layered<u32, u32> = Layered::default();
+        first.insert(1, 1);
+        first.insert(2, 2);
+        first.freeze();
+        let mut second = first.clone();
+        second.insert(1, 10);
+        *second.or_default(2) += 20;
+        *second.or_default(3) += 3;
+        if let Some(value) = second.get_mut(&2) {
+            *value += 200;
+        }
+        let all = |map: &Layered<u32, u32>| [1, 2, 3].map(|key| map.get(&key).copied());
+        assert_eq!(all(&first), [Some(1), Some(2), None]);
+        assert_eq!(all(&second), [Some(10), Some(222), Some(3)]);
+        assert!(second.get_mut(&4).is_none() && !second.contains_key(&4));
+        second.freeze();
+        assert_eq!(all(&second), [Some(10), Some(222), Some(3)]);
+    }
+}

@@ -1,0 +1,210 @@
+//! Objects: making them, reading and writing what they hold, and forgetting it.
+//!
+//! **Invariant:** an object whose contents may have changed out of sight has a higher epoch.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Symbol, Term, TermId, Text};
+use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
+use crate::analysis::store::heap::{Entry, Item, Kind, Object};
+use crate::analysis::store::{State, container_mutation};
+use crate::finding::Place;
+use crate::ir::Name;
+
+impl State {
+    /// A new object.
+    pub fn allocate(&mut self, kind: Kind, text: impl Into<Text>, place: Option<Place>) -> ObjectId {
+        let symbol = self.terms.fresh(Symbol::Opaque, text, place);
+        self.allocate_with(kind, symbol, None, true)
+    }
+
+    pub fn allocate_with(&mut self, kind: Kind, symbol: TermId, class: Option<ClassHandle>, open: bool) -> ObjectId {
+        let id = ObjectId(u32::try_from(self.store.objects.len()).unwrap_or(u32::MAX));
+        self.store.objects.push(Object {
+            kind,
+            attributes: BTreeMap::new(),
+            class,
+            symbol,
+            copied: None,
+            items: None,
+            epoch: 0,
+            open,
+        });
+        id
+    }
+
+    /// `Class.name = value`
+    pub fn store_class_attribute(&mut self, class: ClassHandle, name: &Name, value: &Value) {
+        let old = self.class_attribute(class, name).unwrap_or_default();
+        let new = self.written(value, &old);
+        self.store.classes[class.0 as usize].attributes.insert(name.clone(), new);
+    }
+
+    /// The setter of a property of this name.
+    pub fn setter_of(&mut self, id: ObjectId, name: &Name) -> Option<Value> {
+        let class = self.store.objects[id.0 as usize].class?;
+        let value = self.class_attribute(class, name)?;
+        match value.single() {
+            Some(Val::Partial(partial)) => {
+                partial.keywords.iter().find(|(mark, _)| &**mark == "<setter>").map(|(_, setter)| setter.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// The object that holds what was written to something from outside.
+    pub fn shadow_of(&mut self, term: TermId) -> ObjectId {
+        if let Some(id) = self.store.shadows.get(&term) {
+            return *id;
+        }
+        let id = self.allocate_with(Kind::Instance, term, None, true);
+        self.store.shadows.insert(term, id);
+        id
+    }
+
+    /// How often the contents of something from outside may have changed.
+    pub fn epoch_of(&self, term: TermId) -> u32 {
+        self.store.shadows.get(&term).map_or(0, |id| self.store.objects[id.0 as usize].epoch)
+    }
+
+    /// What was written in sight to an item of something from outside.
+    pub fn shadow_item(&mut self, base: TermId, key: TermId) -> Option<Value> {
+        let id = self.store.shadows.get(&base)?;
+        let value = self.store.objects[id.0 as usize].attributes.get(&item_name(key)).cloned()?;
+        Some(self.possible(&value))
+    }
+
+    /// Writes an item of something from outside: other items may alias it unless both keys are literals.
+    pub fn shadow_store(&mut self, base: TermId, key: TermId, value: &Value) {
+        let id = self.shadow_of(base);
+        if self.terms.is_constant(key) {
+            let name = item_name(key);
+            let epoch = self.store.objects[id.0 as usize].epoch;
+            let old = match self.store.objects[id.0 as usize].attributes.get(&name) {
+                Some(old) => old.clone(),
+                None => Value::term(self.terms.intern(Term::Item(base, key, epoch))),
+            };
+            let new = self.written(value, &old);
+            self.store.objects[id.0 as usize].attributes.insert(name, new);
+        } else {
+            let object = &mut self.store.objects[id.0 as usize];
+            object.attributes.retain(|name, _| !name.starts_with('['));
+            object.epoch += 1;
+        }
+    }
+
+    /// Something unknown may have changed the contents of what is mutable here.
+    pub fn havoc(&mut self, value: &Value) {
+        for alternative in value.alternatives() {
+            match &alternative.val {
+                Val::Object(id) => self.havoc_object(*id),
+                Val::Term(term)
+                    if matches!(self.terms.get(*term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) =>
+                {
+                    let id = self.shadow_of(*term);
+                    self.havoc_object(id);
+                }
+                Val::Method(method) => {
+                    let receiver = method.0.clone();
+                    self.havoc(&receiver);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub fn havoc_object(&mut self, id: ObjectId) {
+        self.store.mutations += 1;
+        // A name of its own from here on: copies of one object share what it held, not what becomes of them.
+        let changed = self.terms.fresh(Symbol::Opaque, "<changed>", None);
+        let object = &mut self.store.objects[id.0 as usize];
+        let symbol = object.symbol;
+        object.epoch += 1;
+        match &mut object.kind {
+            Kind::List { unknown, .. } | Kind::Dict { unknown, .. } => *unknown = true,
+            Kind::Iterator(_, position) => *position = None,
+            Kind::Set(_) | Kind::Stream(_) => {}
+            Kind::Instance => {
+                // A frozen record keeps what it was given.
+                let frozen = object.class.is_some_and(|class| self.store.classes[class.0 as usize].frozen);
+                if frozen {
+                    object.epoch -= 1;
+                } else {
+                    object.attributes.retain(|name, _| container_mutation::is_part(name));
+                    // What stands for something from outside keeps its name: its epoch tells the contents apart.
+                    if self.store.shadows.get(&symbol) != Some(&id) {
+                        object.symbol = changed;
+                    }
+                }
+            }
+        }
+        if let Kind::List { items, unknown: true } = &mut self.store.objects[id.0 as usize].kind {
+            items.clear();
+        }
+        if let Kind::Dict { entries, unknown: true } = &mut self.store.objects[id.0 as usize].kind {
+            entries.clear();
+        }
+    }
+
+    /// The entries of a mapping, and whether there may be others.
+    pub fn entries_of(&mut self, value: &Value) -> Option<(Vec<Entry>, bool)> {
+        let value = self.possible(value);
+        match value.single()? {
+            Val::Object(id) => match &self.store.objects[id.0 as usize].kind {
+                Kind::Dict { entries, unknown } => Some((entries.clone(), *unknown)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// `list += items` and `extend`.
+    pub fn extend_list(&mut self, id: ObjectId, added: Option<Vec<Item>>) {
+        self.store.mutations += 1;
+        let guard = if self.paths.guards.without(self.paths.alive, self.paths.pc).is_false() {
+            Guard::TRUE
+        } else {
+            self.paths.pc
+        };
+        let added: Option<Vec<Item>> = added.map(|items| {
+            items
+                .into_iter()
+                .map(|item| Item { guard: self.paths.guards.and(item.guard, guard), value: item.value })
+                .collect()
+        });
+        if let Kind::List { items, unknown } = &mut self.store.objects[id.0 as usize].kind {
+            match added {
+                Some(added) => items.extend(added),
+                None => *unknown = true,
+            }
+        }
+    }
+
+    /// Whether an object was made by one of these libraries, or is an instance of a class based on theirs.
+    pub fn is_of_library(&self, val: &Val, libraries: &[String]) -> bool {
+        let of = |path: &str| {
+            let root = path.split('.').next().unwrap_or_default();
+            libraries.iter().any(|library| library == root)
+        };
+        match val {
+            Val::Object(id) => self.store.objects[id.0 as usize].class.is_some_and(|class| {
+                self.lineage(class).iter().any(|class| {
+                    self.store.classes[class.0 as usize]
+                        .bases
+                        .iter()
+                        .any(|base| matches!(base.single(), Some(Val::Library(path)) if of(path)))
+                })
+            }),
+            Val::Term(term) => match self.terms.get(*term) {
+                Term::Apply(path, _) => of(path),
+                _ => self.terms.symbol(*term).is_some_and(|info| info.text.contains('.') && of(&info.text)),
+            },
+            _ => false,
+        }
+    }
+}
+
+fn item_name(term: TermId) -> Name {
+    format!("[{}]", term.0).into()
+}

@@ -1,0 +1,108 @@
+//! The paths: which of them run now, which are left, and what is known of their conditions.
+//!
+//! **Invariant:** `pc` implies `alive`.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use super::State;
+use crate::analysis::domain::guard::{Guard, Guards};
+use crate::analysis::domain::value::{Val, Value};
+
+/// The paths of one analysis.
+#[derive(Clone)]
+pub struct Paths {
+    /// Conditions, as decision diagrams.
+    pub guards: Guards,
+    /// What was found of the feasibility of guards.
+    pub feasibility: FxHashMap<Guard, bool>,
+    /// Whether two guards were found to hold on one path.
+    pub compatible: FxHashMap<(Guard, Guard), bool>,
+    /// The paths on which the current operation runs.
+    pub pc: Guard,
+    /// The paths that have not ended.
+    pub alive: Guard,
+    /// The `try` statements whose bodies are running, outermost first.
+    pub catching: Rc<RefCell<Vec<Catching>>>,
+}
+
+/// A `try` whose body is running.
+pub struct Catching {
+    /// The paths on which its body raised.
+    pub raised: Guard,
+    /// Whether what ends the program passes it by.
+    pub lets_exits_go: bool,
+    /// Depth of the activation that it stands in.
+    pub depth: u32,
+    /// Number of writes to the store when the last exception edge was made.
+    pub seen: u64,
+}
+
+impl Paths {
+    /// One path: that on which nothing is assumed.
+    pub fn of(guards: Guards) -> Self {
+        Self {
+            guards,
+            feasibility: FxHashMap::default(),
+            compatible: FxHashMap::default(),
+            pc: Guard::TRUE,
+            alive: Guard::TRUE,
+            catching: Rc::default(),
+        }
+    }
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self::of(Guards::default())
+    }
+}
+
+/// Runs `each` for every alternative that is possible here, on its paths only, and joins the results.
+pub fn on_alternatives<H: AsMut<State>>(
+    host: &mut H,
+    value: &Value,
+    mut each: impl FnMut(&mut H, &Val) -> Value,
+) -> Value {
+    let before = host.as_mut().paths.pc;
+    if let [only] = value.alternatives()
+        && (only.guard.is_true() || only.guard == before)
+    {
+        return each(host, &only.val);
+    }
+    let mut after = Guard::FALSE;
+    let mut result = Value::unbound();
+    let mut feasible = 0;
+    for alternative in value.alternatives() {
+        let state = host.as_mut();
+        let paths = state.paths.guards.and(before, alternative.guard);
+        if paths.is_false() || !state.feasible(paths) {
+            continue;
+        }
+        feasible += 1;
+        state.paths.pc = paths;
+        let part = each(host, &alternative.val);
+        let paths = &mut host.as_mut().paths;
+        for piece in part.alternatives() {
+            let guard = paths.guards.and(piece.guard, alternative.guard);
+            result.push(&mut paths.guards, guard, piece.val.clone());
+        }
+        after = paths.guards.or(after, paths.pc);
+    }
+    let state = host.as_mut();
+    state.paths.pc = if feasible == 0 { before } else { after };
+    if result.is_too_various() { state.terms.opaque("<one of many>", None) } else { result }
+}
+
+/// Runs something on the current paths that satisfy a guard, if there are any, and goes on with all of them.
+pub fn under<H: AsMut<State>>(host: &mut H, guard: Guard, body: impl FnOnce(&mut H)) {
+    let state = host.as_mut();
+    let before = state.paths.pc;
+    state.paths.pc = state.paths.guards.and(before, guard);
+    if state.feasible(state.paths.pc) {
+        body(host);
+    }
+    host.as_mut().paths.pc = before;
+}

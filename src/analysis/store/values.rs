@@ -1,0 +1,290 @@
+//! What is known of a value on the current paths: its alternatives, its term, its truth.
+//!
+//! **Invariant:** a question asked twice on the same paths has the same answer.
+
+use crate::analysis::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::{Elements, Val, Value};
+use crate::analysis::store::State;
+use crate::ir::Operator;
+
+impl State {
+    /// Conjunction of a guard with the current paths, decided with what is known of literals.
+    pub fn feasible(&mut self, guard: Guard) -> bool {
+        if guard.is_true() {
+            return true;
+        }
+        if guard.is_false() {
+            return false;
+        }
+        if let Some(known) = self.paths.feasibility.get(&guard) {
+            return *known;
+        }
+        let answer = self.paths.guards.feasible(guard, &mut self.terms);
+        self.paths.feasibility.insert(guard, answer);
+        answer
+    }
+
+    /// Whether some of the current paths satisfy a guard.
+    pub fn is_possible(&mut self, guard: Guard) -> bool {
+        if guard.is_true() || guard == self.paths.pc {
+            return self.feasible(self.paths.pc);
+        }
+        let question = (self.paths.pc, guard);
+        if let Some(known) = self.paths.compatible.get(&question) {
+            return *known;
+        }
+        let answer = self.paths.guards.meet(self.paths.pc, guard, &mut self.terms);
+        self.paths.compatible.insert(question, answer);
+        answer
+    }
+
+    /// The value with the alternatives that are possible here.
+    pub fn possible(&mut self, value: &Value) -> Value {
+        if value.alternatives().len() <= 1 {
+            return value.clone();
+        }
+        value.filtered(|guard| self.is_possible(guard))
+    }
+
+    /// What a variable holds after `new` is written to it on the current paths.
+    pub fn written(&mut self, new: &Value, old: &Value) -> Value {
+        self.store.mutations += 1;
+        let elsewhere = self.paths.guards.without(self.paths.alive, self.paths.pc);
+        if elsewhere.is_false() || old.is_unbound() && !self.feasible(elsewhere) {
+            return new.clone();
+        }
+        let kept = old.restricted(&mut self.paths.guards, elsewhere);
+        if kept.is_unbound() {
+            return new.clone();
+        }
+        let mut result = new.restricted(&mut self.paths.guards, self.paths.pc);
+        for alternative in kept.alternatives() {
+            result.push(&mut self.paths.guards, alternative.guard, alternative.val.clone());
+        }
+        if result.is_too_various() { self.terms.opaque("<one of many>", None) } else { result }
+    }
+
+    /// A term for a value: its own where it has one.
+    pub fn term_of(&mut self, value: &Value) -> TermId {
+        match value.single() {
+            Some(val) => {
+                let val = val.clone();
+                self.term_of_val(&val)
+            }
+            None if value.is_unbound() => self.terms.fresh(Symbol::Opaque, "<unbound>", None),
+            None => {
+                let parts: Vec<(Guard, TermId)> = value
+                    .alternatives()
+                    .iter()
+                    .map(|alternative| (alternative.guard, alternative.val.clone()))
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .map(|(guard, val)| (guard, self.term_of_val(&val)))
+                    .collect();
+                self.terms.intern(Term::Choice(parts.into()))
+            }
+        }
+    }
+
+    pub fn term_of_val(&mut self, val: &Val) -> TermId {
+        match val {
+            Val::Term(term) => *term,
+            Val::Key(key) => key.term,
+            Val::Words(key, word) => self.terms.intern(Term::Words(key.term, *word)),
+            Val::Tuple(parts) => {
+                let parts: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+                self.terms.intern(Term::Apply("<tuple>".into(), parts.into()))
+            }
+            Val::Slice(parts) => {
+                let parts: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+                self.terms.intern(Term::Apply("<slice>".into(), parts.into()))
+            }
+            Val::Object(object) => {
+                let object = &self.store.objects[object.0 as usize];
+                let (symbol, epoch) = (object.copied.unwrap_or(object.symbol), object.epoch);
+                if epoch == 0 { symbol } else { self.terms.intern(Term::Attribute(symbol, "<contents>".into(), epoch)) }
+            }
+            Val::Library(path) => self.terms.intern(Term::Apply(path.into(), Box::new([]))),
+            Val::Array(array) => match &array.elements {
+                Elements::View { family, start, step, .. } => {
+                    let (family, start) = (*family, *start);
+                    let step = self.terms.int(i128::from(*step));
+                    self.terms.intern(Term::Apply("<view>".into(), Box::new([family, start, step])))
+                }
+                Elements::Listed(parts) => {
+                    let parts = parts.clone();
+                    let parts: Vec<TermId> = parts.iter().map(|part| self.term_of(part)).collect();
+                    self.terms.intern(Term::Apply("<listed>".into(), parts.into()))
+                }
+                _ => self.terms.fresh(Symbol::Opaque, "<array>", None),
+            },
+            Val::Class(class) => {
+                let number = self.terms.int(i128::from(class.0));
+                self.terms.intern(Term::Apply("<class>".into(), Box::new([number])))
+            }
+            Val::Function(closure) => {
+                let number = self.terms.int(i128::from(closure.identity));
+                self.terms.intern(Term::Apply("<function>".into(), Box::new([number])))
+            }
+            _ => self.terms.fresh(Symbol::Opaque, "<value>", None),
+        }
+    }
+
+    /// The guard under which a value is true.
+    pub fn truth(&mut self, value: &Value) -> Guard {
+        let value = self.with_truth(value);
+        let mut result = Guard::FALSE;
+        for alternative in value.alternatives() {
+            let holds = self.truth_of_val(&alternative.val);
+            let both = self.paths.guards.and(alternative.guard, holds);
+            result = self.paths.guards.or(result, both);
+        }
+        result
+    }
+
+    fn truth_of_val(&mut self, val: &Val) -> Guard {
+        let known = |value: bool| if value { Guard::TRUE } else { Guard::FALSE };
+        match val {
+            Val::Term(term) => self.truth_of_term(*term),
+            Val::Tuple(parts) => known(!parts.is_empty()),
+            Val::Function(_)
+            | Val::Method(_)
+            | Val::Class(_)
+            | Val::Module(_)
+            | Val::Library(_)
+            | Val::Import(_)
+            | Val::Wrapped(_)
+            | Val::Partial(_)
+            | Val::Slice(_)
+            | Val::UnknownMethod(_) => Guard::TRUE,
+            Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
+                crate::analysis::store::heap::Kind::List { items, unknown: false } => {
+                    let guards: Vec<Guard> = items.iter().map(|item| item.guard).collect();
+                    guards.into_iter().fold(Guard::FALSE, |all, guard| self.paths.guards.or(all, guard))
+                }
+                crate::analysis::store::heap::Kind::Dict { entries, unknown: false } => {
+                    let guards: Vec<Guard> = entries.iter().map(|entry| entry.guard).collect();
+                    guards.into_iter().fold(Guard::FALSE, |all, guard| self.paths.guards.or(all, guard))
+                }
+                crate::analysis::store::heap::Kind::Iterator(..) | crate::analysis::store::heap::Kind::Stream(_) => {
+                    Guard::TRUE
+                }
+                _ => {
+                    let term = self.term_of_val(val);
+                    self.paths.guards.literal(term)
+                }
+            },
+            Val::Array(array) if let Some(length) = self.length_of_slice(array) => {
+                let zero = self.terms.int(0);
+                let holds = self.terms.operate(Operator::Lt, &[zero, length]);
+                self.truth_of_term(holds)
+            }
+            Val::Key(_) | Val::Array(_) | Val::Words(..) => {
+                let term = self.term_of_val(val);
+                self.paths.guards.literal(term)
+            }
+        }
+    }
+
+    pub fn truth_of_term(&mut self, term: TermId) -> Guard {
+        if let Some(known) = self.terms.truth(term) {
+            return if known { Guard::TRUE } else { Guard::FALSE };
+        }
+        match self.terms.get(term).clone() {
+            Term::Operate(Operator::Not, parts) => {
+                let inner = self.truth_of_term(parts[0]);
+                self.paths.guards.not(inner)
+            }
+            Term::Choice(parts) => {
+                let mut result = Guard::FALSE;
+                for (guard, part) in &parts {
+                    let holds = self.truth_of_term(*part);
+                    let both = self.paths.guards.and(*guard, holds);
+                    result = self.paths.guards.or(result, both);
+                }
+                result
+            }
+            Term::Operate(operator, parts) => match self.truth_of_comparison(operator, &parts) {
+                Some(holds) => holds,
+                None => self.paths.guards.literal(term),
+            },
+            // What has a length is true where that is not zero.
+            Term::Apply(name, _) if &*name == LENGTH => {
+                let zero = self.terms.int(0);
+                let is_some = self.terms.operate(Operator::Lt, &[zero, term]);
+                self.paths.guards.literal(is_some)
+            }
+            _ => self.paths.guards.literal(term),
+        }
+    }
+
+    /// The paths on which a comparison holds that is made of several: with the least or greatest of some numbers, of an instance
+    /// with several classes, of two truths.
+    fn truth_of_comparison(&mut self, operator: Operator, parts: &[TermId]) -> Option<Guard> {
+        let [a, b] = *parts else { return None };
+        let members = |this: &Self, term: TermId, name: &str| match this.terms.get(term) {
+            Term::Apply(function, parts) if &**function == name => Some(parts.clone()),
+            _ => None,
+        };
+        let is_truth = |this: &Self, term: TermId| this.terms.is_truth(term);
+        let each = |this: &mut Self, sides: Vec<[TermId; 2]>, is_all: bool| {
+            let mut holds = if is_all { Guard::TRUE } else { Guard::FALSE };
+            for side in sides {
+                let part = this.terms.operate(operator, &side);
+                let part = this.truth_of_term(part);
+                holds = if is_all { this.paths.guards.and(holds, part) } else { this.paths.guards.or(holds, part) };
+            }
+            holds
+        };
+        // One of several values, by the path: compared with each of them.
+        if let Operator::Lt | Operator::Eq = operator
+            && let Some(at) = [a, b].iter().position(|side| matches!(self.terms.get(*side), Term::Choice(_)))
+            && let Term::Choice(choices) = self.terms.get(parts[at]).clone()
+        {
+            let mut holds = Guard::FALSE;
+            for (guard, choice) in &choices {
+                let sides = if at == 0 { [*choice, b] } else { [a, *choice] };
+                let part = self.terms.operate(operator, &sides);
+                let part = self.truth_of_term(part);
+                let both = self.paths.guards.and(*guard, part);
+                holds = self.paths.guards.or(holds, both);
+            }
+            return Some(holds);
+        }
+        match operator {
+            Operator::Lt => {
+                for (name, is_least) in [(MINIMUM, true), (MAXIMUM, false)] {
+                    if let Some(of) = members(self, a, name) {
+                        return Some(each(self, of.iter().map(|part| [*part, b]).collect(), !is_least));
+                    }
+                    if let Some(of) = members(self, b, name) {
+                        return Some(each(self, of.iter().map(|part| [a, *part]).collect(), is_least));
+                    }
+                }
+                None
+            }
+            Operator::Eq
+                if [a, b]
+                    .iter()
+                    .any(|side| [MINIMUM, MAXIMUM].iter().any(|name| members(self, *side, name).is_some())) =>
+            {
+                let below = self.terms.operate(Operator::Lt, &[a, b]);
+                let above = self.terms.operate(Operator::Lt, &[b, a]);
+                let (below, above) = (self.truth_of_term(below), self.truth_of_term(above));
+                let other = self.paths.guards.or(below, above);
+                Some(self.paths.guards.not(other))
+            }
+            Operator::MatchClass => {
+                let classes = members(self, b, "<tuple>")?;
+                Some(each(self, classes.iter().map(|class| [a, *class]).collect(), false))
+            }
+            Operator::And | Operator::Or if is_truth(self, a) && is_truth(self, b) => {
+                let (a, b) = (self.truth_of_term(a), self.truth_of_term(b));
+                Some(if operator == Operator::And { self.paths.guards.and(a, b) } else { self.paths.guards.or(a, b) })
+            }
+            _ => None,
+        }
+    }
+}
