@@ -1,4 +1,4 @@
-//! keylint finds misuse of pseudo-random-number keys in Python code that uses JAX.
+//! keylint finds misuse of PRNG keys in Python code that uses JAX.
 //!
 //! Data flows one way: paths → `source` → `python` → `ir` → `analysis` → `judge` → `rules` → `suppress` → `report`.
 //!

@@ -18,7 +18,7 @@
 (require 'jsonrpc)
 
 (defgroup keylint nil
-  "Misuse of JAX pseudo-random-number keys."
+  "Misuse of JAX PRNG keys."
   :group 'tools)
 
 (defcustom keylint-command '("keylint" "server")
@@ -32,7 +32,7 @@
 
 ;; eglot has no public name for what sends changes that wait; an answer about an older text would be of no use.
 (defun keylint--flush ()
-  "Tell the server of changes that wait to be told."
+  "Send pending changes to the server."
   (when (fboundp 'eglot--signal-textDocument/didChange)
     (eglot--signal-textDocument/didChange)))
 

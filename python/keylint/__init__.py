@@ -1,4 +1,4 @@
-"""Finds misuse of pseudo-random-number keys in Python code that uses JAX.
+"""Finds misuse of PRNG keys in Python code that uses JAX.
 
-This package brings the `keylint` executable along; `python -m keylint` runs it.
+This package contains the `keylint` executable; `python -m keylint` runs it.
 """

@@ -14,14 +14,14 @@ use crate::finding::{Confidence, Level};
 use crate::prng::implementation::Implementation;
 use crate::report::Format;
 
-/// Finds misuse of pseudo-random-number keys in Python code that uses JAX.
+/// Finds misuse of PRNG keys in Python code that uses JAX.
 #[derive(Debug, Parser)]
 #[command(name = "keylint", version, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Print findings only, no summary.
+    /// Print only findings, no summary.
     #[arg(short, long, global = true)]
     pub quiet: bool,
     /// Print more about the run on standard error.
@@ -37,7 +37,7 @@ pub struct Args {
 pub enum Command {
     /// Check files for misuse of keys.
     Check(Box<Check>),
-    /// Explain a rule, or list all of them.
+    /// Explain a rule, or list all rules.
     Rule(Rule),
     /// Evaluate `jax.random` expressions on a PRNG that matches JAX bit for bit.
     Eval(Eval),
@@ -69,7 +69,7 @@ pub struct Check {
     /// Write the report to this file instead of standard output; `FORMAT=FILE` writes an additional report. Repeatable.
     #[arg(short, long, value_name = "[FORMAT=]FILE")]
     pub output_file: Vec<String>,
-    /// Apply the safe fixes.
+    /// Apply safe fixes.
     #[arg(long)]
     pub fix: bool,
     /// Also apply fixes that change random numbers, shapes or checkpoints. Any fix of a reuse changes random numbers.
@@ -90,7 +90,7 @@ pub struct Check {
     /// Do not replay findings on the reference PRNG.
     #[arg(long)]
     pub no_verify: bool,
-    /// List the files that would be checked, and stop.
+    /// List the files that would be checked, and exit.
     #[arg(long)]
     pub show_files: bool,
     /// Show the number of findings per rule instead of the findings; with `full`, `concise` or `json`.
@@ -157,7 +157,7 @@ pub struct Selection {
     /// Rules to enable in addition to those configured.
     #[arg(long, value_delimiter = ',', value_name = "RULES")]
     pub extend_select: Option<Vec<String>>,
-    /// Rules to disable in the files that a pattern matches: `PATTERN:RULE`, separated by commas.
+    /// Rules to disable in files that match a pattern: `PATTERN:RULE`, separated by commas.
     #[arg(long, value_delimiter = ',', value_name = "PATTERN:RULE")]
     pub per_file_ignores: Option<Vec<String>>,
     /// The lowest level to show.
@@ -247,7 +247,7 @@ pub enum TextOrJson {
 /// Arguments of `keylint eval`.
 #[derive(Debug, clap::Args)]
 pub struct Eval {
-    /// Python expressions such as `uniform(key(0), (3,))`; `-` reads one a line from standard input.
+    /// Python expressions such as `uniform(key(0), (3,))`; `-` reads one per line from standard input.
     #[arg(value_name = "EXPR", required = true)]
     pub expressions: Vec<String>,
     /// The implementation of keys that name none.
@@ -268,7 +268,7 @@ pub struct Eval {
 /// Arguments of `keylint config`.
 #[derive(Debug, clap::Args)]
 pub struct Config {
-    /// The file or directory whose settings to show.
+    /// The file or directory to show settings for.
     #[arg(default_value = ".")]
     pub path: PathBuf,
     #[command(flatten)]

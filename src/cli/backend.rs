@@ -45,7 +45,8 @@ pub trait Backend {
     /// Checks files.
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError>;
 
-    /// Checks files, applies the fixes of the findings that are wanted, and checks again, until nothing more is to be fixed.
+    /// Checks files, applies the fixes of the findings that are wanted, and checks again, until nothing more is to be
+    /// fixed.
     /// Writes nothing.
     fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<FixOutcome, ConfigError>;
 
@@ -55,9 +56,9 @@ pub trait Backend {
     /// What is believed of the keys on a 1-based row of a file, or of a cell of it; otherwise why nothing can be said.
     fn why(&self, file: &Path, cell: Option<u32>, row: u32, resolver: &Resolver) -> Result<String, String>;
 
-    /// The operations that a file is lowered to.
+    /// The intermediate representation of a file.
     fn ir(&self, file: &Path) -> Result<String, String>;
 
-    /// What the interpreter learned of a file.
+    /// The facts that the analysis found in a file.
     fn facts(&self, file: &Path) -> Result<String, String>;
 }

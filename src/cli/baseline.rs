@@ -44,7 +44,7 @@ pub(super) fn run(
         };
         if outcome.failed {
             return Err(Failure::Usage(format!(
-                "some files could not be checked, so `{}` is left as it is; `keylint check` tells which",
+                "some files could not be checked, so `{}` is unchanged; `keylint check` shows which",
                 shown(&file, world)
             )));
         }
@@ -77,7 +77,7 @@ pub(super) fn run(
 fn must_be_new(file: &Path, world: &World<'_>) -> Result<(), Failure> {
     if file.exists() {
         let file = shown(file, world);
-        return Err(Failure::Usage(format!("`{file}` exists already; `keylint baseline update` brings it up to date")));
+        return Err(Failure::Usage(format!("`{file}` already exists; `keylint baseline update` updates it")));
     }
     Ok(())
 }
@@ -133,7 +133,8 @@ struct Governed {
 }
 
 impl Governed {
-    /// The baselines of a run in order, each with its files: the one that the option names is for all; without it a file has that
+    /// The baselines of a run in order, each with its files: the one that the option names is for all; without it a
+    /// file has that
     /// of its own configuration, and the one of the current directory counts where no file was checked. Files
     /// of a configuration that names none have that of the name `usual` in the current directory.
     fn of(
@@ -175,11 +176,11 @@ fn configured(path: &Path, resolver: &Resolver) -> Result<Option<PathBuf>, Confi
 fn read(file: &Path, world: &World<'_>) -> Result<Baseline, Failure> {
     let name = shown(file, world);
     let text = std::fs::read_to_string(file).map_err(|error| {
-        Failure::Usage(format!("cannot read the baseline `{name}`: {error}; `keylint baseline create` makes one"))
+        Failure::Usage(format!("cannot read the baseline `{name}`: {error}; `keylint baseline create` creates one"))
     })?;
     Baseline::parse(&text).map_err(|error| {
         Failure::Usage(format!(
-            "`{name}` is no baseline: {error}; repair it, or delete it and run `keylint baseline create`"
+            "`{name}` is not a valid baseline: {error}; repair it, or delete it and run `keylint baseline create`"
         ))
     })
 }
@@ -188,7 +189,8 @@ fn findings(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
     outcome.findings.iter().map(|Reported { finding, .. }| finding)
 }
 
-/// Whether a run would have found again what an entry is about: its file was checked as a whole and its rule took part, or the file
+/// Whether a run would have found again what an entry is about: its file was checked as a whole and its rule took part,
+/// or the file
 /// is gone.
 fn decided<'a>(
     outcome: &'a Outcome,

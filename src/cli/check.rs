@@ -89,10 +89,7 @@ pub(super) fn run(
         for refuted in &outcome.refuted {
             let place = report::neutral(&outcome.files.locus(refuted.place));
             let code = refuted.rule;
-            writeln!(
-                world.stderr,
-                "{place}: the replay refutes {code}, which is a mistake of keylint: please report it"
-            )?;
+            writeln!(world.stderr, "{place}: the replay refutes {code}, which is a bug in keylint: please report it")?;
         }
     }
     if checked == 0 && !outcome.failed && !args.quiet {
@@ -128,8 +125,8 @@ fn countable(command: &Check) -> Result<(), Failure> {
     }
     let name = format.name();
     Err(Failure::Usage(format!(
-        "`--statistics` counts in the formats `full`, `concise` and `json`, and `{name}` holds findings; write `--output-file {name}=PATH` \
-         for a report beside the counts"
+        "`--statistics` supports the formats `full`, `concise` and `json`; use `--output-file {name}=PATH` to write \
+         a `{name}` report as well"
     )))
 }
 
@@ -195,7 +192,7 @@ fn inputs(command: &Check, world: &mut World<'_>) -> Result<(Vec<PathBuf>, Optio
     let paths: Vec<PathBuf> = command.paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
     if !command.paths.iter().any(|path| is_stdin(&path)) {
         if command.stdin_filename.is_some() {
-            let hint = "`--stdin-filename` names what is read from standard input, which is asked for by the path `-`";
+            let hint = "`--stdin-filename` needs the path `-`, which reads standard input";
             return Err(Failure::Usage(hint.to_owned()));
         }
         return Ok((paths, None));
@@ -289,7 +286,7 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
     let made = folder.map_or(Ok(()), std::fs::create_dir_all);
     let written = made.and_then(|()| write_file(path, bytes));
-    written.map_err(|error| format!("cannot write `{}`: {error}; name a file that can be made", path.display()))
+    written.map_err(|error| format!("cannot write `{}`: {error}; choose another file", path.display()))
 }
 
 /// Where the report goes instead of standard output, and the further reports.
@@ -302,7 +299,7 @@ fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
     for value in values {
         let named = value.split_once('=').and_then(|(name, path)| Some((Format::from_str(name, false).ok()?, path)));
         if let Some((_, "")) = named {
-            return Err(Failure::Usage(format!("`--output-file {value}` names no file after `=`")));
+            return Err(Failure::Usage(format!("`--output-file {value}` has no file after `=`")));
         }
         let word = value.split_once('=').map(|(word, _)| word);
         if let Some(word) = word.filter(|word| {
@@ -310,10 +307,18 @@ fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
         }) {
             let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
             let meant = suggest(word, known.iter().copied());
-            let help =
-                meant.map_or_else(|| format!("one of {}", known.join(", ")), |format| format!("`{format}`, perhaps"));
+            let help = meant.map_or_else(
+                || format!("one of {}", known.join(", ")),
+                |format| {
+                    format!(
+                        "did you mean \
+                    `{format}`?"
+                    )
+                },
+            );
             return Err(Failure::Usage(format!(
-                "`--output-file {value}`: `{word}` is no format ({help}); write `./{value}` for a file of that name"
+                "`--output-file {value}`: `{word}` is not a format ({help}); write `./{value}` for a file with that \
+                 name"
             )));
         }
         match named {
@@ -321,7 +326,7 @@ fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
             None if main.is_none() => main = Some(Path::new(value)),
             None => {
                 return Err(Failure::Usage(format!(
-                    "`--output-file` is given twice without a format; write the second as `FORMAT={value}`"
+                    "`--output-file` is given twice without a format; write the second one as `FORMAT={value}`"
                 )));
             }
         }
@@ -335,8 +340,10 @@ fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
     Ok((main, further))
 }
 
-/// The root of the repository that machine formats name files from: where the CI system says it is, else the nearest folder
-/// that holds `.git`, else the current directory. Links are resolved, since the addresses must be those of the repository.
+/// The root of the repository that machine formats name files from: where the CI system says it is, else the nearest
+/// folder
+/// that holds `.git`, else the current directory. Links are resolved, since the addresses must be those of the
+/// repository.
 fn repository(world: &World<'_>) -> Root {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let cwd = real(&world.cwd);

@@ -37,7 +37,7 @@ fn print(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     line(out, "tests", &list(settings.tests().iter().map(String::as_str)))?;
     match settings.jax_version {
         Some(version) => line(out, "jax-version", &quoted(&version.to_string()))?,
-        None => writeln!(out, "# jax-version: not known")?,
+        None => writeln!(out, "# jax-version: unknown")?,
     }
     line(out, "min-level", &quoted(&settings.min_level.to_string()))?;
     line(out, "min-confidence", &quoted(&settings.min_confidence.to_string()))?;

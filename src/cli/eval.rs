@@ -25,7 +25,9 @@ pub(super) fn run(command: &Eval, world: &mut World<'_>) -> Result<Status, Failu
     let settings = Settings { mode, implementation };
     let reads_stdin = command.expressions.iter().any(|text| text == "-");
     if reads_stdin && command.expressions.len() > 1 {
-        return Err(Failure::Usage("`-` stands for standard input and goes with no other expression".to_owned()));
+        return Err(Failure::Usage(
+            "`-` reads standard input and cannot be combined with other expressions".to_owned(),
+        ));
     }
     // A stream of expressions is a program's; it reads one object a line.
     let format = command.output_format.unwrap_or(if reads_stdin { TextOrJson::Json } else { TextOrJson::Text });

@@ -27,7 +27,7 @@ pub(super) struct Added {
 pub(super) fn reason(written: &str) -> Result<&str, Failure> {
     let reason = written.trim();
     if reason.is_empty() || reason.contains(|character: char| character.is_control() || character == '#') {
-        let message = "`--add-ignores` expects a reason of one line, without `#`, such as \"compares two runs\"";
+        let message = "`--add-ignores` expects a one-line reason without `#`, such as \"compares two runs\"";
         return Err(Failure::Usage(message.to_owned()));
     }
     Ok(reason)
@@ -50,7 +50,7 @@ pub(super) fn add(outcome: &Outcome, reason: &str, world: &World<'_>) -> Result<
         let full = world.cwd.join(path);
         let source = source::read(&OsFiles, &full, &display).map_err(reported)?;
         if source.text != outcome.files.text(*file) {
-            return Err(Failure::Usage(format!("{display}: it changed while it was checked; run again")));
+            return Err(Failure::Usage(format!("{display}: the file changed during the check; run again")));
         }
         let wanted: Vec<Wanted> =
             findings.iter().map(|finding| Wanted { rule: finding.rule, span: finding.primary.span }).collect();
@@ -78,11 +78,15 @@ pub(super) fn summary(added: &Added, again: &Outcome) -> String {
         reserved.partition(|finding| suppress::is_about_comments(finding.rule));
     let (about_comments, beyond) = (about_comments.len(), beyond.len());
     let silenced = added.wanted.len().saturating_sub(left);
-    let mut summary = format!("Silenced {} in {}.", counted(silenced, "finding"), counted(added.files, "file"));
+    let mut summary = format!("Suppressed {} in {}.", counted(silenced, "finding"), counted(added.files, "file"));
     if left > 0 {
         // Writing to a string cannot fail.
         let left = counted(left, "finding");
-        let _ = write!(summary, " {left} left: a file has syntax errors, or a statement no place for a comment.");
+        let _ = write!(
+            summary,
+            " {left} could not be suppressed: a file has syntax errors, or a statement has no \
+                                 place for a comment."
+        );
     }
     if beyond > 0 {
         let _ = write!(summary, " {} about the run itself cannot be ignored.", counted(beyond, "finding"));

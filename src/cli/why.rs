@@ -35,6 +35,6 @@ fn place(written: &str) -> Result<(&str, Option<u32>, u32), Failure> {
         None => (rest, None, row),
     });
     parsed.filter(|(file, _, _)| !file.is_empty()).ok_or_else(|| {
-        Failure::Usage(format!("expected `FILE:LINE`, or `FILE:CELL:LINE` of a notebook, not `{written}`"))
+        Failure::Usage(format!("expected `FILE:LINE`, or `FILE:CELL:LINE` for a notebook, not `{written}`"))
     })
 }

@@ -53,11 +53,11 @@ pub struct Options {
     /// The JAX version the code runs with, such as `0.4.35`; by default read from a lock file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jax_version: Option<String>,
-    /// The lowest level that is shown.
+    /// The lowest level to show.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<LevelName>")]
     pub min_level: Option<Level>,
-    /// The lowest confidence that is shown.
+    /// The lowest confidence to show.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<ConfidenceName>")]
     pub min_confidence: Option<Confidence>,

@@ -210,7 +210,7 @@ impl Resolver {
     fn selector(&self, layer: &Layer, key: &str, written: &str) -> Result<Selector, ConfigError> {
         Selector::parse(written, &self.rules).map_err(|near| {
             let help = near.map(|near| format!("did you mean `{near}`?"));
-            let help = help.unwrap_or_else(|| "`keylint rule --all` lists the rules".to_owned());
+            let help = help.unwrap_or_else(|| "`keylint rule` lists the rules".to_owned());
             layer.error_at(key, format!("unknown rule `{written}`"), Some(help))
         })
     }

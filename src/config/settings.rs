@@ -77,9 +77,9 @@ pub struct Settings {
     pub baseline: Option<PathBuf>,
     /// The JAX version the code runs with, where it is known.
     pub jax_version: Option<JaxVersion>,
-    /// The lowest level that is shown.
+    /// The lowest level to show.
     pub min_level: Level,
-    /// The lowest confidence that is shown.
+    /// The lowest confidence to show.
     pub min_confidence: Confidence,
     /// Where each setting comes from, by its key in a configuration file.
     pub sources: BTreeMap<&'static str, Source>,

@@ -47,7 +47,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
         all.push(remark(key.place, &[], None, key.text.clone()));
     }
     for buffer in &facts.buffers {
-        let effect = if buffer.raises { "raises" } else { "takes the key for numbers" };
+        let effect = if buffer.raises { "raises" } else { "treats the key as numbers" };
         let kind = format!("{:?}", buffer.kind).to_lowercase();
         let text = format!("`{}` {effect}: the key {} is of {kind} kind", buffer.text, key(&buffer.derivation));
         all.push(remark(buffer.place, &[], buffer.origin.as_ref(), text));
@@ -63,7 +63,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
         all.push(remark(reference.place, &[], None, text));
     }
     for exhausted in &facts.exhausted {
-        let text = format!("precision was given up here: the budget of {} was spent", exhausted.budget);
+        let text = format!("the analysis lost precision here: the budget for {} was used up", exhausted.budget);
         all.push(remark(exhausted.place, &[], None, text));
     }
     all.sort_by(|a, b| (a.places.first(), &a.text).cmp(&(b.places.first(), &b.text)));
@@ -82,10 +82,10 @@ fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
         let verb = role(collision.second.role);
         let mut text = format!("the key {named} is {verb} by `{}`", collision.second.callee);
         if collision.repeated_by.is_some() {
-            text.push_str(", in every iteration alike");
+            text.push_str(", the same in every iteration");
         } else {
             let first = role(collision.first.role);
-            let _ = write!(text, ", and an equal key was {first} by `{}` before", collision.first.callee);
+            let _ = write!(text, ", and an equal key was already {first} by `{}`", collision.first.callee);
         }
         if let Some(intent) = &collision.intent {
             let _ = write!(text, "; probably intended: {}", intent.reason);
@@ -108,20 +108,24 @@ fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
 fn shared(facts: &Facts, all: &mut Vec<Remark>) {
     for broadcast in &facts.broadcasts {
         let (key, callee) = (key(&broadcast.derivation), &broadcast.used.callee);
-        let text = format!("all lanes draw from one key {key} by `{callee}` ({} confidence)", broadcast.confidence);
+        let text = format!(
+            "every batch element draws from the same key {key} with `{callee}` \
+             ({} confidence)",
+            broadcast.confidence
+        );
         let places = [broadcast.used.leaf, broadcast.mapped_at];
         all.push(remark(broadcast.used.place, &places, broadcast.origin.as_ref(), text));
     }
     for captured in &facts.captured {
         let (name, callee) = (&captured.name, &captured.callee);
         let text =
-            format!("`{callee}` consumes the captured key `{name}` at every call ({} confidence)", captured.confidence);
+            format!("`{callee}` consumes the captured key `{name}` on every call ({} confidence)", captured.confidence);
         let places = [captured.used.leaf, captured.defined_at];
         all.push(remark(captured.used.place, &places, captured.origin.as_ref(), text));
     }
     for ignored in &facts.ignored {
         let (callee, parameter) = (&ignored.callee, &ignored.parameter);
-        let text = format!("`{callee}` makes a constant key, and the parameter `{parameter}` is ignored");
+        let text = format!("`{callee}` creates a constant key, and the parameter `{parameter}` is ignored");
         all.push(remark(ignored.place, &[ignored.declared_at, ignored.used.place, ignored.used.leaf], None, text));
     }
 }
@@ -153,7 +157,7 @@ fn remark(place: Place, further: &[Place], origin: Option<&Origin>, mut text: St
         }
     }
     if let Some(origin) = origin {
-        let _ = write!(text, "; it comes from: {}", origin.text);
+        let _ = write!(text, "; origin: {}", origin.text);
     }
     Remark { places, text }
 }
@@ -167,7 +171,7 @@ fn role(role: Role) -> &'static str {
         Role::Sample | Role::Library | Role::Protocol => "consumed",
         Role::Split => "split",
         Role::Fold => "folded",
-        Role::Unresolved => "perhaps consumed",
+        Role::Unresolved => "possibly consumed",
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn file_report(
     findings.dedup_by(|a, b| (a.primary, a.rule, &a.message) == (b.primary, b.rule, &b.message));
     let (text, cells) = match source::read(job.files, &member.path, &member.display) {
         Ok(source) if stamp(&source.text) == loaded.stamp => (source.text, source.cells),
-        Ok(_) => return Some(unreadable(file, &path, "it changed while it was checked; run again")),
+        Ok(_) => return Some(unreadable(file, &path, "the file changed during the check; run again")),
         Err(problem) => return Some(unreadable(file, &path, &problem.message)),
     };
     let Kept { comments, statements } = loaded.kept.unwrap_or_default();

@@ -35,7 +35,8 @@ pub fn facts(job: &Job<'_>) -> Result<String, String> {
     learned(job, |facts, _, _| Ok(format!("{facts:#?}\n")))
 }
 
-/// What is believed of the keys on a 1-based row of the one file of the job, or of a cell of it; otherwise why nothing can
+/// What is believed of the keys on a 1-based row of the one file of the job, or of a cell of it; otherwise why nothing
+/// can
 /// be said.
 pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String> {
     learned(job, |facts, files, file| {
@@ -44,7 +45,7 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
         let (first, told) = match (cell, files.cells(file)) {
             (Some(number), cells) => match cells.numbered(number) {
                 Some(cell) => (lines.row(cell.span.start), format!("row {row} of cell {number}")),
-                None => return Err(format!("`{path}` has no cell {number} with Python code")),
+                None => return Err(format!("`{path}` has no Python cell {number}")),
             },
             (None, cells) if !cells.is_empty() => {
                 return Err(format!("`{path}` is a notebook; name the cell as well: `{path}:CELL:LINE`"));
@@ -58,7 +59,7 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
             let _ = writeln!(answer, "{}", remark.worded(files));
         }
         if answer.is_empty() {
-            let _ = writeln!(answer, "nothing is known of keys on {told} of `{path}`");
+            let _ = writeln!(answer, "nothing is known about keys on {told} of `{path}`");
         }
         Ok(answer)
     })
@@ -90,7 +91,7 @@ pub(super) fn learned<T: Send>(
         }
         match (facts.first(), positions.first().and_then(|position| project.members.get(*position))) {
             (Some(facts), Some(member)) => show(facts, &files, member.file),
-            _ => Err("the file names no library that handles keys, and imports no module that does".to_owned()),
+            _ => Err("the file uses no library that handles keys, and imports no module that does".to_owned()),
         }
     })?
 }

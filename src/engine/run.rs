@@ -46,7 +46,7 @@ pub fn check(job: &Job<'_>) -> Outcome {
 pub(super) fn on_workers<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T, String> {
     let build = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(WORKER_STACK_BYTES).build();
     let pool = build(threads).or_else(|_| build(1));
-    let pool = pool.map_err(|error| format!("no memory for the stacks of worker threads: {error}"))?;
+    let pool = pool.map_err(|error| format!("not enough memory for the stacks of worker threads: {error}"))?;
     Ok(pool.install(work))
 }
 
@@ -171,7 +171,8 @@ pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>
     Learned { loaded, facts, positions }
 }
 
-/// Hands items to workers, each of which keeps a world of its own for the next item that it takes; results are in the order of
+/// Hands items to workers, each of which keeps a world of its own for the next item that it takes; results are in the
+/// order of
 /// items.
 fn on_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(&mut Option<ImportSnapshot>, T) -> R + Sync) -> Vec<R> {
     let workers = rayon::current_num_threads().clamp(1, items.len().max(1));
@@ -263,7 +264,8 @@ fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Loaded>>, Vec<u
     (loaded, relevant)
 }
 
-/// The modules in which a key can be misused: those that name a library, and those that have a word for keys and import,
+/// The modules in which a key can be misused: those that name a library, and those that have a word for keys and
+/// import,
 /// through whatever other modules, one that does.
 fn relevant(loaded: &[Option<Loaded>]) -> Vec<usize> {
     let mut importers: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -314,7 +316,8 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
     is_reached
 }
 
-/// Applies the rules to what was learned, replays what they find, and makes the report on every file that was asked about;
+/// Applies the rules to what was learned, replays what they find, and makes the report on every file that was asked
+/// about;
 /// also the findings that were refuted.
 fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<FileReport>, Vec<Refuted>) {
     let Learned { mut loaded, facts, positions } = learned;

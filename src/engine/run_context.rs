@@ -35,7 +35,8 @@ pub struct RunInputs {
 }
 
 impl RunInputs {
-    /// The files that the paths stand for, less those that their own configuration leaves out. Files given by name stay,
+    /// The files that the paths stand for, less those that their own configuration leaves out. Files given by name
+    /// stay,
     /// unless exclusion is forced.
     pub fn discover(
         cwd: &Path,
@@ -55,7 +56,8 @@ impl RunInputs {
         Ok(Self { files: MemoryFiles::over(OsFiles), inputs, problems: found.problems, folders })
     }
 
-    /// One file, which need not be saved, unless its own configuration leaves it out or it lies where no sources are looked for.
+    /// One file, which need not be saved, unless its own configuration leaves it out or it lies where no sources are
+    /// looked for.
     pub fn one(cwd: &Path, path: &Path, resolver: &Resolver) -> Result<Self, ConfigError> {
         let selection = Selection { force_exclude: true, root: cwd.to_owned(), ..Selection::default() };
         let is_left_out = resolver.for_file(path)?.is_excluded(path)
@@ -146,7 +148,8 @@ pub struct RunContext<'a> {
 }
 
 impl<'a> RunContext<'a> {
-    /// Settings and models of what was given; a mistake in them is told here. Without a `survey`, the folders of a project
+    /// Settings and models of what was given; a mistake in them is told here. Without a `survey`, the folders of a
+    /// project
     /// are looked through unless the whole of it was given.
     pub fn new(
         cwd: &'a Path,
@@ -170,7 +173,8 @@ impl<'a> RunContext<'a> {
         self.with(given, how, super::check)
     }
 
-    /// Checks and repairs in turns the findings that are wanted, until nothing more is to be resolved. What is repaired lies over
+    /// Checks and repairs in turns the findings that are wanted, until nothing more is to be resolved. What is repaired
+    /// lies over
     /// the files that were given, which stay as they are.
     pub fn fix(&self, given: &mut RunInputs, how: RunOptions<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> FixOutcome {
         let mut changed: BTreeMap<FileId, Changed> = BTreeMap::new();
@@ -251,7 +255,7 @@ pub fn baseline(resolver: &Resolver, path: &Path) -> Result<Result<Option<Baseli
         Err(error) => return Ok(Err(format!("cannot read the baseline `{name}`: {error}"))),
     };
     let baseline = Baseline::parse(&text).map(Some);
-    Ok(baseline.map_err(|error| format!("`{name}` is no baseline: {error}")))
+    Ok(baseline.map_err(|error| format!("`{name}` is not a valid baseline: {error}")))
 }
 
 /// Hides what the baselines accept that the configurations of the files name; otherwise why one cannot be had.

@@ -85,23 +85,23 @@ kinds! {
         /// A function measures how long each of the runs takes.
         Measured "measured" "a function measures how long each of these runs takes",
         /// The first of two identical calls is made for nothing.
-        WarmUp "warm-up" "the first of two identical calls only warms up, its result is not used",
+        WarmUp "warm-up" "the first of two identical calls is a warm-up whose result is not used",
         /// Two arrays are arranged by one key, so that their rows stay together.
-        AlignedRows "aligned-rows" "one key arranges two arrays so that their rows stay together",
+        AlignedRows "aligned-rows" "one key reorders two arrays so that their rows stay aligned",
         /// A function and its inverse.
         Inverse "inverse" "the second function undoes the first and needs the same numbers",
         /// Two sides of one choice.
-        Alternatives "alternatives" "the two draws are alternatives, of which each element takes one",
+        Alternatives "alternatives" "each element uses only one of the two draws",
         /// A network and its target copy.
         TargetCopy "target-copy" "both draws initialise a network and its target copy",
         /// One set of options goes to two calls of one function.
-        SharedOptions "shared-options" "both calls are given the same options, the key among them",
+        SharedOptions "shared-options" "both calls receive the same options, including the key",
         /// Each key only stands in where the caller gives none.
-        StandIn "stand-in" "each key only stands in where the caller gives none",
+        StandIn "stand-in" "each key is only a fallback for callers that pass none",
         /// A documented default: `seed=0`, a fallback seed.
-        DocumentedDefault "documented-default" "the seed is a fallback default",
+        DocumentedDefault "documented-default" "the seed is a default value",
         /// Each iteration of an outer loop goes through the seeds of an inner one.
-        SeedSweep "seed-sweep" "each iteration goes through the same list of seeds",
+        SeedSweep "seed-sweep" "each iteration loops over the same list of seeds",
         /// A loop compares settings under one key.
         Sweep "sweep" "the loop compares settings under the same key",
         /// A loop shows what comes of one key under several settings.
@@ -109,17 +109,17 @@ kinds! {
         /// Only the shape or dtype of a draw is used.
         ShapeOnly "shape-only" "only the shape or dtype of one of the draws is used",
         /// Only the structure of what is initialised is used.
-        StructureProbe "structure-probe" "one of the calls only finds out the structure of its result",
+        StructureProbe "structure-probe" "only the structure of the result of one call is used",
         /// The call is there to raise.
         ExpectedError "expected-error" "one of the calls is expected to raise",
         /// The draw is a by-product that the caller drops.
-        DroppedResult "dropped-result" "the caller drops the result of one of the draws",
+        DroppedResult "dropped-result" "the caller discards the result of one of the draws",
         /// No child of the split is drawn from.
         UnusedChildren "unused-children" "nothing is drawn from the children of one of the splits",
         /// No key is asked of a stream.
-        UnusedStream "unused-stream" "no key is asked of one of the streams",
+        UnusedStream "unused-stream" "no key is requested from one of the streams",
         /// Different children of two equal splits are used.
-        DisjointChildren "disjoint-children" "the two splits give away different children",
+        DisjointChildren "disjoint-children" "the code uses different children of the two splits",
         /// The program says so in a comment or a name.
         SaidSo "said-so" "the program says that the key is shared on purpose",
     }

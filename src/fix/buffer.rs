@@ -242,7 +242,7 @@ fn flattened(cx: &FixContext<'_>, expr: &Expr, index: usize) -> Option<Proposal>
     };
     let code = cx.code(keys);
     let content = format!("{code}.reshape(-1, {code}.shape[-1])");
-    let message = format!("flatten `{code}` but for the words of its keys; the numbers change");
+    let message = format!("flatten `{code}` but keep the axis of words; the numbers change");
     let edits = vec![Edit { span: span_of(expr), content }];
     (is_flat && call.arguments.keywords.is_empty() && is_plain(keys))
         .then(|| unsafe_proposal(message, edits, vec![index], Vec::new()))
@@ -266,7 +266,7 @@ fn transposed(cx: &FixContext<'_>, expr: &Expr, index: usize) -> Option<Proposal
     let is_only = !matches!(expr, Expr::Call(call) if !call.arguments.keywords.is_empty());
     let code = cx.code(keys);
     let edits = vec![Edit { span: span_of(expr), content: code.to_owned() }];
-    let message = format!("leave the axes of `{code}` as they are; the numbers change");
+    let message = format!("keep the axes of `{code}`; the numbers change");
     (is_only && is_plain(keys)).then(|| unsafe_proposal(message, edits, vec![index], Vec::new()))
 }
 

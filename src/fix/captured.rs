@@ -36,12 +36,13 @@ fn required(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     }
     let edits =
         vec![Edit { span: Span::new(span_of(&all[at].parameter).end, span_of(default).end), content: String::new() }];
-    let message = format!("ask every caller for `{parameter}`");
+    let message = format!("require every caller to pass `{parameter}`");
     let applicability = if gives(cx, def, at, parameter) { Applicability::Unsafe } else { Applicability::Display };
     Some(proposal(message, applicability, edits, index))
 }
 
-/// Whether the function is one that the file keeps to itself, and all of its calls, of which some are in sight, hand over the parameter.
+/// Whether the function is one that the file keeps to itself, and all of its calls, of which some are in sight, hand
+/// over the parameter.
 fn gives(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, position: usize, parameter: &str) -> bool {
     let name = def.name.as_str();
     let is_local = name.starts_with('_') || cx.names.frame_at(span_of(def).start).is_some_and(|scope| scope != 0);
@@ -71,6 +72,6 @@ fn handed_over(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Optio
     }
     let end = span_of(last).end;
     let edits = vec![Edit { span: Span::new(end, end), content: format!(", {name}") }];
-    let message = format!("make `{name}` a parameter; whoever calls has to hand over a new key each time");
+    let message = format!("make `{name}` a parameter; every caller must pass a new key each time");
     Some(proposal(message, Applicability::Display, edits, index))
 }

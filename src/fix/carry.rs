@@ -84,7 +84,7 @@ pub(super) fn carried(cx: &FixContext<'_>, of: &Carried<'_, '_>) -> Option<Propo
     edits.push(unpacked(cx, of.looped, transform.runs, key)?);
     edits.sort_by_key(|edit| edit.span);
     Some(Proposal {
-        message: format!("carry `{key}` and split it in each iteration; the numbers change"),
+        message: format!("add `{key}` to the carry and split it in each iteration; the numbers change"),
         applicability: Applicability::Unsafe,
         proof: Proof::Claim,
         edits,

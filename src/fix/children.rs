@@ -25,7 +25,8 @@ pub(super) fn split_of<'a>(cx: &FixContext<'_>, statement: &'a Stmt) -> Option<(
     (is_split && are_plain).then_some((call, &targets.elts[..]))
 }
 
-/// `key, a = split(key)` whose `a` nothing reads, before draws from `key`: `a` was made for one of them, and where there are
+/// `key, a = split(key)` whose `a` nothing reads, before draws from `key`: `a` was made for one of them, and where
+/// there are
 /// more, the same split makes a child for each.
 ///
 /// One use may stay with the key, if nothing else is made of it afterwards.
@@ -114,13 +115,17 @@ impl<'u, 'a> Moves<'u, 'a> {
         edits.sort_by_key(|edit| edit.span);
         let message = match &names[..] {
             [name] if self.idle.len() == 1 => {
-                format!("draw from `{name}`, the child that nothing uses yet; the numbers change")
+                format!("draw from the unused child `{name}`; the numbers change")
             }
             _ if self.idle.is_empty() => {
-                format!("let the split that makes `{}` make a key for each call; the numbers change", self.made.key)
+                format!(
+                    "extend the split that creates `{}` with a key for each call; the numbers \
+                         change",
+                    self.made.key
+                )
             }
             _ => {
-                format!("draw from children of `{}`, one of which nothing uses yet; the numbers change", self.made.key)
+                format!("draw from children of `{}`, one of them still unused; the numbers change", self.made.key)
             }
         };
         // A child that was there is read by nobody else from now on.
@@ -168,14 +173,16 @@ impl<'a> Made<'a> {
         Some(Self { key: cx.code(one.key), is_kept, scope, step, split, names })
     }
 
-    /// Whether a child of this split may serve a use: it is a use of this key, in sight, and not in a loop behind the split.
+    /// Whether a child of this split may serve a use: it is a use of this key, in sight, and not in a loop behind the
+    /// split.
     pub fn serves(&self, cx: &FixContext<'a>, one: &Use<'a>) -> bool {
         self.is_of(cx, one)
             && cx.are_near(span_of(self.step.statement()), span_of(one.key))
             && loop_below(one, cx.steps(span_of(self.step.statement())).len() - 1).is_none()
     }
 
-    /// Names of children for some uses, those first that are there already, the edits that make the others, and from where to
+    /// Names of children for some uses, those first that are there already, the edits that make the others, and from
+    /// where to
     /// where they are wanted.
     pub fn give(
         &self,
@@ -216,7 +223,8 @@ impl<'a> Made<'a> {
             && made_by(cx, self.scope, one).is_some_and(|(step, ..)| step.is(self.step))
     }
 
-    /// The use that stays with the key: what makes the next key of it, else, where nothing else reads it, a split, the first
+    /// The use that stays with the key: what makes the next key of it, else, where nothing else reads it, a split, the
+    /// first
     /// use of one of several children, or the last of what was carried on.
     fn stays<'u>(
         &self,
@@ -274,7 +282,8 @@ pub(super) fn widened(bound: &[Expr], split: &ast::ExprCall, names: &[String]) -
     call.covers(number.span).then(|| vec![targets, number])
 }
 
-/// The statement that made the key of a use by splitting, in a suite that leads to the use, its split, and the names that it binds.
+/// The statement that made the key of a use by splitting, in a suite that leads to the use, its split, and the names
+/// that it binds.
 fn made_by<'a>(
     cx: &FixContext<'a>,
     scope: ScopeId,
@@ -302,7 +311,8 @@ fn made_by<'a>(
     Some((step, split, names))
 }
 
-/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for them. One such slip
+/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for them.
+/// One such slip
 /// repaired and the next one not would look like an oversight.
 pub(super) fn other_parent(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some((step, own)) = tangled(cx, findings, index) else { return Vec::new() };
@@ -343,7 +353,7 @@ fn tangled<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Optio
     };
     let is_tangled = span_of(call) == span && parent.id.as_str() == child && next != child && is_before(next);
     let resolve = || Proposal {
-        message: format!("split `{next}`, which is kept for the next keys; the numbers change"),
+        message: format!("split `{next}`, which is kept for later keys; the numbers change"),
         applicability: Applicability::Unsafe,
         proof: Proof::Claim,
         edits: vec![Edit { span: span_of(parent), content: next.to_owned() }],

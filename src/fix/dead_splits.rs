@@ -113,7 +113,7 @@ impl<'a> Dead<'a> {
         let free = names.filter(|name| *name != "_" && !self.is_spoken_of(cx, name) && !is_between(name));
         let child = free.last()?;
         Some(Proposal {
-            message: format!("use `{child}`, which nothing uses yet; the numbers change"),
+            message: format!("use `{child}`, which is still unused; the numbers change"),
             applicability: Applicability::Unsafe,
             proof: Proof::Claim,
             edits: vec![Edit { span: span_of(draw.key), content: child.to_owned() }],
@@ -134,7 +134,7 @@ impl<'a> Dead<'a> {
         let is_mentioned = self.names.iter().any(|name| self.is_spoken_of(cx, cx.code(name)))
             || layout::comments_around(cx.text, statement).next().is_some();
         Some(Proposal {
-            message: "take out this split, of which nothing is used".to_owned(),
+            message: "remove this split, which nothing uses".to_owned(),
             applicability: if is_mentioned || cx.is_notebook() {
                 Applicability::Display
             } else {

@@ -90,7 +90,7 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
     let Stmt::Assign(assign) = step.statement() else { return None };
     let is_doubtful = is_slip(cx, scope, assign, &kept) || is_mentioned(cx, scope, unused);
     (is_local && !is_needed && !is_translated).then(|| Proposal {
-        message: format!("call `{unused}`, which nothing uses, `_`"),
+        message: format!("rename the unused `{unused}` to `_`"),
         applicability: if is_doubtful { Applicability::Display } else { Applicability::Safe },
         proof: Proof::Nothing,
         edits: vec![Edit { span: span_of(only), content: "_".to_owned() }],
@@ -99,7 +99,8 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
     })
 }
 
-/// Whether the parent that a split carries on is drawn from behind it: `key, subkey = split(key)`, and then `normal(key)`. The
+/// Whether the parent that a split carries on is drawn from behind it: `key, subkey = split(key)`, and then
+/// `normal(key)`. The
 /// child was perhaps meant, which a `_` in its place would hide.
 fn is_slip(cx: &FixContext<'_>, scope: ScopeId, split: &ast::StmtAssign, kept: &[&str]) -> bool {
     let read = tree::expressions_within(&split.value).into_iter().filter_map(Expr::as_name_expr);
@@ -117,7 +118,8 @@ fn is_slip(cx: &FixContext<'_>, scope: ScopeId, split: &ast::StmtAssign, kept: &
     })
 }
 
-/// Whether the text of a function has a name where it is no variable: in a comment or a string, which would speak of nothing.
+/// Whether the text of a function has a name where it is no variable: in a comment or a string, which would speak of
+/// nothing.
 pub(super) fn is_mentioned(cx: &FixContext<'_>, scope: ScopeId, name: &str) -> bool {
     let full = cx.names.scopes[scope].full;
     let text = cx.slice(full);

@@ -34,7 +34,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let is_kept = read.any(|expr| cx.code(expr) == key && storage_of(cx, expr) != Storage::None);
     let is_lane_key = !is_kept && !is_used_beside(cx, key, around);
     vec![Proposal {
-        message: format!("split `{key}` and give each lane a key of its own; the numbers change"),
+        message: format!("split `{key}` and give each batch element its own key; the numbers change"),
         applicability: if is_lane_key { Applicability::Unsafe } else { Applicability::Display },
         proof: Proof::Claim,
         edits,
@@ -200,7 +200,8 @@ impl<'a> Mapping<'a> {
 }
 
 impl Mapping<'_> {
-    /// Whether the mapped function calculates with what it is given of an argument: it is an array then, and no dict or list of some.
+    /// Whether the mapped function calculates with what it is given of an argument: it is an array then, and no dict or
+    /// list of some.
     fn takes_array(&self, cx: &FixContext<'_>, at: usize) -> bool {
         let (parameters, body) = match self.function {
             Expr::Lambda(lambda) => match lambda.parameters.as_deref() {

@@ -240,7 +240,7 @@ fn renewed(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<
     edits.dedup();
     let is_apart = edits.len() == later.len() && !code.contains('\n');
     is_apart.then(|| Proposal {
-        message: format!("split `{}` once more for each call; the numbers change", cx.code(parent)),
+        message: format!("split `{}` again for each call; the numbers change", cx.code(parent)),
         applicability: Applicability::Unsafe,
         proof: Proof::Claim,
         edits,
@@ -272,7 +272,7 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
         return None;
     }
     Some(Proposal {
-        message: format!("use `{unused}`, which nothing uses yet; the numbers change"),
+        message: format!("use `{unused}`, which is still unused; the numbers change"),
         applicability: Applicability::Unsafe,
         proof: Proof::Claim,
         edits: vec![Edit { span: span_of(key), content: unused.clone() }],
@@ -572,7 +572,8 @@ pub(super) fn root_name(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Whether anything but the uses may read the variable after the split: later statements, functions within, the split itself where
+/// Whether anything but the uses may read the variable after the split: later statements, functions within, the split
+/// itself where
 /// a loop comes back to it.
 fn is_alive(cx: &FixContext<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
     let Some((first, name)) = uses.first().and_then(|first| Some((first, root_name(first.key)?))) else { return false };

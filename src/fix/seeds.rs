@@ -43,7 +43,8 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     proposals
 }
 
-/// Whether both keys are made for one call, word for word: `params` and `target_params` begin alike. What draws for itself has no
+/// Whether both keys are made for one call, word for word: `params` and `target_params` begin alike. What draws for
+/// itself has no
 /// reason to.
 fn is_made_alike(cx: &FixContext<'_>, (first, again): (Place, Place)) -> bool {
     let call = |place: Place| {
@@ -68,7 +69,8 @@ pub(super) fn is_called_dummy(code: &str) -> bool {
     DUMMIES.iter().any(|word| code.contains(word))
 }
 
-/// Whether a key is made for a call of which only other results are kept, or is said to serve nothing: its numbers are nobody's.
+/// Whether a key is made for a call of which only other results are kept, or is said to serve nothing: its numbers are
+/// nobody's.
 fn is_for_nothing(cx: &FixContext<'_>, place: Place) -> bool {
     let Some((span, step)) = cx.here(place).and_then(|span| Some((span, cx.steps(span).pop()?))) else {
         return false;
@@ -141,7 +143,8 @@ fn is_begun_anew(cx: &FixContext<'_>, (first, again): (Place, Place)) -> bool {
     first != again && scope == other && cx.slice(first) == cx.slice(again)
 }
 
-/// `a, b = split(key(0))` right behind the statement that made `a` and `b` of a key of the same seed, together with others: it
+/// `a, b = split(key(0))` right behind the statement that made `a` and `b` of a key of the same seed, together with
+/// others: it
 /// makes nothing but names for keys that there are.
 fn superseded(cx: &FixContext<'_>, index: usize, (first, again): (Place, Place)) -> Option<Proposal> {
     let (first, again) = (cx.here(first)?, cx.here(again)?);
@@ -164,7 +167,7 @@ fn superseded(cx: &FixContext<'_>, index: usize, (first, again): (Place, Place))
     let lines = layout::own_lines(cx.text, span_of(step.statement()))?;
     let is_less = bound.len() < others.len() && bound.iter().all(|name| others.contains(name));
     (is_again && is_less).then(|| Proposal {
-        message: format!("keep the keys {} made before; the numbers change", bound.join(" and ")),
+        message: format!("keep the keys {} that were created before; the numbers change", bound.join(" and ")),
         applicability: Applicability::Unsafe,
         proof: Proof::Claim,
         edits: vec![Edit { span: lines, content: String::new() }],
@@ -199,9 +202,7 @@ fn reseeded(cx: &FixContext<'_>, findings: &[Finding], index: usize, place: Plac
         derived.is_some_and(|(first, again)| first == place || again == place)
     });
     Some(Proposal {
-        message: format!(
-            "make this key from the seed {free}, which no other key here is made from; the numbers change"
-        ),
+        message: format!("create this key from the seed {free}, which no other key here uses; the numbers change"),
         applicability: Applicability::Unsafe,
         proof: Proof::Claim,
         edits: vec![Edit { span: span_of(seed), content: free.to_string() }],
@@ -241,7 +242,7 @@ fn merged(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pro
     let split = cx.spelled(first.start, jax::SPLIT, Some(call))?;
     let code = format!("{left}, {right} = {split}({})", cx.slice(first));
     (!is_named).then(|| Proposal {
-        message: "make one key from the seed and split it; the numbers change".to_owned(),
+        message: "create one key from the seed and split it; the numbers change".to_owned(),
         applicability: Applicability::Unsafe,
         proof: Proof::Claim,
         edits: vec![

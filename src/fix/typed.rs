@@ -31,7 +31,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let hides = !cx.matching(findings, is_sum).is_empty();
     let applicability = if hides { Applicability::Display } else { Applicability::Unsafe };
     vec![Proposal {
-        message: "make typed keys; numbers stay the same, shapes and checkpoints of keys change".to_owned(),
+        message: "create typed keys; the numbers stay the same, but shapes and checkpoints of keys change".to_owned(),
         applicability,
         proof: Proof::Keys(places),
         edits: renamed(cx, finding).unwrap_or_default(),
@@ -84,7 +84,8 @@ fn import(cx: &FixContext<'_>, rewritten: usize) -> Option<Edit> {
     Some(Edit { span: only.span, content: format!("key as {}", imported_name(cx, "PRNGKey")?) })
 }
 
-/// The proposal with a conversion wherever the analysis found that the repaired program touches the words of its keys; the
+/// The proposal with a conversion wherever the analysis found that the repaired program touches the words of its keys;
+/// the
 /// proposal as it is where it found nothing, and `None` where a place does not tell which expression is the key.
 pub fn converted(cx: &FixContext<'_>, proposal: &Proposal, after: &[Finding]) -> Option<Proposal> {
     let Proof::Keys(_) = proposal.proof else { return Some(proposal.clone()) };
@@ -111,7 +112,9 @@ pub fn converted(cx: &FixContext<'_>, proposal: &Proposal, after: &[Finding]) ->
     }
     edits.sort_by_key(|edit| edit.span);
     let is_new = edits.len() > proposal.edits.len();
-    let message = "make typed keys, and take their words where those are wanted; numbers stay the same".to_owned();
+    let message = "create typed keys, and take their words where the code needs them; the numbers stay the \
+                   same"
+        .to_owned();
     Some(if is_new { Proposal { message, edits, ..proposal.clone() } } else { proposal.clone() })
 }
 

@@ -151,12 +151,13 @@ impl Writer<'_, '_> {
         let mut edits = children::widened(bound, call, &names).filter(|_| is_alike && is_near && !is_said)?;
         edits.push(Edit { span: lines, content: String::new() });
         edits.sort_by_key(|edit| edit.span);
-        let message = format!("split `{}` once, into all of its children; the numbers change", self.key);
+        let message = format!("split `{}` once into all its children; the numbers change", self.key);
         let names = self.cx.promise(self.site.scope, &names);
         Some(Proposal { message, ..self.proposal(edits, names) })
     }
 
-    /// `key, subkey = split(key)` right before the statement of each use, but for those that make the next key themselves.
+    /// `key, subkey = split(key)` right before the statement of each use, but for those that make the next key
+    /// themselves.
     pub(super) fn one_by_one(&self, uses: &[Use<'_>], goes_on: &dyn Fn(&Use<'_>) -> bool) -> Option<Proposal> {
         let mut at: Vec<(Step<'_>, Vec<&Use<'_>>)> = Vec::new();
         for one in uses.iter().filter(|one| !goes_on(one)) {
@@ -235,7 +236,7 @@ impl Writer<'_, '_> {
 
     fn proposal(&self, edits: Vec<Edit>, names: Vec<Reserved>) -> Proposal {
         Proposal {
-            message: format!("split `{}` and give each call a key of its own; the numbers change", self.key),
+            message: format!("split `{}` and give each call its own key; the numbers change", self.key),
             applicability: Applicability::Unsafe,
             proof: Proof::Claim,
             edits,

@@ -73,7 +73,7 @@ pub fn defines_tests(run: &Recording<'_>) -> bool {
 /// What is believed of every key, place by place.
 fn conclude_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     for derivation in run.log.derivations.iter().filter(|derivation| derivation.place.file == file) {
-        let text = format!("`{}` makes {}", derivation.callee, run.terms.describe(derivation.term));
+        let text = format!("`{}` creates {}", derivation.callee, run.terms.describe(derivation.term));
         facts.keys.push(KeyFact { place: derivation.place, text });
     }
     for event in run.log.consumptions.iter().filter(|event| event.place.file == file) {
@@ -81,8 +81,8 @@ fn conclude_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             Role::Sample => "draws from",
             Role::Split => "splits (and so consumes)",
             Role::Fold => "derives from (and does not consume)",
-            Role::Library | Role::Protocol => "is modelled to consume",
-            Role::Unresolved => "is not resolved and may consume",
+            Role::Library | Role::Protocol => "is modelled as consuming",
+            Role::Unresolved => "is unresolved and may consume",
         };
         let key = run.terms.describe(event.target.term);
         let written = match &event.written {

@@ -14,7 +14,7 @@ pub fn origin(run: &Recording<'_>, term: TermId, derivation: u32) -> Option<Orig
         let short = derivation.callee.as_ref();
         let text = match run.terms.get(term) {
             Term::Child(_, index) if matches!(run.terms.get(derivation.term), Term::Children(_)) => {
-                format!("element {} of what `{short}` returned", run.terms.describe(*index))
+                format!("element {} of the result of `{short}`", run.terms.describe(*index))
             }
             _ => format!("created by `{short}`"),
         };
@@ -30,7 +30,7 @@ pub fn origin(run: &Recording<'_>, term: TermId, derivation: u32) -> Option<Orig
             Symbol::Parameter if root == term => format!("parameter `{name}`"),
             Symbol::Parameter => match run.log.origins.get(&term) {
                 Some(place) => return Some(Origin { place: *place, text: format!("`{name}` is read here") }),
-                None => format!("`{name}` comes with this parameter"),
+                None => format!("`{name}` comes from this parameter"),
             },
             _ => "obtained here".to_owned(),
         };

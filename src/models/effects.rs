@@ -18,7 +18,7 @@ impl Reader<'_> {
         let name = raw.effect;
         for (field, span) in &row.fields {
             if !COMMON.contains(&field.as_str()) && !fields_of(name).contains(&field.as_str()) {
-                self.problem(span.clone(), format!("`{field}` means nothing for this effect"));
+                self.problem(span.clone(), format!("`{field}` has no meaning for this effect"));
             }
         }
         let before = self.problems.len();
@@ -103,7 +103,7 @@ impl Reader<'_> {
             EffectName::Pure => Effect::Pure { numeric: false, many: false, counts: false },
             EffectName::Supply => Effect::Supply { many: false },
             _ => {
-                let message = "a factory makes one of `sample`, `consume`, `observe`, `pure`, `supply`";
+                let message = "`makes` expects one of `sample`, `consume`, `observe`, `pure`, `supply`";
                 self.problem(row.field("makes"), message.to_owned());
                 return None;
             }

@@ -100,7 +100,8 @@ impl<'t> Reader<'t> {
                 other => self.problem(
                     span,
                     format!(
-                        "unknown table `{other}`, expected one of `library`, `alias`, `callable`, `namespace`, `class`, `annotation`, `protocol`, `typed`"
+                        "unknown table `{other}`, expected one of `library`, `alias`, `callable`, `namespace`, \
+                         `class`, `annotation`, `protocol`, `typed`"
                     ),
                 ),
             }
@@ -273,7 +274,7 @@ impl<'t> Reader<'t> {
         for (field, span) in &row.fields {
             let common = ["path", "paths", "params", "construct"];
             if !common.contains(&field.as_str()) && !allowed.contains(&field.as_str()) {
-                self.problem(span.clone(), format!("`{field}` means nothing for this construct"));
+                self.problem(span.clone(), format!("`{field}` has no meaning for this construct"));
             }
         }
         let names = |names: Option<OneOrMany>| -> Vec<String> {
@@ -338,10 +339,10 @@ impl<'t> Reader<'t> {
 
     fn protocol(&mut self, row: &Row, raw: RawProtocol) {
         if raw.libraries.is_empty() {
-            self.problem(row.field("libraries"), "a protocol needs a library that is evidence for it".to_owned());
+            self.problem(row.field("libraries"), "a protocol needs at least one library".to_owned());
         }
         if raw.initialiser_suffix.is_some() && raw.draws_by.is_empty() {
-            let message = "`initialiser-suffix` means nothing without `draws-by`".to_owned();
+            let message = "`initialiser-suffix` has no meaning without `draws-by`".to_owned();
             self.problem(row.field("initialiser-suffix"), message);
         }
         for (path, names) in &raw.draws_by {
@@ -349,7 +350,7 @@ impl<'t> Reader<'t> {
             self.root(path);
             let draws_by = DrawsBy { drawing: names.clone(), suffix: raw.initialiser_suffix.clone() };
             if self.models.draws_by.insert(path.clone(), draws_by).is_some() {
-                self.problem(row.field("draws-by"), format!("`{path}` is told of twice"));
+                self.problem(row.field("draws-by"), format!("`{path}` appears twice"));
             }
         }
         for method in raw.method.into_vec() {

@@ -32,7 +32,7 @@ pub enum Yield {
 /// What constructing a class does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Construct {
-    /// An object that hands out a fresh key at each call, method call or `next`.
+    /// An object that returns a fresh key on each call, method call or `next`.
     Stream {
         /// Parameters that are keys or seeds (or dicts of them); a key given is consumed by the construction.
         seeds: Vec<String>,
@@ -72,7 +72,7 @@ pub struct Class {
     pub construct: Construct,
 }
 
-/// Typed, raw or unknown, as far as an annotation tells.
+/// Typed, raw or unknown, according to an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnnotationKind {
@@ -84,14 +84,14 @@ pub enum AnnotationKind {
     Unknown,
 }
 
-/// The rank that an annotation tells.
+/// The rank that an annotation gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AnnotationRank {
     /// This many axes.
     Known(u8),
     /// As many axes as the shape string of the subscript has words: `Key[Array, "n m"]`.
     Shape,
-    /// Not told.
+    /// Not given.
     Unknown,
 }
 

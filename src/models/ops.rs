@@ -99,7 +99,7 @@ pub enum NumberOp {
     Cast,
 }
 
-/// What a call asks of a shape.
+/// Which property of a shape a call queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShapeQuery {

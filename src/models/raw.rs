@@ -152,7 +152,7 @@ pub(super) struct RawClass {
     pub otherwise: Option<Yield>,
 }
 
-/// A number of axes, or `"shape"` where the subscript tells it.
+/// A number of axes, or `"shape"` if the subscript gives it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum RawRank {

@@ -61,7 +61,7 @@ pub struct Callable {
     pub params: Vec<Param>,
     /// What it does.
     pub effect: Effect,
-    /// The parameter that tells the lengths of the axes of the result.
+    /// The parameter that gives the lengths of the result's axes.
     pub lengths: Option<String>,
     /// False where no row names the path and a namespace's default speaks for it.
     pub exact: bool,
@@ -95,7 +95,7 @@ pub enum Effect {
     Split {
         /// The parameter that is the parent.
         key: String,
-        /// The parameter that is the number (or shape) of children; absent where no parameter tells it.
+        /// The parameter that is the number (or shape) of children; absent if no parameter gives it.
         num: Option<String>,
     },
     /// Derives a key from a key and a number; does not consume.
@@ -131,7 +131,7 @@ pub enum Effect {
     Consume {
         /// The parameters that carry keys; in a namespace default, names to look for among keyword arguments.
         keys: Vec<String>,
-        /// The parameter with which only some of those who draw get the key: two such calls may be meant to agree.
+        /// The parameter that limits which consumers get the key: two such calls may be intended to agree.
         only: Option<String>,
     },
     /// Looks and does not consume; the result is unknown and holds no key.
@@ -158,7 +158,7 @@ pub enum Effect {
         op: ShapeOp,
         /// The parameters that hold the arrays.
         of: Vec<String>,
-        /// What tells which of the arrays an element is taken from: the condition of `where`.
+        /// What determines which array an element comes from: the condition of `where`.
         chosen: Option<String>,
     },
     /// Makes an array like its argument, and so a key out of nothing when given one (`zeros_like`).
@@ -179,9 +179,9 @@ pub enum Effect {
     },
     /// Asks for a shape.
     ShapeOf {
-        /// What is asked.
+        /// Which property is queried.
         query: ShapeQuery,
-        /// The parameter that is asked about.
+        /// The parameter that is queried.
         of: String,
     },
     /// Returns a fresh key at each call.

@@ -94,7 +94,7 @@ pub struct Transform {
     pub lower: Option<String>,
     /// End index of `fori`.
     pub upper: Option<String>,
-    /// Arguments that are handed to the body as they are.
+    /// Arguments that are passed to the body unchanged.
     pub operands: Vec<String>,
     /// Whether each of `operands` is a sequence that holds the body's arguments (`jvp`'s `primals`).
     pub packed: bool,

@@ -18,11 +18,11 @@ pub struct Typed {
     /// Whether typed keys are taken as raw ones are, under the conditions below; otherwise they are refused, or something
     /// else comes out.
     pub is_alike: bool,
-    /// Parameters that number axes: alike where those count from the front, since the axis of the words is the last.
+    /// Parameters that number axes: the result is the same if those count from the front, since the axis of the words is the last.
     pub axes: Vec<String>,
     /// Whether the axes have to be given.
     pub is_given: bool,
-    /// Whether only arrays of keys are taken alike, and not single keys.
+    /// Whether only arrays of keys behave the same, and not single keys.
     pub of_arrays: bool,
     /// Parameters that must not be given: a dtype, or a shape.
     pub without: Vec<String>,

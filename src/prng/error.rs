@@ -55,7 +55,7 @@ pub enum Error {
         function: &'static str,
         /// What it draws.
         expected: &'static str,
-        /// What was asked for.
+        /// What was requested.
         got: DType,
     },
     /// A parameter that does not broadcast to the shape of the draw.
@@ -97,7 +97,7 @@ pub enum Error {
     /// A draw whose result would not reasonably fit in memory.
     #[error("an array of shape {} is too large for the reference PRNG (limit: {limit} elements)", shape_text(.shape))]
     TooLarge {
-        /// The shape asked for.
+        /// The requested shape.
         shape: Vec<usize>,
         /// The most elements an array may have.
         limit: usize,

@@ -1,4 +1,4 @@
-//! JAX's pseudo-random numbers, reimplemented to be read: keys, their derivation, and what is drawn from them.
+//! JAX's PRNG, reimplemented for readability: keys, their derivation, and draws from them.
 //!
 //! JAX has no global random state. A *key* is a few 32-bit words; every random function is a pure function of a key.
 //! Two things can be done with one: derive other keys from it, or draw from it. Both hash a *counter* under the key,

@@ -1,4 +1,4 @@
-//! `unsafe_rbg`: bits and derivation alike from XLA's `RngBitGenerator`, "unsafe for use on TPU" in JAX's own words.
+//! `unsafe_rbg`: both bits and derivation from XLA's `RngBitGenerator`, "unsafe for use on TPU" in JAX's own words.
 //!
 //! JAX takes every tenth row of four words for a hash (`jax/_src/random/rbg.py`, `_unsafe_rbg_split` and
 //! `_unsafe_rbg_fold_in`). Hence `split(k)[0]` is the first draw from `k`, and `fold_in` is an exclusive or: it

@@ -26,7 +26,7 @@ pub fn parse_cells(text: &str, cells: &Cells, kind: SourceKind) -> Parsed {
     for cell in &broken {
         let own = parse(&only(text, std::slice::from_ref(cell)), kind);
         let inside = |problem: SyntaxProblem| {
-            // The parser tells of what is missing at the very end, which is that of the text.
+            // The parser reports what is missing at the very end, which is the end of the text.
             let end = cell.span.end.saturating_sub(1);
             let (start, end) = (problem.span.start.min(end), problem.span.end.min(end));
             SyntaxProblem { span: Span::new(start, end), ..problem }

@@ -12,10 +12,11 @@ use ruff_text_size::Ranged;
 use super::{nesting, span_of};
 use crate::text::Span;
 
-/// The deepest tree [`parse`] hands out, counted in nodes from the module to the innermost leaf.
+/// The deepest tree that [`parse`] returns, counted in nodes from the module to the innermost leaf.
 ///
 /// Lowering, the rules and the destructor of the tree recurse over it. A walker of a debug build spends a few
-/// kilobytes a node, so a thousand nodes take some megabytes of a [`WORKER_STACK_BYTES`] stack; the tree's own destructor
+/// kilobytes a node, so a thousand nodes take some megabytes of a [`WORKER_STACK_BYTES`] stack; the tree's own
+/// destructor
 /// takes so little that it passes on a test thread's 2 MiB. Code written by people stays below a hundred, and
 /// `CPython` itself refuses 100 levels of indentation and 200 of brackets.
 pub const MAX_DEPTH: u32 = 1_000;
@@ -23,7 +24,8 @@ pub const MAX_DEPTH: u32 = 1_000;
 /// Stack for threads that walk syntax trees.
 pub const WORKER_STACK_BYTES: usize = 256 << 20;
 
-/// A bound of [`nesting`] up to which the tree is known to stay within [`MAX_DEPTH`] without looking: no token adds more
+/// A bound of [`nesting`] up to which the tree is known to stay within [`MAX_DEPTH`] without looking: no token adds
+/// more
 /// than two nodes to a path.
 const SHALLOW_BOUND: u32 = (MAX_DEPTH - nesting::SLACK) / 2;
 
@@ -152,7 +154,8 @@ fn parse_raw(text: &str, kind: SourceKind) -> Raw {
 
 /// The tree if it is not too deep after all; else it is dropped where there is room for that.
 ///
-/// Where there is none, it is leaked: that takes a text whose strings are so broken that the scan saw other tokens than the
+/// Where there is none, it is leaked: that takes a text whose strings are so broken that the scan saw other tokens than
+/// the
 /// parser, or a system without memory for one more thread, and is better than to abort the process.
 fn measured(text: &str, raw: Raw) -> Parsed {
     if raw.bound > HOPELESS_BOUND {
@@ -169,7 +172,7 @@ fn measured(text: &str, raw: Raw) -> Parsed {
     });
     std::mem::forget(tree);
     outcome.flatten().unwrap_or_else(|| {
-        refused(text, Span::default(), "deep nesting, and no memory for a stack to measure it on".to_owned())
+        refused(text, Span::default(), "not enough memory for a stack to measure deep nesting".to_owned())
     })
 }
 

@@ -24,7 +24,7 @@ pub(super) fn describe(rule: &Rule, hit: &IgnoredCaller) -> Finding {
     };
     let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
     let declared = wording::label(hit.declared_at, format!("{parameter} is declared here"));
-    let made = wording::label(hit.place, "a constant key is made here".to_owned());
+    let made = wording::label(hit.place, "a constant key is created here".to_owned());
     let used = wording::steps(&hit.used, "the constant key is consumed");
     wording::relate(&mut finding, [declared.clone()].into_iter().chain(used.iter().cloned()));
     finding.repair = Some(Repair { unused: Some(hit.parameter.clone()), ..wording::repair(&hit.used) });

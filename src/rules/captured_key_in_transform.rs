@@ -14,24 +14,25 @@ pub(super) fn find(facts: &Facts) -> Vec<&CapturedUse> {
 
 pub(super) fn describe(rule: &Rule, hit: &CapturedUse) -> Finding {
     let (name, callee) = (wording::code(&hit.name), wording::code(&hit.callee));
+    let repetition = wording::repetition(hit.used.role);
     let (message, defined) = match hit.kind {
-        CaptureKind::Transformed => (
-            format!("{callee} is transformed with {name} captured, so every call draws the same numbers"),
-            "transformed here",
-        ),
+        CaptureKind::Transformed => {
+            (format!("{callee} captures {name} and is transformed, so every call {repetition}"), "transformed here")
+        }
         CaptureKind::Stored => (
-            format!("{callee} outlives this call with {name} captured, so every call of it draws the same numbers"),
+            format!("{callee} captures {name} and is stored or returned, so every call of it {repetition}"),
             "defined here",
         ),
         CaptureKind::Default => (
             format!(
-                "the default of {name} is one key, made when {callee} is defined, so every call draws the same numbers"
+                "the default value of {name} is one key, created when {callee} is defined, so every call \
+                 {repetition}"
             ),
             "defined here",
         ),
     };
     let help = match hit.kind {
-        CaptureKind::Default => format!("make {name} a parameter without a default"),
+        CaptureKind::Default => format!("make {name} a parameter without a default value"),
         CaptureKind::Transformed | CaptureKind::Stored => format!("pass {name} to {callee} as an argument"),
     };
     let text = Text { message, label: wording::here(&hit.used, "the captured key is consumed"), help };

@@ -25,7 +25,7 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, text: Text) -> Finding {
     wording::relate(&mut finding, wording::inner_steps(&hit.second));
     wording::relate(
         &mut finding,
-        hit.repeated_by.map(|place| wording::label(place, "the loop that repeats it".to_owned())),
+        hit.repeated_by.map(|place| wording::label(place, "repeated by this loop".to_owned())),
     );
 
     let both_before_use = match (derived_again.first(), first.first()) {
@@ -79,7 +79,7 @@ pub(super) fn again(first: &Use, second: &Use) -> String {
 fn derivations(hit: &Collision) -> (Vec<Label>, Vec<Label>) {
     let Some((first, again)) = hit.derived_at else { return (Vec::new(), Vec::new()) };
     let (first_text, again_text) = match hit.kind {
-        CollisionKind::SeededTwice => ("first made from this seed here", "made from the same seed again here"),
+        CollisionKind::SeededTwice => ("first created from this seed here", "created from the same seed again here"),
         CollisionKind::FoldMeetsChild | CollisionKind::Iterated => {
             ("first derived here", "the same key is derived here")
         }

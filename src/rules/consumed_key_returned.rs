@@ -18,15 +18,13 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
     let how = match hit.kind {
         CarryKind::Returned => "returned",
         CarryKind::Stored => "stored",
-        CarryKind::Carried => "carried on",
+        CarryKind::Carried => "passed to the next iteration",
     };
     let key = wording::variable(name);
     let text = Text {
         message: format!("{subject} is {how} after {} consumed it", wording::code(&hit.used.callee)),
         label: format!("a consumed key is {how} here"),
-        help: format!(
-            "draw from a child, `{key}, subkey = jax.random.split({key})`, so that the key {how} is a fresh one"
-        ),
+        help: format!("draw from a child, `{key}, subkey = jax.random.split({key})`, so that the key {how} is fresh"),
     };
     let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
     let used = wording::steps(&hit.used, wording::participle(hit.used.role));

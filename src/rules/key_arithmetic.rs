@@ -16,13 +16,13 @@ pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let (text, key) = (&hit.text, buffer::a_key(hit.kind));
     let (message, label) = match (hit.op, hit.raises) {
-        (BufferOp::Arithmetic, true) => (format!("`{text}` calculates with {key}, which raises"), "raises here"),
+        (BufferOp::Arithmetic, true) => (format!("`{text}` does arithmetic on {key}, which raises"), "raises here"),
         (BufferOp::Arithmetic, false) => {
-            let message = format!("`{text}` calculates with {key}; the result can equal the key of another seed");
+            let message = format!("`{text}` does arithmetic on {key}; the result can equal the key of another seed");
             (message, "keys are not numbers")
         }
-        (_, true) => (format!("`{text}` takes {key} for numbers, which raises"), "raises here"),
-        (_, false) => (format!("`{text}` takes {key} for numbers"), "keys are not numbers"),
+        (_, true) => (format!("`{text}` treats {key} as numbers, which raises"), "raises here"),
+        (_, false) => (format!("`{text}` treats {key} as numbers"), "keys are not numbers"),
     };
     let text = Text {
         message,

@@ -16,15 +16,14 @@ pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let (text, key) = (&hit.text, buffer::a_key(hit.kind));
     let (message, label) = if hit.raises {
-        (format!("`{text}` takes {key} for a plain value, which raises"), "raises here")
+        (format!("`{text}` converts {key} to a plain value, which raises"), "raises here")
     } else {
-        (format!("`{text}` takes {key} for a plain value"), "a key is not a plain value")
+        (format!("`{text}` converts {key} to a plain value"), "a key is not a plain value")
     };
     let text = Text {
         message,
         label: label.to_owned(),
-        help: "take the words with `jax.random.key_data(key)` for logs and checkpoints; test for a missing key with \
-               `key is None`"
+        help: "use `jax.random.key_data(key)` to log or save a key, and `key is None` to test for a missing one"
             .to_owned(),
     };
     buffer::finding(rule, hit, text)

@@ -17,26 +17,30 @@ pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let text = &hit.text;
     let (message, label) = match (hit.op, hit.raises) {
         (BufferOp::MapAxis, true) => {
-            (format!("`{text}` maps over the buffer axis of keys, which raises"), "raises here")
+            (format!("`{text}` maps over the key-data axis of keys, which raises"), "raises here")
         }
         (BufferOp::MapAxis, false) => (
-            format!("`{text}` maps over the buffer axis of raw keys, so each lane gets words of different keys"),
-            "the last axis of raw keys is their buffer",
+            format!(
+                "`{text}` maps over the key-data axis of raw keys, so each batch element gets words of \
+                 different keys"
+            ),
+            "the last axis of raw keys holds their words",
         ),
         (BufferOp::Reshape, _) => (
-            format!("`{text}` mixes the buffer axis of raw keys with the others"),
-            "the last axis of raw keys is their buffer",
+            format!("`{text}` mixes the key-data axis of raw keys with other axes"),
+            "the last axis of raw keys holds their words",
         ),
         (_, _) => (
-            format!("`{text}` moves the buffer axis of raw keys, so rows hold words of different keys"),
-            "the last axis of raw keys is their buffer",
+            format!("`{text}` moves the key-data axis of raw keys, so rows hold words of different keys"),
+            "the last axis of raw keys holds their words",
         ),
     };
     let text = Text {
         message,
         label: label.to_owned(),
         help:
-            "make the keys with `jax.random.key`, which have no buffer axis; with raw keys leave the last axis in place"
+            "create typed keys with `jax.random.key`, which have no such axis; with raw keys, leave the last axis in \
+             place"
                 .to_owned(),
     };
     buffer::finding(rule, hit, text)

@@ -17,13 +17,14 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let callee = wording::code(&hit.used.callee);
     let (how, mapped) = match hit.kind {
         BroadcastKind::Captured => ("captured by a mapped function", "mapped here"),
-        BroadcastKind::Unmapped => ("handed unmapped to a mapped function", "mapped here"),
+        BroadcastKind::Unmapped => ("passed unmapped to a mapped function", "mapped here"),
         BroadcastKind::Copied => ("copied into a batch", "copied here"),
     };
+    let repetition = wording::repetition(hit.used.role);
     let text = Text {
-        message: format!("{subject} is {how}, so {callee} draws the same numbers in every lane"),
-        label: "one key for all lanes".to_owned(),
-        help: "make a key for each lane, `keys = jax.random.split(key, n)`, and map over `keys`".to_owned(),
+        message: format!("{subject} is {how}, so {callee} {repetition} for every batch element"),
+        label: "one key for the whole batch".to_owned(),
+        help: "create one key per batch element, `keys = jax.random.split(key, n)`, and map over `keys`".to_owned(),
     };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
     finding.intent.clone_from(&hit.intent);
@@ -35,7 +36,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let draws_numbers = hit.used.role == Role::Sample;
     finding.evidence = Some(Evidence { sharing: Sharing::Lanes, first: way.clone(), second: way, draws_numbers });
     finding.repair = Some(Repair { repeated_by: Some(hit.mapped_at), ..Repair::default() });
-    finding.flow =
-        origin.into_iter().chain([mapped]).chain(wording::steps(&hit.used, "consumed for every lane")).collect();
+    let consumed = wording::steps(&hit.used, "consumed for every batch element");
+    finding.flow = origin.into_iter().chain([mapped]).chain(consumed).collect();
     finding
 }

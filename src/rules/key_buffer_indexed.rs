@@ -27,29 +27,29 @@ pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let (text, key) = (&hit.text, buffer::a_key(hit.kind));
     let (message, label, help) = match (hit.op, hit.raises) {
         (BufferOp::Reseed, _) => (
-            format!("`{text}` seeds a key with a word of another key's buffer"),
-            "a new seed of at most 32 bits, often that of the old key",
+            format!("`{text}` seeds a key with a word of another key"),
+            "a seed of at most 32 bits, often the old key's own seed",
             "derive the new key: `new_key, key = jax.random.split(key)`",
         ),
         (BufferOp::Unpack, true) => (
-            format!("`{text}` unpacks {key}, which raises: one key is not a sequence"),
+            format!("`{text}` unpacks {key}, which raises: a single key is not a sequence"),
             "raises here",
-            "make the keys first: `key, subkey = jax.random.split(key)`",
+            "split the key: `key, subkey = jax.random.split(key)`",
         ),
         (BufferOp::Unpack, false) => (
             format!("`{text}` unpacks the words of {key}, which are not keys"),
             "the words of one key, not new keys",
-            "make the keys first: `key, subkey = jax.random.split(key)`",
+            "split the key: `key, subkey = jax.random.split(key)`",
         ),
         (_, true) => (
-            format!("`{text}` indexes {key}, which raises: one key has no elements"),
+            format!("`{text}` indexes {key}, which raises: a single key has no elements"),
             "raises here",
-            "make keys to choose from: `jax.random.split(key, n)`",
+            "create an array of keys to index: `jax.random.split(key, n)`",
         ),
         (_, false) => (
-            format!("`{text}` takes a word out of the buffer of {key}, which is not a key"),
-            "a word of the buffer, not a key",
-            "make keys to choose from, `jax.random.split(key, n)`; use `jax.random.key` so that this raises",
+            format!("`{text}` reads a word of {key}, and a word is not a key"),
+            "a word of a key, not a key",
+            "create an array of keys to index, `jax.random.split(key, n)`; keys from `jax.random.key` would raise here",
         ),
     };
     buffer::finding(rule, hit, Text { message, label: label.to_owned(), help: help.to_owned() })

@@ -16,7 +16,7 @@ pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let text = &hit.text;
     let (message, label) = if hit.op == BufferOp::Fabricate {
-        (format!("`{text}` fabricates a key: the same one every time, whatever key it is given"), "a made-up key")
+        (format!("`{text}` fabricates a key that is always the same, whatever its argument"), "a fabricated key")
     } else {
         (
             format!("`{text}` wraps edited key data: the result can equal the key of another seed"),
@@ -26,7 +26,7 @@ pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let text = Text {
         message,
         label: label.to_owned(),
-        help: "derive keys with `jax.random.split` or `jax.random.fold_in` only".to_owned(),
+        help: "derive keys only with `jax.random.split` or `jax.random.fold_in`".to_owned(),
     };
     buffer::finding(rule, hit, text)
 }

@@ -20,21 +20,24 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     let derivation = wording::code(&hit.derivation);
     let (message, help) = match hit.kind {
         CollisionKind::FoldedTwice => (
-            format!("two `fold_in` calls with equal data give the same key {derivation}, and both are consumed"),
-            "fold different data into each, or fold a constant first to tell the streams apart".to_owned(),
+            format!(
+                "two `fold_in` calls with equal data give the same key {derivation}, and both results are \
+                 consumed"
+            ),
+            "fold in different data, or first fold in a distinct constant to separate the streams".to_owned(),
         ),
         CollisionKind::FoldMeetsChild => (
-            format!("`fold_in` gives the same key as a child of `split`, {derivation}, and both are consumed"),
-            "derive from one key either by `split` or by `fold_in`, not by both".to_owned(),
+            format!("`fold_in` gives the same key as a child of `split`, {derivation}, and both results are consumed"),
+            "derive from a key with either `split` or `fold_in`, not with both".to_owned(),
         ),
         _ if hit.disjoint => (
-            format!("{subject} is split twice; the splits share their children, though those in use differ"),
+            format!("{subject} is split twice; both splits give the same children, but the code uses different ones"),
             "split once and index the result".to_owned(),
         ),
         _ => (
             format!("{subject} is split twice, and both splits give the same children"),
             format!(
-                "split once into as many keys as are needed, or keep the new parent: \
+                "split once into as many keys as you need, or keep the new parent: \
                  `{0}, subkey = jax.random.split({0})`",
                 wording::variable(hit.name.as_deref())
             ),

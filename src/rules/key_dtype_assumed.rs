@@ -16,14 +16,14 @@ pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let text = &hit.text;
     let (message, label) = if hit.raises {
-        (format!("`{text}` takes the dtype of a typed key for a number's, which raises"), "raises here")
+        (format!("`{text}` treats the dtype of a typed key as a number type, which raises"), "raises here")
     } else {
-        (format!("`{text}` relies on keys being `uint32`, which typed keys are not"), "holds for raw keys only")
+        (format!("`{text}` relies on keys being `uint32`, which typed keys are not"), "true only for raw keys")
     };
     let text = Text {
         message,
         label: label.to_owned(),
-        help: "test for typed keys with `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`; take the words with \
+        help: "test for typed keys with `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`; get the words with \
                `jax.random.key_data`"
             .to_owned(),
     };

@@ -20,19 +20,19 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     if hit.kind == CollisionKind::FoldAndSampled {
         let text = Text {
             message: format!(
-                "{subject} is both drawn from and folded: {} and {}",
+                "{subject} is both consumed and passed to `fold_in`: {} and {}",
                 wording::code(&hit.first.callee),
                 wording::code(&hit.second.callee)
             ),
             label: wording::here(&hit.second, "used again"),
-            help: "keep keys that are folded apart from keys that are drawn from".to_owned(),
+            help: "use one key for `fold_in` and another one for draws".to_owned(),
         };
         let mut finding = collision::finding(rule, hit, text);
         finding.confidence = Confidence::Low;
         return finding;
     }
     let help = match &hit.meant {
-        Some(meant) => format!("use `{meant}`, which nothing uses yet"),
+        Some(meant) => format!("use `{meant}`, which is still unused"),
         None => wording::split_help(hit.name.as_deref()),
     };
     let label = wording::here(&hit.second, &collision::again(&hit.first, &hit.second));
@@ -44,11 +44,13 @@ fn message(subject: &str, hit: &Collision) -> String {
     let (first, second) = (wording::code(&hit.first.callee), wording::code(&hit.second.callee));
     match (hit.first.role, hit.second.role) {
         (Role::Unresolved, Role::Unresolved) => {
-            format!("{subject} is perhaps consumed twice{}", collision::callees(hit, ","))
+            format!("{subject} may be consumed twice{}", collision::callees(hit, ","))
         }
-        (Role::Unresolved, _) => format!("{subject} is consumed by {second}, and perhaps before by {first}"),
-        (_, Role::Unresolved) => format!("{subject} is consumed by {first}, and perhaps again by {second}"),
-        (Role::Sample, Role::Sample) => format!("{subject} is drawn from twice{}", collision::callees(hit, ",")),
+        (Role::Unresolved, _) => format!("{subject} is consumed by {second}, and may already be consumed by {first}"),
+        (_, Role::Unresolved) => format!("{subject} is consumed by {first}, and may be consumed again by {second}"),
+        (Role::Sample, Role::Sample) => {
+            format!("{subject} is consumed twice{}, so the draws are not independent", collision::callees(hit, ","))
+        }
         (_, _) => format!("{subject} is consumed twice{}", collision::callees(hit, ",")),
     }
 }

@@ -19,23 +19,30 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     let message = if hit.derived_at.is_some() {
         let first = wording::code(&hit.first.callee);
         format!(
-            "{subject} is the key that {first} consumed in an earlier iteration: `fold_in` and `split` derive the same one"
+            "{subject} equals the key that {first} consumed in an earlier iteration: `fold_in` and `split` derive \
+             the same key"
         )
     } else if hit.first.leaf == hit.second.leaf {
         match hit.second.role {
             Role::Split => {
-                format!("{subject} is split anew in every iteration, so {callee} returns the same keys each time")
+                format!(
+                    "{subject} is split in every iteration but never replaced, so {callee} returns the same keys \
+                     each time"
+                )
             }
             Role::Fold => {
-                format!("{subject} is folded alike in every iteration, so {callee} returns the same key each time")
+                format!(
+                    "{subject} and the data folded into it are the same in every iteration, so {callee} returns \
+                     the same key each time"
+                )
             }
             Role::Sample => {
-                format!("{subject} is drawn from in every iteration, so {callee} returns the same numbers each time")
+                format!("{subject} is consumed in every iteration, so {callee} draws the same numbers each time")
             }
             Role::Library | Role::Protocol => {
-                format!("{subject} is consumed in every iteration, so {callee} sees the same randomness each time")
+                format!("{subject} is consumed in every iteration, so {callee} gets the same randomness each time")
             }
-            Role::Unresolved => format!("{subject} is handed unchanged to {callee} in every iteration"),
+            Role::Unresolved => format!("{subject} is passed unchanged to {callee} in every iteration"),
         }
     } else {
         let first = wording::code(&hit.first.callee);
@@ -45,12 +52,12 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     let text = Text {
         message,
         label: format!(
-            "{} by a later iteration",
+            "{} in a later iteration",
             wording::here(&hit.second, &collision::again(&hit.first, &hit.second))
         ),
         help: format!(
-            "rebind it in each iteration, `{key}, subkey = jax.random.split({key})`, or derive a key from the index, \
-             `jax.random.fold_in({key}, i)`"
+            "rebind the key in each iteration, `{key}, subkey = jax.random.split({key})`, or derive a key from the \
+             index, `jax.random.fold_in({key}, i)`"
         ),
     };
     collision::finding(rule, hit, text)

@@ -1,4 +1,4 @@
-//! KEY204: logic on a key's shape that holds for one kind of key only.
+//! KEY204: logic on a key's shape that is true for only one kind of key.
 //!
 //! **Invariant:** a raw key has one axis more than a typed one; nothing else of the shapes differs.
 
@@ -16,15 +16,15 @@ pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let text = &hit.text;
     let (message, label) = if hit.raises {
-        (format!("`{text}` asks a typed key for an axis it does not have, which raises"), "raises here")
+        (format!("`{text}` uses an axis that a typed key does not have, which raises"), "raises here")
     } else {
-        let message = format!("`{text}` does not mean the same for raw and typed keys: raw ones have one axis more");
-        (message, "holds for one kind of key only")
+        let message = format!("`{text}` differs between raw and typed keys: raw keys have one more axis");
+        (message, "true for only one kind of key")
     };
     let text = Text {
         message,
         label: label.to_owned(),
-        help: "pass the number of keys along, or test for typed keys with \
+        help: "pass the number of keys as an argument, or test for typed keys with \
                `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`"
             .to_owned(),
     };

@@ -24,8 +24,8 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
         )
     } else {
         let help = match &hit.meant {
-            Some(meant) => format!("use `{meant}`, the child that nothing uses yet"),
-            None => "split off one child more and give it to this call; a key that was split is spent".to_owned(),
+            Some(meant) => format!("use `{meant}`, the child that is still unused"),
+            None => "split off one more child for this call; a key must not be used after it is split".to_owned(),
         };
         (format!("{subject} is consumed by {} after it was split", wording::code(&hit.second.callee)), "consumed", help)
     };

@@ -23,9 +23,9 @@ pub(super) fn find(facts: &Facts) -> Vec<Hit<'_>> {
 
 pub(super) fn describe(rule: &Rule, hit: &Hit<'_>) -> Finding {
     let text = Text {
-        message: format!("{} makes raw keys, which JAX keeps for old code only", wording::code(&hit.first.written)),
-        label: "makes a raw key".to_owned(),
-        help: "make typed keys with `jax.random.key`; the numbers drawn stay the same".to_owned(),
+        message: format!("{} creates raw keys, which JAX keeps only for old code", wording::code(&hit.first.written)),
+        label: "creates a raw key".to_owned(),
+        help: "create typed keys with `jax.random.key`; the numbers drawn stay the same".to_owned(),
     };
     let mut finding = wording::finding(rule, hit.first.place, Confidence::High, &hit.first.function, text);
     let others = hit.others.iter().map(|other| wording::label(other.place, "another raw key".to_owned()));

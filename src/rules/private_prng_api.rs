@@ -22,13 +22,13 @@ pub(super) fn find(facts: &Facts) -> Vec<Group<'_>> {
 
 pub(super) fn describe(rule: &Rule, hit: &Group<'_>) -> Finding {
     let help = if hit.lead.path.ends_with("._impl") {
-        "ask `jax.random.key_impl(key)`"
+        "use `jax.random.key_impl(key)`"
     } else {
         "use `jax.random` and `jax.extend.random`; `jax.dtypes.prng_key` is the public test for typed keys"
     };
     let text = Text {
-        message: format!("{} is private to JAX and changes without notice", wording::code(&hit.lead.path)),
-        label: "not public".to_owned(),
+        message: format!("{} is private to JAX and may change without notice", wording::code(&hit.lead.path)),
+        label: "not a public name".to_owned(),
         help: help.to_owned(),
     };
     let mut finding = wording::finding(rule, hit.lead.place, Confidence::High, &hit.lead.function, text);

@@ -11,7 +11,7 @@ use super::wording::{self, Text};
 
 /// Removed names: path, the version that removed it, what to use instead.
 const REMOVED: [(&str, &str, &str); 10] = [
-    ("jax.prng", "0.4.24", "`jax.extend.random` has what is public of it"),
+    ("jax.prng", "0.4.24", "use the public parts in `jax.extend.random`"),
     (
         "jax.random.KeyArray",
         "0.4.24",
@@ -25,7 +25,7 @@ const REMOVED: [(&str, &str, &str); 10] = [
     (
         "jax.random.default_prng_impl",
         "0.4.24",
-        "name the implementation where keys are made: `jax.random.key(seed, impl=...)`",
+        "pass the implementation when you create a key: `jax.random.key(seed, impl=...)`",
     ),
     ("jax.random.rbg_key", "0.4.24", "write `jax.random.key(seed, impl=\"rbg\")`"),
     ("jax.random.shuffle", "0.4.31", "write `jax.random.permutation(key, x, independent=True)`"),
@@ -44,7 +44,7 @@ pub(super) fn describe(rule: &Rule, hit: &Group<'_>) -> Finding {
         removal(&hit.lead.path).unwrap_or((hit.lead.path.as_str(), "an earlier version", ""));
     let text = Text {
         message: format!("`{name}` was removed in JAX {version}"),
-        label: "does not exist any more".to_owned(),
+        label: "no longer exists".to_owned(),
         help: instead.to_owned(),
     };
     let mut finding = wording::finding(rule, hit.lead.place, Confidence::High, &hit.lead.function, text);

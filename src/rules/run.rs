@@ -11,7 +11,7 @@ pub fn syntax_error(place: Place, problem: &str) -> Finding {
     let text = Text {
         message: format!("syntax error: {}", wording::sentence(problem)),
         label: "not valid Python from here".to_owned(),
-        help: "what follows is analysed only as far as the parser could recover".to_owned(),
+        help: "the rest of the file is analysed only as far as the parser could recover".to_owned(),
     };
     finding(RuleId::SyntaxError, place, text)
 }
@@ -30,8 +30,8 @@ pub fn unused_suppression(place: Place, what: &str) -> Finding {
 pub fn invalid_suppression(place: Place, problem: &str) -> Finding {
     let text = Text {
         message: format!("invalid suppression: {}", wording::sentence(problem)),
-        label: "suppresses nothing as it stands".to_owned(),
-        help: "write `# keylint: ignore[KEY101] reason`; `keylint rule --all` lists the codes".to_owned(),
+        label: "has no effect as written".to_owned(),
+        help: "write `# keylint: ignore[KEY101] reason`; `keylint rule` lists the codes".to_owned(),
     };
     finding(RuleId::InvalidSuppression, place, text)
 }

@@ -17,11 +17,11 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     let key = wording::subject(None, &hit.derivation);
     let text = Text {
         message: format!(
-            "{key} is made twice from one seed, and both keys are consumed{}",
+            "{key} is created twice from the same seed, and both keys are consumed{}",
             collision::callees(hit, ":")
         ),
         label: wording::here(&hit.second, "an equal key is consumed"),
-        help: "make one key from the seed and `jax.random.split` it".to_owned(),
+        help: "create one key from the seed, and split it with `jax.random.split`".to_owned(),
     };
     collision::finding(rule, hit, text)
 }

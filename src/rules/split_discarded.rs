@@ -17,15 +17,15 @@ pub(super) fn describe(rule: &Rule, hit: &Discarded) -> Finding {
     let text = if hit.whole {
         Text {
             message: format!("the result of {callee} is never used"),
-            label: "returns new keys, and leaves its argument as it was".to_owned(),
+            label: "returns new keys and leaves its argument unchanged".to_owned(),
             help: "bind the result, `key, subkey = jax.random.split(key)`, or remove the call".to_owned(),
         }
     } else {
         let child = hit.name.as_ref().map_or_else(|| "one of the keys".to_owned(), |name| wording::code(name));
         Text {
-            message: format!("{child} of this {callee} is never used"),
+            message: format!("{child} from this {callee} is never used"),
             label: "makes more keys than are used".to_owned(),
-            help: "derive as many keys as are used, or call the spare one `_`".to_owned(),
+            help: "derive only as many keys as you use, or name the spare one `_`".to_owned(),
         }
     };
     let mut finding = wording::finding(rule, hit.place, Confidence::High, &hit.function, text);

@@ -16,15 +16,16 @@ pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
     let name = &hit.name;
     let text = Text {
         message: format!(
-            "`{name}` is consumed by {} and never replaced, so the next call draws the same numbers",
-            wording::code(&hit.used.callee)
+            "`{name}` is consumed by {} and never replaced, so the next call {}",
+            wording::code(&hit.used.callee),
+            wording::repetition(hit.used.role)
         ),
         label: wording::here(&hit.used, "consumed and not replaced"),
-        help: format!("store a new key as you take one: `{name}, subkey = jax.random.split({name})`"),
+        help: format!("store a new key whenever you use one: `{name}, subkey = jax.random.split({name})`"),
     };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
-    let stored: Vec<_> =
-        hit.stored_at.map(|place| wording::label(place, format!("`{name}` gets its key here"))).into_iter().collect();
+    let stored = hit.stored_at.map(|place| wording::label(place, format!("the key of `{name}` is stored here")));
+    let stored: Vec<_> = stored.into_iter().collect();
     wording::relate(&mut finding, stored.iter().cloned().chain(wording::inner_steps(&hit.used)));
     finding.repair = Some(wording::repair(&hit.used));
     finding.flow = stored.into_iter().chain(wording::steps(&hit.used, "consumed each time")).collect();

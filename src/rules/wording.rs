@@ -53,7 +53,7 @@ pub(super) fn variable(name: Option<&str>) -> &str {
 /// The advice that fits most reuse.
 pub(super) fn split_help(name: Option<&str>) -> String {
     let key = variable(name);
-    format!("split first, `{key}, subkey = jax.random.split({key})`, and give each call a `subkey` of its own")
+    format!("split the key first, `{key}, subkey = jax.random.split({key})`, and pass each call its own subkey")
 }
 
 /// Past participle for what a consumption does to its key.
@@ -62,7 +62,17 @@ pub(super) fn participle(role: Role) -> &'static str {
         Role::Sample | Role::Library | Role::Protocol => "consumed",
         Role::Split => "split",
         Role::Fold => "folded",
-        Role::Unresolved => "perhaps consumed",
+        Role::Unresolved => "possibly consumed",
+    }
+}
+
+/// What a repeated consumption of one key amounts to.
+pub(super) fn repetition(role: Role) -> &'static str {
+    match role {
+        Role::Sample => "draws the same numbers",
+        Role::Split => "derives the same keys",
+        Role::Fold => "derives the same key",
+        Role::Library | Role::Protocol | Role::Unresolved => "gets the same randomness",
     }
 }
 

@@ -269,7 +269,7 @@ fn title(rule: RuleId, fix: &Fix) -> String {
     let applicability = match fix.applicability {
         Applicability::Safe => "safe",
         Applicability::Unsafe => "unsafe",
-        Applicability::Display => "to be reviewed",
+        Applicability::Display => "display only",
     };
     format!("{rule}: {} ({applicability}, {verdict})", fix.message)
 }

@@ -65,9 +65,9 @@ fn marks(keys: &Keys, page: Page<'_>) -> BTreeMap<Place, String> {
         last.into_values().map(|place| (place, "last use of the key".to_owned())).collect();
     for (second, first) in keys.again.iter().filter(|(second, _)| second.file == keys.file) {
         let text = if second == first {
-            "uses the key again and again".to_owned()
+            "uses the same key every time".to_owned()
         } else {
-            format!("uses the key of {} again", row(keys, page, *first))
+            format!("uses the key from {} again", row(keys, page, *first))
         };
         marks.insert(*second, text);
     }

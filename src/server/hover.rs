@@ -92,7 +92,7 @@ fn about_keys(keys: &Keys, page: Page<'_>, notes: &[&KeyNote]) -> String {
             let _ = write!(text, "\n- and {} more uses", note.uses.len() - USES);
         }
         if note.uses.is_empty() {
-            text.push_str("\n- nothing is seen to use it");
+            text.push_str("\n- no known uses");
         }
     }
     text

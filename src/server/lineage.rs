@@ -31,7 +31,7 @@ pub(super) fn execute(asked: &Asked<'_>, params: &ExecuteCommandParams) -> Resul
     let expected = |error| Failure::new(code::INVALID_PARAMS, format!("expected {{uri, position}}: {error}"));
     let At { uri, position } = serde_json::from_value(argument).map_err(expected)?;
     let (path, opened) = asked.document(&uri).ok_or_else(Failure::gone)?;
-    let nothing = || Value::String("No keys are known here.\n".to_owned());
+    let nothing = || Value::String("No known keys here.\n".to_owned());
     let Some(keys) = asked.snapshot.keys(path, asked.is_cancelled)? else { return Ok(nothing()) };
     let text = keys.files.text(keys.file);
     let lines = LineIndex::new(text);
@@ -76,7 +76,8 @@ impl Tree<'_> {
         above.max_by_key(|(_, other)| other.derivation.len()).map(|(index, _)| index)
     }
 
-    /// Writes a key, what is done with it, and what was derived from it. A parent's derivation is shorter than its child's, so
+    /// Writes a key, what is done with it, and what was derived from it. A parent's derivation is shorter than its
+    /// child's, so
     /// that this ends.
     fn write(&self, text: &mut String, index: usize, depth: usize) {
         let Some(note) = self.notes.get(index) else { return };

@@ -194,7 +194,7 @@ impl<'a> MainLoop<'a> {
             return self.refuse(&id, lsp_server::ErrorCode::ServerNotInitialized as i32, "not initialized yet");
         }
         if self.is_shut_down || method == "initialize" {
-            let message = if self.is_shut_down { "shut down already" } else { "initialized already" };
+            let message = if self.is_shut_down { "already shut down" } else { "initialized already" };
             return self.refuse(&id, lsp_server::ErrorCode::InvalidRequest as i32, message);
         }
         if method == "shutdown" {
@@ -277,7 +277,7 @@ impl<'a> MainLoop<'a> {
                 let asked: Vec<(String, Value)> = folders.into_iter().zip(values).collect();
                 self.configured(asked);
             }
-            (None, _) => self.say("an answer to nothing that was asked"),
+            (None, _) => self.say("a response without a request"),
             (Some(_), Err(error)) => self.say(&format!("the client refused: {}", error.message)),
             (Some(_), Ok(_)) => {}
         }

@@ -49,7 +49,7 @@ pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
     let id = value.get("id").cloned().unwrap_or_default();
     let incoming = serde_json::from_value(value).map_or_else(
         |_| {
-            let message = "neither a request nor a response nor a notification".to_owned();
+            let message = "not a request, a response or a notification".to_owned();
             Incoming::Garbage(Garbage { id, code: INVALID_REQUEST, message })
         },
         Incoming::Message,

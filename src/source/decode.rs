@@ -42,7 +42,8 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// The bytes to write for `text` in the encoding of this file. What belongs to which cell of a notebook is known where one
+    /// The bytes to write for `text` in the encoding of this file. What belongs to which cell of a notebook is known
+    /// where one
     /// cell changed only; [`SourceFile::rewrite`] knows it always.
     pub fn encode(&self, text: &str) -> Result<Vec<u8>, Problem> {
         if self.document.is_some() {
@@ -50,7 +51,7 @@ impl SourceFile {
         }
         let lost = |character: char| Problem {
             path: self.path.clone(),
-            message: format!("the file's encoding has no {character:?}; save the file as UTF-8"),
+            message: format!("the file's encoding cannot represent {character:?}; save the file as UTF-8"),
         };
         let byte = |character: char| u8::try_from(u32::from(character)).map_err(|_| lost(character));
         match self.encoding {
@@ -122,7 +123,8 @@ pub fn decode(path: &str, bytes: Vec<u8>) -> Result<SourceFile, Problem> {
         None => Declared::Utf8,
         Some(cookie) => codec(&cookie.name).ok_or_else(|| {
             problem(format!(
-                "unknown encoding {:?} declared on line {}; declare a codec of Python's, or save the file as UTF-8",
+                "unknown encoding {:?} declared on line {}; declare an encoding that Python knows, or save the file \
+                 as UTF-8",
                 cookie.name, cookie.row
             ))
         })?,
@@ -130,7 +132,7 @@ pub fn decode(path: &str, bytes: Vec<u8>) -> Result<SourceFile, Problem> {
     if had_bom && !matches!(declared, Declared::Utf8) {
         let (name, row) = cookie.map(|cookie| (cookie.name, cookie.row)).unwrap_or_default();
         return Err(problem(format!(
-            "the file starts with the byte order mark of UTF-8 but line {row} declares {name:?}; drop one of the two"
+            "the file starts with the byte order mark of UTF-8 but line {row} declares {name:?}; remove one of the two"
         )));
     }
     let (text, encoding) = match declared {
@@ -294,7 +296,8 @@ fn undecodable(bytes: &[u8], at: usize, encoding: &str) -> String {
     let line = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
     let byte = bytes.get(at).copied().unwrap_or_default();
     format!(
-        "byte 0x{byte:02X} on line {row}, byte {} is not {encoding}; save the file as UTF-8, or declare its encoding on the first line",
+        "byte 0x{byte:02X} on line {row}, byte {} is not {encoding}; save the file as UTF-8, or declare its encoding \
+         on the first line",
         at - line.min(at) + 1,
     )
 }
@@ -365,11 +368,12 @@ mod tests {
         let message = |bytes: &[u8]| text(bytes).unwrap_err();
         assert_eq!(
             message(b"x\ny = '\xE9'\n"),
-            "byte 0xE9 on line 2, byte 6 is not UTF-8; save the file as UTF-8, or declare its encoding on the first line"
+            "byte 0xE9 on line 2, byte 6 is not UTF-8; save the file as UTF-8, or declare its encoding on the first \
+             line"
         );
         assert_eq!(
             message(b"\n# coding: klingon\n"),
-            "unknown encoding \"klingon\" declared on line 2; declare a codec of Python's, or save the file as UTF-8"
+            "unknown encoding \"klingon\" declared on line 2; declare an encoding that Python knows, or save the file as UTF-8"
         );
         assert!(message(b"# coding: ascii\n\x80").starts_with("byte 0x80 on line 2, byte 1 is not ASCII"));
         assert!(message(b"# coding: cp932\nab\x82").starts_with("byte 0x82 on line 2, byte 3 is not Shift_JIS"));

@@ -93,7 +93,8 @@ pub struct Discovery {
     pub problems: Vec<Problem>,
 }
 
-/// Finds the files that the paths stand for: files as they are, folders with all `.py`, `.pyi` and `.ipynb` files below.
+/// Finds the files that the paths stand for: files as they are, folders with all `.py`, `.pyi` and `.ipynb` files
+/// below.
 pub fn discover(paths: &[PathBuf], selection: &Selection) -> Discovery {
     let mut search = Search { excluded: Excluded::default(), files: BTreeMap::new(), problems: Vec::new() };
     search.excluded = Excluded::new(selection, &mut search.problems);
@@ -179,7 +180,7 @@ impl Search {
                     let path = path_of(&error).unwrap_or(folder).to_owned();
                     let message = match error.io_error() {
                         Some(error) => unreadable(error),
-                        None => format!("cannot be walked: {error}; repair or exclude it"),
+                        None => format!("cannot be listed: {error}; fix or exclude it"),
                     };
                     self.problem(&path, message);
                 }
@@ -226,7 +227,7 @@ fn plain(path: &Path) -> PathBuf {
 struct Excluded {
     names: GlobSet,
     paths: GlobSet,
-    /// The root, absolute where the system can tell.
+    /// The root, absolute if the system can resolve it.
     root: PathBuf,
 }
 
@@ -242,7 +243,7 @@ impl Excluded {
                 Ok(glob) => drop(names.add(glob)),
                 Err(error) => problems.push(Problem {
                     path: pattern.to_owned(),
-                    message: format!("not a glob: {}; correct the exclude option", error.kind()),
+                    message: format!("not a valid glob: {}; correct the exclude option", error.kind()),
                 }),
             }
         }
@@ -374,7 +375,7 @@ mod tests {
         assert_eq!(found(&["a/**"]), "gen/one_pb2.py z.py");
         let broken = discover(&[], &tree.selection(&["[a"]));
         assert_eq!(broken.problems.len(), 1);
-        assert!(broken.problems[0].message.starts_with("not a glob: "), "{broken:?}");
+        assert!(broken.problems[0].message.starts_with("not a valid glob: "), "{broken:?}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub enum Kind {
 /// One entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// Its path: the folder's, as asked for, and its name.
+    /// Its path: the directory as given, and its name.
     pub path: PathBuf,
     /// What it is.
     pub kind: Kind,
@@ -153,9 +153,9 @@ pub fn read(files: &dyn Files, path: &Path, display: &str) -> Result<SourceFile,
 /// What an error of the system means, and what to do.
 pub(super) fn unreadable(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "no such file or folder; check the path".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission to read denied; grant it or exclude the path".to_owned(),
-        _ => format!("cannot be read: {error}; repair or exclude it"),
+        io::ErrorKind::NotFound => "no such file or directory; check the path".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied; grant read access or exclude the path".to_owned(),
+        _ => format!("cannot be read: {error}; fix or exclude it"),
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
         assert!(!files.exists(Path::new("x")));
         assert_eq!(files.list(Path::new("a")).unwrap(), [entry("a/b", Kind::Folder), entry("a/d.py", Kind::File)]);
         assert!(files.list(Path::new("x")).is_err());
-        assert_eq!(read(&files, Path::new("x"), "x").unwrap_err().message, "no such file or folder; check the path");
+        assert_eq!(read(&files, Path::new("x"), "x").unwrap_err().message, "no such file or directory; check the path");
     }
 
     #[test]

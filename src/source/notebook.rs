@@ -38,7 +38,8 @@ pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
     Ok((text, Cells::new(cells)))
 }
 
-/// A document of the same length and with the same strings and lists at the same offsets, in which what only some readers of JSON
+/// A document of the same length and with the same strings and lists at the same offsets, in which what only some
+/// readers of JSON
 /// take is something that all take: Python writes `NaN` and `Infinity` into outputs, and halves of surrogate pairs.
 pub(super) fn strict(document: &str) -> Cow<'_, str> {
     let bytes = document.as_bytes();
@@ -99,7 +100,7 @@ fn surrogate(rest: &[u8]) -> Option<Half> {
     }
 }
 
-/// The same cells in a document that has no more than the format asks for.
+/// The same cells in a document that has only what the format requires.
 fn reduced(document: &str) -> Option<String> {
     let mut document: Value = serde_json::from_str(document).ok()?;
     let cell = |cell: &mut Value| {
@@ -137,7 +138,8 @@ struct Kernel {
     language: Option<IgnoredAny>,
 }
 
-/// Whether nothing but the name of the kernel tells the language, and it is that of Python's. Notebooks that never ran and
+/// Whether nothing but the name of the kernel tells the language, and it is that of Python's. Notebooks that never ran
+/// and
 /// those that tools wrote are like this.
 fn names_python(document: &str) -> bool {
     let head: Result<Head, _> = serde_json::from_str(document);
@@ -152,13 +154,15 @@ fn worded(error: &NotebookError) -> String {
     match error {
         NotebookError::Io(error) => format!("the notebook cannot be read: {error}"),
         NotebookError::Json(error) | NotebookError::InvalidJson(error) => {
-            format!("a notebook is a JSON document and this is none: {error}; restore the file, or exclude it")
+            format!("a notebook must be a JSON document, and this is not one: {error}; restore the file, or exclude it")
         }
         NotebookError::InvalidSchema(error) => format!(
-            "not a notebook of format 4, the only one in use since 2015: {error}; open and save it in Jupyter, or exclude it"
+            "not a notebook of format 4, the only one in use since 2015: {error}; open and save it in Jupyter, or \
+             exclude it"
         ),
         NotebookError::InvalidFormat(version) => format!(
-            "a notebook of format {version}, where 4 is expected; convert it with `jupyter nbconvert --to notebook`, or exclude it"
+            "a notebook of format {version}, where 4 is expected; convert it with `jupyter nbconvert --to notebook`, \
+             or exclude it"
         ),
     }
 }

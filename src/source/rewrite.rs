@@ -29,7 +29,7 @@ impl SourceFile {
         for edit in edits {
             let cell = self.cells.around(edit.span.start);
             let Some(cell) = cell.filter(|cell| edit.span.end <= cell.span.end) else {
-                return Err(problem("an edit reaches over the end of a cell".to_owned()));
+                return Err(problem("an edit extends beyond the end of a cell".to_owned()));
             };
             match by_cell.last_mut().filter(|(last, _)| *last == cell) {
                 Some((_, edits)) => edits.push(edit),
@@ -47,7 +47,7 @@ impl SourceFile {
                 Some((start, Source::read(written, source, escapes)?.edited(cell, &edits), source))
             });
             let Some((start, changed, source)) = changed else {
-                return Err(problem(format!("cell {} is not what was read", cell.number)));
+                return Err(problem(format!("cell {} has changed since it was read", cell.number)));
             };
             rewritten.extend_from_slice(document.get(at..start).unwrap_or_default().as_bytes());
             rewritten.extend_from_slice(changed.as_bytes());
@@ -153,7 +153,8 @@ impl<'a> Source<'a> {
         string
     }
 
-    /// A list of which only the strings that lost or gained characters are written anew; what stands between the others, empty
+    /// A list of which only the strings that lost or gained characters are written anew; what stands between the
+    /// others, empty
     /// strings included, is what stood there.
     fn list(&self, letters: &[Letter<'_>]) -> String {
         let Some((first, last)) = self.strings.first().zip(self.strings.last()) else {

@@ -1,7 +1,7 @@
-//! A cheap look around: which Python files a project holds beyond those that a run was asked about.
+//! A cheap survey: which Python files a project contains beyond those that a run checks.
 //!
 //! **Invariant:** at most [`SURVEY_LIMIT`] entries are looked at, in an order that does not depend on the file system, and
-//! nothing is read. What cannot be looked at is left out without a word, since nobody asked for it.
+//! nothing is read. What cannot be read is skipped silently, since nobody asked for it.
 
 use std::path::{Path, PathBuf};
 

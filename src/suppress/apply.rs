@@ -140,7 +140,7 @@ impl Suppression {
         if !self.ours {
             return None;
         }
-        // Findings about comments arise from this very judgement: whether one silences them is not asked.
+        // Findings about comments are made here, so a comment cannot suppress them.
         let idle = |named: &&Named| !named.used && is_selected(named.rule) && !is_about_comments(named.rule);
         let named = self.named.as_deref().unwrap_or_default();
         let unused: Vec<&Named> = named.iter().filter(idle).collect();
@@ -149,7 +149,7 @@ impl Suppression {
         let codes: Vec<&str> = unused.iter().map(|named| named.rule.code()).collect();
         let mut finding = rules::unused_suppression(Place { file, span }, &codes.join(", "));
         finding.help = Some(match (unused.len() == named.len(), self.scope) {
-            (true, Scope::Statement) => "remove the comment, or move it to the statement it is meant for".to_owned(),
+            (true, Scope::Statement) => "remove the comment, or move it to the statement it belongs to".to_owned(),
             (true, Scope::File) => "remove the comment".to_owned(),
             (false, _) => format!("remove `{}` from the comment", codes.join(", ")),
         });
@@ -250,19 +250,19 @@ fn resolve(written: &str, whole_file: bool) -> Result<RuleId, (String, String)> 
     let Some(rule) = rules::find(written) else {
         let near = suggest(written, rules::in_force().flat_map(|rule| [rule.code(), rule.name()]));
         let help = near.map_or_else(
-            || "name one rule by its code or name; `keylint rule --all` lists them".to_owned(),
+            || "name one rule by its code or name; `keylint rule` lists them".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
         return Err((format!("unknown rule `{written}`"), help));
     };
     match rule.id {
         rule if is_reserved(rule) && !is_about_comments(rule) => {
-            let help = "it says that the file was not checked; leave the file out with `exclude` instead".to_owned();
+            let help = "this finding means that the file was not checked; use `exclude` to skip the file".to_owned();
             Err((format!("`{written}` cannot be ignored"), help))
         }
         rule if is_about_comments(rule) && !whole_file => {
             let help = format!("write `# keylint: file-ignore[{rule}]`, or ignore it in the configuration");
-            Err((format!("`{written}` can be ignored for a whole file only"), help))
+            Err((format!("`{written}` can be ignored only for a whole file"), help))
         }
         rule => Ok(rule),
     }
@@ -308,7 +308,8 @@ impl Reach {
 }
 
 impl Source<'_> {
-    /// The first row below `row` that is not itself a comment: comments stacked on one another all reach it. At the end of a
+    /// The first row below `row` that is not itself a comment: comments stacked on one another all reach it. At the end
+    /// of a
     /// cell there is none, which no row is equal to.
     pub(super) fn after_comments(self, row: u32) -> u32 {
         let is_comment = |row: u32| {

@@ -1,4 +1,4 @@
-//! The baseline: findings that were there when keylint was adopted, and that are not told again.
+//! The baseline: findings that existed when keylint was adopted, and that are not reported again.
 //!
 //! A finding is known by its fingerprint, which is made of path, rule, enclosing function, normalised statement and ordinal and of
 //! no line; the other fields of an entry are for those who review the file.
@@ -73,19 +73,16 @@ impl Baseline {
     pub fn parse(text: &str) -> Result<Self, BaselineError> {
         let wrong = |error: &serde_json::Error| {
             let whole = error.to_string();
-            // The place is told apart from the message.
+            // The place is reported separately from the message.
             let message = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(message, _)| message).to_owned();
             BaselineError { message, row: error.line().max(1), column: error.column().max(1) }
         };
         let document: Document = serde_json::from_str(text).map_err(|error| wrong(&error))?;
         if document.version != VERSION {
             let message = if document.version < VERSION {
-                format!(
-                    "version {} knows findings by fingerprints that are made in another way today",
-                    document.version
-                )
+                format!("version {} uses fingerprints that are computed differently today", document.version)
             } else {
-                format!("version {} is not known, only {VERSION}", document.version)
+                format!("unknown version {}, expected {VERSION}", document.version)
             };
             return Err(BaselineError { message, row: 1, column: 1 });
         }
@@ -116,7 +113,8 @@ impl Baseline {
         self.entries.iter().map(|entry| entry.fingerprint.as_str()).collect()
     }
 
-    /// Whether a finding can be accepted: not one about the run itself, for a file that cannot be read or parsed is not checked.
+    /// Whether a finding can be accepted: not one about the run itself, for a file that cannot be read or parsed is not
+    /// checked.
     pub fn can_accept(finding: &Finding) -> bool {
         finding.rule.family() != Family::Run
     }

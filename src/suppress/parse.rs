@@ -62,7 +62,7 @@ pub enum Directive {
     },
 }
 
-/// A comment that was meant for us and cannot be followed.
+/// A comment that is addressed to keylint but is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// What is wrong: lower case, no full stop.

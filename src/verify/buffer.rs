@@ -40,7 +40,7 @@ pub fn witness(text: &str, place: Place, touch: &Touch) -> Option<Witness> {
     }?;
     let draws = keys.into_iter().map(|key_data| finding::Draw { place, key_data }).collect();
     let sentence = match key.stands_for {
-        Some(name) => format!("with PRNGKey(42) standing for `{name}`, {sentence}"),
+        Some(name) => format!("in a replay with `{name}` = PRNGKey(42), {sentence}"),
         None => sentence,
     };
     Some(Witness { draws, sentence, ..Witness::silent(WitnessStatus::Confirmed) })
@@ -224,7 +224,7 @@ impl<'a> Operation<'a> {
         let [a, b, c, d] = words[..] else { return None };
         let part = if matches!(self.expression()?, Expr::Call(ast::ExprCall { func, .. }) if matches!(**func, Expr::Call(_)))
         {
-            "lane"
+            "batch element"
         } else {
             "row"
         };

@@ -153,7 +153,7 @@ fn machine_formats_hold_the_findings_shown_and_nothing_else() {
     assert_eq!(serde_json::from_str::<serde_json::Value>(&counts).unwrap()[0]["count"], 1);
     let refused = run(&["check", "--statistics", "--output-format", "sarif", "a.py"]);
     assert_eq!((refused.status, refused.out.as_str()), (Status::Failed, ""));
-    assert!(refused.err.contains("write `--output-file sarif=PATH`"), "{}", refused.err);
+    assert!(refused.err.contains("use `--output-file sarif=PATH`"), "{}", refused.err);
 }
 
 #[test]

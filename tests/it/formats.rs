@@ -25,7 +25,7 @@ fn finding(file: FileId) -> Finding {
         rule: RuleId::KeyReused,
         level: Level::Error,
         confidence: Confidence::High,
-        message: "`split(key)[0]` is drawn from twice, 100% sure: a, b".to_owned(),
+        message: "`split(key)[0]` is consumed twice, 100% sure: a, b".to_owned(),
         label: "consumed again here".to_owned(),
         primary: place(TEXT, file, "f(key)", 1),
         related: vec![label("f(key)", "first consumed here by `f`")],
@@ -147,7 +147,7 @@ fn sarif_keeps_to_the_limit_of_results_and_says_so() {
     assert_eq!(results.len(), 25_000);
     assert_eq!(results.iter().filter(|result| result["level"] == "note").count(), 10);
     let notice = &run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"];
-    insta::assert_snapshot!(notice.as_str().unwrap(), @"10 of 25010 findings are left out: GitHub accepts no more than 25000 in one upload");
+    insta::assert_snapshot!(notice.as_str().unwrap(), @"10 of 25010 findings are omitted: GitHub accepts at most 25000 per upload");
 }
 
 /// The table of `docs/formats.md` that follows a heading, as the words in backticks that open its rows.

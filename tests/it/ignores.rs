@@ -36,7 +36,7 @@ fn silenced(code: &str) -> (String, String) {
     let text = fs::read_to_string(&path).unwrap();
     let (status, again) = check(&path, &["--add-ignores", "meant so"]);
     if status == Status::Clean {
-        assert_eq!(again, "Silenced 0 findings in 0 files.\n");
+        assert_eq!(again, "Suppressed 0 findings in 0 files.\n");
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), text, "a second time adds nothing");
     (text.strip_prefix(START).unwrap_or(&text).to_owned(), said)
@@ -46,7 +46,7 @@ fn silenced(code: &str) -> (String, String) {
 fn becomes(code: &str, expected: &str) {
     let (text, said) = silenced(code);
     assert_eq!(text, expected);
-    assert!(said.starts_with("Silenced ") && !said.contains("left"), "{said}");
+    assert!(said.starts_with("Suppressed ") && !said.contains("could not be"), "{said}");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn comments_that_are_wrong_are_corrected_and_not_ignored() {
     let (_, said) = silenced("    jax.random.bits(key)  # keylint: ignore[KEY998]\n");
     assert_eq!(
         said,
-        "Silenced 1 finding in 1 file. 1 finding about comments remains: correct or remove the comment.\n"
+        "Suppressed 1 finding in 1 file. 1 finding about comments remains: correct or remove the comment.\n"
     );
 }
 
@@ -121,12 +121,12 @@ fn files_keep_their_encoding_and_line_ends() {
     let bytes = |text: &str| text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect::<Vec<u8>>();
     fs::write(&path, bytes(&format!("{code}{next}"))).unwrap();
     let (status, said) = check(&path, &["--add-ignores", "caf\u{e9}"]);
-    assert_eq!((status, said.as_str()), (Status::Clean, "Silenced 1 finding in 1 file.\n"));
+    assert_eq!((status, said.as_str()), (Status::Clean, "Suppressed 1 finding in 1 file.\n"));
     assert_eq!(fs::read(&path).unwrap(), bytes(&format!("{code}# keylint: ignore[KEY101] caf\u{e9}\r\n{next}")));
     fs::write(&path, bytes(&format!("{code}{next}"))).unwrap();
     let (status, said) = check(&path, &["--add-ignores", "漢"]);
     assert_eq!(status, Status::Failed);
-    assert!(said.contains("the file's encoding has no '漢'"), "{said}");
+    assert!(said.contains("the file's encoding cannot represent '漢'"), "{said}");
     assert_eq!(fs::read(&path).unwrap(), bytes(&format!("{code}{next}")));
 }
 
@@ -143,7 +143,7 @@ fn notebooks_are_written_cell_by_cell() {
     };
     let line = "\"b = jax.random.bits(k)";
     fs::write(&path, document(&format!("{line}\""))).unwrap();
-    assert_eq!(check(&path, &["--add-ignores", "so"]), (Status::Clean, "Silenced 1 finding in 1 file.\n".to_owned()));
+    assert_eq!(check(&path, &["--add-ignores", "so"]), (Status::Clean, "Suppressed 1 finding in 1 file.\n".to_owned()));
     assert_eq!(fs::read_to_string(&path).unwrap(), document(&format!("{line}  # keylint: ignore[KEY101] so\"")));
 }
 
@@ -160,7 +160,7 @@ fn what_cannot_be_ignored_is_told() {
     for reason in ["", " ", "a\nb", "see #12"] {
         let (status, said) = check(&path, &["--add-ignores", reason]);
         assert_eq!(status, Status::Failed);
-        assert!(said.contains("expects a reason of one line"), "{said}");
+        assert!(said.contains("expects a one-line reason"), "{said}");
     }
     let (status, said) = check(Path::new("-"), &["--add-ignores", "so"]);
     assert_eq!(status, Status::Failed);
@@ -180,7 +180,7 @@ fn all_fixtures_can_be_silenced() {
     let all = ["--add-ignores", "so", "--min-level", "note", "--min-confidence", "low"];
     let (status, said) = check(folder.path(), &all);
     assert_eq!(status, Status::Clean, "{said}");
-    assert!(said.starts_with("Silenced ") && said.matches('.').count() == 1, "{said}");
+    assert!(said.starts_with("Suppressed ") && said.matches('.').count() == 1, "{said}");
     let (status, said) = check(folder.path(), &all);
-    assert_eq!((status, said.as_str()), (Status::Clean, "Silenced 0 findings in 0 files.\n"));
+    assert_eq!((status, said.as_str()), (Status::Clean, "Suppressed 0 findings in 0 files.\n"));
 }

@@ -375,7 +375,7 @@ effect = "consume"
         "my.toml:5:10: unknown variant `nonsense`, expected one of `seed`",
         "my.toml:11:1: `rng` is not among `params`",
         "my.toml:15:1: the parameter `key` is listed twice",
-        "my.toml:17:1: `axes` means nothing for this effect",
+        "my.toml:17:1: `axes` has no meaning for this effect",
         "my.toml:19:1: a row needs `path` or `paths`",
         "my.toml:22:1: `my..i` is not a dotted name",
         "my.toml:25:1: unknown variant `lenght`, expected one of `abs`, `",
@@ -384,7 +384,7 @@ effect = "consume"
         "my.toml:37:1: `my.k` has two rows",
         "my.toml:41:3: unknown table `classes`, expected one of `library`",
         "my.toml:47:1: expected a number of axes or `shape`",
-        "my.toml:51:1: a protocol needs a library that is evidence for it",
+        "my.toml:51:1: a protocol needs at least one library",
         "my.toml:54:2: unknown table `callables`, expected one of `librar",
     ];
     assert_eq!(starts, expected);

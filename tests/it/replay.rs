@@ -106,7 +106,7 @@ import jax
 def f(key, n):
     return jax.random.uniform(key, (n,)), jax.random.uniform(key, (n,))
 ";
-    let sentence = "both calls get the same key: replayed with [1, 1] standing for `key`";
+    let sentence = "in a replay with `key` = [1, 1], both calls get the same key";
     assert_eq!(witnesses(given), [("KEY101", WitnessStatus::Confirmed, sentence.to_owned())]);
 
     let looped = "\
@@ -134,7 +134,7 @@ key = jax.random.key(7)
 print(jax.vmap(lambda x: x + jax.random.bits(key))(jnp.arange(3)))
 ";
     let found = witnesses(mapped);
-    assert!(found[0].2.starts_with("two lanes get the key [0, 7]"), "{found:?}");
+    assert!(found[0].2.starts_with("two batch elements get the key [0, 7]"), "{found:?}");
 }
 
 /// `# shows: SENTENCE` at the end of a line of `fixtures/witnesses`, or alone on the line above.

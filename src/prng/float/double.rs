@@ -5,7 +5,7 @@
 //! Computing Gems 2 (2011), double precision, for `erf_inv`.
 //!
 //! **Invariant:** only the logarithm and the tangent come from outside; where the C library's differ between machines
-//! or rounds differently from the one JAX runs on, results differ in the last place, here and in JAX alike.
+//! or rounds differently from the one JAX runs on, results differ in the last place, both here and in JAX.
 
 use super::{Float, horner};
 use crate::prng::dtype::DType;

@@ -1,6 +1,6 @@
 //! Random bits, the one way from keys to numbers.
 //!
-//! **Invariant:** how many bits are asked for, and in which order, is the whole interface between samplers and
+//! **Invariant:** how many bits are requested, and in which order, is the whole interface between samplers and
 //! implementations; it includes JAX's batching rule for `rbg`, by which a batch draws from its first key.
 
 use crate::prng::array::{Array, size_of};

@@ -90,7 +90,7 @@ pub fn unsupported(function: &str) -> Error {
     }
 }
 
-/// The floating-point type of a draw: the default, or the one asked for as JAX canonicalizes it.
+/// The floating-point type of a draw: the default, or the requested one as JAX canonicalizes it.
 fn real_type(function: &'static str, mode: Mode, dtype: Option<DType>) -> Result<DType> {
     let dtype = dtype.map_or(DType::default_float(mode), |dtype| dtype.canonical(mode));
     if dtype.kind() == Kind::Real {

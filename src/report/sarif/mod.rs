@@ -77,7 +77,7 @@ fn within_limit<'a>(report: &Report<'a>) -> (Vec<&'a Finding>, Option<Notificati
     worst.truncate(MOST_RESULTS);
     worst.sort_by_key(|(position, _)| *position);
     let text = format!(
-        "{} of {} findings are left out: GitHub accepts no more than {MOST_RESULTS} in one upload",
+        "{} of {} findings are omitted: GitHub accepts at most {MOST_RESULTS} per upload",
         all.len() - MOST_RESULTS,
         all.len()
     );

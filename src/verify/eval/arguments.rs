@@ -61,7 +61,7 @@ impl<'a> Arguments<'a> {
             }
         }
         match builtin.positional.iter().zip(&bound).take(builtin.required).find(|(_, value)| value.is_none()) {
-            Some((missing, _)) => Err(Problem::new(span, format!("{name} lacks its argument `{missing}`"))),
+            Some((missing, _)) => Err(Problem::new(span, format!("{name} is missing its argument `{missing}`"))),
             None => Ok(Self { builtin, span, rest, bound }),
         }
     }
@@ -71,7 +71,7 @@ impl<'a> Arguments<'a> {
         let argument = self.bound.get(index).and_then(Option::as_ref);
         argument
             .map(|argument| (&argument.value, argument.span))
-            .ok_or_else(|| Problem::new(self.span, format!("{} lacks an argument", self.builtin.name)))
+            .ok_or_else(|| Problem::new(self.span, format!("{} is missing an argument", self.builtin.name)))
     }
 
     /// A parameter that may be left out.
@@ -169,7 +169,7 @@ pub fn integer(value: &Value<'_>, span: Span) -> Outcome<i128> {
         Value::Array(tensor) if tensor.array.rank() == 0 && tensor.array.dtype().is_integer() => {
             tensor.array.integers().first().copied().map_or_else(|| refused(""), Ok)
         }
-        _ if is_mapped(value) => refused(" that does not differ from lane to lane"),
+        _ if is_mapped(value) => refused(" that is the same for the whole batch"),
         _ => refused(""),
     }
 }

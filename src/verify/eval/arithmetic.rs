@@ -135,7 +135,7 @@ pub fn binary<'a>(mode: Mode, operator: Binary, left: &Value<'a>, right: &Value<
     match (left, right) {
         (Value::Keys(left), Value::Keys(right)) => compare_keys(operator, left, right, span),
         (Value::Keys(keys), _) | (_, Value::Keys(keys)) => Err(problem(format!(
-            "typed keys of dtype {} take no part in arithmetic: derive keys with split or fold_in",
+            "typed keys of dtype {} do not support arithmetic: derive keys with split or fold_in",
             keys.implementation().key_dtype()
         ))),
         (Value::Array(_), _) | (_, Value::Array(_)) => {
@@ -153,7 +153,7 @@ fn compare_keys<'a>(operator: Binary, left: &Keys, right: &Keys, span: Span) -> 
         Binary::Comparison(CmpOp::NotEq) => false,
         _ => {
             let dtype = left.implementation().key_dtype();
-            return Err(problem(format!("typed keys of dtype {dtype} take no operator but == and !=")));
+            return Err(problem(format!("typed keys of dtype {dtype} support no operators but == and !=")));
         }
     };
     let shape = joint_shape(left.shape(), right.shape());
@@ -323,7 +323,7 @@ fn python_numbers<'a>(operator: Binary, left: &Value<'a>, right: &Value<'a>, spa
     let problem = |message: &str| Problem::new(span, message);
     let unsupported = || {
         let (left, right) = (left.description(), right.description());
-        Problem::new(span, format!("this operator does not go with {left} and {right}"))
+        Problem::new(span, format!("this operator does not support {left} and {right}"))
     };
     let int = |value: &Value<'_>| match value {
         Value::Bool(value) => Some(i128::from(*value)),
@@ -381,7 +381,7 @@ fn python_integers(operator: Operator, a: i128, b: i128) -> Option<i128> {
 
 /// Applies a unary operator.
 pub fn unary<'a>(operator: UnaryOp, value: &Value<'a>, span: Span) -> Outcome<Value<'a>> {
-    let unsupported = || Problem::new(span, format!("this operator does not go with {}", value.description()));
+    let unsupported = || Problem::new(span, format!("this operator does not support {}", value.description()));
     match (operator, value) {
         (UnaryOp::UAdd, Value::Bool(value)) => Ok(Value::Int(i128::from(*value))),
         (UnaryOp::UAdd, Value::Int(_) | Value::Float(_) | Value::Array(_) | Value::Keys(_)) => Ok(value.clone()),

@@ -200,7 +200,7 @@ impl<'a> Evaluator<'a> {
         let differs = value.levels().iter().any(|(own, _)| *own == level);
         match (axis, value) {
             (_, Value::None) => Ok(Value::None),
-            (None, _) if differs => Err(Problem::new(span, "vmap out_axes is None, but the result differs by lane")),
+            (None, _) if differs => Err(Problem::new(span, "vmap out_axes is None, but the result is batched")),
             (None, _) => Ok(value.clone()),
             (Some(axis), _) => {
                 let lanes = match value.raise_level(level) {
@@ -374,7 +374,7 @@ fn split_leaf<'a>(value: &Value<'a>, level: usize, count: usize, axis: usize, sp
 /// Makes one value of the first `count` of those given, along a new axis.
 fn stack<'a>(mode: Mode, lanes: &[Value<'a>], count: usize, axis: i128, span: Span) -> Outcome<Value<'a>> {
     let failed = |error: Error| Problem::new(span, error.to_string());
-    let Some(first) = lanes.first() else { return Err(Problem::new(span, "there are no lanes")) };
+    let Some(first) = lanes.first() else { return Err(Problem::new(span, "the batch is empty")) };
     let shape = first.own_shape().unwrap_or_default();
     let rank = shape.len() + 1;
     let axis = isize::try_from(axis).unwrap_or(isize::MAX);

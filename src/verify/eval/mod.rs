@@ -72,10 +72,11 @@ pub fn evaluate(settings: Settings, text: &str) -> Result<Answer, Problem> {
             Err(panic) => std::panic::resume_unwind(panic),
         }
     });
-    answer.unwrap_or_else(|| Err(Problem::new(Span::default(), "there is no memory for a stack to evaluate on")))
+    answer.unwrap_or_else(|| Err(Problem::new(Span::default(), "not enough memory for a stack to evaluate on")))
 }
 
-/// The first numbers, at most `count`, of the array that a small expression evaluates to, as Python writes them. It runs on
+/// The first numbers, at most `count`, of the array that a small expression evaluates to, as Python writes them. It
+/// runs on
 /// the stack of its caller, which must know that the expression is flat.
 pub(in crate::verify) fn first_numbers(settings: Settings, text: &str, count: usize) -> Option<Vec<String>> {
     match evaluate_here(settings, text).ok()? {

@@ -75,7 +75,7 @@ pub static CONVERSION: Builtin = Builtin {
     positional: &["x"],
     keywords: &[],
     required: 1,
-    run: |_, arguments| Err(Problem::new(arguments.span, "a dtype is called by its name")),
+    run: |_, arguments| Err(Problem::new(arguments.span, "name a dtype instead of calling it")),
 };
 
 /// What a name of `jax.numpy` means.
@@ -116,7 +116,7 @@ fn leaves_of<'a>(object: &Value<'a>, leaves: &mut Vec<Value<'a>>, span: Span) ->
     for item in items.iter() {
         let shape = leaves_of(item, leaves, span)?;
         if inner.as_ref().is_some_and(|inner| *inner != shape) {
-            return Err(Problem::new(span, "the lists of an array must have the same length"));
+            return Err(Problem::new(span, "the lists in an array must have the same length"));
         }
         inner = Some(shape);
     }
@@ -148,7 +148,11 @@ fn assemble<'a>(
                     words.extend_from_slice(keys.words());
                 }
                 _ => {
-                    let message = format!("keys of dtype {} go with keys only", implementation.key_dtype());
+                    let message = format!(
+                        "keys of dtype {} can be combined only with \
+                        keys",
+                        implementation.key_dtype()
+                    );
                     return Err(Problem::new(span, message));
                 }
             }
@@ -224,7 +228,7 @@ fn arange<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outco
                 whole
                     .filter(|_| is_exact)
                     .map(Some)
-                    .ok_or_else(|| Problem::new(span, "arange of numbers that are not whole is not supported"))
+                    .ok_or_else(|| Problem::new(span, "arange of fractional numbers is not supported"))
             }
             value => arguments::integer(value, span).map(Some),
         }
@@ -233,7 +237,7 @@ fn arange<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outco
     let (start, stop) = match (first, second) {
         (Some(start), Some(stop)) => (start, stop),
         (Some(stop), None) => (0, stop),
-        (None, _) => return Err(Problem::new(span, "arange lacks an argument")),
+        (None, _) => return Err(Problem::new(span, "arange is missing an argument")),
     };
     if step == 0 {
         return Err(Problem::new(span, "the step of arange cannot be zero"));
@@ -251,7 +255,7 @@ fn arange<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outco
 /// An attribute of a value.
 pub fn attribute<'a>(evaluator: &mut Evaluator<'a>, value: Value<'a>, name: &str, span: Span) -> Outcome<Value<'a>> {
     let unknown = |value: &Value<'a>| {
-        Err(Problem::new(span, format!("{} has no attribute `{name}` that is supported", value.description())))
+        Err(Problem::new(span, format!("{} has no supported attribute `{name}`", value.description())))
     };
     let Some(shape) = value.own_shape() else { return unknown(&value) };
     match name {

@@ -344,18 +344,18 @@ fn batch_parameter(
 ) -> Outcome<Array> {
     let lanes = value.flat();
     let tensors: Vec<_> = lanes.iter().map(|lane| tensor(mode, lane, span)).collect::<Outcome<_>>()?;
-    let Some(first) = tensors.first() else { return Err(Problem::new(span, "there are no lanes")) };
+    let Some(first) = tensors.first() else { return Err(Problem::new(span, "the batch is empty")) };
     let shape = first.array.shape();
     match rank {
         None if value.levels().is_empty() => Ok((*first.array).clone()),
         None => {
             let message =
-                format!("{name} over lanes of this argument is not supported where the key is mapped too, by rbg");
+                format!("{name} over a batch of this argument is not supported with rbg if the key is mapped too");
             Err(Problem::new(span, message))
         }
         Some(rank) => {
             let Some(missing) = rank.checked_sub(shape.len()) else {
-                return Err(Problem::new(span, "the parameter has more axes than the draw"));
+                return Err(Problem::new(span, "the parameter has more axes than the result"));
             };
             let own = value.levels();
             let length = |level: &(usize, usize)| if own.contains(level) { level.1 } else { 1 };
@@ -546,7 +546,7 @@ fn population<'a>(arguments: &Arguments<'a>) -> Outcome<((Value<'a>, Span), usiz
     let elements = match value.own_shape() {
         Some(shape) if !shape.is_empty() => size_of(shape).map_err(|error| problem(span, &error))?,
         _ if is_mapped(value) => {
-            return Err(Problem::new(span, "how many elements there are must not differ from lane to lane"));
+            return Err(Problem::new(span, "the number of elements must be the same for the whole batch"));
         }
         _ => match value {
             Value::Int(count) => arguments::shape(&Value::Int((*count).max(0)), span)?.iter().product(),

@@ -75,7 +75,7 @@ fn selections(shape: &[usize], indices: &[Index<'_>], span: Span) -> Outcome<Vec
     let is_array = |index: &&Index<'_>| matches!(index, Index::At(value) if value.own_shape().is_some_and(|shape| !shape.is_empty()));
     let others = indices.iter().filter(|index| matches!(index, Index::At(_))).count();
     if indices.iter().any(|index| is_array(&index)) && others > 1 {
-        return Err(problem("an index array beside other indices is not supported".to_owned()));
+        return Err(problem("an index array combined with other indices is not supported".to_owned()));
     }
     let all = |axis: usize| {
         let length = shape[axis];

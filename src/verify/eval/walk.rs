@@ -443,7 +443,7 @@ pub static VMAP: Builtin = Builtin {
             if let Some((value, span)) = arguments.given(name)
                 && is_mapped(value)
             {
-                return Err(Problem::new(span, format!("{name} must not differ from lane to lane")));
+                return Err(Problem::new(span, format!("{name} must be the same for the whole batch")));
             }
         }
         let size = match arguments.optional("axis_size") {

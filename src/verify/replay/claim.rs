@@ -243,7 +243,7 @@ fn sentence(path: &Path, evidence: &Evidence, pair: &Pair) -> String {
     let both = match evidence.sharing {
         Sharing::Twice => "both calls",
         Sharing::Iteration => "two iterations",
-        Sharing::Lanes => "two lanes",
+        Sharing::Lanes => "two batch elements",
     };
     let stand_in = match &pair.key[..] {
         [STAND_IN, number] => path.symbols.of_key(*number),
@@ -255,12 +255,12 @@ fn sentence(path: &Path, evidence: &Evidence, pair: &Pair) -> String {
                 (Some(name), Some(Node::Fresh(..) | Node::Attribute(..) | Node::Item(..))) if !name.contains('<') => {
                     format!("`{name}`")
                 }
-                _ => "a key that is not known".to_owned(),
+                _ => "an unknown key".to_owned(),
             };
-            format!("{both} get the same key: replayed with {key} standing for {whose}")
+            format!("in a replay with {whose} = {key}, {both} get the same key")
         }
         None if first.is_known && second.is_known => format!("{both} get the key {key}"),
-        None => format!("{both} get the same key: {key} where the unknown is given stand-ins"),
+        None => format!("{both} get the same key, {key}, in a replay with placeholders for unknown values"),
     };
     if evidence.draws_numbers
         && let Some(numbers) = numbers(first, second, &pair.key)

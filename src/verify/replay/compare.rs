@@ -70,7 +70,7 @@ pub(super) fn compare_keys(
             // What is cut off is cut off elsewhere where a repair adds operations.
             let length = if after.is_bounded { olds.len().min(news.len()) } else { olds.len() };
             let is_same = olds.get(..length) == news.get(..length) && (after.is_bounded || olds.len() == news.len());
-            let refuted = || Comparison::Refuted("the repaired program draws from other keys".to_owned());
+            let refuted = || Comparison::Refuted("the fixed program draws from different keys".to_owned());
             is_same.then_some(()).ok_or_else(refuted)
         });
         budget.left += share.left;
@@ -99,7 +99,8 @@ struct Pair<'a, 'p> {
 }
 
 impl Pair<'_, '_> {
-    /// Runs the function around a place on paths of the original that lead to the targets, and holds each against those of
+    /// Runs the function around a place on paths of the original that lead to the targets, and holds each against those
+    /// of
     /// the repaired program that are given the same answers. What the repaired program asks beyond them may be answered
     /// either way.
     fn explore(
@@ -112,8 +113,8 @@ impl Pair<'_, '_> {
         let Self { original, patched, carry } = self;
         let unknown = |why: &str| Comparison::Inconclusive(why.to_owned());
         let start = start_of(original, place).ok_or_else(|| unknown("the function is not part of the program"))?;
-        let again = again(original, patched, start)
-            .ok_or_else(|| unknown("the function cannot be found again in the repaired program"))?;
+        let again =
+            again(original, patched, start).ok_or_else(|| unknown("the fixed program no longer has the function"))?;
         let hints = Hints::new(original, targets, targets);
         let moved: Vec<Place> = targets.iter().filter_map(|place| carry.place(*place)).collect();
         let hints_after = Hints::new(patched, &moved, &moved);
@@ -130,12 +131,12 @@ impl Pair<'_, '_> {
                 verdict = hold(&before, &after).map_err(|comparison| match comparison {
                     // Another path is not the same path.
                     Comparison::Refuted(_) if !after.choices.is_empty() || after.answered < answers.len() => {
-                        unknown("the repaired program asks other questions")
+                        unknown("the fixed program tests different conditions")
                     }
                     comparison => comparison,
                 });
                 if verdict.is_ok() && standing > STANDING {
-                    verdict = Err(unknown("the repaired program asks many other questions"));
+                    verdict = Err(unknown("the fixed program tests many different conditions"));
                 }
                 verdict.is_err()
             });
@@ -145,7 +146,8 @@ impl Pair<'_, '_> {
     }
 }
 
-/// The same function in the repaired program: of its qualified name and, where several have that, its number among them.
+/// The same function in the repaired program: of its qualified name and, where several have that, its number among
+/// them.
 fn again(original: &Project<'_>, patched: &Project<'_>, start: Start) -> Option<Start> {
     let before = original.modules.get(start.module)?;
     let name = &before.functions.get(start.function.0 as usize)?.qualified;
@@ -190,12 +192,12 @@ fn held_together(before: &Path, after: &Path, carry: Carry<'_>, entry: &Entry) -
     same_draws(&olds, &news, carry, None)?;
     for (old, new) in olds.iter().zip(&news) {
         if new.keys.is_empty() != old.keys.is_empty() {
-            return Err(Comparison::Inconclusive("what a draw is given is no key any more".to_owned()));
+            return Err(Comparison::Inconclusive("a draw no longer receives a key".to_owned()));
         }
     }
     // A repair makes keys of keys that were there.
     if after.symbols.computed_keys() > before.symbols.computed_keys() {
-        return Err(Comparison::Inconclusive("the repaired program takes what it computes for a key".to_owned()));
+        return Err(Comparison::Inconclusive("the fixed program uses a computed value as a key".to_owned()));
     }
     let (old_keys, new_keys) = (all_keys(&olds, before), all_keys(&news, after));
     for second in 0..news.len() {
@@ -205,10 +207,10 @@ fn held_together(before: &Path, after: &Path, carry: Carry<'_>, entry: &Entry) -
                 continue;
             }
             let Some(claim) = &entry.claim else {
-                return Err(Comparison::Refuted("two draws of the repaired program get one key".to_owned()));
+                return Err(Comparison::Refuted("two draws of the fixed program get the same key".to_owned()));
             };
             if !shares(&old_keys) {
-                return Err(Comparison::Refuted("two draws get one key that had keys of their own".to_owned()));
+                return Err(Comparison::Refuted("two draws that had different keys get the same key".to_owned()));
             }
             let is_claimed =
                 frame_of(olds[first], &claim.first).is_some() && frame_of(olds[second], &claim.second).is_some();
@@ -223,12 +225,13 @@ fn held_together(before: &Path, after: &Path, carry: Carry<'_>, entry: &Entry) -
     }))
 }
 
-/// Whether the draws of a path are made again, one for one: by the same functions, asked for the same, at the places where the
+/// Whether the draws of a path are made again, one for one: by the same functions, asked for the same, at the places
+/// where the
 /// edits put them.
 fn same_draws(olds: &[&Draw], news: &[&Draw], carry: Carry<'_>, instead: Option<Instead>) -> Result<(), Comparison> {
     if olds.len() != news.len() {
         let (old, new) = (olds.len(), news.len());
-        return Err(Comparison::Refuted(format!("the repaired program draws {new} times instead of {old}")));
+        return Err(Comparison::Refuted(format!("the fixed program draws {new} times instead of {old}")));
     }
     for (old, new) in olds.iter().zip(news) {
         let place = old.way.last().and_then(|(place, _)| carry.place(*place));
@@ -238,10 +241,10 @@ fn same_draws(olds: &[&Draw], news: &[&Draw], carry: Carry<'_>, instead: Option<
         let same_place = new.way.last().is_some_and(|(found, _)| *found == place);
         let exchanged = instead.is_some_and(|one| *old.callee == *one.gone && *new.callee == *one.successor);
         if !same_place || old.kind != new.kind || old.callee != new.callee && !exchanged {
-            return Err(Comparison::Refuted("the repaired program draws in another order".to_owned()));
+            return Err(Comparison::Refuted("the fixed program draws in a different order".to_owned()));
         }
         if old.numbers != new.numbers && !exchanged {
-            return Err(Comparison::Inconclusive("a draw is asked for something else".to_owned()));
+            return Err(Comparison::Inconclusive("a draw has different arguments".to_owned()));
         }
     }
     Ok(())
@@ -263,19 +266,19 @@ pub(super) fn compare_draws(
         let olds: Vec<&Draw> = before.draws.iter().filter(is_first).collect();
         let news: Vec<&Draw> = after.draws.iter().filter(is_first).collect();
         if before.is_bounded || after.is_bounded {
-            return Err(Comparison::Inconclusive("a path is not run to its end".to_owned()));
+            return Err(Comparison::Inconclusive("a path was not run to its end".to_owned()));
         }
         same_draws(&olds, &news, pair.carry, instead)?;
         let all: Vec<&Draw> = after.draws.iter().filter(|draw| draws(draw)).collect();
         if all.iter().any(|draw| draw.keys.is_empty()) {
-            return Err(Comparison::Inconclusive("what a draw is given is no key".to_owned()));
+            return Err(Comparison::Inconclusive("a draw does not receive a key".to_owned()));
         }
         let mut keys: Vec<Vec<u32>> = all_keys(&all, after).into_iter().flatten().collect();
         drawn += keys.len();
         let count = keys.len();
         keys.sort_unstable();
         keys.dedup();
-        let shared = || Comparison::Inconclusive("two draws of the repaired program get one key".to_owned());
+        let shared = || Comparison::Inconclusive("two draws of the fixed program get the same key".to_owned());
         (keys.len() == count).then_some(()).ok_or_else(shared)
     });
     match verdict {

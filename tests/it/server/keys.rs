@@ -48,7 +48,7 @@ fn hints_and_lineage_show_where_keys_go() {
         .iter()
         .map(|hint| (hint["position"]["line"].as_u64().unwrap(), hint["label"].as_str().unwrap()))
         .collect();
-    assert_eq!(shown, [(4, "last use of the key"), (5, "last use of the key"), (6, "uses the key of line 7 again")]);
+    assert_eq!(shown, [(4, "last use of the key"), (5, "last use of the key"), (6, "uses the key from line 7 again")]);
     let at = json!({"uri": address, "position": {"line": 5, "character": 3}});
     let lineage =
         client.result("workspace/executeCommand", json!({"command": "keylint.showLineage", "arguments": [at]}));

@@ -10,7 +10,7 @@ mod settings;
 
 use serde_json::{Value, json};
 
-/// A key that is drawn from twice.
+/// A key that is consumed twice, so the draws are not independent.
 const REUSED: &str = "import jax\n\n\ndef f():\n    key = jax.random.key(0)\n    a = jax.random.normal(key)\n    b = jax.random.normal(key)\n    return a + b\n";
 
 /// A client that is told diagnostics and takes all that there is to tell.
