@@ -1,4 +1,4 @@
-//! The findings of one file after its comments were heard, named by their fingerprints.
+//! The findings of one file after its comments were applied, named by their fingerprints.
 //!
 //! **Invariant:** spans and text belong together: a file that changed since it was analysed is reported as such.
 
@@ -69,7 +69,7 @@ pub(super) fn file_report(
     // Suppressed findings count as well, lest a suppression rename its neighbours.
     name_all(subject, &mut findings);
     let lines = LineIndex::new(&text);
-    let heard = suppress::Source {
+    let commented = suppress::Source {
         file,
         text: &text,
         lines: &lines,
@@ -78,7 +78,7 @@ pub(super) fn file_report(
         statements: &statements,
     };
     let selected = project.settings.for_file(&member.path);
-    let mut findings = suppress::apply(heard, &|rule| selected.is_selected(rule), findings).findings;
+    let mut findings = suppress::apply(commented, &|rule| selected.is_selected(rule), findings).findings;
     name_all(subject, &mut findings);
     sort(&mut findings);
     Some(FileReport { file, findings, text, cells, failed: loaded.broke.is_some() })

@@ -365,11 +365,11 @@ impl<'t> Reader<'t> {
                 changes: raw.changes.clone(),
                 blank: raw.blank.clone(),
                 declares: raw.declares.clone(),
-                inert: raw.inert.clone(),
-                idle: raw.idle,
-                idle_when: raw.idle_when.clone(),
-                idle_with: raw.idle_with.clone(),
-                idle_streams: raw.idle_streams.clone(),
+                requests_no_key: raw.requests_no_key.clone(),
+                no_draw_by_default: raw.no_draw_by_default,
+                no_draw_when: raw.no_draw_when.clone(),
+                no_draw_with: raw.no_draw_with.clone(),
+                no_draw_streams: raw.no_draw_streams.clone(),
                 keyless: raw.keyless.clone(),
             };
             self.models.protocols.entry(method).or_default().push(protocol);

@@ -159,15 +159,15 @@ pub struct Protocol {
     /// constant and the receiver's methods ask for no key in another way, nothing is drawn.
     pub declares: Option<String>,
     /// Methods of the receiver that ask for no key.
-    pub inert: Vec<String>,
+    pub requests_no_key: Vec<String>,
     /// Whether nothing is drawn unless the receiver was made to: the initial state of a recurrent cell is zeros by default.
-    pub idle: bool,
+    pub no_draw_by_default: bool,
     /// Flags by keyword, each with the value that says that the call perhaps draws nothing from the keys it is given.
-    pub idle_when: BTreeMap<String, bool>,
+    pub no_draw_when: BTreeMap<String, bool>,
     /// Keywords that, where they are given, say that the call perhaps draws nothing: the values that would be drawn.
-    pub idle_with: Vec<String>,
+    pub no_draw_with: Vec<String>,
     /// Streams from which, where they are all that is given, perhaps nothing is drawn: that of parameters that are there already.
-    pub idle_streams: Vec<String>,
+    pub no_draw_streams: Vec<String>,
     /// Callables that make receivers whose method takes no key, so that what stands in its place is something else.
     pub keyless: Vec<String>,
 }

@@ -196,18 +196,18 @@ pub(super) struct RawProtocol {
     pub blank: Vec<String>,
     pub declares: Option<String>,
     #[serde(default)]
-    pub inert: Vec<String>,
+    pub requests_no_key: Vec<String>,
     #[serde(default)]
     pub draws_by: BTreeMap<String, Vec<String>>,
     pub initialiser_suffix: Option<String>,
     #[serde(default)]
-    pub idle: bool,
+    pub no_draw_by_default: bool,
     #[serde(default)]
-    pub idle_when: BTreeMap<String, bool>,
+    pub no_draw_when: BTreeMap<String, bool>,
     #[serde(default)]
-    pub idle_with: Vec<String>,
+    pub no_draw_with: Vec<String>,
     #[serde(default)]
-    pub idle_streams: Vec<String>,
+    pub no_draw_streams: Vec<String>,
     #[serde(default)]
     pub keyless: Vec<String>,
 }

@@ -9,7 +9,7 @@ use crate::python::{Comment, StatementSpan};
 use crate::rules;
 use crate::text::{Cells, FileId, LineIndex, Span};
 
-/// The file whose comments are heard.
+/// The file whose comments apply.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// Its identity.
@@ -48,7 +48,7 @@ pub struct Silenced {
     pub scope: Scope,
 }
 
-/// The findings of a file after its comments were heard.
+/// The findings of a file after its comments were applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// Those that remain, with those about the comments (KEY002, KEY003) at the end.
@@ -59,26 +59,26 @@ pub struct Applied {
 
 /// Applies the comments of one file to its findings; `is_selected` says whether a rule's findings count in this file.
 pub fn apply(source: Source<'_>, is_selected: &dyn Fn(RuleId) -> bool, findings: Vec<Finding>) -> Applied {
-    let mut heard = Heard::default();
+    let mut read = Comments::default();
     for comment in source.comments {
-        heard.comment(source, *comment);
+        read.add(source, *comment);
     }
     let mut applied = Applied::default();
     let (about_comments, findings): (Vec<Finding>, Vec<Finding>) =
         findings.into_iter().partition(|finding| is_about_comments(finding.rule));
     for finding in findings {
         let reach = source.reach(finding.primary.span);
-        match heard.silence(finding.rule, reach) {
-            Some(index) => applied.silenced.push(heard.suppressions[index].silenced(finding)),
+        match read.silence(finding.rule, reach) {
+            Some(index) => applied.silenced.push(read.suppressions[index].silenced(finding)),
             None => applied.findings.push(finding),
         }
     }
-    let mut own = heard.problems;
+    let mut own = read.problems;
     own.extend(about_comments);
-    own.extend(heard.suppressions.iter().filter_map(|suppression| suppression.unused(source.file, is_selected)));
+    own.extend(read.suppressions.iter().filter_map(|suppression| suppression.unused(source.file, is_selected)));
     own.sort_by_key(|finding| (finding.primary.span, finding.rule));
     for finding in own {
-        let by_file = heard
+        let by_file = read
             .suppressions
             .iter()
             .find(|suppression| suppression.scope == Scope::File && suppression.covers(finding.rule).is_some());
@@ -141,9 +141,9 @@ impl Suppression {
             return None;
         }
         // Findings about comments are made here, so a comment cannot suppress them.
-        let idle = |named: &&Named| !named.used && is_selected(named.rule) && !is_about_comments(named.rule);
+        let is_unused = |named: &&Named| !named.used && is_selected(named.rule) && !is_about_comments(named.rule);
         let named = self.named.as_deref().unwrap_or_default();
-        let unused: Vec<&Named> = named.iter().filter(idle).collect();
+        let unused: Vec<&Named> = named.iter().filter(is_unused).collect();
         let first = unused.first()?;
         let span = if unused.len() == named.len() { self.span } else { first.span };
         let codes: Vec<&str> = unused.iter().map(|named| named.rule.code()).collect();
@@ -159,13 +159,13 @@ impl Suppression {
 
 /// The comments of a file, as understood.
 #[derive(Debug, Default)]
-struct Heard {
+struct Comments {
     suppressions: Vec<Suppression>,
     problems: Vec<Finding>,
 }
 
-impl Heard {
-    fn comment(&mut self, source: Source<'_>, comment: Comment) {
+impl Comments {
+    fn add(&mut self, source: Source<'_>, comment: Comment) {
         let text = source.text.get(comment.span.start as usize..comment.span.end as usize).unwrap_or_default();
         let (directives, problems) = parse(text);
         for Problem { message, help, range } in problems {

@@ -162,9 +162,9 @@ fn key_of_protocol<'a>(protocol: &Protocol, args: &'a Args) -> Option<Option<&'a
 fn is_idle(terms: &Terms, protocol: &Protocol, args: &Args) -> bool {
     let is_value = |val: &Val| !matches!(val, Val::Term(term) if matches!(terms.get(*term), Term::None));
     let is_given = |name: &String| args.keyword(name).is_some_and(|given| given.value.single().is_some_and(is_value));
-    protocol.idle
-        || protocol.idle_with.iter().any(is_given)
-        || protocol.idle_when.iter().any(|(name, wanted)| {
+    protocol.no_draw_by_default
+        || protocol.no_draw_with.iter().any(is_given)
+        || protocol.no_draw_when.iter().any(|(name, wanted)| {
             args.keyword(name).and_then(|given| given.value.single()).is_some_and(
                 |val| matches!(val, Val::Term(term) if matches!(terms.get(*term), Term::Bool(flag) if flag == wanted)),
             )
@@ -177,7 +177,7 @@ fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, bool
     let whole = || vec![(given.clone(), false)];
     let Some(Val::Object(id)) = given.value.single() else { return whole() };
     let Kind::Dict { entries, unknown: false } = &state.store.objects[id.0 as usize].kind else { return whole() };
-    let is_idle = |term| matches!(state.terms.get(term), Term::Text(name) if protocol.idle_streams.iter().any(|idle| **name == **idle));
+    let is_idle = |term| matches!(state.terms.get(term), Term::Text(name) if protocol.no_draw_streams.iter().any(|idle| **name == **idle));
     if !entries.iter().any(|entry| is_idle(entry.key)) {
         return whole();
     }
@@ -293,7 +293,7 @@ pub fn idle_method<'p>(program: &'p Program<'p>, function: &Value) -> Option<Nam
     let module = program.module(closure.module);
     let name = &module.function(closure.function).name;
     let protocols = program.models.protocols(name);
-    let mut idle = protocols.iter().filter(|protocol| protocol.idle).peekable();
+    let mut idle = protocols.iter().filter(|protocol| protocol.no_draw_by_default).peekable();
     idle.peek()?;
     let path = program.resolver.absolute(module.file, 1, name);
     let root = path.split('.').next().unwrap_or_default();
