@@ -19,11 +19,11 @@ const PARAMETERS: usize = 6;
 
 /// Functions that are longer.
 const LONG: [&str; 13] = [
-    "agree",
     "apply",
     "builtin",
     "container_method",
     "dict_method",
+    "element_at",
     "iterator_function",
     "list_method",
     "method_of_val",
@@ -35,7 +35,40 @@ const LONG: [&str; 13] = [
 ];
 
 /// Functions of `analysis` with more parameters.
-const WIDE: [&str; 5] = ["consume_val", "consume_value", "duplicated", "log_buffer", "reshape"];
+const WIDE: [&str; 32] = [
+    "activate",
+    "buffer_use",
+    "call_method",
+    "concatenate",
+    "consume_evident",
+    "consume_val",
+    "consume_value",
+    "derived",
+    "dict_method",
+    "duplicated",
+    "is_quiet_call",
+    "list_method",
+    "log_buffer",
+    "log_event",
+    "method_of_val",
+    "note_exit",
+    "note_index",
+    "number_of",
+    "protocol_or_unknown",
+    "reshape",
+    "run_fori",
+    "run_scan",
+    "sample",
+    "seed",
+    "sequence_operation",
+    "shape_op",
+    "stack",
+    "transform",
+    "transpose",
+    "tree",
+    "unpack",
+    "unpack_val",
+];
 
 /// A function as written.
 struct Function {

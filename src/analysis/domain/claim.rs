@@ -242,17 +242,7 @@ impl Terms {
                 (Part::Answer(call), says) => answers.push((call, says, *polarity)),
             }
         }
-        let is_number = |is_exact: bool| {
-            claims.iter().any(|(claim, polarity)| {
-                let says = match claim.says {
-                    Says::Is(_) | Says::Same(_) => true,
-                    Says::Below(_) | Says::Above(_) => !is_exact,
-                    _ => false,
-                };
-                *polarity && claim.part == Part::Whole && says
-            })
-        };
-        if is_number(false) && classes.iter().any(|class| self.is_container(*class)) {
+        if say_number(claims, false) && classes.iter().any(|class| self.is_container(*class)) {
             return false;
         }
         if !among.is_empty() && !self.can_be_among(&among, equals, &unequal, &mut number) {
@@ -263,7 +253,7 @@ impl Terms {
             let is_none = matches!(self.get(literal), Term::None);
             let is_told = self.is_constant(literal) || self.is_value_type(literal);
             if unequal.contains(&literal)
-                || is_told && is_number(is_none)
+                || is_told && say_number(claims, is_none)
                 || !self.agrees_with(literal, holds, &classes)
             {
                 return false;
@@ -520,4 +510,16 @@ impl Answer {
             _ => false,
         }
     }
+}
+
+/// Whether a claim that holds says that its subject is a number; if that has to be exact, by more than a comparison of order.
+fn say_number(claims: &[(Claim, bool)], is_exact: bool) -> bool {
+    claims.iter().any(|(claim, polarity)| {
+        let says = match claim.says {
+            Says::Is(_) | Says::Same(_) => true,
+            Says::Below(_) | Says::Above(_) => !is_exact,
+            _ => false,
+        };
+        *polarity && claim.part == Part::Whole && says
+    })
 }
