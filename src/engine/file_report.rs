@@ -6,7 +6,7 @@ use super::Job;
 use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded, stamp};
 use super::project::Project;
-use crate::finding::{Finding, Level, Place, RuleId};
+use crate::finding::{Finding, Intent, IntentKind, Level, Place, RuleId};
 use crate::python::{Comment, marks};
 use crate::rules;
 use crate::source;
@@ -63,6 +63,7 @@ pub(super) fn file_report(
         // Cells of a tutorial begin anew, each with a seed of its own.
         if finding.rule == RuleId::SeedReused && spans_cells(&cells, &text, &comments, finding) {
             finding.level = Level::Note;
+            finding.intent.get_or_insert_with(|| Intent::new(IntentKind::SeparateCells, None));
         }
     }
     let subject = Subject { path: &path, text: &text, statements: &statements };

@@ -102,6 +102,8 @@ kinds! {
         DocumentedDefault "documented-default" "the seed is a default value",
         /// Each iteration of an outer loop goes through the seeds of an inner one.
         SeedSweep "seed-sweep" "each iteration loops over the same list of seeds",
+        /// Cells of a notebook each start from the same seed.
+        SeparateCells "separate-cells" "each cell of the notebook starts again from the same seed",
         /// A loop compares settings under one key.
         Sweep "sweep" "the loop compares settings under the same key",
         /// A loop shows what comes of one key under several settings.
