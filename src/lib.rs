@@ -6,6 +6,7 @@
 //! `tests/it/architecture.rs` enforces it).
 
 pub mod analysis;
+pub mod arrays;
 pub mod cli;
 pub mod config;
 pub mod engine;

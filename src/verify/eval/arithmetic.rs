@@ -17,6 +17,7 @@ use std::sync::Arc;
 use super::arguments::elements;
 use super::value::{Tensor, Value};
 use super::{Outcome, Problem};
+use crate::arrays::joint_shape;
 use crate::prng::array::Array;
 use crate::prng::dtype::{DType, Kind};
 use crate::prng::error::Result;
@@ -167,18 +168,6 @@ fn compare_keys<'a>(operator: Binary, left: &Keys, right: &Keys, span: Span) -> 
         let (left, right) = (left.implementation().key_dtype(), right.implementation().key_dtype());
         problem(format!("keys of dtype {left} and {right} cannot be compared"))
     })
-}
-
-/// The shape two shapes broadcast to, if they do.
-fn joint_shape(left: &[usize], right: &[usize]) -> Vec<usize> {
-    let rank = left.len().max(right.len());
-    let at = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |axis| shape[axis]);
-    (0..rank)
-        .map(|axis| match (at(left, axis), at(right, axis)) {
-            (1, other) => other,
-            (this, _) => this,
-        })
-        .collect()
 }
 
 fn arrays<'a>(mode: Mode, operator: Binary, left: &Tensor, right: &Tensor, span: Span) -> Outcome<Value<'a>> {

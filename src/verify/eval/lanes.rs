@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use super::arguments::elements;
 use super::arithmetic::tensor;
-use super::numpy::concatenate;
+use super::numpy::{concatenate, rearranged};
 use super::value::{Argument, Sequence, Tensor, Value, Vmap};
 use super::walk::Evaluator;
 use super::{Outcome, Problem};
+use crate::arrays::Map;
 use crate::prng::array::{Array, axis_of, size_of};
 use crate::prng::error::{Error, shape_text};
 use crate::prng::keys::Keys;
@@ -340,32 +341,25 @@ fn split_leaf<'a>(value: &Value<'a>, level: usize, count: usize, axis: usize, sp
         return Ok(Value::Lanes(*outer, lanes?));
     }
     let shape = value.own_shape().unwrap_or_default();
-    let rest = [shape.get(..axis).unwrap_or_default(), shape.get(axis + 1..).unwrap_or_default()].concat();
-    let inner: usize = shape.iter().skip(axis + 1).product();
-    let size = size_of(&rest).map_err(failed)?;
-    let positions = |lane: usize| -> Vec<usize> {
-        (0..size).map(|index| (index / inner * count + lane) * inner + index % inner).collect()
-    };
-    let lane = |lane: usize| match value {
-        Value::Array(tensor) => {
-            let array = if count == 0 {
-                Array::from_integers(tensor.array.dtype(), &rest, vec![0; size])
-            } else {
-                tensor.array.gather(&rest, &positions(lane))
-            };
-            let array = array.map_err(failed)?;
-            Ok(Value::Array(Tensor { array: Arc::new(array), weak: tensor.weak }))
+    let lane = |lane: usize| {
+        if count > 0 {
+            let outside = || Problem::new(span, "the axis has no such lane");
+            return rearranged(value, &Map::element(shape, axis, lane).ok_or_else(outside)?, span);
         }
-        Value::Keys(keys) => {
-            let keys = if count == 0 {
+        let rest = [shape.get(..axis).unwrap_or_default(), shape.get(axis + 1..).unwrap_or_default()].concat();
+        let size = size_of(&rest).map_err(failed)?;
+        match value {
+            Value::Array(tensor) => {
+                let array = Array::from_integers(tensor.array.dtype(), &rest, vec![0; size]).map_err(failed)?;
+                Ok(Value::Array(Tensor { array: Arc::new(array), weak: tensor.weak }))
+            }
+            Value::Keys(keys) => {
                 let implementation = keys.implementation();
-                Keys::new(implementation, &rest, vec![0; size * implementation.width()])
-            } else {
-                keys.gather(&rest, &positions(lane))
-            };
-            Ok(Value::keys(keys.map_err(failed)?))
+                let keys = Keys::new(implementation, &rest, vec![0; size * implementation.width()]);
+                Ok(Value::keys(keys.map_err(failed)?))
+            }
+            _ => Err(Problem::new(span, format!("vmap cannot map {}", value.description()))),
         }
-        _ => Err(Problem::new(span, format!("vmap cannot map {}", value.description()))),
     };
     let lanes: Outcome<Arc<[Value<'a>]>> = (0..count.max(1)).map(lane).collect();
     Ok(Value::Lanes(level, lanes?))
@@ -379,29 +373,22 @@ fn stack<'a>(mode: Mode, lanes: &[Value<'a>], count: usize, axis: i128, span: Sp
     let rank = shape.len() + 1;
     let axis = isize::try_from(axis).unwrap_or(isize::MAX);
     let axis = axis_of("vmap", axis, rank).map_err(failed)?;
-    let each = size_of(shape).map_err(failed)?;
-    let inner: usize = shape.iter().skip(axis).product();
     let mut full = shape.to_vec();
     full.insert(axis, count);
-    let total = elements(&full, span)?;
+    elements(&full, span)?;
     // Lane after lane, as the elements are first put together, to the order in which the lanes are interleaved.
-    let positions: Vec<usize> = (0..total)
-        .map(|index| {
-            let (outer, lane, rest) = (index / inner / count, index / inner % count, index % inner);
-            lane * each + outer * inner + rest
-        })
-        .collect();
+    let map = Map::stack(shape, count, axis).ok_or_else(|| Problem::new(span, "there is no such axis"))?;
     let lanes = lanes.get(..count).unwrap_or_default();
     if let Value::Keys(keys) = first {
         let words = lanes.iter().flat_map(|lane| if let Value::Keys(keys) = lane { keys.words() } else { &[] });
         let joined = Keys::new(keys.implementation(), &[&[count], shape].concat(), words.copied().collect());
-        return joined.and_then(|keys| keys.gather(&full, &positions)).map(Value::keys).map_err(failed);
+        return joined.and_then(|keys| keys.gather(&map.shape, &map.positions)).map(Value::keys).map_err(failed);
     }
     let first = tensor(mode, first, span)?;
     let tensors: Vec<Tensor> = lanes.iter().map(|lane| tensor(mode, lane, span)).collect::<Outcome<_>>()?;
     let arrays: Vec<&Array> = tensors.iter().map(|tensor| &*tensor.array).collect();
     concatenate(&arrays, first.array.dtype(), &[&[count], shape].concat())
-        .and_then(|array| array.gather(&full, &positions))
+        .and_then(|array| array.gather(&map.shape, &map.positions))
         .map(|array| Value::Array(Tensor { array: Arc::new(array), weak: first.weak }))
         .map_err(failed)
 }

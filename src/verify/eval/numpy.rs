@@ -9,6 +9,7 @@ use super::arithmetic::{common_type, convert, tensor};
 use super::value::{Argument, Sequence, Tensor, Value};
 use super::walk::{Builtin, Evaluator};
 use super::{Outcome, Problem};
+use crate::arrays::{self, Map};
 use crate::prng::array::Array;
 use crate::prng::dtype::{DType, Kind};
 use crate::prng::error::{Error, Result};
@@ -268,9 +269,8 @@ pub fn attribute<'a>(evaluator: &mut Evaluator<'a>, value: Value<'a>, name: &str
             _ => Value::None,
         }),
         "T" => {
-            let reversed: Vec<usize> = shape.iter().rev().copied().collect();
-            let positions = transposed(shape);
-            evaluator.lift(span, &[value], &|values| rearranged(&values[0], &reversed, &positions, span))
+            let map = Map::transpose(shape);
+            evaluator.lift(span, &[value], &|values| rearranged(&values[0], &map, span))
         }
         "reshape" => Ok(Value::Method(Method::Reshape, Arc::new(value))),
         "astype" => Ok(Value::Method(Method::Astype, Arc::new(value))),
@@ -278,22 +278,9 @@ pub fn attribute<'a>(evaluator: &mut Evaluator<'a>, value: Value<'a>, name: &str
     }
 }
 
-/// Where the elements of a transposed array come from.
-fn transposed(shape: &[usize]) -> Vec<usize> {
-    // Along the reversed axes the strides of the array grow.
-    let mut positions = vec![0];
-    for (axis, length) in shape.iter().enumerate().rev() {
-        let stride: usize = shape.iter().skip(axis + 1).product();
-        let step = |start: &usize| {
-            let start = *start;
-            (0..*length).map(move |index| start + index * stride)
-        };
-        positions = positions.iter().flat_map(step).collect();
-    }
-    positions
-}
-
-fn rearranged<'a>(value: &Value<'a>, shape: &[usize], positions: &[usize], span: Span) -> Outcome<Value<'a>> {
+/// The elements of an array or of typed keys, as a map has them.
+pub fn rearranged<'a>(value: &Value<'a>, map: &Map, span: Span) -> Outcome<Value<'a>> {
+    let Map { shape, positions } = map;
     let value = match value {
         Value::Keys(keys) => keys.gather(shape, positions).map(Value::keys),
         Value::Array(tensor) => tensor
@@ -328,10 +315,8 @@ pub fn call_method<'a>(
             let (shape, shape_span) = arguments.required(0)?;
             let own = receiver.own_shape().unwrap_or_default();
             let shape = reshaped(own, shape, shape_span)?;
-            let size: usize = own.iter().product();
-            let positions: Vec<usize> = (0..size).collect();
-            evaluator
-                .lift(span, std::slice::from_ref(receiver), &|values| rearranged(&values[0], &shape, &positions, span))
+            let map = Map { shape, positions: (0..own.iter().product()).collect() };
+            evaluator.lift(span, std::slice::from_ref(receiver), &|values| rearranged(&values[0], &map, span))
         }
         Method::Astype => {
             let arguments = Arguments::bind(&ASTYPE, arguments, span)?;
@@ -351,14 +336,6 @@ fn reshaped(own: &[usize], wanted: &Value<'_>, span: Span) -> Outcome<Vec<usize>
     let single = [wanted.clone()];
     let entries = if let Value::Sequence(_, items) = wanted { items } else { &single[..] };
     let lengths: Vec<i128> = entries.iter().map(|entry| arguments::integer(entry, span)).collect::<Outcome<_>>()?;
-    let known: usize = lengths.iter().filter_map(|&length| usize::try_from(length).ok()).product();
-    let fill = size.checked_div(known).unwrap_or(0);
-    let length = |&length: &i128| if length == -1 { Some(fill) } else { usize::try_from(length).ok() };
-    let shape: Option<Vec<usize>> = lengths.iter().map(length).collect();
-    let is_open = lengths.iter().filter(|&&length| length == -1).count();
-    shape
-        .filter(|shape| {
-            is_open <= 1 && shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length)) == Some(size)
-        })
+    arrays::reshaped(size, &lengths)
         .ok_or_else(|| Problem::new(span, format!("cannot reshape an array of {size} elements into this shape")))
 }

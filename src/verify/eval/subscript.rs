@@ -4,10 +4,12 @@
 //! last key once more; a typed key has no elements, a raw key has its words.
 
 use super::arguments::elements;
+use super::numpy::rearranged;
 use super::value::Value;
 use super::{Outcome, Problem};
+use crate::arrays::{self, Entry, Map};
 use crate::prng::dtype::Kind;
-use crate::prng::error::{Error, shape_text};
+use crate::prng::error::shape_text;
 use crate::text::Span;
 
 /// One entry of a subscript.
@@ -23,43 +25,31 @@ pub enum Index<'a> {
     Ellipsis,
 }
 
-/// The elements an entry selects along an axis, and the axes they form.
-struct Selection {
-    elements: Vec<usize>,
-    shape: Vec<usize>,
-}
-
 /// Applies a subscript to an array or typed keys.
 pub fn subscript<'a>(value: &Value<'a>, indices: &[Index<'a>], span: Span) -> Outcome<Value<'a>> {
-    let failed = |error: Error| Problem::new(span, error.to_string());
     let Some(shape) = value.own_shape() else {
         return Err(Problem::new(span, format!("{} has no elements to select", value.description())));
     };
-    let selections = selections(shape, indices, span)?;
-    let strides: Vec<usize> = (0..shape.len()).map(|axis| shape[axis + 1..].iter().product()).collect();
-    let result: Vec<usize> = selections.iter().flat_map(|(_, selection)| selection.shape.iter().copied()).collect();
+    let entries = entries(shape, indices, span)?;
+    let taken = entries.iter().filter(|entry| matches!(entry, Entry::Take(..))).count();
+    let mut result: Vec<usize> = entries.iter().flat_map(lengths).collect();
+    result.extend(shape.iter().skip(taken));
     elements(&result, span)?;
-    let mut positions = vec![0];
-    for (axis, selection) in &selections {
-        let stride = axis.map_or(0, |axis| strides[axis]);
-        let step = |start: &usize| {
-            let start = *start;
-            selection.elements.iter().map(move |element| start + element * stride)
-        };
-        positions = positions.iter().flat_map(step).collect();
-    }
-    match value {
-        Value::Keys(keys) => keys.gather(&result, &positions).map(Value::keys).map_err(failed),
-        Value::Array(tensor) => {
-            let array = tensor.array.gather(&result, &positions).map_err(failed)?;
-            Ok(Value::Array(super::value::Tensor { array: array.into(), weak: tensor.weak }))
-        }
-        _ => Err(Problem::new(span, format!("{} has no elements to select", value.description()))),
+    let outside = || Problem::new(span, "the index is out of bounds");
+    let map = Map::select(shape, &entries).ok_or_else(outside)?;
+    rearranged(value, &map, span)
+}
+
+/// The axes that an entry leads to.
+fn lengths(entry: &Entry) -> Vec<usize> {
+    match entry {
+        Entry::Take(_, own) => own.clone(),
+        Entry::NewAxis => vec![1],
     }
 }
 
-/// What the entries select along each axis; new axes belong to none.
-fn selections(shape: &[usize], indices: &[Index<'_>], span: Span) -> Outcome<Vec<(Option<usize>, Selection)>> {
+/// What the indices select along each axis.
+fn entries(shape: &[usize], indices: &[Index<'_>], span: Span) -> Outcome<Vec<Entry>> {
     let problem = |message: String| Problem::new(span, message);
     let taken = indices.iter().filter(|index| matches!(index, Index::At(_) | Index::Slice(..))).count();
     let Some(untouched) = shape.len().checked_sub(taken) else {
@@ -77,37 +67,33 @@ fn selections(shape: &[usize], indices: &[Index<'_>], span: Span) -> Outcome<Vec
     if indices.iter().any(|index| is_array(&index)) && others > 1 {
         return Err(problem("an index array combined with other indices is not supported".to_owned()));
     }
-    let all = |axis: usize| {
-        let length = shape[axis];
-        (Some(axis), Selection { elements: (0..length).collect(), shape: vec![length] })
-    };
-    let mut selections = Vec::new();
+    let mut entries = Vec::new();
     let mut axis = 0;
     for index in indices {
         match index {
-            Index::NewAxis => selections.push((None, Selection { elements: vec![0], shape: vec![1] })),
+            Index::NewAxis => entries.push(Entry::NewAxis),
             Index::Ellipsis => {
-                selections.extend((axis..axis + untouched).map(all));
+                let all = |length: &usize| Entry::Take((0..*length).collect(), vec![*length]);
+                entries.extend(shape[axis..axis + untouched].iter().map(all));
                 axis += untouched;
             }
             Index::Slice(lower, upper, step) => {
-                let elements = slice(shape[axis], *lower, *upper, *step)
+                let elements = arrays::slice(shape[axis], *lower, *upper, *step)
                     .ok_or_else(|| problem("slice step cannot be zero".to_owned()))?;
-                let shape = vec![elements.len()];
-                selections.push((Some(axis), Selection { elements, shape }));
+                let own = vec![elements.len()];
+                entries.push(Entry::Take(elements, own));
                 axis += 1;
             }
             Index::At(value) => {
-                selections.push((Some(axis), elements_at(shape[axis], axis, value, span)?));
+                entries.push(elements_at(shape[axis], axis, value, span)?);
                 axis += 1;
             }
         }
     }
-    selections.extend((axis..shape.len()).map(all));
-    Ok(selections)
+    Ok(entries)
 }
 
-fn elements_at(length: usize, axis: usize, value: &Value<'_>, span: Span) -> Outcome<Selection> {
+fn elements_at(length: usize, axis: usize, value: &Value<'_>, span: Span) -> Outcome<Entry> {
     let problem = |message: String| Problem::new(span, message);
     let (numbers, shape) = match value {
         Value::Int(number) => (vec![*number], Vec::new()),
@@ -118,38 +104,8 @@ fn elements_at(length: usize, axis: usize, value: &Value<'_>, span: Span) -> Out
             return Err(problem(format!("an index must be an integer, a slice or None, not {}", value.description())));
         }
     };
-    if length == 0 && !numbers.is_empty() {
-        return Err(problem(format!("the index is out of bounds for axis {axis}, which has size 0")));
-    }
-    let length = length as i128;
-    let clamp = |number: i128| {
-        let number = if number < 0 { number.saturating_add(length) } else { number };
-        usize::try_from(number.clamp(0, length - 1)).unwrap_or(0)
-    };
-    Ok(Selection { elements: numbers.into_iter().map(clamp).collect(), shape })
-}
-
-/// The elements a slice selects, as Python's `slice.indices` has it; `None` where the step is zero.
-pub fn slice(length: usize, lower: Option<i128>, upper: Option<i128>, step: Option<i128>) -> Option<Vec<usize>> {
-    let step = step.unwrap_or(1);
-    let length = length as i128;
-    let (least, most) = if step < 0 { (-1, length - 1) } else { (0, length) };
-    let bound = |given: Option<i128>, default: i128| {
-        given.map_or(default, |given| {
-            let given = if given < 0 { given.saturating_add(length) } else { given };
-            given.clamp(least, most)
-        })
-    };
-    let (start, stop) = match step {
-        0 => return None,
-        1.. => (bound(lower, 0), bound(upper, length)),
-        _ => (bound(lower, length - 1), bound(upper, -1)),
-    };
-    let mut elements = Vec::new();
-    let mut at = start;
-    while (step > 0 && at < stop) || (step < 0 && at > stop) {
-        elements.extend(usize::try_from(at));
-        at = at.saturating_add(step);
-    }
-    Some(elements)
+    let named: Option<Vec<usize>> = numbers.into_iter().map(|number| arrays::nearest(length, number)).collect();
+    named
+        .map(|named| Entry::Take(named, shape))
+        .ok_or_else(|| problem(format!("the index is out of bounds for axis {axis}, which has size 0")))
 }

@@ -10,9 +10,10 @@ use super::arithmetic::{self, Binary};
 use super::lanes::is_mapped;
 use super::numpy;
 use super::random;
-use super::subscript::{Index, slice, subscript};
+use super::subscript::{Index, subscript};
 use super::value::{Argument, Partial, Sequence, Value, Vmap};
 use super::{Outcome, Problem, Settings};
+use crate::arrays;
 use crate::models::roots::{ROOT, ROOTS};
 use crate::prng::dtype::DType;
 use crate::python::ast::{self, Expr};
@@ -413,13 +414,11 @@ fn select<'a>(kind: Sequence, items: &[Value<'a>], indices: &[Index<'a>], span: 
     match indices {
         [Index::At(value)] => {
             let index = super::arguments::integer(value, span)?;
-            let length = items.len() as i128;
-            let index = if index < 0 { index.saturating_add(length) } else { index };
-            let item = usize::try_from(index).ok().and_then(|index| items.get(index));
+            let item = arrays::position(items.len(), index).and_then(|index| items.get(index));
             item.cloned().ok_or_else(|| Problem::new(span, "the index of the sequence is out of range"))
         }
         [Index::Slice(lower, upper, step)] => {
-            let elements = slice(items.len(), *lower, *upper, *step)
+            let elements = arrays::slice(items.len(), *lower, *upper, *step)
                 .ok_or_else(|| Problem::new(span, "slice step cannot be zero"))?;
             Ok(Value::Sequence(kind, elements.iter().filter_map(|&element| items.get(element).cloned()).collect()))
         }

@@ -10,7 +10,10 @@ use super::machine::Machine;
 use super::step::put_pair;
 use super::symbol::Node;
 use super::value::{Args, Class, Family, Import, Instance, KeyArray, KeyKind, Value, get, set};
+use crate::arrays;
 use crate::ir::{Module, Name};
+
+pub(super) use crate::arrays::position;
 
 /// Attributes of arrays that are values, not methods.
 const ARRAY_VALUES: &[&str] =
@@ -305,7 +308,7 @@ impl<'p> Machine<'p> {
         let sequence = |values: &[Value<'p>]| -> Option<Value<'p>> {
             match index {
                 Value::Slice(parts) => {
-                    let picked: Vec<Value<'p>> = positions(values.len(), parts)?
+                    let picked: Vec<Value<'p>> = sliced(values.len(), parts)?
                         .into_iter()
                         .filter_map(|position| values.get(position).cloned())
                         .collect();
@@ -340,9 +343,9 @@ impl<'p> Machine<'p> {
                 found.filter(|_| is_certain)
             }
             Value::Range(from, to, step) => index.int().and_then(|at| {
-                let length = super::value::length_of_range(*from, *to, *step);
-                let at = if at < 0 { at.checked_add(length)? } else { at };
-                (0..length).contains(&at).then(|| from.checked_add(at.checked_mul(*step)?)).flatten().map(Value::Int)
+                let length = arrays::range_length(*from, *to, *step);
+                let at = position(usize::try_from(length).ok()?, at)?;
+                from.checked_add(i128::try_from(at).ok()?.checked_mul(*step)?).map(Value::Int)
             }),
             Value::Unknown(_) if matches!(index, Value::None) => Some(self.whole_stack(vec![object.clone()])),
             Value::Keys(array) => Self::key_item(array, index),
@@ -379,14 +382,7 @@ impl<'p> Machine<'p> {
     fn key_item(array: &Rc<KeyArray>, index: &Value<'p>) -> Option<Value<'p>> {
         let length = array.keys.shape().first().copied();
         match index {
-            Value::Slice(parts) => {
-                let picked = positions(length?, parts)?;
-                let rest = array.keys.shape().get(1..)?;
-                let size: usize = rest.iter().product();
-                let places: Vec<usize> = picked.iter().flat_map(|row| row * size..(row + 1) * size).collect();
-                let shape: Vec<usize> = std::iter::once(picked.len()).chain(rest.iter().copied()).collect();
-                Some(array.with(array.keys.gather(&shape, &places).ok()?))
-            }
+            Value::Slice(parts) => super::keys::taken(array, &sliced(length?, parts)?),
             Value::Tuple(parts) => {
                 let mut value = Value::Keys(array.clone());
                 for part in parts.iter() {
@@ -404,19 +400,11 @@ impl<'p> Machine<'p> {
             Value::Stack(stack) if stack.is_whole => {
                 let length = length?;
                 let rows: Option<Vec<usize>> = stack.items.iter().map(|item| position(length, item.int()?)).collect();
-                let rows = rows?;
-                let rest = array.keys.shape().get(1..)?;
-                let size: usize = rest.iter().product();
-                let places: Vec<usize> = rows.iter().flat_map(|row| row * size..(row + 1) * size).collect();
-                let shape: Vec<usize> = std::iter::once(rows.len()).chain(rest.iter().copied()).collect();
-                Some(array.with(array.keys.gather(&shape, &places).ok()?))
+                super::keys::taken(array, &rows?)
             }
             other => match (length, other.int()?) {
                 // An index beyond the end is the last, as JAX has it.
-                (Some(length), at) => {
-                    let at = position(length, at).or_else(|| if at >= 0 { length.checked_sub(1) } else { Some(0) });
-                    super::keys::element(array, at?)
-                }
+                (Some(length), at) => super::keys::element(array, arrays::nearest(length, at)?),
                 // The words of a raw key.
                 (None, at) if array.is_known && array.kind == KeyKind::Raw => {
                     let words = array.keys.words();
@@ -547,34 +535,8 @@ fn family_item<'p>(family: &Rc<Family>, index: &Value<'p>) -> Option<Value<'p>> 
     }
 }
 
-/// The place that a Python index names.
-pub(super) fn position(length: usize, index: i128) -> Option<usize> {
-    let length = i128::try_from(length).ok()?;
-    let index = if index < 0 { index.checked_add(length)? } else { index };
-    usize::try_from(index).ok().filter(|_| index < length)
-}
-
-/// The places that a slice names.
-fn positions(length: usize, parts: &[Value<'_>; 3]) -> Option<Vec<usize>> {
-    let count = i128::try_from(length).ok()?;
-    let step = if matches!(parts[2], Value::None) { 1 } else { parts[2].int()? };
-    if step == 0 {
-        return None;
-    }
-    let (low, high) = if step > 0 { (0, count) } else { (-1, count - 1) };
-    let bound = |part: &Value<'_>, default: i128| -> Option<i128> {
-        if matches!(part, Value::None) {
-            return Some(default);
-        }
-        let at = part.int()?;
-        Some(if at < 0 { at.saturating_add(count) } else { at }.clamp(low, high))
-    };
-    let (mut at, end) =
-        (bound(&parts[0], if step > 0 { low } else { high })?, bound(&parts[1], if step > 0 { high } else { low })?);
-    let mut places = Vec::new();
-    while if step > 0 { at < end } else { at > end } {
-        places.push(usize::try_from(at).ok()?);
-        at = at.saturating_add(step);
-    }
-    Some(places)
+/// The elements that a slice names.
+fn sliced(length: usize, parts: &[Value<'_>; 3]) -> Option<Vec<usize>> {
+    let bound = |part: &Value<'_>| if matches!(part, Value::None) { Some(None) } else { part.int().map(Some) };
+    arrays::slice(length, bound(&parts[0])?, bound(&parts[1])?, bound(&parts[2])?)
 }

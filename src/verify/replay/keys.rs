@@ -10,6 +10,7 @@ use super::machine::{Draw, Machine};
 use super::step::ELEMENTS;
 use super::symbol::Symbol;
 use super::value::{Args, Family, KeyArray, KeyKind, Value};
+use crate::arrays::Map;
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::prng::derive;
@@ -35,13 +36,16 @@ pub(super) struct Demanded {
 
 /// Element `index` along the first axis.
 pub(super) fn element<'p>(array: &KeyArray, index: usize) -> Option<Value<'p>> {
-    let (first, rest) = array.keys.shape().split_first()?;
-    if index >= *first {
-        return None;
-    }
-    let size: usize = rest.iter().product();
-    let positions: Vec<usize> = (index * size..(index + 1) * size).collect();
-    Some(array.with(array.keys.gather(rest, &positions).ok()?))
+    gathered(array, &Map::element(array.keys.shape(), 0, index)?)
+}
+
+/// These elements along the first axis.
+pub(super) fn taken<'p>(array: &KeyArray, elements: &[usize]) -> Option<Value<'p>> {
+    gathered(array, &Map::take(array.keys.shape(), 0, elements)?)
+}
+
+fn gathered<'p>(array: &KeyArray, map: &Map) -> Option<Value<'p>> {
+    Some(array.with(array.keys.gather(&map.shape, &map.positions).ok()?))
 }
 
 /// Child `index` of a family.

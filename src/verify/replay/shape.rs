@@ -9,6 +9,7 @@ use super::library::{argument, arguments};
 use super::machine::Machine;
 use super::symbol::Symbol;
 use super::value::{Args, KeyArray, KeyKind, Stack, Value};
+use crate::arrays;
 use crate::models::{Callable, ShapeOp};
 
 /// Whether the axes that an operation copies along are those of keys of this kind: raw ones have one more.
@@ -50,13 +51,8 @@ fn reshaped<'p>(array: &KeyArray, args: &Args<'p>, callable: &Callable) -> Optio
         let width = i128::try_from(array.keys.implementation().width()).ok()?;
         shape.pop().filter(|last| *last == width || *last == -1 && !shape.contains(&-1))?;
     }
-    let known: i128 = shape.iter().filter(|length| **length > 0).product();
-    let length = i128::try_from(array.keys.len()).ok()?;
-    let shape: Option<Vec<usize>> = shape
-        .iter()
-        .map(|part| usize::try_from(if *part < 0 { length.checked_div(known)? } else { *part }).ok())
-        .collect();
-    Some(array.with(array.keys.clone().reshape(&shape?).ok()?))
+    let shape = arrays::reshaped(array.keys.len(), &shape)?;
+    Some(array.with(array.keys.clone().reshape(&shape).ok()?))
 }
 
 impl<'p> Machine<'p> {

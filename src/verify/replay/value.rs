@@ -11,6 +11,8 @@ use super::symbol::Symbol;
 use crate::ir::{Function, FunctionId, Name};
 use crate::prng::keys::Keys;
 
+pub(super) use crate::arrays::range_length as length_of_range;
+
 /// A list that is shared.
 pub(super) type Shared<T> = Rc<RefCell<Vec<T>>>;
 
@@ -297,15 +299,6 @@ impl Value<'_> {
             },
         }
     }
-}
-
-/// `len(range(from, to, step))`
-pub(super) fn length_of_range(from: i128, to: i128, step: i128) -> i128 {
-    let (low, high, stride) = if step < 0 { (to, from, step.saturating_neg()) } else { (from, to, step) };
-    if stride == 0 || low >= high {
-        return 0;
-    }
-    high.saturating_sub(low).saturating_sub(1) / stride + 1
 }
 
 impl<'p> Args<'p> {
