@@ -1,63 +1,15 @@
 //! The evaluator behind `keylint eval`: Python expressions over `jax.random`, answered by the reference PRNG.
 //!
-//! | module | its part |
-//! |---|---|
-//! | [`walk`] | the syntax: names, literals, operators, lambdas |
-//! | [`value`] | what an expression can be |
-//! | [`lanes`] | `vmap`: values that differ from lane to lane, and how functions reach them |
-//! | [`arithmetic`] | operators, with JAX's type promotion |
-//! | [`subscript`] | indices and slices, with JAX's clamping |
-//! | [`arguments`] | binding arguments to parameters, and reading them |
-//! | [`random`] | the functions of `jax.random` |
-//! | [`numpy`] | `jnp.array`, `jnp.arange`, element types, attributes of arrays |
-//! | [`answer`] | results as plain data, as JSON and as text |
+//! An expression is lowered like any program and run by the replay's machine, in a run that [computes numbers](Settings).
 //!
 //! **Invariant:** [`evaluate`] is total: any text gives an answer or a problem that points into the text, within
 //! bounded time, memory and stack. A number it gives is the one JAX gives; where that is not known it gives none.
 
-mod answer;
-mod arguments;
-mod arithmetic;
-mod lanes;
-mod numpy;
-mod random;
-mod subscript;
-mod value;
-mod walk;
-
-pub use answer::Answer;
-
-use crate::prng::implementation::Implementation;
-use crate::prng::mode::Mode;
+use crate::ir;
 use crate::python::{SourceKind, WORKER_STACK_BYTES, ast, parse, span_of};
-use crate::text::Span;
-
-/// The flags of JAX under which an expression is evaluated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Settings {
-    /// `jax_threefry_partitionable` and `jax_enable_x64`.
-    pub mode: Mode,
-    /// `jax_default_prng_impl`: what `key` and `PRNGKey` make, and what raw keys are taken for.
-    pub implementation: Implementation,
-}
-
-/// Why an expression has no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Which part of the expression is to blame.
-    pub span: Span,
-    /// What is wrong with it.
-    pub message: String,
-}
-
-impl Problem {
-    fn new(span: Span, message: impl Into<String>) -> Self {
-        Self { span, message: message.into() }
-    }
-}
-
-/// The result of every step.
-type Outcome<T> = Result<T, Problem>;
+use crate::text::{FileId, Span};
+use crate::verify::replay::compute;
+pub use crate::verify::replay::{Answer, Problem, Settings};
 
 /// Evaluates one Python expression.
 pub fn evaluate(settings: Settings, text: &str) -> Result<Answer, Problem> {
@@ -75,9 +27,7 @@ pub fn evaluate(settings: Settings, text: &str) -> Result<Answer, Problem> {
     answer.unwrap_or_else(|| Err(Problem::new(Span::default(), "not enough memory for a stack to evaluate on")))
 }
 
-/// The first numbers, at most `count`, of the array that a small expression evaluates to, as Python writes them. It
-/// runs on
-/// the stack of its caller, which must know that the expression is flat.
+/// The first numbers, at most `count`, of the array that a small expression evaluates to.
 pub(in crate::verify) fn first_numbers(settings: Settings, text: &str, count: usize) -> Option<Vec<String>> {
     match evaluate_here(settings, text).ok()? {
         Answer::Array(array) => Some((0..array.len().min(count)).map(|index| array.element_text(index)).collect()),
@@ -100,14 +50,19 @@ fn expression(settings: Settings, source: &str) -> Result<Answer, Problem> {
     if let Some(problem) = parsed.problems.first() {
         return Err(Problem::new(problem.span, problem.message.clone()));
     }
-    let expression = match &*parsed.module.body {
-        [ast::Stmt::Expr(statement)] => &*statement.value,
+    let mut module = parsed.module;
+    let statement = match &mut *module.body {
+        [ast::Stmt::Expr(statement)] => statement,
         [] => return Err(Problem::new(Span::default(), "there is no expression")),
         [ast::Stmt::Expr(_), second, ..] => {
-            return Err(Problem::new(span_of(second), "there is more than one expression"));
+            return Err(Problem::new(span_of(&*second), "there is more than one expression"));
         }
-        [statement, ..] => return Err(Problem::new(span_of(statement), "this is a statement, not an expression")),
+        [statement, ..] => return Err(Problem::new(span_of(&*statement), "this is a statement, not an expression")),
     };
-    let value = walk::Evaluator::new(settings).evaluate(expression, &None)?;
-    Answer::new(&value, span_of(expression))
+    let span = span_of(&*statement.value);
+    // The expression is what a function returns, so that its value is that of a call.
+    let (range, node_index) = (statement.range, ast::AtomicNodeIndex::default());
+    let body = statement.value.clone();
+    *statement.value = ast::Expr::Lambda(ast::ExprLambda { range, node_index, parameters: None, body });
+    compute(settings, &ir::lower(FileId(0), &module, &|_| Vec::new()), span)
 }

@@ -188,7 +188,12 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs a function of the program.
-    fn call_closure(&mut self, closure: &Rc<Closure<'p>>, args: Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
+    pub(super) fn call_closure(
+        &mut self,
+        closure: &Rc<Closure<'p>>,
+        args: Args<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>> {
         closure.is_called.set(true);
         let code = closure.code;
         if code.elided {

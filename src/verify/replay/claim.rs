@@ -8,11 +8,11 @@ use super::coherent::is_coherent;
 use super::hints::Hints;
 use super::keys::STAND_IN;
 use super::machine::Draw;
+use super::numbers::{are_alike, drawn};
 use super::search::{Path, Start, explore, start_of};
 use super::symbol::{Node, Symbols};
 use super::{Budget, DrawKind, Project};
 use crate::finding::{self, Evidence, Gap, Place, Sharing, Witness, WitnessStatus};
-use crate::verify::eval;
 
 /// How many numbers are shown.
 const SHOWN: usize = 3;
@@ -276,14 +276,12 @@ fn numbers(first: &Draw, second: &Draw, key: &[u32]) -> Option<String> {
     let is_same = first.kind == DrawKind::Sample
         && second.kind == DrawKind::Sample
         && first.callee == second.callee
-        && first.numbers == second.numbers
         && first.keys.len() == 1
         && second.keys.len() == 1;
     let rest = first.numbers.as_ref().filter(|_| is_same)?;
-    let function = first.callee.strip_prefix("jax.random.")?;
-    let expression =
-        format!("random.{function}(random.wrap_key_data(jnp.array({}, dtype=jnp.uint32)){rest})", words(key));
-    let numbers = eval::first_numbers(eval::Settings::default(), &expression, SHOWN + 1)?;
+    let function =
+        first.callee.strip_prefix("jax.random.").filter(|_| are_alike(Some(rest), second.numbers.as_ref()))?;
+    let numbers = drawn(function, key, rest, SHOWN + 1)?;
     let more = if numbers.len() > SHOWN { ", …" } else { "" };
     let shown: Vec<String> = numbers.into_iter().take(SHOWN).collect();
     (!shown.is_empty()).then(|| format!("{}{more}", shown.join(", ")))

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::DrawKind;
 use super::machine::{Draw, Machine};
+use super::numbers::{Constants, constant};
 use super::step::ELEMENTS;
 use super::symbol::Symbol;
 use super::value::{Args, Family, KeyArray, KeyKind, Value};
@@ -151,7 +152,7 @@ impl<'p> Machine<'p> {
         callee: &Name,
         place: Place,
         demanded: Demanded,
-        numbers: Option<String>,
+        numbers: Option<Constants>,
         maybe: Vec<Symbol>,
     ) {
         if self.quiet > 0 || demanded.keys.is_empty() && maybe.is_empty() {
@@ -233,52 +234,17 @@ impl<'p> Machine<'p> {
             Err(_) => self.unknown("<key>"),
         }
     }
+}
 
-    /// The arguments of a sampler beside its key as Python would write them, where they are known and the draw is small.
-    pub(super) fn written_arguments(args: &Args<'p>, key: &str, position: Option<usize>) -> Option<String> {
-        let mut text = String::new();
-        for (index, value) in args.positional.iter().enumerate() {
-            if Some(index) == position {
-                continue;
-            }
-            text.push_str(", ");
-            text.push_str(&literal(value, 4)?);
-        }
-        for (name, value) in &args.keywords {
-            if &**name != key {
-                text.push_str(", ");
-                text.push_str(name);
-                text.push('=');
-                text.push_str(&literal(value, 4)?);
-            }
-        }
-        (!args.is_open).then_some(text)
-    }
+/// The arguments of a sampler beside its key, where they are small constants.
+pub(super) fn constants(args: &Args<'_>, key: &str, position: Option<usize>) -> Option<Constants> {
+    let positional = args.positional.iter().enumerate().filter(|(index, _)| Some(*index) != position);
+    let positional = positional.map(|(_, value)| Some((None, constant(value, 4)?)));
+    let keywords = args.keywords.iter().filter(|(name, _)| &**name != key);
+    let keywords = keywords.map(|(name, value)| Some((Some(name.clone()), constant(value, 4)?)));
+    if args.is_open { None } else { positional.chain(keywords).collect() }
 }
 
 fn length_of(value: &Value<'_>) -> Option<usize> {
     value.int().and_then(|length| usize::try_from(length).ok())
-}
-
-/// A small constant as Python writes it.
-fn literal(value: &Value<'_>, depth: u32) -> Option<String> {
-    Some(match value {
-        _ if depth == 0 => return None,
-        Value::None => "None".to_owned(),
-        Value::Bool(true) => "True".to_owned(),
-        Value::Bool(false) => "False".to_owned(),
-        Value::Int(number) if (-1_000_000..=1_000_000).contains(number) => number.to_string(),
-        Value::Float(number) if number.is_finite() => format!("{number:?}"),
-        Value::Tuple(values) => {
-            let product = values.iter().try_fold(1_i128, |product, value| product.checked_mul(value.int()?));
-            if values.iter().all(|value| value.int().is_some()) && product.is_none_or(|product| product > 4_096) {
-                return None;
-            }
-            let parts: Option<Vec<String>> = values.iter().map(|value| literal(value, depth - 1)).collect();
-            let parts = parts?;
-            if let [one] = &parts[..] { format!("({one},)") } else { format!("({})", parts.join(", ")) }
-        }
-        Value::Library(path) if path.starts_with("jax.numpy.") => path.replacen("jax.numpy.", "jnp.", 1),
-        _ => return None,
-    })
 }

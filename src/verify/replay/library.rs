@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::DrawKind;
 use super::access::is_exception;
 use super::frame::{Ran, Signal};
-use super::keys::Demanded;
+use super::keys::{Demanded, constants};
 use super::machine::Machine;
 use super::symbol::Symbol;
 use super::value::{Args, KeyKind, Value, Wrapped};
@@ -165,7 +165,7 @@ impl<'p> Machine<'p> {
             for words in &demanded.keys {
                 parts.extend(words.iter().map(|word| self.symbols.int(i128::from(*word))));
             }
-            let numbers = Self::written_arguments(args, name, callable.position(name));
+            let numbers = constants(args, name, callable.position(name));
             self.log_with(DrawKind::Sample, path, place, demanded, numbers, Vec::new());
         }
         let others: Vec<Symbol> = args.values().take(16).map(|value| self.symbol_of(value)).collect();

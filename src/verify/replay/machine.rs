@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::carry::{Answers, Asked};
 use super::hints::Hints;
 use super::lost::Lost;
+use super::numbers::{Computing, Constants};
 use super::ration::Ration;
 use super::symbol::{Node, Question, Symbol, Symbols};
 use super::value::{Class, Closure, Environment, Instance, Value};
@@ -39,7 +40,7 @@ pub(super) struct Script<'p> {
 }
 
 /// A key handed to something that consumes or derives.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Draw {
     pub(super) kind: DrawKind,
     /// The calls that lead to it, and the executions that they stand in.
@@ -52,8 +53,8 @@ pub(super) struct Draw {
     pub(super) is_known: bool,
     /// The lanes of mapped functions that it was made in.
     pub(super) lanes: Vec<u32>,
-    /// The other arguments, as an expression, where the numbers can be computed.
-    pub(super) numbers: Option<String>,
+    /// The other arguments, where the numbers can be computed.
+    pub(super) numbers: Option<Constants>,
 }
 
 /// A run.
@@ -100,6 +101,8 @@ pub(super) struct Machine<'p> {
     /// The functions that are running, innermost last.
     pub(super) running: Vec<(usize, FunctionId)>,
     pub(super) made_here: Made<'p>,
+    /// What a run has that computes numbers.
+    pub(super) computing: Option<Box<Computing>>,
 }
 
 /// What a run makes that may refer to itself: a function to the class or the variables that hold it, an object to itself.
@@ -167,6 +170,7 @@ impl<'p> Machine<'p> {
             importing: 0,
             running: Vec::new(),
             made_here: Made::default(),
+            computing: None,
         }
     }
 

@@ -33,6 +33,7 @@ mod loops;
 mod lost;
 mod machine;
 mod methods;
+mod numbers;
 mod ration;
 mod search;
 mod shape;
@@ -40,6 +41,9 @@ mod step;
 mod symbol;
 mod transform;
 mod value;
+
+pub(in crate::verify) use numbers::evaluate as compute;
+pub use numbers::{Answer, Problem, Settings};
 
 use std::sync::OnceLock;
 

@@ -28,6 +28,11 @@ fn append<'p>(frame: &Frame<'p>, container: &Value<'p>, element: &Element) {
 
 impl<'p> Machine<'p> {
     pub(super) fn simple(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
+        if self.computing.is_some() { self.compute(frame, op, temp) } else { self.symbolic(frame, op, temp) }
+    }
+
+    /// The operation on what is known; of all else the result is a symbol.
+    pub(super) fn symbolic(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
         let get = |temp: &Temp| at(frame, *temp);
         Ok(match &op.kind {
             OpKind::Constant(constant) => self.constant(constant),
@@ -468,6 +473,8 @@ impl<'p> Machine<'p> {
         };
         match value {
             Value::Unknown(symbol) => *symbol,
+            // What only a run that computes numbers holds: nothing asks for a symbol of it.
+            Value::Array(_) | Value::DType(_) | Value::KeyDType(_) | Value::Lanes(..) => self.symbols.fresh("<array>"),
             Value::None => self.symbols.intern(Node::Constant("None".into())),
             Value::Ellipsis => self.symbols.intern(Node::Constant("...".into())),
             Value::Bool(value) => self.symbols.intern(Node::Constant(if *value { "True" } else { "False" }.into())),

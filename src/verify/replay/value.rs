@@ -9,6 +9,9 @@ use super::frame::Frame;
 use super::iterate::Source;
 use super::symbol::Symbol;
 use crate::ir::{Function, FunctionId, Name};
+use crate::prng::array::Array;
+use crate::prng::dtype::DType;
+use crate::prng::implementation::Implementation;
 use crate::prng::keys::Keys;
 
 pub(super) use crate::arrays::range_length as length_of_range;
@@ -123,6 +126,14 @@ pub(super) struct Family {
     pub(super) kind: KeyKind,
 }
 
+/// An array of numbers, with what type promotion has to know of it.
+#[derive(Clone)]
+pub(super) struct Tensor {
+    pub(super) array: Rc<Array>,
+    /// JAX's weak type: made of Python numbers only, it gives way to the type of any other array.
+    pub(super) weak: bool,
+}
+
 /// The arguments of a call.
 #[derive(Clone, Default)]
 pub(super) struct Args<'p> {
@@ -170,6 +181,14 @@ pub(super) enum Value<'p> {
     Stream(Rc<(Name, Symbol)>),
     Iterator(Rc<RefCell<Source<'p>>>),
     Generator(Rc<RefCell<Option<Box<Frame<'p>>>>>),
+    /// An array of numbers, in a run that computes them.
+    Array(Tensor),
+    /// An element type, which is also a function that makes arrays of it.
+    DType(DType),
+    /// The element type of typed keys.
+    KeyDType(Implementation),
+    /// A value of its own for each lane of the `vmap` at a level, in a run that computes numbers.
+    Lanes(usize, Rc<[Value<'p>]>),
     Static(Rc<Value<'p>>),
     ClassMethod(Rc<Value<'p>>),
     Property(Rc<Value<'p>>),
@@ -237,7 +256,7 @@ impl Value<'_> {
             Self::List(values) | Self::Set(values) => !values.borrow().is_empty(),
             Self::Dict(pairs) => !pairs.borrow().is_empty(),
             Self::Range(from, to, step) => length_of_range(*from, *to, *step) > 0,
-            Self::Unknown(_) | Self::Instance(_) => return None,
+            Self::Unknown(_) | Self::Instance(_) | Self::Array(_) | Self::Lanes(..) => return None,
             _ => true,
         })
     }

@@ -7,13 +7,14 @@
 //! **Invariant:** values of lanes never decide shapes, types or which operation runs; where Python would need them as
 //! numbers, the answer is a problem.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
+use super::super::value::{Tensor, Value};
+use super::Computing;
 use super::arguments::elements;
 use super::arithmetic::tensor;
 use super::numpy::{concatenate, rearranged};
-use super::value::{Argument, Sequence, Tensor, Value, Vmap};
-use super::walk::Evaluator;
+use super::value::{Argument, Vmap, like, sequence, typed};
 use super::{Outcome, Problem};
 use crate::arrays::Map;
 use crate::prng::array::{Array, axis_of, size_of};
@@ -64,7 +65,7 @@ impl Value<'_> {
         match levels {
             [] => values.next(),
             [(level, count), inner @ ..] => {
-                let lanes: Option<Arc<[Self]>> = (0..*count).map(|_| Self::from_flat(inner, values)).collect();
+                let lanes: Option<Rc<[Self]>> = (0..*count).map(|_| Self::from_flat(inner, values)).collect();
                 lanes.map(|lanes| Self::Lanes(*level, lanes))
             }
         }
@@ -85,9 +86,9 @@ impl Value<'_> {
     }
 }
 
-impl<'a> Evaluator<'a> {
+impl Computing {
     /// Applies a function of single values to values that may differ from lane to lane.
-    pub(super) fn lift(
+    pub(super) fn lift<'a>(
         &mut self,
         span: Span,
         values: &[Value<'a>],
@@ -98,11 +99,11 @@ impl<'a> Evaluator<'a> {
             self.spend(span, 1 + size(&value))?;
             return Ok(value);
         };
-        self.lift_level(span, values, level, &mut |evaluator, values| evaluator.lift(span, values, function))
+        self.lift_level(span, values, level, &mut |computing, values| computing.lift(span, values, function))
     }
 
     /// Applies a function to the values in each lane of one level, which is outermost wherever it occurs.
-    fn lift_level(
+    fn lift_level<'a>(
         &mut self,
         span: Span,
         values: &[Value<'a>],
@@ -123,7 +124,7 @@ impl<'a> Evaluator<'a> {
 
     /// Applies a function lane by lane at those levels only at which the value to lead does not differ. The function
     /// is given values that differ at levels of the leader or at none.
-    pub(super) fn lift_around(
+    pub(super) fn lift_around<'a>(
         &mut self,
         span: Span,
         leader: usize,
@@ -137,21 +138,21 @@ impl<'a> Evaluator<'a> {
             return function(self, values);
         };
         let raised: Vec<Value<'a>> = values.iter().map(|value| value.raise_level(level)).collect();
-        let value = self.lift_level(span, &raised, level, &mut |evaluator, values| {
-            evaluator.lift_around(span, leader, values, function)
+        let value = self.lift_level(span, &raised, level, &mut |computing, values| {
+            computing.lift_around(span, leader, values, function)
         })?;
         Ok(value.sink_level())
     }
 
-    /// Calls a function under `vmap`.
-    pub(super) fn call_vmap(
+    /// The arguments of a function under `vmap`, each with a value for every lane, and how many lanes there are.
+    pub(super) fn split_arguments<'a>(
         &mut self,
         vmap: &Vmap<'a>,
         arguments: Vec<Argument<'a>>,
         span: Span,
-    ) -> Outcome<Value<'a>> {
+    ) -> Outcome<(Vec<Argument<'a>>, usize)> {
         let axes = argument_axes(&vmap.in_axes, &arguments, span)?;
-        let mut mapping = Mapping { level: self.vmaps, count: vmap.size, axes: Vec::new() };
+        let mut mapping = Mapping { count: vmap.size, axes: Vec::new() };
         for (argument, axes) in arguments.iter().zip(&axes) {
             mapping.measure(&argument.value, axes, argument.span)?;
         }
@@ -162,17 +163,14 @@ impl<'a> Evaluator<'a> {
         let mut axes = mapping.axes.into_iter();
         let mut mapped = Vec::with_capacity(arguments.len());
         for argument in arguments {
-            let value = split_lanes(&argument.value, mapping.level, count, &mut axes, argument.span)?;
+            let value = split_lanes(&argument.value, self.vmaps, count, &mut axes, argument.span)?;
             mapped.push(Argument { value, ..argument });
         }
-        self.vmaps += 1;
-        let value = self.call(&vmap.function, mapped, span);
-        self.vmaps -= 1;
-        self.join_lanes(&value?, mapping.level, count, &vmap.out_axes, span)
+        Ok((mapped, count))
     }
 
     /// Makes one array of the lanes of a level, its lanes along `axes`.
-    fn join_lanes(
+    pub(super) fn join_lanes<'a>(
         &mut self,
         value: &Value<'a>,
         level: usize,
@@ -180,18 +178,18 @@ impl<'a> Evaluator<'a> {
         axes: &Value<'a>,
         span: Span,
     ) -> Outcome<Value<'a>> {
-        if let Value::Sequence(kind, items) = value {
-            let of_item = |index: usize| match axes {
-                Value::Sequence(_, axes) if axes.len() == items.len() => Ok(axes[index].clone()),
-                Value::Sequence(..) => Err(Problem::new(span, "vmap out_axes do not fit the result")),
-                axes => Ok(axes.clone()),
+        if let Some(items) = sequence(value) {
+            let of_item = |index: usize| match sequence(axes) {
+                Some(axes) if axes.len() == items.len() => Ok(axes[index].clone()),
+                Some(_) => Err(Problem::new(span, "vmap out_axes do not fit the result")),
+                None => Ok(axes.clone()),
             };
-            let joined: Outcome<Arc<[Value<'a>]>> = items
+            let joined: Outcome<Vec<Value<'a>>> = items
                 .iter()
                 .enumerate()
                 .map(|(index, item)| self.join_lanes(item, level, count, &of_item(index)?, span))
                 .collect();
-            return Ok(Value::Sequence(*kind, joined?));
+            return Ok(like(value, joined?));
         }
         let axis = match axes {
             Value::None => None,
@@ -241,7 +239,7 @@ impl Value<'_> {
 fn size(value: &Value<'_>) -> usize {
     match value {
         Value::Array(tensor) => tensor.array.len(),
-        Value::Keys(keys) => keys.words().len(),
+        Value::Keys(keys) => keys.keys.words().len(),
         _ => 0,
     }
 }
@@ -249,13 +247,13 @@ fn size(value: &Value<'_>) -> usize {
 /// What `in_axes` says of each argument. Keywords are mapped along their first axis, whatever it says.
 fn argument_axes<'a>(in_axes: &Value<'a>, arguments: &[Argument<'a>], span: Span) -> Outcome<Vec<Value<'a>>> {
     let positional = arguments.iter().filter(|argument| argument.name.is_none()).count();
-    let mut axes = match in_axes {
-        Value::Sequence(_, axes) if axes.len() == positional => axes.to_vec(),
-        Value::Sequence(_, axes) => {
+    let mut axes = match sequence(in_axes) {
+        Some(axes) if axes.len() == positional => axes,
+        Some(axes) => {
             let message = format!("vmap in_axes has {} entries for {positional} positional arguments", axes.len());
             return Err(Problem::new(span, message));
         }
-        axes => vec![axes.clone(); positional],
+        None => vec![in_axes.clone(); positional],
     };
     axes.resize(arguments.len(), Value::Int(0));
     Ok(axes)
@@ -263,7 +261,6 @@ fn argument_axes<'a>(in_axes: &Value<'a>, arguments: &[Argument<'a>], span: Span
 
 /// What the arguments of a `vmap` say together.
 struct Mapping {
-    level: usize,
     count: Option<usize>,
     /// The axis of each leaf of the arguments, in order.
     axes: Vec<Option<usize>>,
@@ -271,13 +268,13 @@ struct Mapping {
 
 impl Mapping {
     fn measure<'a>(&mut self, value: &Value<'a>, axes: &Value<'a>, span: Span) -> Outcome<()> {
-        if let Value::Sequence(_, items) = value {
-            return match axes {
-                Value::Sequence(_, axes) if axes.len() == items.len() => {
+        if let Some(items) = sequence(value) {
+            return match sequence(axes) {
+                Some(axes) if axes.len() == items.len() => {
                     items.iter().zip(axes.iter()).try_for_each(|(item, axes)| self.measure(item, axes, span))
                 }
-                Value::Sequence(..) => Err(Problem::new(span, "vmap in_axes do not fit this argument")),
-                axes => items.iter().try_for_each(|item| self.measure(item, axes, span)),
+                Some(_) => Err(Problem::new(span, "vmap in_axes do not fit this argument")),
+                None => items.iter().try_for_each(|item| self.measure(item, axes, span)),
             };
         }
         let axis = match axes {
@@ -321,10 +318,10 @@ fn split_lanes<'a>(
     axes: &mut impl Iterator<Item = Option<usize>>,
     span: Span,
 ) -> Outcome<Value<'a>> {
-    if let Value::Sequence(kind, items) = value {
-        let items: Outcome<Arc<[Value<'a>]>> =
+    if let Some(items) = sequence(value) {
+        let items: Outcome<Vec<Value<'a>>> =
             items.iter().map(|item| split_lanes(item, level, count, axes, span)).collect();
-        return Ok(Value::Sequence(*kind, items?));
+        return Ok(like(value, items?));
     }
     if matches!(value, Value::None) {
         return Ok(Value::None);
@@ -336,7 +333,7 @@ fn split_lanes<'a>(
 fn split_leaf<'a>(value: &Value<'a>, level: usize, count: usize, axis: usize, span: Span) -> Outcome<Value<'a>> {
     let failed = |error: Error| Problem::new(span, error.to_string());
     if let Value::Lanes(outer, lanes) = value {
-        let lanes: Outcome<Arc<[Value<'a>]>> =
+        let lanes: Outcome<Rc<[Value<'a>]>> =
             lanes.iter().map(|lane| split_leaf(lane, level, count, axis, span)).collect();
         return Ok(Value::Lanes(*outer, lanes?));
     }
@@ -351,17 +348,17 @@ fn split_leaf<'a>(value: &Value<'a>, level: usize, count: usize, axis: usize, sp
         match value {
             Value::Array(tensor) => {
                 let array = Array::from_integers(tensor.array.dtype(), &rest, vec![0; size]).map_err(failed)?;
-                Ok(Value::Array(Tensor { array: Arc::new(array), weak: tensor.weak }))
+                Ok(Value::Array(Tensor { array: Rc::new(array), weak: tensor.weak }))
             }
             Value::Keys(keys) => {
-                let implementation = keys.implementation();
+                let implementation = keys.keys.implementation();
                 let keys = Keys::new(implementation, &rest, vec![0; size * implementation.width()]);
-                Ok(Value::keys(keys.map_err(failed)?))
+                Ok(typed(keys.map_err(failed)?))
             }
             _ => Err(Problem::new(span, format!("vmap cannot map {}", value.description()))),
         }
     };
-    let lanes: Outcome<Arc<[Value<'a>]>> = (0..count.max(1)).map(lane).collect();
+    let lanes: Outcome<Rc<[Value<'a>]>> = (0..count.max(1)).map(lane).collect();
     Ok(Value::Lanes(level, lanes?))
 }
 
@@ -380,16 +377,16 @@ fn stack<'a>(mode: Mode, lanes: &[Value<'a>], count: usize, axis: i128, span: Sp
     let map = Map::stack(shape, count, axis).ok_or_else(|| Problem::new(span, "there is no such axis"))?;
     let lanes = lanes.get(..count).unwrap_or_default();
     if let Value::Keys(keys) = first {
-        let words = lanes.iter().flat_map(|lane| if let Value::Keys(keys) = lane { keys.words() } else { &[] });
-        let joined = Keys::new(keys.implementation(), &[&[count], shape].concat(), words.copied().collect());
-        return joined.and_then(|keys| keys.gather(&map.shape, &map.positions)).map(Value::keys).map_err(failed);
+        let words = lanes.iter().flat_map(|lane| if let Value::Keys(keys) = lane { keys.keys.words() } else { &[] });
+        let joined = Keys::new(keys.keys.implementation(), &[&[count], shape].concat(), words.copied().collect());
+        return joined.and_then(|keys| keys.gather(&map.shape, &map.positions)).map(typed).map_err(failed);
     }
     let first = tensor(mode, first, span)?;
     let tensors: Vec<Tensor> = lanes.iter().map(|lane| tensor(mode, lane, span)).collect::<Outcome<_>>()?;
     let arrays: Vec<&Array> = tensors.iter().map(|tensor| &*tensor.array).collect();
     concatenate(&arrays, first.array.dtype(), &[&[count], shape].concat())
         .and_then(|array| array.gather(&map.shape, &map.positions))
-        .map(|array| Value::Array(Tensor { array: Arc::new(array), weak: first.weak }))
+        .map(|array| Value::Array(Tensor { array: Rc::new(array), weak: first.weak }))
         .map_err(failed)
 }
 
@@ -397,7 +394,6 @@ fn stack<'a>(mode: Mode, lanes: &[Value<'a>], count: usize, axis: i128, span: Sp
 pub fn is_mapped(value: &Value<'_>) -> bool {
     match value {
         Value::Lanes(..) => true,
-        Value::Sequence(Sequence::Tuple | Sequence::List, items) => items.iter().any(is_mapped),
-        _ => false,
+        _ => sequence(value).is_some_and(|items| items.iter().any(is_mapped)),
     }
 }

@@ -12,32 +12,23 @@
     reason = "Python and JAX convert integers to floating-point numbers by rounding"
 )]
 
-use std::sync::Arc;
+use std::rc::Rc;
 
+use super::super::value::{Tensor, Value};
 use super::arguments::elements;
-use super::value::{Tensor, Value};
 use super::{Outcome, Problem};
 use crate::arrays::joint_shape;
+use crate::ir::Operator;
 use crate::prng::array::Array;
 use crate::prng::dtype::{DType, Kind};
 use crate::prng::error::Result;
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
-use crate::python::ast::{CmpOp, Operator, UnaryOp};
 use crate::text::Span;
-
-/// An operator with two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binary {
-    /// `+`, `-`, …
-    Number(Operator),
-    /// `==`, `<`, …
-    Comparison(CmpOp),
-}
 
 /// A number or an array as an array; a Python number has JAX's default type, which it has to fit.
 pub fn tensor(mode: Mode, value: &Value<'_>, span: Span) -> Outcome<Tensor> {
-    let weak = |array: Array| Tensor { array: Arc::new(array), weak: true };
+    let weak = |array: Array| Tensor { array: Rc::new(array), weak: true };
     match value {
         Value::Array(tensor) => Ok(tensor.clone()),
         Value::Bool(value) => Ok(Tensor { weak: false, ..weak(Array::integer(DType::Bool, i128::from(*value))) }),
@@ -131,13 +122,19 @@ pub fn common_type(mode: Mode, tensors: &[Tensor]) -> Option<(DType, bool)> {
 }
 
 /// Applies a binary operator.
-pub fn binary<'a>(mode: Mode, operator: Binary, left: &Value<'a>, right: &Value<'a>, span: Span) -> Outcome<Value<'a>> {
+pub fn binary<'a>(
+    mode: Mode,
+    operator: Operator,
+    left: &Value<'a>,
+    right: &Value<'a>,
+    span: Span,
+) -> Outcome<Value<'a>> {
     let problem = |message: String| Problem::new(span, message);
     match (left, right) {
-        (Value::Keys(left), Value::Keys(right)) => compare_keys(operator, left, right, span),
+        (Value::Keys(left), Value::Keys(right)) => compare_keys(operator, &left.keys, &right.keys, span),
         (Value::Keys(keys), _) | (_, Value::Keys(keys)) => Err(problem(format!(
             "typed keys of dtype {} do not support arithmetic: derive keys with split or fold_in",
-            keys.implementation().key_dtype()
+            keys.keys.implementation().key_dtype()
         ))),
         (Value::Array(_), _) | (_, Value::Array(_)) => {
             let (left, right) = (tensor(mode, left, span)?, tensor(mode, right, span)?);
@@ -147,11 +144,11 @@ pub fn binary<'a>(mode: Mode, operator: Binary, left: &Value<'a>, right: &Value<
     }
 }
 
-fn compare_keys<'a>(operator: Binary, left: &Keys, right: &Keys, span: Span) -> Outcome<Value<'a>> {
+fn compare_keys<'a>(operator: Operator, left: &Keys, right: &Keys, span: Span) -> Outcome<Value<'a>> {
     let problem = |message: String| Problem::new(span, message);
     let equal = match operator {
-        Binary::Comparison(CmpOp::Eq) => true,
-        Binary::Comparison(CmpOp::NotEq) => false,
+        Operator::Eq => true,
+        Operator::Ne => false,
         _ => {
             let dtype = left.implementation().key_dtype();
             return Err(problem(format!("typed keys of dtype {dtype} support no operators but == and !=")));
@@ -170,16 +167,13 @@ fn compare_keys<'a>(operator: Binary, left: &Keys, right: &Keys, span: Span) -> 
     })
 }
 
-fn arrays<'a>(mode: Mode, operator: Binary, left: &Tensor, right: &Tensor, span: Span) -> Outcome<Value<'a>> {
+fn arrays<'a>(mode: Mode, operator: Operator, left: &Tensor, right: &Tensor, span: Span) -> Outcome<Value<'a>> {
     let problem = |message: &str| Problem::new(span, message);
     let mut joined = Operand::of(left).join(Operand::of(right));
-    if operator == Binary::Number(Operator::Div) && joined.dtype(mode).kind() != Kind::Real {
+    if operator == Operator::Div && joined.dtype(mode).kind() != Kind::Real {
         joined = joined.join(Operand::WeakReal);
     }
-    if operator == Binary::Number(Operator::Pow)
-        && right.array.rank() == 0
-        && Operand::of(right) == Operand::WeakInteger
-    {
+    if operator == Operator::Pow && right.array.rank() == 0 && Operand::of(right) == Operand::WeakInteger {
         if right.array.integers().iter().any(|&exponent| exponent < 0) {
             return Err(problem("integers cannot be raised to negative powers"));
         }
@@ -192,7 +186,7 @@ fn arrays<'a>(mode: Mode, operator: Binary, left: &Tensor, right: &Tensor, span:
     let operands = spread(left).and_then(|left| Ok((left, spread(right)?)));
     let (a, b) = operands.map_err(|error| Problem::new(span, error.to_string()))?;
     let result = match operator {
-        Binary::Comparison(comparison) => {
+        comparison if is_comparison(comparison) => {
             let answers: Option<Vec<bool>> = if dtype.kind() == Kind::Real {
                 let pairs = a.reals().into_iter().zip(b.reals());
                 pairs.map(|(a, b)| compare(comparison, a.partial_cmp(&b))).collect()
@@ -205,7 +199,7 @@ fn arrays<'a>(mode: Mode, operator: Binary, left: &Tensor, right: &Tensor, span:
                 .map(Value::array)
                 .map_err(|error| Problem::new(span, error.to_string()));
         }
-        Binary::Number(operator) if dtype.kind() == Kind::Real => {
+        operator if dtype.kind() == Kind::Real => {
             let pairs = a.reals().into_iter().zip(b.reals());
             let values: Outcome<Vec<f64>> =
                 pairs.map(|(a, b)| real(operator, a, b).ok_or_else(|| problem(UNSUPPORTED_REAL))).collect();
@@ -217,14 +211,14 @@ fn arrays<'a>(mode: Mode, operator: Binary, left: &Tensor, right: &Tensor, span:
             }
             array
         }
-        Binary::Number(operator) => {
+        operator => {
             let pairs = a.integers().into_iter().zip(b.integers());
             let values: std::result::Result<Vec<i128>, &str> =
                 pairs.map(|(a, b)| integer(operator, dtype, a, b)).collect();
             Array::from_integers(dtype, &shape, values.map_err(problem)?)
         }
     };
-    let array = Arc::new(result.map_err(|error| Problem::new(span, error.to_string()))?);
+    let array = Rc::new(result.map_err(|error| Problem::new(span, error.to_string()))?);
     Ok(Value::Array(Tensor { array, weak: !matches!(joined, Operand::Strong(_)) }))
 }
 
@@ -234,7 +228,7 @@ fn real(operator: Operator, a: f64, b: f64) -> Option<f64> {
     match operator {
         Operator::Add => Some(a + b),
         Operator::Sub => Some(a - b),
-        Operator::Mult => Some(a * b),
+        Operator::Mul => Some(a * b),
         Operator::Div => Some(a / b),
         _ => None,
     }
@@ -254,9 +248,9 @@ fn integer(operator: Operator, dtype: DType, a: i128, b: i128) -> std::result::R
     let width = i128::from(dtype.width());
     if dtype == DType::Bool {
         return match operator {
-            Operator::BitAnd => Ok(a & b),
-            Operator::BitOr => Ok(a | b),
-            Operator::BitXor => Ok(a ^ b),
+            Operator::And => Ok(a & b),
+            Operator::Or => Ok(a | b),
+            Operator::Xor => Ok(a ^ b),
             _ => Err("this operator is not supported on arrays of truth values"),
         };
     }
@@ -264,20 +258,37 @@ fn integer(operator: Operator, dtype: DType, a: i128, b: i128) -> std::result::R
         Operator::Add => Ok(a + b),
         Operator::Sub => Ok(a - b),
         // Only the low half of the product is kept.
-        Operator::Mult => Ok(a.wrapping_mul(b)),
+        Operator::Mul => Ok(a.wrapping_mul(b)),
         Operator::FloorDiv | Operator::Mod if b == 0 => Err("division by zero is not supported"),
         Operator::FloorDiv => Ok(a.div_euclid(b) - i128::from(b < 0 && a.rem_euclid(b) != 0)),
         Operator::Mod => Ok(a - b * (a.div_euclid(b) - i128::from(b < 0 && a.rem_euclid(b) != 0))),
         Operator::Pow => power(dtype, a, b),
-        Operator::LShift if (0..width).contains(&b) => Ok(a << b),
-        Operator::RShift if (0..width).contains(&b) => Ok(a >> b),
+        Operator::Shl if (0..width).contains(&b) => Ok(a << b),
+        Operator::Shr if (0..width).contains(&b) => Ok(a >> b),
         // XLA counts a shift by unsigned numbers, so that all others are as wide as the type or wider.
-        Operator::LShift => Ok(0),
-        Operator::RShift => Ok(if a < 0 { -1 } else { 0 }),
-        Operator::BitAnd => Ok(a & b),
-        Operator::BitOr => Ok(a | b),
-        Operator::BitXor => Ok(a ^ b),
-        Operator::Div | Operator::MatMult => Err("this operator is not supported on arrays of integers"),
+        Operator::Shl => Ok(0),
+        Operator::Shr => Ok(if a < 0 { -1 } else { 0 }),
+        Operator::And => Ok(a & b),
+        Operator::Or => Ok(a | b),
+        Operator::Xor => Ok(a ^ b),
+        Operator::Div | Operator::MatMul => Err("this operator is not supported on arrays of integers"),
+        Operator::Invert
+        | Operator::Not
+        | Operator::Neg
+        | Operator::Pos
+        | Operator::Eq
+        | Operator::Ne
+        | Operator::Lt
+        | Operator::Le
+        | Operator::Gt
+        | Operator::Ge
+        | Operator::Is
+        | Operator::IsNot
+        | Operator::In
+        | Operator::NotIn
+        | Operator::MatchClass
+        | Operator::MatchSequence(..)
+        | Operator::MatchMapping => Err("this operator is not supported on arrays"),
     }
 }
 
@@ -295,20 +306,26 @@ fn power(dtype: DType, base: i128, exponent: i128) -> std::result::Result<i128, 
     Ok(product)
 }
 
-fn compare(comparison: CmpOp, ordering: Option<std::cmp::Ordering>) -> Option<bool> {
-    Some(match comparison {
-        CmpOp::Eq => ordering.is_some_and(std::cmp::Ordering::is_eq),
-        CmpOp::NotEq => !ordering.is_some_and(std::cmp::Ordering::is_eq),
-        CmpOp::Lt => ordering.is_some_and(std::cmp::Ordering::is_lt),
-        CmpOp::LtE => ordering.is_some_and(std::cmp::Ordering::is_le),
-        CmpOp::Gt => ordering.is_some_and(std::cmp::Ordering::is_gt),
-        CmpOp::GtE => ordering.is_some_and(std::cmp::Ordering::is_ge),
-        CmpOp::Is | CmpOp::IsNot | CmpOp::In | CmpOp::NotIn => return None,
-    })
+/// Whether an operator compares by order or equality.
+fn is_comparison(operator: Operator) -> bool {
+    matches!(operator, Operator::Eq | Operator::Ne | Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge)
+}
+
+fn compare(comparison: Operator, ordering: Option<std::cmp::Ordering>) -> Option<bool> {
+    let is = |test: fn(std::cmp::Ordering) -> bool| Some(ordering.is_some_and(test));
+    match comparison {
+        Operator::Eq => is(std::cmp::Ordering::is_eq),
+        Operator::Ne => Some(!ordering.is_some_and(std::cmp::Ordering::is_eq)),
+        Operator::Lt => is(std::cmp::Ordering::is_lt),
+        Operator::Le => is(std::cmp::Ordering::is_le),
+        Operator::Gt => is(std::cmp::Ordering::is_gt),
+        Operator::Ge => is(std::cmp::Ordering::is_ge),
+        _ => None,
+    }
 }
 
 /// Python's own arithmetic.
-fn python_numbers<'a>(operator: Binary, left: &Value<'a>, right: &Value<'a>, span: Span) -> Outcome<Value<'a>> {
+fn python_numbers<'a>(operator: Operator, left: &Value<'a>, right: &Value<'a>, span: Span) -> Outcome<Value<'a>> {
     let problem = |message: &str| Problem::new(span, message);
     let unsupported = || {
         let (left, right) = (left.description(), right.description());
@@ -326,25 +343,23 @@ fn python_numbers<'a>(operator: Binary, left: &Value<'a>, right: &Value<'a>, spa
     if let (Some(a), Some(b)) = (int(left), int(right)) {
         let exact = |value: i128| value.unsigned_abs() <= 1 << 53;
         return match operator {
-            Binary::Comparison(comparison) => {
+            comparison if is_comparison(comparison) => {
                 compare(comparison, Some(a.cmp(&b))).map(Value::Bool).ok_or_else(unsupported)
             }
-            Binary::Number(Operator::Div | Operator::FloorDiv | Operator::Mod) if b == 0 => {
-                Err(problem("division by zero"))
-            }
-            Binary::Number(Operator::Div) if exact(a) && exact(b) => Ok(Value::Float(a as f64 / b as f64)),
-            Binary::Number(operator) => python_integers(operator, a, b).map(Value::Int).ok_or_else(|| {
+            Operator::Div | Operator::FloorDiv | Operator::Mod if b == 0 => Err(problem("division by zero")),
+            Operator::Div if exact(a) && exact(b) => Ok(Value::Float(a as f64 / b as f64)),
+            operator => python_integers(operator, a, b).map(Value::Int).ok_or_else(|| {
                 problem("this operator on integers of this size is not supported: the evaluator has 128 bits")
             }),
         };
     }
     let (Some(a), Some(b)) = (float(left), float(right)) else { return Err(unsupported()) };
     match operator {
-        Binary::Comparison(comparison) => {
+        comparison if is_comparison(comparison) => {
             compare(comparison, a.partial_cmp(&b)).map(Value::Bool).ok_or_else(unsupported)
         }
-        Binary::Number(Operator::Div) if b == 0.0 => Err(problem("division by zero")),
-        Binary::Number(operator) => real(operator, a, b).map(Value::Float).ok_or_else(unsupported),
+        Operator::Div if b == 0.0 => Err(problem("division by zero")),
+        operator => real(operator, a, b).map(Value::Float).ok_or_else(unsupported),
     }
 }
 
@@ -352,53 +367,53 @@ fn python_integers(operator: Operator, a: i128, b: i128) -> Option<i128> {
     match operator {
         Operator::Add => a.checked_add(b),
         Operator::Sub => a.checked_sub(b),
-        Operator::Mult => a.checked_mul(b),
+        Operator::Mul => a.checked_mul(b),
         Operator::FloorDiv => a.checked_div_euclid(b)?.checked_sub(i128::from(b < 0 && a.rem_euclid(b) != 0)),
         Operator::Mod => {
             let rest = a.checked_rem(b)?;
             Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
         }
         Operator::Pow => a.checked_pow(u32::try_from(b).ok()?),
-        Operator::LShift => a.checked_mul(1_i128.checked_shl(u32::try_from(b).ok().filter(|&b| b < 127)?)?),
-        Operator::RShift => Some(a >> u32::try_from(b).ok()?.min(127)),
-        Operator::BitAnd => Some(a & b),
-        Operator::BitOr => Some(a | b),
-        Operator::BitXor => Some(a ^ b),
-        Operator::Div | Operator::MatMult => None,
+        Operator::Shl => a.checked_mul(1_i128.checked_shl(u32::try_from(b).ok().filter(|&b| b < 127)?)?),
+        Operator::Shr => Some(a >> u32::try_from(b).ok()?.min(127)),
+        Operator::And => Some(a & b),
+        Operator::Or => Some(a | b),
+        Operator::Xor => Some(a ^ b),
+        _ => None,
     }
 }
 
 /// Applies a unary operator.
-pub fn unary<'a>(operator: UnaryOp, value: &Value<'a>, span: Span) -> Outcome<Value<'a>> {
+pub fn unary<'a>(operator: Operator, value: &Value<'a>, span: Span) -> Outcome<Value<'a>> {
     let unsupported = || Problem::new(span, format!("this operator does not support {}", value.description()));
     match (operator, value) {
-        (UnaryOp::UAdd, Value::Bool(value)) => Ok(Value::Int(i128::from(*value))),
-        (UnaryOp::UAdd, Value::Int(_) | Value::Float(_) | Value::Array(_) | Value::Keys(_)) => Ok(value.clone()),
-        (UnaryOp::USub, Value::Bool(value)) => Ok(Value::Int(-i128::from(*value))),
-        (UnaryOp::USub, Value::Int(value)) => value.checked_neg().map(Value::Int).ok_or_else(unsupported),
-        (UnaryOp::USub, Value::Float(value)) => Ok(Value::Float(-value)),
-        (UnaryOp::Invert, Value::Int(value)) => Ok(Value::Int(!value)),
-        (UnaryOp::Invert, Value::Bool(value)) => Ok(Value::Int(!i128::from(*value))),
-        (UnaryOp::Not, Value::Bool(value)) => Ok(Value::Bool(!value)),
-        (UnaryOp::Invert | UnaryOp::USub, Value::Array(Tensor { array, weak })) => {
+        (Operator::Pos, Value::Bool(value)) => Ok(Value::Int(i128::from(*value))),
+        (Operator::Pos, Value::Int(_) | Value::Float(_) | Value::Array(_) | Value::Keys(_)) => Ok(value.clone()),
+        (Operator::Neg, Value::Bool(value)) => Ok(Value::Int(-i128::from(*value))),
+        (Operator::Neg, Value::Int(value)) => value.checked_neg().map(Value::Int).ok_or_else(unsupported),
+        (Operator::Neg, Value::Float(value)) => Ok(Value::Float(-value)),
+        (Operator::Invert, Value::Int(value)) => Ok(Value::Int(!value)),
+        (Operator::Invert, Value::Bool(value)) => Ok(Value::Int(!i128::from(*value))),
+        (Operator::Not, Value::Bool(value)) => Ok(Value::Bool(!value)),
+        (Operator::Invert | Operator::Neg, Value::Array(Tensor { array, weak })) => {
             let (dtype, shape) = (array.dtype(), array.shape());
             let result = match (operator, dtype.kind()) {
-                (UnaryOp::USub, Kind::Real) => {
+                (Operator::Neg, Kind::Real) => {
                     Array::from_reals(dtype, shape, array.reals().into_iter().map(|value| -value))
                 }
-                (UnaryOp::USub, Kind::Signed | Kind::Unsigned) => {
+                (Operator::Neg, Kind::Signed | Kind::Unsigned) => {
                     Array::from_integers(dtype, shape, array.integers().into_iter().map(|value| -value))
                 }
-                (UnaryOp::Invert, Kind::Signed | Kind::Unsigned) => {
+                (Operator::Invert, Kind::Signed | Kind::Unsigned) => {
                     Array::from_integers(dtype, shape, array.integers().into_iter().map(|value| !value))
                 }
-                (UnaryOp::Invert, Kind::Bool) => {
+                (Operator::Invert, Kind::Bool) => {
                     Array::from_integers(dtype, shape, array.integers().into_iter().map(|value| 1 - value))
                 }
                 _ => return Err(unsupported()),
             };
             let array = result.map_err(|error| Problem::new(span, error.to_string()))?;
-            Ok(Value::Array(Tensor { array: Arc::new(array), weak: *weak }))
+            Ok(Value::Array(Tensor { array: Rc::new(array), weak: *weak }))
         }
         _ => Err(unsupported()),
     }

@@ -3,12 +3,13 @@
 //! **Invariant:** raw keys in, raw keys out; a function that takes one key refuses an array of keys outside `vmap`, as
 //! JAX does; under `vmap` the implementations that JAX batches by the first key see the keys of all lanes at once.
 
+use super::super::value::Value;
 use super::arguments::{self, Arguments, problem};
 use super::arithmetic::{convert, tensor};
 use super::lanes::is_mapped;
 use super::numpy::concatenate;
-use super::value::Value;
-use super::walk::{Builtin, Evaluator};
+use super::value::typed;
+use super::{Builtin, Computing};
 use super::{Outcome, Problem, Settings};
 use crate::prng::array::{Array, size_of};
 use crate::prng::derive;
@@ -29,6 +30,11 @@ pub fn lookup(name: &str, span: Span) -> Outcome<Option<&'static Builtin>> {
     Ok(FUNCTIONS.iter().find(|function| function.name == name))
 }
 
+/// Whether JAX has a function of that name.
+pub fn is_known(name: &str) -> bool {
+    UNSUPPORTED.contains(&name) || FUNCTIONS.iter().any(|function| function.name == name)
+}
+
 const DRAW: [&str; 3] = ["key", "shape", "dtype"];
 
 static FUNCTIONS: [Builtin; 24] = [
@@ -37,14 +43,14 @@ static FUNCTIONS: [Builtin; 24] = [
         positional: &["seed"],
         keywords: &["impl", "dtype"],
         required: 1,
-        run: |evaluator, arguments| seeded(evaluator, arguments, true),
+        run: |computing, arguments| seeded(computing, arguments, true),
     },
     Builtin {
         name: "PRNGKey",
         positional: &["seed"],
         keywords: &["impl"],
         required: 1,
-        run: |evaluator, arguments| seeded(evaluator, arguments, false),
+        run: |computing, arguments| seeded(computing, arguments, false),
     },
     Builtin { name: "split", positional: &["key", "num"], keywords: &[], required: 1, run: split },
     Builtin { name: "fold_in", positional: &["key", "data"], keywords: &[], required: 2, run: fold_in },
@@ -53,8 +59,8 @@ static FUNCTIONS: [Builtin; 24] = [
         positional: &["key"],
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| {
-            keywise(evaluator, arguments, |keys, is_typed| if is_typed { Ok(Value::keys(keys)) } else { raw(&keys) })
+        run: |computing, arguments| {
+            keywise(computing, arguments, |keys, is_typed| if is_typed { Ok(typed(keys)) } else { raw(&keys) })
         },
     },
     Builtin {
@@ -62,17 +68,17 @@ static FUNCTIONS: [Builtin; 24] = [
         positional: &["keys"],
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| keywise(evaluator, arguments, |keys, _| raw(&keys)),
+        run: |computing, arguments| keywise(computing, arguments, |keys, _| raw(&keys)),
     },
     Builtin {
         name: "key_impl",
         positional: &["keys"],
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| {
+        run: |computing, arguments| {
             let (keys, span) = arguments.required(0)?;
-            let (keys, _) = keys_of(evaluator.settings, keys.any_lane(), span)?;
-            Ok(Value::Str(keys.implementation().name().into()))
+            let (keys, _) = keys_of(computing.settings, keys.any_lane(), span)?;
+            Ok(Value::Text(keys.implementation().name().into()))
         },
     },
     Builtin {
@@ -87,7 +93,7 @@ static FUNCTIONS: [Builtin; 24] = [
         positional: &DRAW,
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| plain(evaluator, arguments, bits::bits),
+        run: |computing, arguments| plain(computing, arguments, bits::bits),
     },
     Builtin {
         name: "uniform",
@@ -101,51 +107,51 @@ static FUNCTIONS: [Builtin; 24] = [
         positional: &DRAW,
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| plain(evaluator, arguments, real::normal),
+        run: |computing, arguments| plain(computing, arguments, real::normal),
     },
     Builtin {
         name: "exponential",
         positional: &DRAW,
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| plain(evaluator, arguments, real::exponential),
+        run: |computing, arguments| plain(computing, arguments, real::exponential),
     },
     Builtin {
         name: "laplace",
         positional: &DRAW,
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| plain(evaluator, arguments, real::laplace),
+        run: |computing, arguments| plain(computing, arguments, real::laplace),
     },
     Builtin {
         name: "logistic",
         positional: &DRAW,
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| plain(evaluator, arguments, real::logistic),
+        run: |computing, arguments| plain(computing, arguments, real::logistic),
     },
     Builtin {
         name: "cauchy",
         positional: &DRAW,
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| plain(evaluator, arguments, real::cauchy),
+        run: |computing, arguments| plain(computing, arguments, real::cauchy),
     },
     Builtin {
         name: "rademacher",
         positional: &DRAW,
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| plain(evaluator, arguments, integer::rademacher),
+        run: |computing, arguments| plain(computing, arguments, integer::rademacher),
     },
     Builtin {
         name: "gumbel",
         positional: &["key", "shape", "dtype", "mode"],
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| {
+        run: |computing, arguments| {
             let resolution = arguments.resolution()?;
-            plain(evaluator, arguments, |mode, keys, shape, dtype| real::gumbel(mode, keys, shape, dtype, resolution))
+            plain(computing, arguments, |mode, keys, shape, dtype| real::gumbel(mode, keys, shape, dtype, resolution))
         },
     },
     Builtin {
@@ -174,9 +180,9 @@ static FUNCTIONS: [Builtin; 24] = [
         positional: &["key", "x", "axis", "independent"],
         keywords: &[],
         required: 2,
-        run: |evaluator, arguments| {
+        run: |computing, arguments| {
             let (axis, independent) = (arguments.axis(0)?, arguments.flag("independent", false)?);
-            reorder(evaluator, arguments, |mode, keys, x| select::permutation(mode, keys, x, axis, independent))
+            reorder(computing, arguments, |mode, keys, x| select::permutation(mode, keys, x, axis, independent))
         },
     },
     Builtin {
@@ -184,9 +190,9 @@ static FUNCTIONS: [Builtin; 24] = [
         positional: &["key", "x", "axis"],
         keywords: &[],
         required: 2,
-        run: |evaluator, arguments| {
+        run: |computing, arguments| {
             let axis = arguments.axis(0)?;
-            reorder(evaluator, arguments, |mode, keys, x| select::shuffle(mode, keys, x, axis))
+            reorder(computing, arguments, |mode, keys, x| select::shuffle(mode, keys, x, axis))
         },
     },
     Builtin {
@@ -208,7 +214,7 @@ static FUNCTIONS: [Builtin; 24] = [
 /// The keys a value is, and whether they are typed.
 fn keys_of(settings: Settings, value: &Value<'_>, span: Span) -> Outcome<(Keys, bool)> {
     match value {
-        Value::Keys(keys) => Ok(((**keys).clone(), true)),
+        Value::Keys(keys) => Ok((keys.keys.clone(), true)),
         Value::Array(tensor) => {
             let keys = Keys::wrap(settings.implementation, &tensor.array).map_err(|error| problem(span, &error))?;
             Ok((keys, false))
@@ -223,23 +229,23 @@ fn raw<'a>(keys: &Keys) -> Result<Value<'a>> {
 
 /// Does the same to every key of an array.
 fn keywise<'a>(
-    evaluator: &mut Evaluator<'a>,
+    computing: &mut Computing,
     arguments: &Arguments<'a>,
     function: fn(Keys, bool) -> Result<Value<'a>>,
 ) -> Outcome<Value<'a>> {
     let (keys, span) = arguments.required(0)?;
-    let settings = evaluator.settings;
-    evaluator.lift(arguments.span, std::slice::from_ref(keys), &|values| {
+    let settings = computing.settings;
+    computing.lift(arguments.span, std::slice::from_ref(keys), &|values| {
         let (keys, is_typed) = keys_of(settings, &values[0], span)?;
         function(keys, is_typed).map_err(|error| problem(span, &error))
     })
 }
 
-fn seeded<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>, is_typed: bool) -> Outcome<Value<'a>> {
+fn seeded<'a>(computing: &mut Computing, arguments: &Arguments<'a>, is_typed: bool) -> Outcome<Value<'a>> {
     let (seed, span) = arguments.required(0)?;
-    let mode = evaluator.settings.mode;
-    let implementation = arguments.implementation()?.unwrap_or(evaluator.settings.implementation);
-    evaluator.lift(arguments.span, std::slice::from_ref(seed), &|values| {
+    let mode = computing.settings.mode;
+    let implementation = arguments.implementation()?.unwrap_or(computing.settings.implementation);
+    computing.lift(arguments.span, std::slice::from_ref(seed), &|values| {
         let keys = match &values[0] {
             Value::Int(seed) => derive::key(mode, implementation, *seed),
             Value::Bool(seed) => derive::key(mode, implementation, i128::from(*seed)),
@@ -249,17 +255,17 @@ fn seeded<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>, is_typed
                 return Err(Problem::new(span, format!("the seed of a key must be an integer, got {found}")));
             }
         };
-        let value = keys.and_then(|keys| if is_typed { Ok(Value::keys(keys)) } else { raw(&keys) });
+        let value = keys.and_then(|keys| if is_typed { Ok(typed(keys)) } else { raw(&keys) });
         value.map_err(|error| problem(span, &error))
     })
 }
 
-fn wrap_key_data<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn wrap_key_data<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (data, span) = arguments.required(0)?;
-    let implementation = arguments.implementation()?.unwrap_or(evaluator.settings.implementation);
-    evaluator.lift(arguments.span, std::slice::from_ref(data), &|values| match &values[0] {
+    let implementation = arguments.implementation()?.unwrap_or(computing.settings.implementation);
+    computing.lift(arguments.span, std::slice::from_ref(data), &|values| match &values[0] {
         Value::Array(tensor) => {
-            Keys::wrap(implementation, &tensor.array).map(Value::keys).map_err(|error| problem(span, &error))
+            Keys::wrap(implementation, &tensor.array).map(typed).map_err(|error| problem(span, &error))
         }
         value => Err(Problem::new(span, format!("expected an array of uint32, got {}", value.description()))),
     })
@@ -285,12 +291,12 @@ impl Parameters<'_> {
 
 /// Hands a function its key, or under `vmap` its keys.
 fn with_key<'a>(
-    evaluator: &mut Evaluator<'a>,
+    computing: &mut Computing,
     arguments: &Arguments<'a>,
     parameters: &Parameters<'a>,
     draw: Draw<'_, 'a>,
 ) -> Outcome<Value<'a>> {
-    let settings = evaluator.settings;
+    let settings = computing.settings;
     let span = arguments.span;
     let (key, key_span) = arguments.required(0)?;
     let name = arguments.builtin.name;
@@ -304,8 +310,8 @@ fn with_key<'a>(
         std::iter::once(key.clone()).chain(parameters.values.iter().map(|(value, _)| value.clone())).collect();
     let draws_together = implementation.generator().batch_draws_from_first_key() && is_mapped(key);
     if !draws_together {
-        evaluator.spend(span, parameters.elements)?;
-        return evaluator.lift(span, &values, &|values| {
+        computing.spend(span, parameters.elements)?;
+        return computing.lift(span, &values, &|values| {
             let spans = parameters.values.iter().map(|(_, span)| *span);
             let arrays: Outcome<Vec<Array>> = values[1..]
                 .iter()
@@ -315,7 +321,7 @@ fn with_key<'a>(
             draw(&single(&values[0])?, &arrays?).map_err(|error| problem(span, &error))
         });
     }
-    evaluator.lift_around(span, 0, &values, &mut |evaluator, values| {
+    computing.lift_around(span, 0, &values, &mut |computing, values| {
         let levels = values[0].levels();
         let counts: Vec<usize> = levels.iter().map(|(_, count)| *count).collect();
         let mut words = Vec::new();
@@ -323,7 +329,7 @@ fn with_key<'a>(
             words.extend_from_slice(single(key)?.words());
         }
         let keys = Keys::new(implementation, &counts, words).map_err(|error| problem(span, &error))?;
-        evaluator.spend(span, parameters.elements.saturating_mul(keys.len()))?;
+        computing.spend(span, parameters.elements.saturating_mul(keys.len()))?;
         let mut arrays = Vec::new();
         for (value, (_, span)) in values[1..].iter().zip(&parameters.values) {
             arrays.push(batch_parameter(settings.mode, name, value, &levels, parameters.rank, *span)?);
@@ -376,7 +382,7 @@ fn unstack<'a>(drawn: &Value<'a>, levels: &[(usize, usize)], count: usize) -> Re
         let positions: Vec<usize> = (lane * each..(lane + 1) * each).collect();
         match drawn {
             Value::Array(tensor) => tensor.array.gather(rest, &positions).map(Value::array),
-            Value::Keys(keys) => keys.gather(rest, &positions).map(Value::keys),
+            Value::Keys(keys) => keys.keys.gather(rest, &positions).map(typed),
             other => Ok(other.clone()),
         }
     };
@@ -385,22 +391,22 @@ fn unstack<'a>(drawn: &Value<'a>, levels: &[(usize, usize)], count: usize) -> Re
     Value::from_flat(levels, &mut lanes.into_iter()).ok_or_else(shape)
 }
 
-fn split<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn split<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let shape = match arguments.given("num") {
         Some((value, span)) => arguments::shape(value, span)?,
         None => vec![2],
     };
-    let mode = evaluator.settings.mode;
+    let mode = computing.settings.mode;
     let is_typed = matches!(arguments.required(0)?.0.any_lane(), Value::Keys(_));
     let elements = shape.iter().product::<usize>().saturating_mul(4);
-    with_key(evaluator, arguments, &Parameters::none(elements), &|keys, _| {
+    with_key(computing, arguments, &Parameters::none(elements), &|keys, _| {
         let children = derive::split(mode, keys, &shape)?;
-        if is_typed { Ok(Value::keys(children)) } else { raw(&children) }
+        if is_typed { Ok(typed(children)) } else { raw(&children) }
     })
 }
 
-fn fold_in<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
-    let settings = evaluator.settings;
+fn fold_in<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let settings = computing.settings;
     let ((key, key_span), (data, data_span)) = (arguments.required(0)?, arguments.required(1)?);
     let span = arguments.span;
     let single = |value: &Value<'a>| {
@@ -410,25 +416,25 @@ fn fold_in<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outc
     };
     let (first, is_typed) = single(key.any_lane())?;
     let give = |keys: Result<Keys>| {
-        let value = keys.and_then(|keys| if is_typed { Ok(Value::keys(keys)) } else { raw(&keys) });
+        let value = keys.and_then(|keys| if is_typed { Ok(typed(keys)) } else { raw(&keys) });
         value.map_err(|error| problem(span, &error))
     };
     let values = [key.clone(), data.clone()];
     // The masks of mapped data are one draw; mapped keys alone all get the same mask.
     if first.implementation() != Implementation::UnsafeRbg || !is_mapped(data) {
-        return evaluator.lift(span, &values, &|values| {
+        return computing.lift(span, &values, &|values| {
             let (keys, _) = single(&values[0])?;
             give(derive::fold_in(&keys, fold_data(&values[1], data_span)?))
         });
     }
-    evaluator.lift_around(span, 1, &values, &mut |evaluator, values| {
+    computing.lift_around(span, 1, &values, &mut |computing, values| {
         let levels = values[1].levels();
         let counts: Vec<usize> = levels.iter().map(|(_, count)| *count).collect();
         let mut numbers = Vec::new();
         for number in values[1].flat() {
             numbers.push(i128::from(fold_data(number, data_span)?));
         }
-        evaluator.spend(span, numbers.len())?;
+        computing.spend(span, numbers.len())?;
         let (mut words, mut lengths) = (Vec::new(), Vec::new());
         for key in values[0].flat() {
             words.extend_from_slice(single(key)?.0.words());
@@ -468,22 +474,22 @@ fn fold_data(value: &Value<'_>, span: Span) -> Outcome<u32> {
 
 /// A draw of a shape and a type, without parameters.
 fn plain<'a>(
-    evaluator: &mut Evaluator<'a>,
+    computing: &mut Computing,
     arguments: &Arguments<'a>,
     sampler: impl Fn(Mode, &Keys, &[usize], Option<DType>) -> Result<Array>,
 ) -> Outcome<Value<'a>> {
     let (shape, dtype) = (arguments.shape()?, arguments.dtype()?);
-    let mode = evaluator.settings.mode;
+    let mode = computing.settings.mode;
     let parameters = Parameters::none(shape.iter().product());
-    with_key(evaluator, arguments, &parameters, &|keys, _| sampler(mode, keys, &shape, dtype).map(Value::array))
+    with_key(computing, arguments, &parameters, &|keys, _| sampler(mode, keys, &shape, dtype).map(Value::array))
 }
 
-fn uniform<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn uniform<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (shape, dtype) = (arguments.shape()?, arguments.dtype()?);
-    let mode = evaluator.settings.mode;
+    let mode = computing.settings.mode;
     let values = vec![arguments.value_or("minval", Value::Float(0.0)), arguments.value_or("maxval", Value::Float(1.0))];
     let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
-    with_key(evaluator, arguments, &parameters, &|keys, bounds| {
+    with_key(computing, arguments, &parameters, &|keys, bounds| {
         real::uniform(mode, keys, &shape, dtype, &bounds[0], &bounds[1]).map(Value::array)
     })
 }
@@ -504,37 +510,37 @@ fn shape_of_all(values: &[(Value<'_>, Span)]) -> Vec<usize> {
     joint
 }
 
-fn truncated_normal<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn truncated_normal<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let dtype = arguments.dtype()?;
-    let mode = evaluator.settings.mode;
+    let mode = computing.settings.mode;
     let owned = |(value, span): (&Value<'a>, Span)| (value.clone(), span);
     let values = vec![owned(arguments.required(1)?), owned(arguments.required(2)?)];
     let shape = arguments.optional_shape()?.unwrap_or_else(|| shape_of_all(&values));
     let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
-    with_key(evaluator, arguments, &parameters, &|keys, bounds| {
+    with_key(computing, arguments, &parameters, &|keys, bounds| {
         real::truncated_normal(mode, keys, &bounds[0], &bounds[1], &shape, dtype).map(Value::array)
     })
 }
 
-fn randint<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn randint<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (shape, dtype) = (arguments.shape()?, arguments.dtype()?);
-    let mode = evaluator.settings.mode;
+    let mode = computing.settings.mode;
     let owned = |(value, span): (&Value<'a>, Span)| (value.clone(), span);
     let values = vec![owned(arguments.required(2)?), owned(arguments.required(3)?)];
     let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
-    with_key(evaluator, arguments, &parameters, &|keys, bounds| {
+    with_key(computing, arguments, &parameters, &|keys, bounds| {
         integer::randint(mode, keys, &shape, &bounds[0], &bounds[1], dtype).map(Value::array)
     })
 }
 
-fn bernoulli<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn bernoulli<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let resolution = arguments.resolution()?;
-    let mode = evaluator.settings.mode;
+    let mode = computing.settings.mode;
     // JAX's default is a `float32`, whatever the mode.
     let values = vec![arguments.value_or("p", Value::array(Array::real(DType::Float32, 0.5)))];
     let shape = arguments.optional_shape()?.unwrap_or_else(|| shape_of_all(&values));
     let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
-    with_key(evaluator, arguments, &parameters, &|keys, p| {
+    with_key(computing, arguments, &parameters, &|keys, p| {
         integer::bernoulli(mode, keys, &p[0], Some(&shape), resolution).map(Value::array)
     })
 }
@@ -565,18 +571,18 @@ fn population<'a>(arguments: &Arguments<'a>) -> Outcome<((Value<'a>, Span), usiz
 }
 
 fn reorder<'a>(
-    evaluator: &mut Evaluator<'a>,
+    computing: &mut Computing,
     arguments: &Arguments<'a>,
     function: impl Fn(Mode, &Keys, &Array) -> Result<Array>,
 ) -> Outcome<Value<'a>> {
-    let mode = evaluator.settings.mode;
+    let mode = computing.settings.mode;
     let (x, elements) = population(arguments)?;
     let parameters = Parameters { values: vec![x], rank: None, elements };
-    with_key(evaluator, arguments, &parameters, &|keys, x| function(mode, keys, &x[0]).map(Value::array))
+    with_key(computing, arguments, &parameters, &|keys, x| function(mode, keys, &x[0]).map(Value::array))
 }
 
-fn choice<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
-    let mode = evaluator.settings.mode;
+fn choice<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let mode = computing.settings.mode;
     let (a, population) = population(arguments)?;
     let mut values = vec![a];
     values.extend(arguments.optional("p").map(|(p, span)| (p.clone(), span)));
@@ -589,14 +595,14 @@ fn choice<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outco
     };
     let elements = shape.iter().product::<usize>().saturating_mul(each.max(1)).saturating_add(population);
     let parameters = Parameters { values, rank: None, elements };
-    with_key(evaluator, arguments, &parameters, &|keys, values| {
+    with_key(computing, arguments, &parameters, &|keys, values| {
         let choice = Choice { a: &values[0], shape: &shape, replace, p: values.get(1), axis, resolution };
         select::choice(mode, keys, &choice).map(Value::array)
     })
 }
 
-fn categorical<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
-    let mode = evaluator.settings.mode;
+fn categorical<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let mode = computing.settings.mode;
     let (logits, span) = arguments.required(1)?;
     let (shape, axis) = (arguments.optional_shape()?, arguments.axis(-1)?);
     let (replace, resolution) = (arguments.flag("replace", true)?, arguments.resolution()?);
@@ -604,7 +610,7 @@ fn categorical<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> 
     let draws: usize = shape.iter().flatten().product();
     let elements = own.max(1).saturating_mul(draws.max(1));
     let parameters = Parameters { values: vec![(logits.clone(), span)], rank: None, elements };
-    with_key(evaluator, arguments, &parameters, &|keys, logits| {
+    with_key(computing, arguments, &parameters, &|keys, logits| {
         let arguments = Categorical { logits: &logits[0], axis, shape: shape.as_deref(), replace, resolution };
         select::categorical(mode, keys, &arguments).map(Value::array)
     })

@@ -3,9 +3,9 @@
 //! **Invariant:** an index out of bounds selects the nearest element, as JAX clamps it, so that `split(key, 3)[3]` is the
 //! last key once more; a typed key has no elements, a raw key has its words.
 
-use super::arguments::elements;
+use super::super::value::Value;
+use super::arguments::{elements, integer};
 use super::numpy::rearranged;
-use super::value::Value;
 use super::{Outcome, Problem};
 use crate::arrays::{self, Entry, Map};
 use crate::prng::dtype::Kind;
@@ -13,7 +13,7 @@ use crate::prng::error::shape_text;
 use crate::text::Span;
 
 /// One entry of a subscript.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Index<'a> {
     /// `x[i]`: an integer or an array of integers.
     At(Value<'a>),
@@ -23,6 +23,27 @@ pub enum Index<'a> {
     NewAxis,
     /// `x[...]`
     Ellipsis,
+}
+
+impl<'a> Index<'a> {
+    /// The entry that a value is.
+    pub fn of(value: Value<'a>, span: Span) -> Outcome<Self> {
+        let bound = |part: &Value<'a>| match part {
+            Value::None => Ok(None),
+            part => integer(part, span).map(Some),
+        };
+        match value {
+            Value::None => Ok(Self::NewAxis),
+            Value::Ellipsis => Ok(Self::Ellipsis),
+            Value::Slice(parts) => Ok(Self::Slice(bound(&parts[0])?, bound(&parts[1])?, bound(&parts[2])?)),
+            Value::Bool(_) => Err(Problem::new(span, "truth values as indices are not supported")),
+            Value::Int(_) | Value::Array(_) | Value::Lanes(..) => Ok(Self::At(value)),
+            value => {
+                let found = value.description();
+                Err(Problem::new(span, format!("an index must be an integer, a slice or None, not {found}")))
+            }
+        }
+    }
 }
 
 /// Applies a subscript to an array or typed keys.

@@ -5,7 +5,8 @@
 
 use std::fmt;
 
-use super::value::{Sequence, Value};
+use super::super::value::Value;
+use super::value::{is_function, sequence};
 use super::{Outcome, Problem};
 use crate::prng::array::Array;
 use crate::prng::dtype::{DType, Kind};
@@ -47,20 +48,20 @@ impl Answer {
                 }
             }
             Value::Float(number) => Self::Number(Array::real(DType::Float64, *number)),
-            Value::Str(text) => Self::Text(text.to_string()),
+            Value::Text(text) => Self::Text(text.to_string()),
             Value::DType(dtype) => Self::Text(dtype.name().to_owned()),
             Value::KeyDType(implementation) => Self::Text(implementation.key_dtype()),
             Value::Array(tensor) => Self::Array((*tensor.array).clone()),
-            Value::Keys(keys) => Self::Keys((**keys).clone()),
-            Value::Sequence(kind, items) => {
-                let items = items.iter().map(|item| Self::new(item, span)).collect::<Outcome<_>>()?;
-                Self::Sequence { is_tuple: *kind == Sequence::Tuple, items }
+            Value::Keys(array) => Self::Keys(array.keys.clone()),
+            Value::Tuple(_) | Value::List(_) => {
+                let items =
+                    sequence(value).iter().flatten().map(|item| Self::new(item, span)).collect::<Outcome<_>>()?;
+                Self::Sequence { is_tuple: matches!(value, Value::Tuple(_)), items }
             }
             Value::None => return refused("None"),
             Value::Lanes(..) => return refused("mapped by vmap"),
-            Value::Builtin(_) | Value::Method(..) | Value::Lambda(_) | Value::Partial(_) | Value::Vmap(_) => {
-                return refused("a function: call it");
-            }
+            _ if is_function(value) => return refused("a function: call it"),
+            _ => return refused("an object that has no numbers"),
         })
     }
 

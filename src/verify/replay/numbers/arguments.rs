@@ -2,9 +2,10 @@
 //!
 //! **Invariant:** what decides a shape, a type or an algorithm is never read from a value that differs between lanes.
 
+use super::super::value::Value;
+use super::Builtin;
 use super::lanes::is_mapped;
-use super::value::{Argument, Value};
-use super::walk::Builtin;
+use super::value::{Argument, sequence};
 use super::{Outcome, Problem};
 use crate::prng::array::size_of;
 use crate::prng::dtype::DType;
@@ -17,14 +18,11 @@ use crate::text::Span;
 const LARGEST: usize = 1 << 24;
 
 /// The arguments of one call of a library function, by parameter.
-#[derive(Debug)]
 pub struct Arguments<'a> {
     /// The function.
     pub builtin: &'static Builtin,
     /// The call.
     pub span: Span,
-    /// Arguments beyond the parameters, where the function keeps them.
-    pub rest: Vec<Argument<'a>>,
     bound: Vec<Option<Argument<'a>>>,
 }
 
@@ -35,7 +33,6 @@ impl<'a> Arguments<'a> {
         let count = builtin.positional.len();
         let mut bound: Vec<Option<Argument<'a>>> = Vec::new();
         bound.resize_with(count + builtin.keywords.len(), || None);
-        let mut rest = Vec::new();
         for (position, argument) in arguments.into_iter().enumerate() {
             let index = match &argument.name {
                 None => Some(position).filter(|&position| position < count),
@@ -50,7 +47,6 @@ impl<'a> Arguments<'a> {
                     let keyword = keyword.as_deref().unwrap_or_default();
                     return Err(Problem::new(argument.span, format!("{name} got two values for `{keyword}`")));
                 }
-                (None, _) if builtin.takes_rest() => rest.push(argument),
                 (None, Some(keyword)) => {
                     return Err(Problem::new(argument.span, format!("{name} has no parameter `{keyword}`")));
                 }
@@ -62,7 +58,7 @@ impl<'a> Arguments<'a> {
         }
         match builtin.positional.iter().zip(&bound).take(builtin.required).find(|(_, value)| value.is_none()) {
             Some((missing, _)) => Err(Problem::new(span, format!("{name} is missing its argument `{missing}`"))),
-            None => Ok(Self { builtin, span, rest, bound }),
+            None => Ok(Self { builtin, span, bound }),
         }
     }
 
@@ -110,7 +106,7 @@ impl<'a> Arguments<'a> {
     pub fn resolution(&self) -> Outcome<Resolution> {
         match self.optional("mode") {
             None => Ok(Resolution::default()),
-            Some((Value::Str(name), span)) => {
+            Some((Value::Text(name), span)) => {
                 Resolution::from_name(self.builtin.name, name).map_err(|error| problem(span, &error))
             }
             Some((value, span)) => {
@@ -142,7 +138,7 @@ impl<'a> Arguments<'a> {
         match (self.optional("impl"), self.optional("dtype")) {
             (Some(_), Some((_, span))) => Err(Problem::new(span, "give either impl or dtype, not both")),
             (Some((value, span)), None) | (None, Some((value, span))) => match value {
-                Value::Str(name) => Implementation::from_name(name).map(Some).map_err(|error| problem(span, &error)),
+                Value::Text(name) => Implementation::from_name(name).map(Some).map_err(|error| problem(span, &error)),
                 Value::KeyDType(implementation) => Ok(Some(*implementation)),
                 _ => {
                     let found = value.description();
@@ -184,7 +180,9 @@ pub fn length(value: &Value<'_>, span: Span) -> Outcome<usize> {
 /// A shape: an integer, a tuple or a list.
 pub fn shape(value: &Value<'_>, span: Span) -> Outcome<Vec<usize>> {
     let lengths: Vec<usize> = match value {
-        Value::Sequence(_, items) => items.iter().map(|item| length(item, span)).collect::<Outcome<_>>()?,
+        Value::Tuple(_) | Value::List(_) => {
+            sequence(value).iter().flatten().map(|item| length(item, span)).collect::<Outcome<_>>()?
+        }
         Value::Array(tensor) if tensor.array.rank() == 1 && tensor.array.dtype().is_integer() => {
             let numbers = tensor.array.integers().into_iter();
             numbers.map(|number| length(&Value::Int(number), span)).collect::<Outcome<_>>()?
@@ -207,12 +205,12 @@ pub fn elements(shape: &[usize], span: Span) -> Outcome<usize> {
 pub fn dtype(value: &Value<'_>, span: Span) -> Outcome<DType> {
     let named = match value {
         Value::DType(dtype) => Some(*dtype),
-        Value::Str(name) => DType::from_name(name),
+        Value::Text(name) => DType::from_name(name),
         _ => None,
     };
     named.ok_or_else(|| Problem::new(span, format!("expected a dtype such as jnp.float32, got {}", shown(value))))
 }
 
 fn shown(value: &Value<'_>) -> String {
-    if let Value::Str(name) = value { format!("{:?}", &**name) } else { value.description() }
+    if let Value::Text(name) = value { format!("{:?}", &**name) } else { value.description() }
 }

@@ -2,12 +2,13 @@
 //!
 //! **Invariant:** an array holds what JAX would put into it; numbers that JAX refuses to convert are refused.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
+use super::super::value::{Tensor, Value};
 use super::arguments::{self, Arguments, problem};
 use super::arithmetic::{common_type, convert, tensor};
-use super::value::{Argument, Sequence, Tensor, Value};
-use super::walk::{Builtin, Evaluator};
+use super::value::{Argument, sequence, typed};
+use super::{Builtin, Computing};
 use super::{Outcome, Problem};
 use crate::arrays::{self, Map};
 use crate::prng::array::Array;
@@ -17,24 +18,15 @@ use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 use crate::text::Span;
 
-/// The method of an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// `x.reshape(…)`
-    Reshape,
-    /// `x.astype(dtype)`
-    Astype,
-}
-
 static FUNCTIONS: [Builtin; 5] = [
     Builtin {
         name: "array",
         positional: &["object", "dtype"],
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| {
+        run: |computing, arguments| {
             let (object, span) = arguments.required(0)?;
-            array_of(evaluator, object, arguments.dtype()?, span)
+            array_of(computing, object, arguments.dtype()?, span)
         },
     },
     Builtin {
@@ -42,9 +34,9 @@ static FUNCTIONS: [Builtin; 5] = [
         positional: &["a", "dtype"],
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| {
+        run: |computing, arguments| {
             let (object, span) = arguments.required(0)?;
-            array_of(evaluator, object, arguments.dtype()?, span)
+            array_of(computing, object, arguments.dtype()?, span)
         },
     },
     Builtin {
@@ -59,14 +51,14 @@ static FUNCTIONS: [Builtin; 5] = [
         positional: &["shape", "dtype"],
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| filled(evaluator, arguments, 0),
+        run: |computing, arguments| filled(computing, arguments, 0),
     },
     Builtin {
         name: "ones",
         positional: &["shape", "dtype"],
         keywords: &[],
         required: 1,
-        run: |evaluator, arguments| filled(evaluator, arguments, 1),
+        run: |computing, arguments| filled(computing, arguments, 1),
     },
 ];
 
@@ -79,37 +71,35 @@ pub static CONVERSION: Builtin = Builtin {
     run: |_, arguments| Err(Problem::new(arguments.span, "name a dtype instead of calling it")),
 };
 
-/// What a name of `jax.numpy` means.
-pub fn lookup<'a>(name: &str) -> Option<Value<'a>> {
-    let dtype = DType::from_name(if name == "bool_" { "bool" } else { name });
-    let function = || FUNCTIONS.iter().find(|function| function.name == name);
-    dtype.map(Value::DType).or_else(|| function().map(Value::Builtin))
+/// The element type of that name.
+pub fn dtype_named(name: &str) -> Option<DType> {
+    DType::from_name(if name == "bool_" { "bool" } else { name })
+}
+
+/// The function of `jax.numpy` of that name.
+pub fn lookup(name: &str) -> Option<&'static Builtin> {
+    FUNCTIONS.iter().find(|function| function.name == name)
 }
 
 /// `jnp.uint32(x)`: an array of that type.
-pub fn converted<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>, dtype: DType) -> Outcome<Value<'a>> {
+pub fn converted<'a>(computing: &mut Computing, arguments: &Arguments<'a>, dtype: DType) -> Outcome<Value<'a>> {
     let (object, span) = arguments.required(0)?;
-    array_of(evaluator, object, Some(dtype), span)
+    array_of(computing, object, Some(dtype), span)
 }
 
 /// `jnp.array(object, dtype)`
-fn array_of<'a>(
-    evaluator: &mut Evaluator<'a>,
-    object: &Value<'a>,
-    dtype: Option<DType>,
-    span: Span,
-) -> Outcome<Value<'a>> {
-    let mode = evaluator.settings.mode;
+fn array_of<'a>(computing: &mut Computing, object: &Value<'a>, dtype: Option<DType>, span: Span) -> Outcome<Value<'a>> {
+    let mode = computing.settings.mode;
     let dtype = dtype.map(|dtype| dtype.canonical(mode));
     let mut leaves = Vec::new();
     let shape = leaves_of(object, &mut leaves, span)?;
-    evaluator.spend(span, leaves.len())?;
-    evaluator.lift(span, &leaves, &|leaves| assemble(mode, leaves, &shape, dtype, span))
+    computing.spend(span, leaves.len())?;
+    computing.lift(span, &leaves, &|leaves| assemble(mode, leaves, &shape, dtype, span))
 }
 
 /// Collects what nested lists hold, and the shape they have.
 fn leaves_of<'a>(object: &Value<'a>, leaves: &mut Vec<Value<'a>>, span: Span) -> Outcome<Vec<usize>> {
-    let Value::Sequence(_, items) = object else {
+    let Some(items) = sequence(object) else {
         leaves.push(object.clone());
         return Ok(Vec::new());
     };
@@ -141,12 +131,12 @@ fn assemble<'a>(
     }
     let full = [shape, own].concat();
     if let Some(Value::Keys(first)) = leaves.first() {
-        let implementation = first.implementation();
+        let implementation = first.keys.implementation();
         let mut words = Vec::new();
         for leaf in leaves {
             match leaf {
-                Value::Keys(keys) if keys.implementation() == implementation && dtype.is_none() => {
-                    words.extend_from_slice(keys.words());
+                Value::Keys(keys) if keys.keys.implementation() == implementation && dtype.is_none() => {
+                    words.extend_from_slice(keys.keys.words());
                 }
                 _ => {
                     let message = format!(
@@ -158,12 +148,12 @@ fn assemble<'a>(
                 }
             }
         }
-        return Keys::new(implementation, &full, words).map(Value::keys).map_err(failed);
+        return Keys::new(implementation, &full, words).map(typed).map_err(failed);
     }
     let mut tensors = Vec::with_capacity(leaves.len());
     for leaf in leaves {
         tensors.push(match dtype {
-            Some(dtype) => Tensor { array: Arc::new(element(mode, leaf, dtype, span)?), weak: false },
+            Some(dtype) => Tensor { array: Rc::new(element(mode, leaf, dtype, span)?), weak: false },
             None => tensor(mode, leaf, span)?,
         });
     }
@@ -171,7 +161,7 @@ fn assemble<'a>(
     let (dtype, weak) = dtype.map_or(common, |dtype| (dtype, false));
     let casts: Vec<Array> = tensors.iter().map(|tensor| tensor.array.cast(dtype)).collect();
     let array = concatenate(&casts.iter().collect::<Vec<_>>(), dtype, &full).map_err(failed)?;
-    Ok(Value::Array(Tensor { array: Arc::new(array), weak: weak && shape.is_empty() }))
+    Ok(Value::Array(Tensor { array: Rc::new(array), weak: weak && shape.is_empty() }))
 }
 
 /// A number or array converted to a type; a Python integer has to fit it.
@@ -204,19 +194,19 @@ pub fn concatenate(arrays: &[&Array], dtype: DType, shape: &[usize]) -> Result<A
     }
 }
 
-fn filled<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>, value: i128) -> Outcome<Value<'a>> {
-    let mode = evaluator.settings.mode;
+fn filled<'a>(computing: &mut Computing, arguments: &Arguments<'a>, value: i128) -> Outcome<Value<'a>> {
+    let mode = computing.settings.mode;
     let dtype = arguments.dtype()?.map_or(DType::default_float(mode), |dtype| dtype.canonical(mode));
     let shape = arguments.shape()?;
     let size: usize = shape.iter().product();
-    evaluator.spend(arguments.span, size)?;
+    computing.spend(arguments.span, size)?;
     let array = Array::from_integers(dtype, &shape, std::iter::repeat_n(value, size));
     array.map(Value::array).map_err(|error| problem(arguments.span, &error))
 }
 
 /// `jnp.arange(stop)`, `jnp.arange(start, stop, step)`, of whole numbers.
-fn arange<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
-    let mode = evaluator.settings.mode;
+fn arange<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let mode = computing.settings.mode;
     let span = arguments.span;
     let mut tensors = Vec::new();
     let mut number = |name: &str| -> Outcome<Option<i128>> {
@@ -246,7 +236,7 @@ fn arange<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outco
     let distance = if step > 0 { stop.saturating_sub(start) } else { start.saturating_sub(stop) };
     let count = (distance.max(0) + step.abs() - 1) / step.abs();
     let shape = arguments::shape(&Value::Int(count), span)?;
-    evaluator.spend(span, shape.iter().product())?;
+    computing.spend(span, shape.iter().product())?;
     let common = common_type(mode, &tensors).map_or(DType::default_int(mode), |(dtype, _)| dtype);
     let dtype = arguments.dtype()?.map_or(common, |dtype| dtype.canonical(mode));
     let array = Array::from_integers(dtype, &shape, (0..count).map(|index| start + index * step));
@@ -254,7 +244,7 @@ fn arange<'a>(evaluator: &mut Evaluator<'a>, arguments: &Arguments<'a>) -> Outco
 }
 
 /// An attribute of a value.
-pub fn attribute<'a>(evaluator: &mut Evaluator<'a>, value: Value<'a>, name: &str, span: Span) -> Outcome<Value<'a>> {
+pub fn attribute<'a>(computing: &mut Computing, value: Value<'a>, name: &str, span: Span) -> Outcome<Value<'a>> {
     let unknown = |value: &Value<'a>| {
         Err(Problem::new(span, format!("{} has no supported attribute `{name}`", value.description())))
     };
@@ -264,16 +254,15 @@ pub fn attribute<'a>(evaluator: &mut Evaluator<'a>, value: Value<'a>, name: &str
         "ndim" => Ok(Value::Int(shape.len() as i128)),
         "size" => Ok(Value::Int(shape.iter().product::<usize>() as i128)),
         "dtype" => Ok(match value.any_lane() {
-            Value::Keys(keys) => Value::KeyDType(keys.implementation()),
+            Value::Keys(keys) => Value::KeyDType(keys.keys.implementation()),
             Value::Array(tensor) => Value::DType(tensor.array.dtype()),
             _ => Value::None,
         }),
         "T" => {
             let map = Map::transpose(shape);
-            evaluator.lift(span, &[value], &|values| rearranged(&values[0], &map, span))
+            computing.lift(span, &[value], &|values| rearranged(&values[0], &map, span))
         }
-        "reshape" => Ok(Value::Method(Method::Reshape, Arc::new(value))),
-        "astype" => Ok(Value::Method(Method::Astype, Arc::new(value))),
+        "reshape" | "astype" => Ok(Value::Method(Rc::new((value, name.into())))),
         _ => unknown(&value),
     }
 }
@@ -282,11 +271,11 @@ pub fn attribute<'a>(evaluator: &mut Evaluator<'a>, value: Value<'a>, name: &str
 pub fn rearranged<'a>(value: &Value<'a>, map: &Map, span: Span) -> Outcome<Value<'a>> {
     let Map { shape, positions } = map;
     let value = match value {
-        Value::Keys(keys) => keys.gather(shape, positions).map(Value::keys),
+        Value::Keys(keys) => keys.keys.gather(shape, positions).map(typed),
         Value::Array(tensor) => tensor
             .array
             .gather(shape, positions)
-            .map(|array| Value::Array(Tensor { array: Arc::new(array), weak: tensor.weak })),
+            .map(|array| Value::Array(Tensor { array: Rc::new(array), weak: tensor.weak })),
         other => Ok(other.clone()),
     };
     value.map_err(|error| problem(span, &error))
@@ -297,18 +286,18 @@ static ASTYPE: Builtin = Builtin { name: "astype", positional: &["dtype"], ..CON
 
 /// Calls a method of an array.
 pub fn call_method<'a>(
-    evaluator: &mut Evaluator<'a>,
-    method: Method,
+    computing: &mut Computing,
+    method: &str,
     receiver: &Value<'a>,
     mut arguments: Vec<Argument<'a>>,
     span: Span,
 ) -> Outcome<Value<'a>> {
     match method {
-        Method::Reshape => {
+        "reshape" => {
             if arguments.len() > 1 && arguments.iter().all(|argument| argument.name.is_none()) {
                 // `x.reshape(2, 3)` is `x.reshape((2, 3))`.
                 let lengths = arguments.drain(..).map(|argument| argument.value).collect();
-                let value = Value::Sequence(Sequence::Tuple, lengths);
+                let value = Value::tuple(lengths);
                 arguments.push(Argument { name: None, value, span });
             }
             let arguments = Arguments::bind(&RESHAPE, arguments, span)?;
@@ -316,14 +305,14 @@ pub fn call_method<'a>(
             let own = receiver.own_shape().unwrap_or_default();
             let shape = reshaped(own, shape, shape_span)?;
             let map = Map { shape, positions: (0..own.iter().product()).collect() };
-            evaluator.lift(span, std::slice::from_ref(receiver), &|values| rearranged(&values[0], &map, span))
+            computing.lift(span, std::slice::from_ref(receiver), &|values| rearranged(&values[0], &map, span))
         }
-        Method::Astype => {
+        _ => {
             let arguments = Arguments::bind(&ASTYPE, arguments, span)?;
             let (dtype, dtype_span) = arguments.required(0)?;
-            let dtype = arguments::dtype(dtype, dtype_span)?.canonical(evaluator.settings.mode);
-            let mode = evaluator.settings.mode;
-            evaluator.lift(span, std::slice::from_ref(receiver), &|values| {
+            let dtype = arguments::dtype(dtype, dtype_span)?.canonical(computing.settings.mode);
+            let mode = computing.settings.mode;
+            computing.lift(span, std::slice::from_ref(receiver), &|values| {
                 convert(&tensor(mode, &values[0], span)?.array, dtype, span).map(Value::array)
             })
         }
@@ -333,8 +322,7 @@ pub fn call_method<'a>(
 /// The shape that `reshape` is asked for, in which one length may be -1.
 fn reshaped(own: &[usize], wanted: &Value<'_>, span: Span) -> Outcome<Vec<usize>> {
     let size: usize = own.iter().product();
-    let single = [wanted.clone()];
-    let entries = if let Value::Sequence(_, items) = wanted { items } else { &single[..] };
+    let entries = sequence(wanted).unwrap_or_else(|| vec![wanted.clone()]);
     let lengths: Vec<i128> = entries.iter().map(|entry| arguments::integer(entry, span)).collect::<Outcome<_>>()?;
     arrays::reshaped(size, &lengths)
         .ok_or_else(|| Problem::new(span, format!("cannot reshape an array of {size} elements into this shape")))

@@ -1,0 +1,686 @@
+//! Runs that compute numbers: what `keylint eval` does beyond a replay.
+//!
+//! A replay keeps what is drawn as symbols; only keys are numbers. A run that computes does the same operations of the same IR on the
+//! same values, but every array has its elements, and what cannot be computed is a [`Problem`] in place of a symbol.
+//!
+//! | module | its part |
+//! |---|---|
+//! | [`value`] | what computing makes of the replay's values |
+//! | [`lanes`] | `vmap`: values that differ from lane to lane, and how functions reach them |
+//! | [`arithmetic`] | operators, with JAX's type promotion |
+//! | [`subscript`] | indices and slices, with JAX's clamping |
+//! | [`arguments`] | binding arguments to parameters, and reading them |
+//! | [`random`] | the functions of `jax.random` |
+//! | [`numpy`] | `jnp.array`, `jnp.arange`, element types, attributes of arrays |
+//! | [`answer`] | results as plain data |
+//!
+//! **Invariant:** a number that is given is the one that JAX gives; where that is not known there is none. Every step and every element
+//! is paid for from one budget.
+
+mod answer;
+mod arguments;
+mod arithmetic;
+mod lanes;
+mod numpy;
+mod random;
+mod subscript;
+mod value;
+
+use std::rc::Rc;
+
+pub use self::answer::Answer;
+use self::arguments::Arguments;
+use self::lanes::is_mapped;
+use self::subscript::{Index, subscript};
+use self::value::{Argument, Vmap, is_function, sequence};
+use super::Project;
+use super::frame::{Frame, Ran, Signal, at};
+use super::hints::Hints;
+use super::machine::{Machine, Script};
+use super::value::{Args, Closure, Partial, Value, Wrapped};
+use crate::arrays;
+use crate::finding::Place;
+use crate::ir::{self, Constant, Module, Name, Op, OpKind, Operator, ParameterKind, Resolver, Temp, Variable};
+use crate::models::Models;
+use crate::models::roots::{ROOT, ROOTS};
+use crate::prng::dtype::DType;
+use crate::prng::implementation::Implementation;
+use crate::prng::keys::Keys;
+use crate::prng::mode::Mode;
+use crate::text::{FileId, Span};
+
+/// The most steps and elements one evaluation may take.
+const BUDGET: usize = 1 << 24;
+
+/// The deepest nesting of calls: that of Python's own interpreter.
+const DEPTH: u32 = 1_000;
+
+/// The flags of JAX under which numbers are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// `jax_threefry_partitionable` and `jax_enable_x64`.
+    pub mode: Mode,
+    /// `jax_default_prng_impl`: what `key` and `PRNGKey` make, and what raw keys are taken for.
+    pub implementation: Implementation,
+}
+
+/// Why an expression has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Which part of the expression is to blame.
+    pub span: Span,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl Problem {
+    /// A problem at a place.
+    pub(in crate::verify) fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into() }
+    }
+}
+
+/// The result of every step.
+type Outcome<T> = Result<T, Problem>;
+
+/// What a run that computes has beyond one that does not.
+pub(super) struct Computing {
+    settings: Settings,
+    /// How many `vmap`s are around what runs.
+    vmaps: usize,
+    budget: usize,
+    /// How many calls are running.
+    depth: u32,
+    /// What ended the run.
+    problem: Option<Problem>,
+}
+
+impl Computing {
+    fn new(settings: Settings) -> Self {
+        Self { settings, vmaps: 0, budget: BUDGET, depth: 0, problem: None }
+    }
+
+    /// Takes steps from the budget.
+    fn spend(&mut self, span: Span, steps: usize) -> Outcome<()> {
+        match self.budget.checked_sub(steps) {
+            Some(rest) => {
+                self.budget = rest;
+                Ok(())
+            }
+            None => Err(Problem::new(span, format!("this takes more than {BUDGET} steps and elements"))),
+        }
+    }
+}
+
+/// A function of the libraries.
+#[derive(Debug)]
+pub(super) struct Builtin {
+    /// Its name.
+    name: &'static str,
+    /// Parameters that can be given by position, in order, or by name.
+    positional: &'static [&'static str],
+    /// Parameters that can only be given by name.
+    keywords: &'static [&'static str],
+    /// How many of the positional ones must be given.
+    required: usize,
+    /// What it does.
+    run: for<'a> fn(&mut Computing, &Arguments<'a>) -> Outcome<Value<'a>>,
+}
+
+/// A program of one file that imports nothing.
+struct Alone;
+
+impl Resolver for Alone {
+    fn module(&self, _: FileId, _: u32, _: &str) -> Option<FileId> {
+        None
+    }
+
+    fn absolute(&self, _: FileId, _: u32, path: &str) -> String {
+        path.to_owned()
+    }
+}
+
+/// The arguments of a sampler beside its key: constants, by name where they have one.
+pub(super) type Constants = Vec<(Option<Name>, Value<'static>)>;
+
+/// The first numbers, at most `count`, that a sampler of `jax.random` draws from a key, as Python writes them.
+pub(super) fn drawn(function: &str, key: &[u32], rest: &Constants, count: usize) -> Option<Vec<String>> {
+    let span = Span::default();
+    let builtin = random::lookup(function, span).ok()??;
+    let key = value::typed(Keys::new(Implementation::default(), &[], key.to_vec()).ok()?);
+    let mut arguments = vec![Argument { name: None, value: key, span }];
+    arguments.extend(rest.iter().map(|(name, value)| Argument { name: name.clone(), value: value.clone(), span }));
+    let arguments = Arguments::bind(builtin, arguments, span).ok()?;
+    match (builtin.run)(&mut Computing::new(Settings::default()), &arguments).ok()? {
+        Value::Array(tensor) => {
+            Some((0..tensor.array.len().min(count)).map(|index| tensor.array.element_text(index)).collect())
+        }
+        _ => None,
+    }
+}
+
+/// A small constant among the arguments of a sampler.
+pub(super) fn constant(value: &Value<'_>, depth: u32) -> Option<Value<'static>> {
+    Some(match value {
+        _ if depth == 0 => return None,
+        Value::None => Value::None,
+        Value::Bool(flag) => Value::Bool(*flag),
+        Value::Int(number) if (-1_000_000..=1_000_000).contains(number) => Value::Int(*number),
+        Value::Float(number) if number.is_finite() => Value::Float(*number),
+        Value::Tuple(values) => {
+            let product = values.iter().try_fold(1_i128, |product, value| product.checked_mul(value.int()?));
+            if values.iter().all(|value| value.int().is_some()) && product.is_none_or(|product| product > 4_096) {
+                return None;
+            }
+            Value::tuple(values.iter().map(|value| constant(value, depth - 1)).collect::<Option<_>>()?)
+        }
+        Value::Library(path) => Value::DType(numpy::dtype_named(path.strip_prefix("jax.numpy.")?)?),
+        _ => return None,
+    })
+}
+
+/// Whether two samplers are given the same.
+pub(super) fn are_alike(first: Option<&Constants>, second: Option<&Constants>) -> bool {
+    let (Some(first), Some(second)) = (first, second) else { return first.is_none() && second.is_none() };
+    let is_alike = |(a, b): (&Value<'static>, &Value<'static>)| match (a, b) {
+        (Value::DType(a), Value::DType(b)) => a == b,
+        _ => std::mem::discriminant(a) == std::mem::discriminant(b) && a.equals(b, 8) == Some(true),
+    };
+    first.len() == second.len()
+        && first.iter().zip(second).all(|((first, a), (second, b))| first == second && is_alike((a, b)))
+}
+
+/// Runs a module whose last operation makes a function, and computes what that function returns.
+pub(in crate::verify) fn evaluate(settings: Settings, module: &Module, span: Span) -> Outcome<Answer> {
+    let project = Project::new(vec![module], &Alone, Models::builtin(), &[]);
+    let hints = Hints::default();
+    let mut machine = Machine::new(&project, &hints, Script::default(), 0);
+    machine.computing = Some(Box::new(Computing::new(settings)));
+    let value = machine.result(span);
+    let problem = machine.computing.take().and_then(|computing| computing.problem);
+    let answer = match (value, problem) {
+        (_, Some(problem)) => Err(problem),
+        (Ok(value), None) => Answer::new(&value, span),
+        (Err(_), None) => Err(Problem::new(span, "this raises an exception")),
+    };
+    machine.release();
+    answer
+}
+
+/// What a name means where nothing binds it.
+fn named<'a>(name: &str) -> Value<'a> {
+    let path = match name {
+        "random" | "jr" => format!("{ROOT}.random"),
+        "jnp" => format!("{ROOT}.numpy"),
+        "vmap" => format!("{ROOT}.vmap"),
+        "functools" => name.to_owned(),
+        "partial" => "functools.partial".to_owned(),
+        "int" => return Value::DType(DType::Int64),
+        "float" => return Value::DType(DType::Float64),
+        "bool" => return Value::DType(DType::Bool),
+        _ if ROOTS.contains(&name) => ROOT.to_owned(),
+        _ if random::is_known(name) => format!("{ROOT}.random.{name}"),
+        _ => name.to_owned(),
+    };
+    Value::Library(path.into())
+}
+
+/// What a path of the libraries leads to.
+enum Found {
+    Module,
+    DType(DType),
+    Function(&'static Builtin),
+    Vmap,
+    Partial,
+    Unknown,
+}
+
+fn find(path: &str, span: Span) -> Outcome<Found> {
+    let parts: Vec<&str> = path.split('.').collect();
+    Ok(match parts[..] {
+        [ROOT | "functools"] | [ROOT, "random" | "numpy"] => Found::Module,
+        [ROOT, "random", name] => random::lookup(name, span)?.map_or(Found::Unknown, Found::Function),
+        [ROOT, "numpy", name] => match numpy::dtype_named(name) {
+            Some(dtype) => Found::DType(dtype),
+            None => numpy::lookup(name).map_or(Found::Unknown, Found::Function),
+        },
+        [ROOT, "vmap"] => Found::Vmap,
+        ["functools", "partial"] => Found::Partial,
+        _ => Found::Unknown,
+    })
+}
+
+/// A dotted name as written.
+fn written(frame: &Frame<'_>, temp: Temp) -> String {
+    match frame.code.ops.get(temp as usize).map(|op| &op.kind) {
+        Some(OpKind::Load(Variable::Global(name))) => name.to_string(),
+        Some(OpKind::Attribute(object, name)) => format!("{}.{name}", written(frame, *object)),
+        _ => String::new(),
+    }
+}
+
+fn span_of(frame: &Frame<'_>, temp: Temp) -> Span {
+    frame.code.ops.get(temp as usize).map_or(Span::default(), |op| op.span)
+}
+
+/// Whether elements of a value are numbers or keys that only computing knows.
+fn is_array(value: &Value<'_>) -> bool {
+    matches!(value, Value::Array(_) | Value::Keys(_) | Value::Lanes(..))
+}
+
+impl<'p> Machine<'p> {
+    /// What the function returns that the module's last operation makes.
+    fn result(&mut self, span: Span) -> Ran<'p, Value<'p>> {
+        self.globals.entry(0).or_default();
+        let Some(mut frame) = self.frame(0, Module::BODY, Vec::new(), None) else { return Ok(Value::None) };
+        self.run(&mut frame)?;
+        let last = frame.temps.pop().unwrap_or(Value::None);
+        self.call_computed(&last, Vec::new(), span)
+    }
+
+    /// Ends the run.
+    fn refuse<T>(&mut self, problem: Problem) -> Ran<'p, T> {
+        if let Some(computing) = &mut self.computing {
+            computing.problem.get_or_insert(problem);
+        }
+        Err(Signal::Stop)
+    }
+
+    /// Does something with what computing has.
+    fn computing<T>(&mut self, work: impl FnOnce(&mut Computing) -> Outcome<T>) -> Ran<'p, T> {
+        match self.computing.as_deref_mut().map(work) {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(problem)) => self.refuse(problem),
+            None => Err(Signal::Stop),
+        }
+    }
+
+    /// A condition has to be known.
+    pub(super) fn decidable(&mut self, value: &Value<'p>, span: Span) -> Ran<'p, ()> {
+        if self.computing.is_some() && value.truth().is_none() {
+            let message = format!("the truth of {} is not supported", value.description());
+            return self.refuse(Problem::new(span, message));
+        }
+        Ok(())
+    }
+
+    /// Runs an operation without blocks.
+    pub(super) fn compute(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
+        self.computing(|computing| computing.spend(op.span, 1))?;
+        let value = match self.computed(frame, op, temp)? {
+            Some(value) => value,
+            None => self.symbolic(frame, op, temp)?,
+        };
+        match value {
+            Value::Unknown(_) | Value::Family(_) | Value::Stack(_) => {
+                self.refuse(Problem::new(op.span, "this kind of expression is not supported"))
+            }
+            value => Ok(value),
+        }
+    }
+
+    /// The result of an operation that computing does in its own way.
+    fn computed(&mut self, frame: &Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Option<Value<'p>>> {
+        let span = op.span;
+        Ok(Some(match &op.kind {
+            OpKind::Constant(Constant::BigInt) => {
+                return self.refuse(Problem::new(span, "integers beyond 128 bits are not supported"));
+            }
+            OpKind::Load(Variable::Global(name)) => {
+                let value = self.bound(frame.module, name).unwrap_or_else(|| named(name));
+                self.known_path(frame, value, temp)?
+            }
+            OpKind::Attribute(object, name) => match at(frame, *object) {
+                Value::Library(path) => {
+                    self.known_path(frame, Value::Library(format!("{path}.{name}").into()), temp)?
+                }
+                value => self.computing(|computing| numpy::attribute(computing, value, name, span))?,
+            },
+            OpKind::Item(object, index) => {
+                let value = at(frame, *object);
+                let indices = match indices(frame, *index) {
+                    Ok(indices) => indices,
+                    Err(_) if matches!(value, Value::Dict(_)) => return Ok(None),
+                    Err(problem) => return self.refuse(problem),
+                };
+                match sequence(&value) {
+                    Some(items) => self.computing(|_| select(&value, &items, &indices, span))?,
+                    None if matches!(value, Value::Dict(_)) => return Ok(None),
+                    None => self.computing(|computing| lifted_subscript(computing, value, &indices, span))?,
+                }
+            }
+            OpKind::Operate(operator, [Some(left), right], _) => {
+                let (left, right) = (at(frame, *left), right.map(|right| at(frame, right)));
+                let is_number =
+                    |value: &Value<'p>| is_array(value) || value.real().is_some() || matches!(value, Value::Keys(_));
+                if !is_number(&left) && !right.as_ref().is_some_and(is_number) && !is_own(*operator) {
+                    return Ok(None);
+                }
+                let operator = *operator;
+                self.computing(|computing| operated(computing, operator, left, right, span))?
+            }
+            OpKind::Iterate(of) => match at(frame, *of) {
+                value @ (Value::Array(_) | Value::Lanes(..)) => {
+                    let items = self.computing(|computing| elements(computing, &value, span))?;
+                    self.iterate(&Value::list(items))?
+                }
+                _ => return Ok(None),
+            },
+            OpKind::Call(function, arguments) => {
+                return self.computed_call(frame, *function, arguments, span).map(Some);
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// A path of the libraries, which must mean something where it is not the beginning of a longer one.
+    fn known_path(&mut self, frame: &Frame<'p>, value: Value<'p>, temp: Temp) -> Ran<'p, Value<'p>> {
+        let Value::Library(path) = &value else { return Ok(value) };
+        let span = span_of(frame, temp);
+        let next = frame.code.ops.get(temp as usize + 1).map(|op| &op.kind);
+        let is_prefix = matches!(next, Some(OpKind::Attribute(object, _)) if *object == temp);
+        match self.computing(|_| find(path, span))? {
+            Found::DType(dtype) => Ok(Value::DType(dtype)),
+            Found::Unknown | Found::Module if is_prefix => Ok(value),
+            Found::Unknown | Found::Module => {
+                let name = written(frame, temp);
+                self.refuse(Problem::new(span, format!("unknown name `{name}`")))
+            }
+            Found::Function(_) | Found::Vmap | Found::Partial => Ok(value),
+        }
+    }
+
+    fn computed_call(
+        &mut self,
+        frame: &Frame<'p>,
+        function: Temp,
+        arguments: &'p [ir::Argument],
+        span: Span,
+    ) -> Ran<'p, Value<'p>> {
+        let mut given = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let (name, temp) = match argument {
+                ir::Argument::Positional(temp) => (None, *temp),
+                ir::Argument::Keyword(name, temp) => (Some(name.clone()), *temp),
+                ir::Argument::Spread(temp) | ir::Argument::SpreadMapping(temp) => {
+                    let span = span_of(frame, *temp);
+                    return self.refuse(Problem::new(span, "starred arguments are not supported"));
+                }
+            };
+            given.push(Argument { name, value: at(frame, temp), span: span_of(frame, temp) });
+        }
+        let callee = at(frame, function);
+        if !is_function(&callee) {
+            let message = format!("{} cannot be called", callee.description());
+            return self.refuse(Problem::new(span_of(frame, function), message));
+        }
+        self.call_computed(&callee, given, span)
+    }
+
+    /// Calls a function.
+    fn call_computed(&mut self, function: &Value<'p>, arguments: Vec<Argument<'p>>, span: Span) -> Ran<'p, Value<'p>> {
+        let depth = self.computing.as_ref().map_or(0, |computing| computing.depth);
+        if depth >= DEPTH {
+            return self.refuse(Problem::new(span, format!("calls nest deeper than {DEPTH} levels")));
+        }
+        self.computing(|computing| {
+            computing.depth += 1;
+            Ok(())
+        })?;
+        let value = self.called(function, arguments, span)?;
+        self.computing(|computing| {
+            computing.depth -= 1;
+            Ok(())
+        })?;
+        Ok(value)
+    }
+
+    fn called(&mut self, function: &Value<'p>, mut arguments: Vec<Argument<'p>>, span: Span) -> Ran<'p, Value<'p>> {
+        match function {
+            Value::Library(path) => match self.computing(|_| find(path, span))? {
+                Found::Function(builtin) => self.computing(|computing| {
+                    let arguments = Arguments::bind(builtin, arguments, span)?;
+                    (builtin.run)(computing, &arguments)
+                }),
+                Found::Vmap => self.computing(|_| mapped(path, arguments, span)),
+                Found::Partial => self.computing(|_| partial(arguments, span)),
+                Found::Module | Found::DType(_) | Found::Unknown => {
+                    self.refuse(Problem::new(span, format!("unknown name `{path}`")))
+                }
+            },
+            Value::DType(dtype) => self.computing(|computing| {
+                let arguments = Arguments::bind(&numpy::CONVERSION, arguments, span)?;
+                numpy::converted(computing, &arguments, *dtype)
+            }),
+            Value::Method(method) => {
+                self.computing(|computing| numpy::call_method(computing, &method.1, &method.0, arguments, span))
+            }
+            Value::Function(closure) => {
+                let args = self.computing(|_| bound(closure, arguments, span))?;
+                let place = Place { file: FileId(0), span };
+                self.call_closure(closure, args, place)
+            }
+            Value::Partial(partial) => {
+                let is_given = |name: &Name| arguments.iter().any(|argument| argument.name.as_ref() == Some(name));
+                let mut all: Vec<Argument<'p>> = Vec::new();
+                all.extend(partial.args.positional.iter().map(|value| Argument {
+                    name: None,
+                    value: value.clone(),
+                    span,
+                }));
+                for (name, value) in partial.args.keywords.iter().filter(|(name, _)| !is_given(name)) {
+                    all.push(Argument { name: Some(name.clone()), value: value.clone(), span });
+                }
+                all.append(&mut arguments);
+                all.sort_by_key(|argument| argument.name.is_some());
+                self.call_computed(&partial.function, all, span)
+            }
+            Value::Wrapped(wrapped) => self.call_lanes(wrapped, arguments, span),
+            _ => {
+                let message = format!("{} cannot be called", function.description());
+                self.refuse(Problem::new(span, message))
+            }
+        }
+    }
+
+    /// Calls a function under `vmap`: once, on values that hold one value for each lane.
+    fn call_lanes(&mut self, wrapped: &Wrapped<'p>, arguments: Vec<Argument<'p>>, span: Span) -> Ran<'p, Value<'p>> {
+        let axes = |name: &str| wrapped.args.keyword(name).cloned().unwrap_or(Value::Int(0));
+        let size = wrapped.args.keyword("axis_size").and_then(Value::int).and_then(|size| usize::try_from(size).ok());
+        let vmap = Vmap { in_axes: axes("in_axes"), out_axes: axes("out_axes"), size };
+        let function = wrapped.function.clone().unwrap_or(Value::None);
+        let (mapped, count, level) = self.computing(|computing| {
+            let (mapped, count) = computing.split_arguments(&vmap, arguments, span)?;
+            computing.vmaps += 1;
+            Ok((mapped, count, computing.vmaps - 1))
+        })?;
+        let value = self.call_computed(&function, mapped, span)?;
+        self.computing(|computing| {
+            computing.vmaps = level;
+            computing.join_lanes(&value, level, count, &vmap.out_axes, span)
+        })
+    }
+}
+
+/// Whether computing has a result of its own for this operator on what is no number.
+fn is_own(operator: Operator) -> bool {
+    matches!(operator, Operator::Div | Operator::FloorDiv | Operator::Mod | Operator::Pow)
+}
+
+fn operated<'a>(
+    computing: &mut Computing,
+    operator: Operator,
+    left: Value<'a>,
+    right: Option<Value<'a>>,
+    span: Span,
+) -> Outcome<Value<'a>> {
+    let mode = computing.settings.mode;
+    match right {
+        None => computing.lift(span, &[left], &|values| arithmetic::unary(operator, &values[0], span)),
+        Some(right) => computing
+            .lift(span, &[left, right], &|values| arithmetic::binary(mode, operator, &values[0], &values[1], span)),
+    }
+}
+
+/// The elements of an array along its first axis.
+fn elements<'a>(computing: &mut Computing, value: &Value<'a>, span: Span) -> Outcome<Vec<Value<'a>>> {
+    let Some(length) = value.own_shape().and_then(<[usize]>::first) else {
+        return Err(Problem::new(span, "an array without axes has no elements"));
+    };
+    let element = |index: usize| {
+        let at = Index::At(Value::Int(i128::try_from(index).unwrap_or(i128::MAX)));
+        lifted_subscript(computing, value.clone(), &[at], span)
+    };
+    (0..*length).map(element).collect()
+}
+
+/// The entries of a subscript, from the value of the index.
+fn indices<'a>(frame: &Frame<'a>, index: Temp) -> Outcome<Vec<Index<'a>>> {
+    let span = span_of(frame, index);
+    let entries: Vec<(Value<'a>, Span)> =
+        match (at(frame, index), frame.code.ops.get(index as usize).map(|op| &op.kind)) {
+            (Value::Tuple(parts), Some(OpKind::Build(_, elements))) if parts.len() == elements.len() => {
+                let spans = elements.iter().map(|element| match element {
+                    ir::Element::Value(temp) => span_of(frame, *temp),
+                    ir::Element::Spread(_) | ir::Element::Pair(..) | ir::Element::SpreadMapping(_) => span,
+                });
+                parts.iter().cloned().zip(spans).collect()
+            }
+            (Value::Tuple(parts), _) => parts.iter().map(|part| (part.clone(), span)).collect(),
+            (single, _) => vec![(single, span)],
+        };
+    entries.into_iter().map(|(value, span)| Index::of(value, span)).collect()
+}
+
+fn lifted_subscript<'a>(
+    computing: &mut Computing,
+    base: Value<'a>,
+    indices: &[Index<'a>],
+    span: Span,
+) -> Outcome<Value<'a>> {
+    let mut values = vec![base];
+    values.extend(indices.iter().filter_map(|index| match index {
+        Index::At(value) => Some(value.clone()),
+        Index::Slice(..) | Index::NewAxis | Index::Ellipsis => None,
+    }));
+    computing.lift(span, &values, &|values| {
+        let mut ats = values.iter().skip(1);
+        let one = |index: &Index<'a>| match index {
+            Index::At(value) => Index::At(ats.next().unwrap_or(value).clone()),
+            other => other.clone(),
+        };
+        let indices: Vec<Index<'a>> = indices.iter().map(one).collect();
+        subscript(&values[0], &indices, span)
+    })
+}
+
+/// An element or a slice of a Python sequence.
+fn select<'a>(of: &Value<'a>, items: &[Value<'a>], indices: &[Index<'a>], span: Span) -> Outcome<Value<'a>> {
+    match indices {
+        [Index::At(value)] => {
+            let index = arguments::integer(value, span)?;
+            let item = arrays::position(items.len(), index).and_then(|index| items.get(index));
+            item.cloned().ok_or_else(|| Problem::new(span, "the index of the sequence is out of range"))
+        }
+        [Index::Slice(lower, upper, step)] => {
+            let elements = arrays::slice(items.len(), *lower, *upper, *step)
+                .ok_or_else(|| Problem::new(span, "slice step cannot be zero"))?;
+            Ok(value::like(of, elements.iter().filter_map(|&element| items.get(element).cloned()).collect()))
+        }
+        _ => Err(Problem::new(span, "tuples and lists have one axis only")),
+    }
+}
+
+/// The arguments of a function of the program, of which each must have a parameter, and each parameter one.
+fn bound<'a>(closure: &Closure<'a>, arguments: Vec<Argument<'a>>, span: Span) -> Outcome<Args<'a>> {
+    let parameters = &closure.code.parameters;
+    let mut given = vec![false; parameters.len()];
+    let mut args = Args::default();
+    for (position, argument) in arguments.into_iter().enumerate() {
+        let index = match &argument.name {
+            None => {
+                let rest = parameters.iter().position(|parameter| parameter.kind == ParameterKind::Variadic);
+                if rest.is_some_and(|rest| position >= rest) { rest } else { Some(position) }
+            }
+            Some(name) => parameters
+                .iter()
+                .position(|parameter| parameter.name == *name)
+                .or_else(|| parameters.iter().position(|parameter| parameter.kind == ParameterKind::Keywords)),
+        };
+        let takes_many = |index: usize| {
+            matches!(
+                parameters.get(index).map(|parameter| parameter.kind),
+                Some(ParameterKind::Variadic | ParameterKind::Keywords)
+            )
+        };
+        match index.and_then(|index| Some((index, given.get_mut(index)?))) {
+            Some((index, slot)) if !*slot || takes_many(index) => *slot = true,
+            _ => return Err(Problem::new(argument.span, "the lambda has no parameter for this argument")),
+        }
+        match argument.name {
+            None => args.positional.push(argument.value),
+            Some(name) => args.keywords.push((name, argument.value)),
+        }
+    }
+    let missing = parameters.iter().zip(&given).find(|(parameter, given)| {
+        !**given
+            && !parameter.has_default
+            && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords)
+    });
+    match missing {
+        Some((parameter, _)) => Err(Problem::new(span, format!("missing argument `{}`", parameter.name))),
+        None => Ok(args),
+    }
+}
+
+static VMAP: Builtin = Builtin {
+    name: "vmap",
+    positional: &["fun", "in_axes", "out_axes"],
+    keywords: &["axis_size"],
+    required: 1,
+    run: |_, arguments| Err(Problem::new(arguments.span, "vmap takes a function")),
+};
+
+/// `vmap(function, in_axes, out_axes, axis_size=…)`
+fn mapped<'a>(path: &Name, arguments: Vec<Argument<'a>>, span: Span) -> Outcome<Value<'a>> {
+    let arguments = Arguments::bind(&VMAP, arguments, span)?;
+    let (function, span) = arguments.required(0)?;
+    if !is_function(function) {
+        return Err(Problem::new(span, format!("vmap takes a function, not {}", function.description())));
+    }
+    let mut keywords = Vec::new();
+    for name in ["in_axes", "out_axes"] {
+        if let Some((value, span)) = arguments.given(name) {
+            if is_mapped(value) {
+                return Err(Problem::new(span, format!("{name} must be the same for the whole batch")));
+            }
+            keywords.push((Name::from(name), value.clone()));
+        }
+    }
+    if let Some((value, span)) = arguments.optional("axis_size") {
+        let size = arguments::length(value, span)?;
+        keywords.push(("axis_size".into(), Value::Int(i128::try_from(size).unwrap_or(i128::MAX))));
+    }
+    let args = Args { keywords, ..Args::default() };
+    Ok(Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function: Some(function.clone()), args })))
+}
+
+/// `partial(function, …)`
+fn partial<'a>(arguments: Vec<Argument<'a>>, span: Span) -> Outcome<Value<'a>> {
+    let mut arguments = arguments.into_iter();
+    let Some(function) = arguments.next().filter(|argument| argument.name.is_none()) else {
+        return Err(Problem::new(span, "partial lacks its argument `function`"));
+    };
+    if !is_function(&function.value) {
+        let message = format!("partial takes a function, not {}", function.value.description());
+        return Err(Problem::new(function.span, message));
+    }
+    let mut args = Args::default();
+    for argument in arguments {
+        match argument.name {
+            None => args.positional.push(argument.value),
+            Some(name) => args.keywords.push((name, argument.value)),
+        }
+    }
+    Ok(Value::Partial(Rc::new(Partial { function: function.value, args })))
+}
