@@ -75,7 +75,7 @@ fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
     for collision in &facts.collisions {
         let derived = key(&collision.derivation);
         let named = match &collision.name {
-            Some(name) if *name == collision.derivation => derived,
+            Some(name) if **name == *collision.derivation => derived,
             Some(name) => format!("`{name}`, which is {derived},"),
             None => derived,
         };

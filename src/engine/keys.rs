@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use super::inspect::learned;
 use super::{FileTable, Job};
-use crate::finding::{Label, Place};
+use crate::finding::{Derivation, Label, Made, Place};
 use crate::judge::facts::{CollisionKind, KeyKind, KeyValue, Role};
 use crate::text::{FileId, Span};
-use crate::verify::eval::{self, Answer};
+use crate::verify::derived;
 
 /// The keys of one file.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct KeyNote {
     /// The implementation, where the derivation tells it.
     pub implementation: Option<String>,
     /// How it was derived: `split(key(0))[1]`.
-    pub derivation: String,
+    pub derivation: Derivation,
     /// Its words, where everything is known that it was derived from.
     pub key_data: Option<String>,
     /// Where it came from.
@@ -69,7 +69,7 @@ pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
     // Before 0.5.0 the children of a key depended on how many were made.
     let splits_evenly = version.is_none_or(|version| (version.major, version.minor) >= (0, 5));
     let (notes, again, files, file) = learned(job, |facts, files, file| {
-        let mut known: BTreeMap<&str, Option<Known>> = BTreeMap::new();
+        let mut known: BTreeMap<&Derivation, Option<Known>> = BTreeMap::new();
         let notes = facts.values.iter().map(|value| {
             let of_one = !value.is_array && value.kind != KeyKind::Unknown;
             let known = known.entry(&value.derivation).or_insert_with(|| evaluated(&value.derivation, splits_evenly));
@@ -147,40 +147,17 @@ fn find_uses_elsewhere(notes: &mut [KeyNote]) {
 /// Implementation and words of a key.
 type Known = (String, String);
 
-/// What a derivation comes to that says everything: it is an expression of `keylint eval`.
-fn evaluated(derivation: &str, splits_evenly: bool) -> Option<Known> {
-    let is_split = derivation.contains("split(");
-    if derivation.contains('…') || !derivation.contains("key(") || (is_split && !splits_evenly) {
+/// What a derivation comes to that says everything.
+fn evaluated(derivation: &Derivation, splits_evenly: bool) -> Option<Known> {
+    let is_split = derivation.is_split();
+    if matches!(derivation.made(), Made::Children(_)) || (is_split && !splits_evenly) {
         return None;
     }
-    match eval::evaluate(eval::Settings::default(), &numbered(derivation)?) {
-        Ok(Answer::Keys(keys)) => {
-            let implementation = keys.implementation().name().to_owned();
-            // Of other implementations the children may depend on how many there are.
-            let is_certain = !is_split || implementation == "threefry2x32";
-            Some((implementation, keys.data().ok()?.to_string())).filter(|_| is_certain)
-        }
-        Ok(_) | Err(_) => None,
-    }
-}
-
-/// The derivation with every `split` told to make enough children; `None` where it is not known which child is meant.
-fn numbered(derivation: &str) -> Option<String> {
-    let Some(at) = derivation.find("split(") else { return Some(derivation.to_owned()) };
-    let (before, call) = derivation.split_at(at + "split(".len());
-    let mut depth = 1_u32;
-    let end = call.char_indices().find_map(|(at, character)| {
-        depth = match character {
-            '(' => depth + 1,
-            ')' => depth - 1,
-            _ => depth,
-        };
-        (depth == 0).then_some(at)
-    })?;
-    let (inner, rest) = call.split_at(end);
-    let (index, after) = rest.strip_prefix(")[")?.split_once(']')?;
-    let index: u32 = index.parse().ok().filter(|index| *index < 1 << 16)?;
-    Some(format!("{before}{}, {})[{index}]{}", numbered(inner)?, (index + 1).max(2), numbered(after)?))
+    let keys = derived::keys(derivation)?;
+    let implementation = keys.implementation().name().to_owned();
+    // Of other implementations the children may depend on how many there are.
+    let is_certain = !is_split || implementation == "threefry2x32";
+    Some((implementation, keys.data().ok()?.to_string())).filter(|_| is_certain)
 }
 
 #[cfg(test)]
@@ -189,19 +166,17 @@ mod tests {
 
     #[test]
     fn derivations_are_evaluated_where_they_say_everything() {
-        let data = |derivation| evaluated(derivation, true).map(|(_, data)| data);
-        assert_eq!(data("key(0)").as_deref(), Some("[0, 0]"));
-        assert_eq!(
-            numbered("fold_in(split(split(key(0))[1])[5], 2)").unwrap(),
-            "fold_in(split(split(key(0), 2)[1], 6)[5], 2)"
-        );
+        let of = |made: Made| Derivation::new(String::new(), made);
+        let seed = |seed| of(Made::Seed(seed, None));
+        let child = |index| of(Made::Child(Box::new(seed(Some(0))), index));
+        let data = |derivation: &Derivation| evaluated(derivation, true).map(|(_, data)| data);
+        assert_eq!(data(&seed(Some(0))).as_deref(), Some("[0, 0]"));
         // Under the default implementation a child is the same whatever the number of its sisters.
-        assert_eq!(data("split(key(0))[7]"), data("fold_in(key(0), 7)"));
-        for unknown in
-            ["split(key(0))", "split(key(0))[i]", "key(seed)", "split(k…)[0]", "self.key", "split(key(0))[i + 1]"]
-        {
-            assert_eq!(data(unknown), None, "{unknown}");
+        assert_eq!(data(&child(Some(7))), data(&of(Made::Fold(Box::new(seed(Some(0))), Some(7)))));
+        assert!(data(&child(Some(7))).is_some());
+        for unknown in [child(None), seed(None), of(Made::Elsewhere), of(Made::Children(Box::new(seed(Some(0)))))] {
+            assert_eq!(data(&unknown), None, "{unknown:?}");
         }
-        assert_eq!(evaluated("split(key(0))[1]", false), None);
+        assert_eq!(evaluated(&child(Some(1)), false), None);
     }
 }

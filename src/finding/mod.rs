@@ -6,10 +6,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+mod derivation;
 mod intent;
 mod proof;
 mod rule_id;
 
+pub use derivation::{Derivation, Made};
 pub use intent::{Consequence, ConsequenceKind, Intent, IntentKind};
 pub use proof::{
     Applicability, Draw, Evidence, Fix, Gap, Repair, Sharing, Touch, Touched, Verdict, Witness, WitnessStatus,

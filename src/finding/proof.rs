@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Place;
+use super::{Derivation, Place};
 use crate::text::Edit;
 
 /// How two consumptions share a key.
@@ -54,7 +54,7 @@ pub struct Touch {
     /// What it reaches.
     pub what: Touched,
     /// How the key was derived: `key(0)`, `split(key(0))[1]`, or the name under which it came from somewhere else.
-    pub derivation: String,
+    pub derivation: Derivation,
 }
 
 /// What a repair needs to know of a finding beyond its places.

@@ -69,7 +69,7 @@ mod validate;
 use std::sync::Arc;
 
 pub use annotation::Annotation;
-pub use lower::{EffectLookup, lower, lower_if};
+pub use lower::{EffectLookup, binary_operator, lower, lower_if};
 pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable};
 pub use uses::Uses;
 pub use validate::validate;

@@ -12,6 +12,7 @@ use crate::analysis::is_entry;
 use crate::analysis::record::{Activation, Consumption, Escape, LoggedReference, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{FunctionId, FunctionKind, OpKind, Variable};
+use crate::judge::derivation::derivation;
 use crate::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Exhausted, Facts,
     KeyFact, KeyKind, Reference, Role,
@@ -138,7 +139,7 @@ fn conclude_broadcasts(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             mapped_at: broadcast.mapped_at,
             intent: None,
             origin: origin(run, event.target.term, event.target.derivation),
-            derivation: run.terms.describe(event.target.term),
+            derivation: derivation(&run.terms, event.target.term),
             confidence: match event.role {
                 Role::Sample | Role::Split => Confidence::High,
                 _ => Confidence::Medium,
@@ -187,7 +188,7 @@ fn conclude_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Fact
             kind: used.key.kind,
             raises: used.raises || used.key.kind == KeyKind::Typed,
             origin: origin(run, used.key.term, used.key.derivation),
-            derivation: run.terms.describe(used.key.term),
+            derivation: derivation(&run.terms, used.key.term),
             confidence,
             function: run.qualified(&used.activation),
         });
@@ -328,7 +329,7 @@ fn conclude_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, f
             kind: exit.kind,
             place: exit.place,
             used: use_at(&event, &chain, 0),
-            derivation: run.terms.describe(exit.term),
+            derivation: derivation(&run.terms, exit.term),
             name: exit.name.as_ref().or(event.written.as_ref()).map(ToString::to_string),
             confidence: Confidence::Medium,
             function: run.qualified(&exit.activation),

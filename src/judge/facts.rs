@@ -4,7 +4,7 @@
 
 pub use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, ReferenceKind, Role};
 
-use crate::finding::{Confidence, Consequence, Intent, Place};
+use crate::finding::{Confidence, Consequence, Derivation, Intent, Place};
 use crate::text::Span;
 
 /// Everything that is concluded of one module.
@@ -219,7 +219,7 @@ pub struct Collision {
     /// Where the key came from.
     pub origin: Option<Origin>,
     /// The key as derived, for people: `split(key(0))[1]`.
-    pub derivation: String,
+    pub derivation: Derivation,
     /// The expression the second consumption was given, where it is a name or attribute chain.
     pub name: Option<String>,
     /// The loop, where `kind` is `Iterated`: its head or the transform's call.
@@ -266,7 +266,7 @@ pub struct Broadcast {
     /// Where the key came from.
     pub origin: Option<Origin>,
     /// The key as derived.
-    pub derivation: String,
+    pub derivation: Derivation,
     /// How certain.
     pub confidence: Confidence,
     /// Qualified name of the reporting function.
@@ -289,7 +289,7 @@ pub struct BufferUse {
     /// Where the key came from.
     pub origin: Option<Origin>,
     /// The key as derived.
-    pub derivation: String,
+    pub derivation: Derivation,
     /// How certain.
     pub confidence: Confidence,
     /// Qualified name of the function.
@@ -368,7 +368,7 @@ pub struct CarriedKey {
     /// The consumption.
     pub used: Use,
     /// The key as derived.
-    pub derivation: String,
+    pub derivation: Derivation,
     /// The variable, where it has a name.
     pub name: Option<String>,
     /// How certain.
@@ -428,7 +428,7 @@ pub struct KeyValue {
     /// Whether this is so only where a certain caller runs the function.
     pub is_called: bool,
     /// The key as derived.
-    pub derivation: String,
+    pub derivation: Derivation,
     /// Typed or raw.
     pub kind: KeyKind,
     /// Whether it is an array of keys, those derived being its elements.

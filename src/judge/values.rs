@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::record::{Observed, Recording};
 use crate::finding::Place;
+use crate::judge::derivation::derivation;
 use crate::judge::facts::{Facts, KeyUse, KeyValue};
 use crate::judge::origin::origin;
 use crate::text::FileId;
@@ -42,7 +43,7 @@ pub fn conclude_values(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
         facts.values.push(KeyValue {
             place: seen.place,
             is_called: seen.is_called,
-            derivation: run.terms.describe(seen.term),
+            derivation: derivation(&run.terms, seen.term),
             kind: seen.kind,
             is_array: seen.is_array,
             origin: origin(run, seen.term, seen.derivation),

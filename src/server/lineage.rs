@@ -72,7 +72,7 @@ struct Tree<'a> {
 impl Tree<'_> {
     /// The nearest key that one was derived from.
     fn parent(&self, note: &KeyNote) -> Option<usize> {
-        let above = self.notes.iter().enumerate().filter(|(_, other)| is_derived(&note.derivation, &other.derivation));
+        let above = self.notes.iter().enumerate().filter(|(_, other)| note.derivation.is_made_of(&other.derivation));
         above.max_by_key(|(_, other)| other.derivation.len()).map(|(index, _)| index)
     }
 
@@ -107,31 +107,5 @@ impl Tree<'_> {
         for child in below {
             self.write(text, child, depth + 1);
         }
-    }
-}
-
-/// Whether a derivation is made from another: that stands in it as a whole expression.
-fn is_derived(derivation: &str, from: &str) -> bool {
-    let is_part = |character: Option<char>| character.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.');
-    derivation.len() > from.len()
-        && derivation.match_indices(from).any(|(at, found)| {
-            let (before, after) = (&derivation[..at], &derivation[at + found.len()..]);
-            !is_part(before.chars().next_back()) && !is_part(after.chars().next())
-        })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn derivations_contain_what_they_come_from() {
-        assert!(is_derived("split(key(0))[1]", "key(0)") && is_derived("split(key(0))[1]", "split(key(0))"));
-        assert!(is_derived("split(self.key)[0]", "self.key"));
-        assert!(
-            !is_derived("key(0)", "key(0)")
-                && !is_derived("split(keys)[0]", "key")
-                && !is_derived("split(k)", "key(0)")
-        );
     }
 }

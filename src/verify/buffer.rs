@@ -6,19 +6,30 @@
 //!
 //! **Invariant:** nothing is shown but what was computed; where the operation or the key cannot be evaluated there is no witness.
 
-use super::eval::{self, Settings};
-use crate::finding::{self, Place, Touch, Touched, Witness, WitnessStatus};
-use crate::python::ast::{self, Expr, Stmt};
+use super::derived;
+use super::replay::{Operand, calculated};
+use crate::arrays;
+use crate::finding::{self, Derivation, Made, Place, Touch, Touched, Witness, WitnessStatus};
+use crate::ir::{Operator, binary_operator};
+use crate::prng::array::Array;
+use crate::prng::derive;
+use crate::prng::dtype::DType;
+use crate::prng::implementation::Implementation;
+use crate::prng::keys::Keys;
+use crate::prng::mode::Mode;
+use crate::python::ast::{self, Expr, Number, Stmt, UnaryOp};
 use crate::python::{SourceKind, parse, span_of};
 
-/// What stands for a key that comes from somewhere else.
-const STAND_IN: &str = "random.PRNGKey(42)";
-/// The same of another seed, to see what does not depend on it.
-const OTHER: &str = "random.PRNGKey(43)";
-/// Rows of a sum that are told.
+/// The seed of the key that stands for one that comes from somewhere else.
+const STAND_IN: i128 = 42;
+/// Another seed, to see what does not depend on it.
+const OTHER: i128 = 43;
+/// Rows of a sum that are shown.
 const ROWS: usize = 3;
 /// Rows of a sum where their number is not known.
-const SOME_ROWS: &str = "4";
+const SOME_ROWS: i128 = 4;
+/// Most words of a result that are looked at.
+const WORDS: usize = 64;
 
 /// What is shown: a sentence, and the keys that it speaks of.
 type Shown = (String, Vec<Vec<u32>>);
@@ -46,40 +57,72 @@ pub fn witness(text: &str, place: Place, touch: &Touch) -> Option<Witness> {
     Some(Witness { draws, sentence, ..Witness::silent(WitnessStatus::Confirmed) })
 }
 
-/// A key as an expression.
+/// A key with its words, or an array of keys.
 struct Key<'a> {
-    expression: String,
+    keys: Keys,
     /// What it stands for, if it is a stand-in.
     stands_for: Option<&'a str>,
 }
 
 impl<'a> Key<'a> {
     /// The key that the analysis tells by its derivation.
-    fn of(derivation: &'a str) -> Option<Self> {
-        let is_word = |one: char| one.is_alphanumeric() || one == '_';
-        let words: Vec<&str> = derivation.split(|one| !is_word(one)).filter(|word| !word.is_empty()).collect();
-        let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-        if derivation.contains('(') {
-            let is_known = words.iter().all(|word| matches!(*word, "key" | "split" | "fold_in") || is_number(word));
-            let written = derivation.replace("key(", "PRNGKey(");
-            let written = ["PRNGKey(", "split(", "fold_in("]
-                .into_iter()
-                .fold(written, |written, name| written.replace(name, &format!("random.{name}")));
-            return is_known.then_some(Self { expression: written, stands_for: None });
+    fn of(derivation: &'a Derivation) -> Option<Self> {
+        match derivation.made() {
+            Made::Elsewhere | Made::Part(_) => {
+                let is_word = |one: char| one.is_alphanumeric() || one == '_';
+                let is_name = derivation.chars().all(|one| is_word(one) || one == '.')
+                    && !derivation.split('.').all(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+                let keys = seeded(STAND_IN).filter(|_| is_name)?;
+                Some(Self { keys, stands_for: Some(&**derivation) })
+            }
+            Made::Seed(..) | Made::Children(_) | Made::Child(..) | Made::Fold(..) | Made::Clone(_) => {
+                let keys = derived::keys(derivation)?;
+                let is_default = keys.implementation() == Implementation::default();
+                is_default.then_some(Self { keys, stands_for: None })
+            }
         }
-        let is_name =
-            derivation.chars().all(|one| is_word(one) || one == '.') && !words.iter().all(|word| is_number(word));
-        is_name.then(|| Self { expression: STAND_IN.to_owned(), stands_for: Some(derivation) })
     }
 
     fn words(&self) -> Option<Vec<u32>> {
-        evaluated(&self.expression).filter(|words| words.len() == 2)
+        Some(self.keys.words().to_vec()).filter(|words| words.len() == 2)
     }
 
     /// The words of a key that a seed of 32 bits gave.
     fn seeded(&self) -> Option<Vec<u32>> {
         self.words().filter(|words| words.first() == Some(&0))
     }
+}
+
+/// `PRNGKey(seed)`
+fn seeded(seed: i128) -> Option<Keys> {
+    derive::key(Mode::default(), Implementation::default(), seed).ok()
+}
+
+/// The integer that an expression writes.
+fn integer(expr: &Expr) -> Option<i128> {
+    match expr {
+        Expr::NumberLiteral(literal) => match &literal.value {
+            Number::Int(number) => number.as_i64().map(i128::from),
+            Number::Float(_) | Number::Complex { .. } => None,
+        },
+        Expr::UnaryOp(unary) if unary.op == UnaryOp::USub => integer(&unary.operand).map(|number| -number),
+        _ => None,
+    }
+}
+
+/// `key[index]`, of an index or a slice that is written.
+fn item(words: &[u32], index: &Expr) -> Option<Vec<u32>> {
+    let picked = match index {
+        Expr::Slice(slice) => {
+            let bound = |part: &Option<Box<Expr>>| match part {
+                Some(part) => integer(part).map(Some),
+                None => Some(None),
+            };
+            arrays::slice(words.len(), bound(&slice.lower)?, bound(&slice.upper)?, bound(&slice.step)?)?
+        }
+        index => vec![arrays::nearest(words.len(), integer(index)?)?],
+    };
+    picked.into_iter().map(|at| words.get(at).copied()).collect()
 }
 
 struct Operation<'a> {
@@ -110,15 +153,19 @@ impl<'a> Operation<'a> {
             other => other,
         };
         let Expr::Subscript(item) = item else { return None };
-        let (at, key) = (self.slice(&item.slice), self.key.words()?);
-        let seeded = |key: &str| evaluated(&format!("random.PRNGKey({key}[{at}])"));
-        let new = seeded(&self.key.expression).filter(|new| new.len() == 2)?;
+        let key = self.key.words()?;
+        let of_word = |words: &[u32]| {
+            let word = integer(&item.slice).and_then(|at| words.get(arrays::nearest(words.len(), at)?).copied())?;
+            let seed = Array::integer(DType::Uint32, i128::from(word));
+            derive::keys(Implementation::default(), &seed).ok().map(|keys| keys.words().to_vec())
+        };
+        let new = of_word(&key).filter(|new| new.len() == 2)?;
         let name = self.slice(&item.value);
         let whole = self.code;
         let sentence = if new == key {
             format!("`{whole}` is `{name}` itself: both are {}", list(&key))
         } else {
-            let always = self.key.stands_for.is_some() && seeded(OTHER)? == new;
+            let always = self.key.stands_for.is_some() && of_word(seeded(OTHER)?.words())? == new;
             let always = if always { ", whatever seed below 2**32 it came from" } else { "" };
             format!("`{whole}` is {}, the key of the seed {}{always}", list(&new), new.get(1)?)
         };
@@ -127,11 +174,10 @@ impl<'a> Operation<'a> {
 
     /// `key[0]`
     fn word(&self) -> Option<Shown> {
-        let Expr::Subscript(item) = self.expression()? else { return None };
+        let Expr::Subscript(subscript) = self.expression()? else { return None };
         let key = self.key.seeded()?;
-        let word = evaluated(&format!("{}[{}]", self.key.expression, self.slice(&item.slice)))?;
-        let [word] = word[..] else { return None };
-        let same = evaluated(&format!("{OTHER}[{}]", self.slice(&item.slice)))? == [word];
+        let [word] = item(&key, &subscript.slice)?[..] else { return None };
+        let same = item(seeded(OTHER)?.words(), &subscript.slice)? == [word];
         let what = if same { "as in every key of a seed below 2**32" } else { "the seed itself" };
         Some((format!("`{}` is {word}, {what}", self.code), vec![key]))
     }
@@ -148,24 +194,20 @@ impl<'a> Operation<'a> {
 
     /// `key + 1` and `key + jnp.arange(n)[:, None]`
     fn sum(&self) -> Option<Shown> {
-        let (left, right) = match self.statement {
-            Stmt::AugAssign(assign) => (&*assign.target, &*assign.value),
+        let (left, right, operator) = match self.statement {
+            Stmt::AugAssign(assign) => (&*assign.target, &*assign.value, assign.op),
             _ => match self.expression()? {
-                Expr::BinOp(sum) => (&*sum.left, &*sum.right),
+                Expr::BinOp(sum) => (&*sum.left, &*sum.right, sum.op),
                 _ => return None,
             },
         };
-        let between = self.code.get(span_of(left).end as usize..span_of(right).start as usize)?;
-        // Brackets around the operands, and what makes an assignment of an operator, are no operator.
-        let operator: String =
-            between.chars().filter(|one| !matches!(one, '(' | ')' | '=' | ' ' | '\n' | '\\')).collect();
-        let key = &self.key.expression;
-        let (written, name) = match (self.operand(right), self.operand(left)) {
-            (Some(other), None) => (format!("({key}) {operator} ({other})"), self.slice(left)),
-            (None, Some(other)) => (format!("({other}) {operator} ({key})"), self.slice(right)),
+        let operator: Operator = binary_operator(operator);
+        let (other, is_first, name) = match (operand(right), operand(left)) {
+            (Some(other), None) => (other, true, self.slice(left)),
+            (None, Some(other)) => (other, false, self.slice(right)),
             _ => return None,
         };
-        let words = evaluated(&written)?;
+        let words = calculated(operator, &self.key.keys, &other, is_first, WORDS)?;
         let original = self.key.words()?;
         let rows: Vec<Vec<u32>> = words.chunks(2).take(ROWS).map(<[u32]>::to_vec).collect();
         let seed = |row: &[u32]| match row {
@@ -198,29 +240,13 @@ impl<'a> Operation<'a> {
         Some((sentence, rows))
     }
 
-    /// An operand that is no key: a number, or a column that counts.
-    fn operand(&self, expr: &Expr) -> Option<String> {
-        match expr {
-            Expr::NumberLiteral(_) => Some(self.slice(expr).to_owned()),
-            Expr::Subscript(item) => {
-                let (Expr::Call(count), Expr::Tuple(axes)) = (&*item.value, &*item.slice) else { return None };
-                let is_arange = matches!(&*count.func, Expr::Attribute(function) if function.attr.as_str() == "arange");
-                let is_column = matches!(&axes.elts[..], [Expr::Slice(_), _]);
-                let ([length], true) = (&count.arguments.args[..], is_arange && is_column) else { return None };
-                let length = if matches!(length, Expr::NumberLiteral(_)) { self.slice(length) } else { SOME_ROWS };
-                Some(format!("jnp.arange({length})[:, None]"))
-            }
-            _ => None,
-        }
-    }
-
     /// `vmap(f, in_axes=1)(keys)` and `keys.T`
     fn axis(&self) -> Option<Shown> {
         let keys = match self.key.stands_for {
-            Some(_) => format!("random.split({})", self.key.expression),
-            None => self.key.expression.clone(),
+            Some(_) => derive::split(Mode::default(), &self.key.keys, &[2]).ok()?,
+            None => self.key.keys.clone(),
         };
-        let words = evaluated(&keys)?;
+        let words = keys.words();
         let [a, b, c, d] = words[..] else { return None };
         let part = if matches!(self.expression()?, Expr::Call(ast::ExprCall { func, .. }) if matches!(**func, Expr::Call(_)))
         {
@@ -240,10 +266,24 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// The words that a small expression evaluates to.
-fn evaluated(expression: &str) -> Option<Vec<u32>> {
-    let numbers = eval::first_numbers(Settings::default(), expression, 64)?;
-    numbers.iter().map(|number| number.parse().ok()).collect()
+/// An operand that is no key: a number, or a column that counts.
+fn operand(expr: &Expr) -> Option<Operand> {
+    match expr {
+        Expr::NumberLiteral(literal) => match &literal.value {
+            Number::Int(number) => number.as_i64().map(|number| Operand::Int(i128::from(number))),
+            Number::Float(number) => Some(Operand::Float(*number)),
+            Number::Complex { .. } => None,
+        },
+        Expr::Subscript(item) => {
+            let (Expr::Call(count), Expr::Tuple(axes)) = (&*item.value, &*item.slice) else { return None };
+            let is_arange = matches!(&*count.func, Expr::Attribute(function) if function.attr.as_str() == "arange");
+            let is_column = matches!(&axes.elts[..], [Expr::Slice(_), _]);
+            let ([length], true) = (&count.arguments.args[..], is_arange && is_column) else { return None };
+            let length = if matches!(length, Expr::NumberLiteral(_)) { integer(length)? } else { SOME_ROWS };
+            usize::try_from(length).ok().map(Operand::Column)
+        }
+        _ => None,
+    }
 }
 
 /// Words as Python writes them.

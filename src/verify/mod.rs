@@ -4,5 +4,6 @@
 //! other.
 
 pub mod buffer;
+pub mod derived;
 pub mod eval;
 pub mod replay;

@@ -16,6 +16,7 @@ mod stmt;
 mod target;
 mod text;
 
+pub use operator::binary as binary_operator;
 use rustc_hash::FxHashMap;
 
 use super::scope::Bindings;

@@ -6,7 +6,7 @@ use crate::ir::{OpKind, Operator, Temp};
 use crate::python::ast;
 
 /// The operator of a binary expression.
-pub(super) fn binary(op: ast::Operator) -> Operator {
+pub fn binary(op: ast::Operator) -> Operator {
     match op {
         ast::Operator::Add => Operator::Add,
         ast::Operator::Sub => Operator::Sub,

@@ -13,6 +13,7 @@ use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, Escape, Iteration, Recording};
 use crate::finding::{Confidence, Place};
+use crate::judge::derivation::derivation;
 use crate::judge::facts::{Collision, CollisionKind, Role, Use};
 use crate::judge::intent::aligned_rows::keeps_rows_aligned;
 use crate::judge::intent::default_key::{are_stand_ins, is_default, is_fallback, waits_for_none};
@@ -256,7 +257,7 @@ pub fn report(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Optio
         second: placed.second,
         derived_at,
         origin: origin(run, second.target.term, second.target.derivation),
-        derivation: run.terms.describe(second.target.term),
+        derivation: derivation(&run.terms, second.target.term),
         name: second.written.as_ref().map(ToString::to_string),
         repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
         meant: sister_unused(run, &first, &second, kind),

@@ -27,14 +27,6 @@ pub fn evaluate(settings: Settings, text: &str) -> Result<Answer, Problem> {
     answer.unwrap_or_else(|| Err(Problem::new(Span::default(), "not enough memory for a stack to evaluate on")))
 }
 
-/// The first numbers, at most `count`, of the array that a small expression evaluates to.
-pub(in crate::verify) fn first_numbers(settings: Settings, text: &str, count: usize) -> Option<Vec<String>> {
-    match evaluate_here(settings, text).ok()? {
-        Answer::Array(array) => Some((0..array.len().min(count)).map(|index| array.element_text(index)).collect()),
-        _ => None,
-    }
-}
-
 fn evaluate_here(settings: Settings, text: &str) -> Result<Answer, Problem> {
     // As Python's own `eval`, which ignores white space before the expression.
     let source = text.trim_start_matches([' ', '\t', '\u{c}']);

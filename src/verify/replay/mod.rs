@@ -42,8 +42,8 @@ mod symbol;
 mod transform;
 mod value;
 
-pub(in crate::verify) use numbers::evaluate as compute;
 pub use numbers::{Answer, Problem, Settings};
+pub(in crate::verify) use numbers::{Operand, calculated, evaluate as compute};
 
 use std::sync::OnceLock;
 

@@ -43,6 +43,7 @@ use crate::finding::Place;
 use crate::ir::{self, Constant, Module, Name, Op, OpKind, Operator, ParameterKind, Resolver, Temp, Variable};
 use crate::models::Models;
 use crate::models::roots::{ROOT, ROOTS};
+use crate::prng::array::Array;
 use crate::prng::dtype::DType;
 use crate::prng::implementation::Implementation;
 use crate::prng::keys::Keys;
@@ -138,6 +139,39 @@ impl Resolver for Alone {
     fn absolute(&self, _: FileId, _: u32, path: &str) -> String {
         path.to_owned()
     }
+}
+
+/// What is calculated with a key's words.
+pub(in crate::verify) enum Operand {
+    /// An integer.
+    Int(i128),
+    /// A floating-point number.
+    Float(f64),
+    /// `jnp.arange(n)[:, None]`
+    Column(usize),
+}
+
+/// The first words, at most `count`, of what an operator makes of the words of a key; `None` where these are no words.
+pub(in crate::verify) fn calculated(
+    operator: Operator,
+    key: &Keys,
+    other: &Operand,
+    is_first: bool,
+    count: usize,
+) -> Option<Vec<u32>> {
+    let mode = Mode::default();
+    let key = Value::array(key.data().ok()?);
+    let other = match other {
+        Operand::Int(number) => Value::Int(*number),
+        Operand::Float(number) => Value::Float(*number),
+        Operand::Column(length) => Value::array(Array::arange(mode, *length).ok()?.reshape(&[*length, 1]).ok()?),
+    };
+    let (left, right) = if is_first { (&key, &other) } else { (&other, &key) };
+    let Value::Array(tensor) = arithmetic::binary(mode, operator, left, right, Span::default()).ok()? else {
+        return None;
+    };
+    let numbers = Some(tensor.array.integers()).filter(|_| tensor.array.dtype().is_integer())?;
+    numbers.into_iter().take(count).map(|number| u32::try_from(number).ok()).collect()
 }
 
 /// The arguments of a sampler beside its key: constants, by name where they have one.

@@ -1,0 +1,113 @@
+//! How a key was derived, as data.
+//!
+//! **Invariant:** the text is for people and is never parsed; whoever asks how a key was made asks [`Made`].
+
+use std::fmt;
+use std::ops::Deref;
+
+/// A key, or an array of keys, by how it was derived.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Derivation {
+    /// As a program would write it: `split(key(0))[1]`; shortened where it is long.
+    text: String,
+    made: Made,
+}
+
+/// What makes a key of another, or of a seed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Made {
+    /// It comes from somewhere else: a parameter, a name, an unknown call.
+    #[default]
+    Elsewhere,
+    /// It is an attribute or element of this, or its words.
+    Part(Box<Derivation>),
+    /// `key(seed, impl=…)`, of a seed that is a number.
+    Seed(Option<i128>, Option<String>),
+    /// `split(parent)`: all children.
+    Children(Box<Derivation>),
+    /// `split(parent)[index]`, of an index that is a number.
+    Child(Box<Derivation>, Option<i128>),
+    /// `fold_in(parent, data)`, of data that are a number.
+    Fold(Box<Derivation>, Option<i128>),
+    /// `clone(parent)`
+    Clone(Box<Derivation>),
+}
+
+impl Derivation {
+    /// A derivation, with its text.
+    pub fn new(text: String, made: Made) -> Self {
+        Self { text, made }
+    }
+
+    /// What made it.
+    pub fn made(&self) -> &Made {
+        &self.made
+    }
+
+    /// What it was made of.
+    pub fn parent(&self) -> Option<&Self> {
+        match &self.made {
+            Made::Elsewhere | Made::Seed(..) => None,
+            Made::Part(parent)
+            | Made::Children(parent)
+            | Made::Child(parent, _)
+            | Made::Fold(parent, _)
+            | Made::Clone(parent) => Some(parent),
+        }
+    }
+
+    /// Whether a `split` is part of how it was derived.
+    pub fn is_split(&self) -> bool {
+        matches!(self.made, Made::Children(_) | Made::Child(..)) || self.parent().is_some_and(Self::is_split)
+    }
+
+    /// Whether another is among what it was made of.
+    pub fn is_made_of(&self, other: &Self) -> bool {
+        let mut parent = self.parent();
+        while let Some(current) = parent {
+            if current.text == other.text && other.text.len() < self.text.len() {
+                return true;
+            }
+            // All children of a key are told as that key's: one of them was made of all.
+            if let Made::Child(of, _) = &self.made
+                && let Made::Children(whole) = &other.made
+                && of.text == whole.text
+            {
+                return true;
+            }
+            parent = current.parent();
+        }
+        false
+    }
+}
+
+impl Deref for Derivation {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Derivation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn derivations_are_made_of_what_they_come_from() {
+        let of = |text: &str, made: Made| Derivation::new(text.to_owned(), made);
+        let root = of("key(0)", Made::Seed(Some(0), None));
+        let all = of("split(key(0))", Made::Children(Box::new(root.clone())));
+        let child = of("split(key(0))[1]", Made::Child(Box::new(root.clone()), Some(1)));
+        let folded = of("fold_in(split(key(0))[1], 2)", Made::Fold(Box::new(child.clone()), Some(2)));
+        assert!(child.is_made_of(&root) && child.is_made_of(&all) && folded.is_made_of(&root));
+        assert!(!root.is_made_of(&root) && !all.is_made_of(&child) && !root.is_made_of(&folded));
+        assert!(folded.is_split() && !root.is_split());
+    }
+}

@@ -1,0 +1,54 @@
+//! How a key was derived, of the term that it is.
+//!
+//! **Invariant:** what a derivation says was made of what is what the term says; its text is that of the term.
+
+use crate::analysis::domain::marks::SEEDED;
+use crate::analysis::domain::term::{Term, TermId, Terms};
+use crate::finding::{Derivation, Made};
+
+/// Most derivations within each other.
+const DEPTH: u32 = 8;
+
+/// The derivation of a key.
+pub fn derivation(terms: &Terms, term: TermId) -> Derivation {
+    derived(terms, term, DEPTH)
+}
+
+fn derived(terms: &Terms, term: TermId, depth: u32) -> Derivation {
+    let text = terms.describe(term);
+    let Some(depth) = depth.checked_sub(1) else { return Derivation::new(text, Made::Elsewhere) };
+    let parent = |of: TermId| Box::new(derived(terms, of, depth));
+    let number = |of: TermId| match terms.get(of) {
+        Term::Int(number) => Some(*number),
+        Term::Bool(flag) => Some(i128::from(*flag)),
+        _ => None,
+    };
+    let made = match terms.get(term) {
+        Term::Seed(seed) => match terms.get(*seed) {
+            Term::Apply(name, parts) if &**name == SEEDED => match **parts {
+                [seed, implementation] => match terms.get(implementation) {
+                    Term::Text(name) => Made::Seed(number(seed), Some(name.to_string())),
+                    _ => Made::Seed(None, None),
+                },
+                _ => Made::Seed(None, None),
+            },
+            _ => Made::Seed(number(*seed), None),
+        },
+        Term::Children(of) => Made::Children(parent(*of)),
+        Term::Child(of, index) => Made::Child(parent(*of), number(*index)),
+        Term::Fold(of, data) => Made::Fold(parent(*of), number(*data)),
+        Term::Clone(of, _) => Made::Clone(parent(*of)),
+        Term::Attribute(of, ..) | Term::Item(of, ..) | Term::Words(of, _) => Made::Part(parent(*of)),
+        Term::Symbol(_)
+        | Term::None
+        | Term::Bool(_)
+        | Term::Int(_)
+        | Term::Float(_)
+        | Term::Text(_)
+        | Term::Offset(..)
+        | Term::Apply(..)
+        | Term::Operate(..)
+        | Term::Choice(_) => Made::Elsewhere,
+    };
+    Derivation::new(text, made)
+}

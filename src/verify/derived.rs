@@ -1,0 +1,41 @@
+//! The key that a derivation leads to.
+//!
+//! **Invariant:** every key is that of the reference PRNG under JAX's defaults; where the derivation leaves anything open there is none.
+
+use crate::arrays::Map;
+use crate::finding::{Derivation, Made};
+use crate::prng::derive;
+use crate::prng::implementation::Implementation;
+use crate::prng::keys::Keys;
+use crate::prng::mode::Mode;
+
+/// Most children of a key that are made to take one.
+const CHILDREN: i128 = 1 << 16;
+
+/// The key, or the two children of a `split` whose number is not said.
+pub fn keys(derivation: &Derivation) -> Option<Keys> {
+    match derivation.made() {
+        Made::Elsewhere | Made::Part(_) => None,
+        Made::Seed(seed, implementation) => {
+            let implementation = match implementation {
+                Some(name) => Implementation::from_name(name).ok()?,
+                None => Implementation::default(),
+            };
+            derive::key(Mode::default(), implementation, (*seed)?).ok()
+        }
+        Made::Children(parent) => derive::split(Mode::default(), &single(parent)?, &[2]).ok(),
+        Made::Child(parent, index) => {
+            let index =
+                index.filter(|index| (0..CHILDREN).contains(index)).and_then(|index| usize::try_from(index).ok())?;
+            let children = derive::split(Mode::default(), &single(parent)?, &[(index + 1).max(2)]).ok()?;
+            let map = Map::element(children.shape(), 0, index)?;
+            children.gather(&map.shape, &map.positions).ok()
+        }
+        Made::Fold(parent, data) => derive::fold_in(&single(parent)?, derive::fold_in_data((*data)?).ok()?).ok(),
+        Made::Clone(parent) => keys(parent),
+    }
+}
+
+fn single(derivation: &Derivation) -> Option<Keys> {
+    keys(derivation).filter(|keys| keys.shape().is_empty())
+}
