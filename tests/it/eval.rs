@@ -458,20 +458,36 @@ fn what_is_not_supported_says_so() {
             ("uniform", "a function"),
             ("None", "the result is None"),
             ("jax.lax.scan(1)", "unknown name `jax.lax.scan`"),
-            ("[k for k in split(key(0))]", "not supported"),
             ("uniform(key(0), (2**40,))", "too large"),
             ("vmap(lambda i: uniform(key(0), (4096,)))(jnp.arange(2**22))", "steps and elements"),
             ("(lambda f: f(f))(lambda f: f(f))", "nest deeper"),
             ("numpy.array([1])", "unknown name `numpy.array`"),
             ("jnp.arange(2**13)[:, None] + jnp.arange(2**13)", "too large"),
             ("vmap(lambda i: uniform(key(0), (2**15,)))(jnp.arange(2**13)[:, None])", "too large"),
-            ("1 < 2 < 3", "chained"),
+            ("key(0) if jnp.ones(()) else key(1)", "the truth of an array"),
+            ("(lambda k: k)()", "missing argument `k`"),
+            ("(lambda k: k)(1, 2)", "no parameter"),
             ("uniform(*[key(0)])", "starred"),
             ("x = 1", "statement"),
             ("1; 2", "more than one"),
             ("", "no expression"),
             ("jnp.float32(1.5) ** 2", "not supported"),
             ("PRNGKey(3) // 0", "division by zero"),
+        ],
+    );
+}
+
+/// Whatever the replay knows of Python is known here: it is the same machine.
+#[test]
+fn expressions_of_python_are_run() {
+    check(
+        NEW,
+        &[
+            ("1 < 2 < 3", json!(true)),
+            ("3 if 2 in (1, 2) and not 0 else 4", json!(3)),
+            ("jnp.array([bits(k) for k in split(key(42))]) == vmap(bits)(split(key(42)))", all(true, 2)),
+            ("jnp.array([row[1] for row in split(PRNGKey(42))]) == split(PRNGKey(42))[:, 1]", all(true, 2)),
+            ("(lambda k, n=2: bits(k, (n,)))(key(42)) == bits(key(42), (2,))", all(true, 2)),
         ],
     );
 }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use keylint::finding::{Confidence, Finding, Place};
+use keylint::finding::{Confidence, Derivation, Finding, Made, Place};
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision,
     CollisionKind, Discarded, Facts, IgnoredCaller, KeyKind, Origin, Reference, ReferenceKind, Role, StaleState, Use,
@@ -48,7 +48,7 @@ fn collision(kind: CollisionKind, first: Use, second: Use) -> Collision {
         second,
         derived_at: None,
         origin: Some(origin()),
-        derivation: "key(0)".to_owned(),
+        derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
         name: Some("key".to_owned()),
         repeated_by: None,
         meant: None,
@@ -69,7 +69,7 @@ fn buffer(op: BufferOp, line: u32, text: &str, kind: KeyKind) -> BufferUse {
         kind,
         raises: kind == KeyKind::Typed,
         origin: Some(origin()),
-        derivation: "key(0)".to_owned(),
+        derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
         confidence: Confidence::High,
         function: "<module>".to_owned(),
     }
@@ -206,7 +206,7 @@ fn keys_that_outlive_their_draw() {
         kind,
         place: at(line),
         used: sample(11, normal),
-        derivation: "key".to_owned(),
+        derivation: Derivation::new("key".to_owned(), Made::Elsewhere),
         name: Some("key".to_owned()),
         confidence: Confidence::High,
         function: "sample".to_owned(),
@@ -236,7 +236,7 @@ fn keys_shared_or_lost() {
         mapped_at: at(2),
         intent: None,
         origin: Some(origin()),
-        derivation: "key(0)".to_owned(),
+        derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
         confidence: Confidence::High,
         function: "<module>".to_owned(),
     };

@@ -188,6 +188,11 @@ impl<'p> Machine<'p> {
         Value::Unknown(self.symbols.fresh(name))
     }
 
+    /// A symbol for any value: equal for equal values.
+    pub(super) fn symbol_of(&mut self, value: &Value<'p>) -> Symbol {
+        self.symbols.of(value)
+    }
+
     /// Answers a question that the program does not answer.
     pub(super) fn choose(&mut self, options: u8, preferred: u8) -> u8 {
         if self.choices.len() + self.taken >= CHOICES {

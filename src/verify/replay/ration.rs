@@ -7,10 +7,9 @@
 //! **Invariant:** what is set aside for callers is given back when the call ends, however it ends. A call that is left early
 //! changes what any call may change: what it was handed, and variables that functions write from within.
 
-use super::frame::{Frame, Ran, Signal, at};
+use super::frame::{Frame, Ran, Signal};
 use super::machine::Machine;
-use super::value::{Closure, Value};
-use crate::ir::{Argument, Op, OpKind, Temp};
+use super::value::Closure;
 
 /// Most operations of one path.
 const STEPS: u32 = 20_000;
@@ -42,17 +41,38 @@ impl Ration {
     pub(super) fn new(level: usize) -> Self {
         Self { steps: STEPS, module_steps: MODULE_STEPS, kept: 0, level }
     }
+
+    /// Leaves only a part of the steps; how many are set aside for callers.
+    pub(super) fn set_aside(&mut self, part: u32) -> u32 {
+        let kept = self.steps - part;
+        self.steps = part;
+        self.kept += kept;
+        kept
+    }
+
+    /// Gives back what was set aside, as far as it is still there; how much that is.
+    pub(super) fn give_back(&mut self, kept: u32) -> u32 {
+        let back = kept.min(self.kept);
+        self.kept -= back;
+        self.steps += back;
+        back
+    }
 }
 
 impl<'p> Machine<'p> {
     /// Pays for an operation.
     pub(super) fn pay(&mut self) -> Ran<'p, ()> {
-        if self.ration.steps == 0 || self.symbols.len() > SYMBOLS {
+        if self.ration.steps == 0 || self.is_full() {
             self.is_bounded = true;
             return Err(Signal::Stop);
         }
         self.ration.steps -= 1;
         Ok(())
+    }
+
+    /// Whether there are as many symbols as a path may have.
+    pub(super) fn is_full(&self) -> bool {
+        self.symbols.len() > SYMBOLS
     }
 
     /// How many steps have been taken since the count started.
@@ -103,44 +123,5 @@ impl<'p> Machine<'p> {
             return Some((left / part).checked_ilog2().map_or(0, |bits| 1 << bits).min(most));
         }
         Some(left / 2)
-    }
-
-    /// Runs an operation that may call on a part of what is left.
-    pub(super) fn rationed(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
-        let left = self.ration.steps;
-        let Some(part) = self.part_of(frame, left) else { return self.simple(frame, op, temp) };
-        let kept = left - part;
-        self.ration.steps = part;
-        self.ration.kept += kept;
-        let result = self.simple(frame, op, temp);
-        let back = kept.min(self.ration.kept);
-        self.ration.kept -= back;
-        self.ration.steps += back;
-        if matches!(result, Err(Signal::Stop)) && self.ration.steps > 0 && back > 0 && self.symbols.len() <= SYMBOLS {
-            let (function, given) = handed(frame, &op.kind);
-            self.lose(&function, &given);
-            return Ok(self.unknown("<left early>"));
-        }
-        result
-    }
-}
-
-/// What an operation calls and what it hands over.
-fn handed<'p>(frame: &Frame<'p>, kind: &OpKind) -> (Value<'p>, Vec<Value<'p>>) {
-    match kind {
-        OpKind::Call(function, arguments) => {
-            let given = arguments.iter().map(|argument| match argument {
-                Argument::Positional(temp)
-                | Argument::Keyword(_, temp)
-                | Argument::Spread(temp)
-                | Argument::SpreadMapping(temp) => at(frame, *temp),
-            });
-            (at(frame, *function), given.collect())
-        }
-        OpKind::Item(object, index) => (at(frame, *object), vec![at(frame, *index)]),
-        OpKind::Operate(_, operands, _) => {
-            (Value::None, operands.iter().flatten().map(|operand| at(frame, *operand)).collect())
-        }
-        _ => (Value::None, Vec::new()),
     }
 }

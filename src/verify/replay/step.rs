@@ -4,11 +4,11 @@
 
 use std::rc::Rc;
 
-use super::frame::{Frame, Ran, at};
+use super::frame::{Frame, Ran, Signal, at};
 use super::machine::Machine;
 use super::symbol::{Node, Symbol};
 use super::value::{Value, get, length_of_range};
-use crate::ir::{Collection, Constant, Element, Op, OpKind, Operator, Temp};
+use crate::ir::{Argument, Collection, Constant, Element, Op, OpKind, Operator, Temp};
 
 /// The largest collection that is spelled out.
 pub(super) const ELEMENTS: usize = 4_096;
@@ -27,6 +27,20 @@ fn append<'p>(frame: &Frame<'p>, container: &Value<'p>, element: &Element) {
 }
 
 impl<'p> Machine<'p> {
+    /// Runs an operation that may call on a part of what is left.
+    pub(super) fn rationed(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
+        let Some(part) = self.part_of(frame, self.left()) else { return self.simple(frame, op, temp) };
+        let kept = self.ration.set_aside(part);
+        let result = self.simple(frame, op, temp);
+        let back = self.ration.give_back(kept);
+        if matches!(result, Err(Signal::Stop)) && self.left() > 0 && back > 0 && !self.is_full() {
+            let (function, given) = handed(frame, &op.kind);
+            self.lose(&function, &given);
+            return Ok(self.unknown("<left early>"));
+        }
+        result
+    }
+
     pub(super) fn simple(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
         if self.computing.is_some() { self.compute(frame, op, temp) } else { self.symbolic(frame, op, temp) }
     }
@@ -454,99 +468,6 @@ impl<'p> Machine<'p> {
         let all: Vec<Value<'p>> = items.iter().cycle().take(length).cloned().collect();
         Some(if matches!(values, Value::List(_)) { Value::list(all) } else { Value::tuple(all) })
     }
-
-    /// A symbol for any value: equal for equal values.
-    pub(super) fn symbol_of(&mut self, value: &Value<'p>) -> Symbol {
-        self.symbol_within(value, 6)
-    }
-
-    fn symbol_within(&mut self, value: &Value<'p>, depth: u32) -> Symbol {
-        if depth == 0 {
-            return self.symbols.fresh("<deep>");
-        }
-        let parts = |this: &mut Self, name: &str, values: &[Value<'p>]| {
-            if values.len() > 64 {
-                return this.symbols.fresh("<long>");
-            }
-            let parts: Vec<Symbol> = values.iter().map(|value| this.symbol_within(value, depth - 1)).collect();
-            this.symbols.apply(name, &parts)
-        };
-        match value {
-            Value::Unknown(symbol) => *symbol,
-            // What only a run that computes numbers holds: nothing asks for a symbol of it.
-            Value::Array(_) | Value::DType(_) | Value::KeyDType(_) | Value::Lanes(..) => self.symbols.fresh("<array>"),
-            Value::None => self.symbols.intern(Node::Constant("None".into())),
-            Value::Ellipsis => self.symbols.intern(Node::Constant("...".into())),
-            Value::Bool(value) => self.symbols.intern(Node::Constant(if *value { "True" } else { "False" }.into())),
-            Value::Int(value) => self.symbols.int(*value),
-            Value::Float(value) => self.symbols.intern(Node::Constant(format!("{value:?}").into())),
-            Value::Text(text) => self.symbols.intern(Node::Text(text.clone())),
-            Value::Library(path) => self.symbols.intern(Node::Constant(path.clone())),
-            Value::Tuple(values) => parts(self, "tuple", values),
-            Value::Slice(values) => parts(self, "slice", &values[..]),
-            Value::List(values) => {
-                let values = values.borrow().clone();
-                parts(self, "list", &values)
-            }
-            Value::Range(from, to, step) => {
-                parts(self, "range", &[Value::Int(*from), Value::Int(*to), Value::Int(*step)])
-            }
-            Value::Keys(keys) => {
-                let words: Vec<Symbol> =
-                    keys.keys.words().iter().take(64).map(|word| self.symbols.int(i128::from(*word))).collect();
-                self.symbols.apply("key", &words)
-            }
-            Value::Family(family) => {
-                let words: Vec<Symbol> = family
-                    .parent
-                    .words()
-                    .iter()
-                    .chain([&family.from])
-                    .take(64)
-                    .map(|word| self.symbols.int(i128::from(*word)))
-                    .collect();
-                self.symbols.apply("children", &words)
-            }
-            Value::Stack(stack) => stack.rest,
-            Value::Instance(instance) => instance.symbol,
-            Value::Stream(stream) => stream.1,
-            Value::Function(closure) => {
-                let number = self.symbols.int(i128::from(closure.number));
-                self.symbols.apply("function", &[number])
-            }
-            Value::Class(class) => {
-                let number = self.symbols.int(i128::from(class.number));
-                self.symbols.apply("class", &[number])
-            }
-            Value::Module(module) => {
-                let number = self.symbols.int(i128::try_from(*module).unwrap_or(0));
-                self.symbols.apply("module", &[number])
-            }
-            Value::Bound(bound) => {
-                let both = [bound.0.clone(), bound.1.clone()];
-                parts(self, "bound", &both)
-            }
-            Value::Partial(partial) => {
-                let function = partial.function.clone();
-                let all: Vec<Value<'p>> = std::iter::once(function).chain(partial.args.values().cloned()).collect();
-                parts(self, "partial", &all)
-            }
-            Value::Wrapped(wrapped) => {
-                let function = wrapped.function.clone().unwrap_or(Value::None);
-                parts(self, &format!("wrapped {}", wrapped.path), &[function])
-            }
-            Value::Set(_)
-            | Value::Dict(_)
-            | Value::Super(_)
-            | Value::Method(_)
-            | Value::Iterator(_)
-            | Value::Generator(_)
-            | Value::Imported(_)
-            | Value::Static(_)
-            | Value::ClassMethod(_)
-            | Value::Property(_) => self.symbols.fresh("<object>"),
-        }
-    }
 }
 
 /// Sets a pair of a dict.
@@ -554,6 +475,26 @@ pub(super) fn put_pair<'p>(pairs: &mut Vec<(Value<'p>, Value<'p>)>, key: Value<'
     match pairs.iter_mut().find(|(old, _)| old.equals(&key, 4) == Some(true)) {
         Some((_, old)) => *old = value,
         None => pairs.push((key, value)),
+    }
+}
+
+/// What an operation calls and what it hands over.
+fn handed<'p>(frame: &Frame<'p>, kind: &OpKind) -> (Value<'p>, Vec<Value<'p>>) {
+    match kind {
+        OpKind::Call(function, arguments) => {
+            let given = arguments.iter().map(|argument| match argument {
+                Argument::Positional(temp)
+                | Argument::Keyword(_, temp)
+                | Argument::Spread(temp)
+                | Argument::SpreadMapping(temp) => at(frame, *temp),
+            });
+            (at(frame, *function), given.collect())
+        }
+        OpKind::Item(object, index) => (at(frame, *object), vec![at(frame, *index)]),
+        OpKind::Operate(_, operands, _) => {
+            (Value::None, operands.iter().flatten().map(|operand| at(frame, *operand)).collect())
+        }
+        _ => (Value::None, Vec::new()),
     }
 }
 

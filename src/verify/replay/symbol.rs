@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::value::Value;
 use crate::ir::Name;
 
 /// A symbol.
@@ -284,6 +285,101 @@ impl Symbols {
                 ("isinstance", [of, _]) if truth => self.known.entry(*of).or_default().is_none = Some(false),
                 _ => {}
             }
+        }
+    }
+}
+
+impl Symbols {
+    /// A symbol for any value: equal for equal values.
+    pub(super) fn of(&mut self, value: &Value<'_>) -> Symbol {
+        self.within(value, 6)
+    }
+
+    fn within<'p>(&mut self, value: &Value<'p>, depth: u32) -> Symbol {
+        if depth == 0 {
+            return self.fresh("<deep>");
+        }
+        let parts = |this: &mut Self, name: &str, values: &[Value<'p>]| {
+            if values.len() > 64 {
+                return this.fresh("<long>");
+            }
+            let parts: Vec<Symbol> = values.iter().map(|value| this.within(value, depth - 1)).collect();
+            this.apply(name, &parts)
+        };
+        match value {
+            Value::Unknown(symbol) => *symbol,
+            // What only a run that computes numbers holds: nothing asks for a symbol of it.
+            Value::Array(_) | Value::DType(_) | Value::KeyDType(_) | Value::Lanes(..) => self.fresh("<array>"),
+            Value::None => self.intern(Node::Constant("None".into())),
+            Value::Ellipsis => self.intern(Node::Constant("...".into())),
+            Value::Bool(value) => self.intern(Node::Constant(if *value { "True" } else { "False" }.into())),
+            Value::Int(value) => self.int(*value),
+            Value::Float(value) => self.intern(Node::Constant(format!("{value:?}").into())),
+            Value::Text(text) => self.intern(Node::Text(text.clone())),
+            Value::Library(path) => self.intern(Node::Constant(path.clone())),
+            Value::Tuple(values) => parts(self, "tuple", values),
+            Value::Slice(values) => parts(self, "slice", &values[..]),
+            Value::List(values) => {
+                let values = values.borrow().clone();
+                parts(self, "list", &values)
+            }
+            Value::Range(from, to, step) => {
+                parts(self, "range", &[Value::Int(*from), Value::Int(*to), Value::Int(*step)])
+            }
+            Value::Keys(keys) => {
+                let words: Vec<Symbol> =
+                    keys.keys.words().iter().take(64).map(|word| self.int(i128::from(*word))).collect();
+                self.apply("key", &words)
+            }
+            Value::Family(family) => {
+                let words: Vec<Symbol> = family
+                    .parent
+                    .words()
+                    .iter()
+                    .chain([&family.from])
+                    .take(64)
+                    .map(|word| self.int(i128::from(*word)))
+                    .collect();
+                self.apply("children", &words)
+            }
+            Value::Stack(stack) => stack.rest,
+            Value::Instance(instance) => instance.symbol,
+            Value::Stream(stream) => stream.1,
+            Value::Function(closure) => {
+                let number = self.int(i128::from(closure.number));
+                self.apply("function", &[number])
+            }
+            Value::Class(class) => {
+                let number = self.int(i128::from(class.number));
+                self.apply("class", &[number])
+            }
+            Value::Module(module) => {
+                let number = self.int(i128::try_from(*module).unwrap_or(0));
+                self.apply("module", &[number])
+            }
+            Value::Bound(bound) => {
+                let both = [bound.0.clone(), bound.1.clone()];
+                parts(self, "bound", &both)
+            }
+            Value::Partial(partial) => {
+                let function = partial.function.clone();
+                let all: Vec<Value<'p>> = std::iter::once(function).chain(partial.args.values().cloned()).collect();
+                parts(self, "partial", &all)
+            }
+            Value::Wrapped(wrapped) => {
+                let function = wrapped.function.clone().unwrap_or(Value::None);
+                parts(self, &format!("wrapped {}", wrapped.path), &[function])
+            }
+            Value::Set(_)
+            | Value::Dict(_)
+            | Value::Super(_)
+            | Value::Method(_)
+            | Value::Iterator(_)
+            | Value::Generator(_)
+            | Value::Imported(_)
+            | Value::Static(_)
+            | Value::ClassMethod(_)
+            | Value::Property(_) => self.fresh("<object>"),
         }
     }
 }
