@@ -11,6 +11,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::machine::Machine;
 use crate::analysis::store::State;
+use crate::arrays;
 use crate::ir::Operator;
 
 /// Most parts that an array is taken apart into to be put together in another order.
@@ -153,10 +154,10 @@ pub fn array_slice<'p>(machine: &mut Machine<'p>, array: &Rc<Array>, bounds: [Op
     if let Elements::Listed(parts) = &array.elements {
         let known = |this: &Machine<'p>, bound: Option<TermId>| bound.map(|bound| this.state.terms.as_int(bound));
         if let (None | Some(Some(_)), None | Some(Some(_))) = (known(machine, lower), known(machine, upper)) {
-            let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
             let (from, to) = (known(machine, lower).flatten(), known(machine, upper).flatten());
-            let chosen: Vec<Value> = slice_indices(from, to, stride, length)
+            let chosen: Vec<Value> = arrays::slice(parts.len(), from, to, Some(stride))
                 .into_iter()
+                .flatten()
                 .filter_map(|index| parts.get(index).cloned())
                 .collect();
             return listed(&mut machine.state.terms, chosen, array.kind);
@@ -384,25 +385,4 @@ pub fn is_evident(machine: &Machine<'_>, array: &Array) -> bool {
         Elements::Listed(parts) | Elements::Joined(parts) => parts.iter().any(evident),
         Elements::Copies(of) => evident(of),
     }
-}
-
-/// Python's `range(*slice(lower, upper, step).indices(length))`, for at most 64 elements.
-pub fn slice_indices(lower: Option<i128>, upper: Option<i128>, step: i128, length: i128) -> Vec<usize> {
-    let clamp = |bound: i128, low: i128, high: i128| {
-        let bound = if bound < 0 { bound + length } else { bound };
-        bound.clamp(low, high)
-    };
-    let (mut index, stop) = if step > 0 {
-        (lower.map_or(0, |b| clamp(b, 0, length)), upper.map_or(length, |b| clamp(b, 0, length)))
-    } else {
-        (lower.map_or(length - 1, |b| clamp(b, -1, length - 1)), upper.map_or(-1, |b| clamp(b, -1, length - 1)))
-    };
-    let mut indices = Vec::new();
-    while step != 0 && (if step > 0 { index < stop } else { index > stop }) && indices.len() < 64 {
-        if let Ok(position) = usize::try_from(index) {
-            indices.push(position);
-        }
-        index += step;
-    }
-    indices
 }

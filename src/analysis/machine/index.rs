@@ -9,10 +9,10 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
-use crate::analysis::machine::arrays::slice_indices;
 use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes, operate, text};
 use crate::analysis::store::heap::{Entry, Item, Kind};
 use crate::analysis::store::{State, evidence, paths};
+use crate::arrays;
 use crate::ir::{Op, Temp};
 use crate::models::Callable;
 
@@ -147,9 +147,9 @@ fn sequence_item(state: &mut State, parts: &Rc<[Value]>, index: &Value, place: c
         let bounds = bounds.clone();
         match known_bounds(state, &bounds) {
             Some((lower, upper, step)) => {
-                let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
-                let chosen: Vec<Value> = slice_indices(lower, upper, step, length)
+                let chosen: Vec<Value> = arrays::slice(parts.len(), lower, upper, Some(step))
                     .into_iter()
+                    .flatten()
                     .filter_map(|index| parts.get(index).cloned())
                     .collect();
                 Value::of(Val::Tuple(chosen.into()))
@@ -160,9 +160,7 @@ fn sequence_item(state: &mut State, parts: &Rc<[Value]>, index: &Value, place: c
         let term = state.term_of(index);
         match state.terms.as_int(term) {
             Some(number) => {
-                let length = i128::try_from(parts.len()).unwrap_or(i128::MAX);
-                let number = if number < 0 { number + length } else { number };
-                let part = usize::try_from(number).ok().and_then(|number| parts.get(number));
+                let part = arrays::position(parts.len(), number).and_then(|at| parts.get(at));
                 part.cloned().unwrap_or_else(|| state.terms.opaque("<item>", Some(place)))
             }
             None => state.terms.opaque("<item>", Some(place)),

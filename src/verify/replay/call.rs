@@ -142,7 +142,7 @@ impl<'p> Machine<'p> {
         self.pay()?;
         self.nesting += 1;
         let result = if self.nesting > 120 {
-            self.lose(function, &args.values().cloned().collect::<Vec<_>>());
+            self.havoc_call(function, &args.values().cloned().collect::<Vec<_>>());
             Ok(self.unknown("<deep>"))
         } else {
             self.dispatch(function, args, place)
@@ -202,7 +202,7 @@ impl<'p> Machine<'p> {
         let recursion = self.running.iter().filter(|running| **running == (closure.module, closure.id)).count();
         let given: Vec<Value<'p>> = args.values().cloned().collect();
         if self.stack.len() >= DEPTH || recursion >= RECURSION {
-            self.lose(&Value::None, &given);
+            self.havoc_call(&Value::None, &given);
             return Ok(self.unknown(&code.name));
         }
         let slots = self.bind_arguments(closure, args);
@@ -225,7 +225,7 @@ impl<'p> Machine<'p> {
             // The program is taken to be one that runs: what fails far from the places in question fails for want of
             // knowledge.
             Err(Signal::Raise(_)) if !self.is_caught() && !self.hints.holds(closure.module, closure.id) => {
-                self.lose(&Value::None, &given);
+                self.havoc_call(&Value::None, &given);
                 Ok(self.unknown(&code.name))
             }
             Err(signal) => Err(signal),

@@ -4,7 +4,7 @@
 //! unknown on the way of the keys.
 
 use super::callers;
-use super::coherent::is_coherent;
+use super::consistency::is_consistent;
 use super::hints::Hints;
 use super::keys::STAND_IN;
 use super::machine::Draw;
@@ -91,7 +91,7 @@ fn witness_from(
     let is_complete = explore(project, hints, start, budget, &mut |path| {
         if let Some(pair) = equal_pair(&path, evidence) {
             // No values take this path: it says nothing.
-            if !is_coherent(&path.symbols) {
+            if !is_consistent(&path.symbols) {
                 return false;
             }
             if [pair.first, pair.second].iter().any(|draw| path.draws[*draw].kind == DrawKind::Unresolved) {

@@ -1,11 +1,11 @@
 //! A program before and after a repair, run on the same paths.
 //!
-//! **Invariant:** two draws are the same draw if the edits carry the place of one over to that of the other and the same
+//! **Invariant:** two draws are the same draw if the edits moved the place of one over to that of the other and the same
 //! function draws. Derivations (`split`, `fold_in`) and calls that nothing resolves are not compared: a repair adds
 //! and moves them.
 
-use super::carry::{Answers, Carry};
 use super::claim::{frame_of, keys_of};
+use super::edits::{Answers, MovedPlaces};
 use super::hints::Hints;
 use super::machine::Draw;
 use super::numbers::are_alike;
@@ -27,9 +27,9 @@ pub(super) fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Ed
         entry.claim.iter().flat_map(|claim| claim.first.iter().chain(&claim.second)).copied().collect();
     let mut drawn = 0;
     let mut claimed = false;
-    let pair = Pair { original, patched, carry: Carry { file: entry.place.file, edits } };
+    let pair = Pair { original, patched, moved: MovedPlaces { file: entry.place.file, edits } };
     let verdict = pair.explore(entry.place, &targets, &mut Budget::ONE.clone(), &mut |before, after| {
-        claimed |= held_together(before, after, pair.carry, entry)?;
+        claimed |= held_together(before, after, pair.moved, entry)?;
         drawn += after.draws.iter().filter(|draw| draws(draw)).count();
         Ok(())
     });
@@ -62,7 +62,7 @@ pub(super) fn compare_keys(
             return Comparison::Inconclusive("there are too many functions to replay".to_owned());
         }
         let mut is_shown = false;
-        let pair = Pair { original, patched, carry: Carry { file: place.file, edits } };
+        let pair = Pair { original, patched, moved: MovedPlaces { file: place.file, edits } };
         let mut share = Budget { left: budget.left.min(A_SHARE) };
         budget.left -= share.left;
         let verdict = pair.explore(*place, &[*place], &mut share, &mut |before, after| {
@@ -96,7 +96,7 @@ fn given(path: &Path) -> Vec<(DrawKind, Name, Vec<Vec<u32>>)> {
 struct Pair<'a, 'p> {
     original: &'a Project<'p>,
     patched: &'a Project<'p>,
-    carry: Carry<'a>,
+    moved: MovedPlaces<'a>,
 }
 
 impl Pair<'_, '_> {
@@ -111,17 +111,17 @@ impl Pair<'_, '_> {
         budget: &mut Budget,
         hold: &mut dyn FnMut(&Path, &Path) -> Result<(), Comparison>,
     ) -> Result<(), Comparison> {
-        let Self { original, patched, carry } = self;
+        let Self { original, patched, moved } = self;
         let unknown = |why: &str| Comparison::Inconclusive(why.to_owned());
         let start = start_of(original, place).ok_or_else(|| unknown("the function is not part of the program"))?;
         let again =
             again(original, patched, start).ok_or_else(|| unknown("the fixed program no longer has the function"))?;
         let hints = Hints::new(original, targets, targets);
-        let moved: Vec<Place> = targets.iter().filter_map(|place| carry.place(*place)).collect();
-        let hints_after = Hints::new(patched, &moved, &moved);
+        let targets_after: Vec<Place> = targets.iter().filter_map(|place| moved.place(*place)).collect();
+        let hints_after = Hints::new(patched, &targets_after, &targets_after);
         let mut verdict = Ok(());
         explore(original, &hints, start, budget, &mut |before| {
-            let answers = Answers::new(&before.choices, carry);
+            let answers = Answers::new(&before.choices, moved);
             let mut standing = 0;
             let other = Some((&answers, before.level));
             explore_with(patched, &hints_after, again, other, &mut Budget::ONE.clone(), &mut |after| {
@@ -175,7 +175,7 @@ fn draws(draw: &Draw) -> bool {
 }
 
 /// Compares one path; whether it shows the claim.
-fn held_together(before: &Path, after: &Path, carry: Carry<'_>, entry: &Entry) -> Result<bool, Comparison> {
+fn held_together(before: &Path, after: &Path, moved: MovedPlaces<'_>, entry: &Entry) -> Result<bool, Comparison> {
     // How many lanes there are may be known of one program alone. Two tell whether they share a key.
     let of_lanes = entry.claim.as_ref().is_some_and(|claim| claim.sharing == Sharing::Lanes);
     let counts = |draw: &&Draw| draws(draw) && (!of_lanes || draw.lanes.iter().all(|lane| *lane < 2));
@@ -190,7 +190,7 @@ fn held_together(before: &Path, after: &Path, carry: Carry<'_>, entry: &Entry) -
         olds.truncate(length);
         news.truncate(length);
     }
-    same_draws(&olds, &news, carry, None)?;
+    same_draws(&olds, &news, moved, None)?;
     for (old, new) in olds.iter().zip(&news) {
         if new.keys.is_empty() != old.keys.is_empty() {
             return Err(Comparison::Inconclusive("a draw no longer receives a key".to_owned()));
@@ -229,13 +229,18 @@ fn held_together(before: &Path, after: &Path, carry: Carry<'_>, entry: &Entry) -
 /// Whether the draws of a path are made again, one for one: by the same functions, asked for the same, at the places
 /// where the
 /// edits put them.
-fn same_draws(olds: &[&Draw], news: &[&Draw], carry: Carry<'_>, instead: Option<Instead>) -> Result<(), Comparison> {
+fn same_draws(
+    olds: &[&Draw],
+    news: &[&Draw],
+    moved: MovedPlaces<'_>,
+    instead: Option<Instead>,
+) -> Result<(), Comparison> {
     if olds.len() != news.len() {
         let (old, new) = (olds.len(), news.len());
         return Err(Comparison::Refuted(format!("the fixed program draws {new} times instead of {old}")));
     }
     for (old, new) in olds.iter().zip(news) {
-        let place = old.way.last().and_then(|(place, _)| carry.place(*place));
+        let place = old.way.last().and_then(|(place, _)| moved.place(*place));
         let Some(place) = place else {
             return Err(Comparison::Inconclusive("an edit replaces a call that draws".to_owned()));
         };
@@ -260,7 +265,7 @@ pub(super) fn compare_draws(
     instead: Option<Instead>,
 ) -> Comparison {
     let mut drawn = 0;
-    let pair = Pair { original, patched, carry: Carry { file: place.file, edits } };
+    let pair = Pair { original, patched, moved: MovedPlaces { file: place.file, edits } };
     let verdict = pair.explore(place, &[place], &mut Budget::ONE.clone(), &mut |before, after| {
         // How many lanes there are may be what the repair corrects; what each draws is one program.
         let is_first = |draw: &&Draw| draws(draw) && draw.lanes.iter().all(|lane| *lane == 0);
@@ -269,7 +274,7 @@ pub(super) fn compare_draws(
         if before.is_bounded || after.is_bounded {
             return Err(Comparison::Inconclusive("a path was not run to its end".to_owned()));
         }
-        same_draws(&olds, &news, pair.carry, instead)?;
+        same_draws(&olds, &news, pair.moved, instead)?;
         let all: Vec<&Draw> = after.draws.iter().filter(|draw| draws(draw)).collect();
         if all.iter().any(|draw| draw.keys.is_empty()) {
             return Err(Comparison::Inconclusive("a draw does not receive a key".to_owned()));

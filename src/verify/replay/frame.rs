@@ -368,13 +368,13 @@ impl<'p> Machine<'p> {
                 self.may_fail(frame)?;
                 let in_try = u32::from(frame.tasks.iter().any(|task| matches!(task, Task::Guarded(_))));
                 self.tries += in_try;
-                let value = self.rationed(frame, op, temp);
+                let value = self.within_budget(frame, op, temp);
                 self.tries -= in_try;
                 value?
             }
             _ => self.simple(frame, op, temp)?,
         };
-        let value = self.lost.current(value);
+        let value = self.havocked.current(value);
         put(frame, temp, value);
         Ok(None)
     }

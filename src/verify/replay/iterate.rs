@@ -128,7 +128,7 @@ impl<'p> Machine<'p> {
         Ok(match source {
             Source::Values(values) => values.pop_front(),
             Source::List(values, at) => {
-                if let Some(symbol) = self.lost.of_list(values) {
+                if let Some(symbol) = self.havocked.of_list(values) {
                     *source = Source::Unknown(symbol, u32::try_from(*at).unwrap_or(u32::MAX));
                     return self.next_from(source);
                 }

@@ -3,7 +3,7 @@
 //! **Invariant:** what the iterations that are not run would write is unknown afterwards.
 
 use super::frame::{Frame, at, put};
-use super::lost::{DEPTH, Reach, is_container};
+use super::havoc::{DEPTH, Reach, is_container};
 use super::machine::Machine;
 use crate::ir::{Function, OpKind, Temp, Variable};
 
@@ -55,7 +55,7 @@ impl<'p> Machine<'p> {
         for called in touched.called {
             reach.value(&at(frame, called), DEPTH);
         }
-        self.lose_reached(reach);
+        self.havoc_reached(reach);
         for variable in touched.stored {
             let value = self.unknown("<written>");
             self.store(frame, &variable, Some(value));

@@ -6,11 +6,11 @@ use std::rc::{Rc, Weak};
 
 use rustc_hash::FxHashMap;
 
-use super::carry::{Answers, Asked};
+use super::budget::StepBudget;
+use super::edits::{Answers, Asked};
+use super::havoc::Havocked;
 use super::hints::Hints;
-use super::lost::Lost;
 use super::numbers::{Computing, Constants};
-use super::ration::Ration;
 use super::symbol::{Node, Question, Symbol, Symbols};
 use super::value::{Class, Closure, Environment, Instance, Value};
 use super::{DrawKind, Project};
@@ -70,7 +70,7 @@ pub(super) struct Machine<'p> {
     /// Attributes and items that were written to symbols.
     pub(super) written: FxHashMap<Symbol, Value<'p>>,
     /// Mutable things whose contents are not known any more.
-    pub(super) lost: Lost<'p>,
+    pub(super) havocked: Havocked<'p>,
     pub(super) draws: Vec<Draw>,
     /// The calls that are running, and the executions that they stand in.
     pub(super) stack: Vec<(Place, u32)>,
@@ -86,7 +86,7 @@ pub(super) struct Machine<'p> {
     /// Of each choice, whether a function with a place in question, or a module's body, asked.
     pub(super) near: Vec<bool>,
     /// What the run may still cost.
-    pub(super) ration: Ration,
+    pub(super) budget: StepBudget,
     /// How many calls that are running stand in a `try`.
     pub(super) tries: u32,
     /// Whether a bound was met.
@@ -150,7 +150,7 @@ impl<'p> Machine<'p> {
             made: FxHashMap::default(),
             closures: Vec::new(),
             written: FxHashMap::default(),
-            lost: Lost::default(),
+            havocked: Havocked::default(),
             draws: Vec::new(),
             stack: Vec::new(),
             lanes: Vec::new(),
@@ -160,7 +160,7 @@ impl<'p> Machine<'p> {
             taken: 0,
             choices: Vec::new(),
             near: Vec::new(),
-            ration: Ration::new(level),
+            budget: StepBudget::new(level),
             tries: 0,
             is_bounded: false,
             activations: 0,

@@ -16,25 +16,25 @@
 //! cannot be counted are bounded, the bounds are counts, and where one is met nothing is refuted.
 
 mod access;
+mod budget;
 mod builtin;
 mod call;
 mod callers;
-mod carry;
 mod claim;
-mod coherent;
 mod compare;
+mod consistency;
+mod edits;
 mod frame;
+mod havoc;
 mod hints;
 mod iterable;
 mod iterate;
 mod keys;
 mod library;
 mod loops;
-mod lost;
 mod machine;
 mod methods;
 mod numbers;
-mod ration;
 mod search;
 mod shape;
 mod step;
@@ -66,7 +66,7 @@ pub struct Project<'a> {
     roots: &'a [String],
     by_file: FxHashMap<FileId, usize>,
     /// What functions reach from within, of modules that were asked for it.
-    reached_within: Vec<OnceLock<Vec<lost::Within>>>,
+    reached_within: Vec<OnceLock<Vec<havoc::Within>>>,
     /// Where functions are mentioned, once that was asked.
     mentions: OnceLock<callers::Mentions>,
 }
@@ -84,9 +84,9 @@ impl<'a> Project<'a> {
     }
 
     /// What a function reaches though it is not its own.
-    fn reached_within(&self, module: usize, function: FunctionId) -> Option<&lost::Within> {
+    fn reached_within(&self, module: usize, function: FunctionId) -> Option<&havoc::Within> {
         let code = self.modules.get(module)?;
-        self.reached_within.get(module)?.get_or_init(|| lost::reached_within(code)).get(function.0 as usize)
+        self.reached_within.get(module)?.get_or_init(|| havoc::reached_within(code)).get(function.0 as usize)
     }
 
     fn of_file(&self, file: FileId) -> Option<usize> {

@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use super::carry::Answers;
+use super::budget::MOST_SPARING;
+use super::edits::Answers;
 use super::hints::Hints;
 use super::machine::{Choice, Draw, Machine, Script};
-use super::ration::MOST_SPARING;
 use super::symbol::Symbols;
 use super::value::Closure;
 use super::{Budget, Project};

@@ -28,14 +28,14 @@ fn append<'p>(frame: &Frame<'p>, container: &Value<'p>, element: &Element) {
 
 impl<'p> Machine<'p> {
     /// Runs an operation that may call on a part of what is left.
-    pub(super) fn rationed(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
+    pub(super) fn within_budget(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
         let Some(part) = self.part_of(frame, self.left()) else { return self.simple(frame, op, temp) };
-        let kept = self.ration.set_aside(part);
+        let kept = self.budget.set_aside(part);
         let result = self.simple(frame, op, temp);
-        let back = self.ration.give_back(kept);
+        let back = self.budget.give_back(kept);
         if matches!(result, Err(Signal::Stop)) && self.left() > 0 && back > 0 && !self.is_full() {
             let (function, given) = handed(frame, &op.kind);
-            self.lose(&function, &given);
+            self.havoc_call(&function, &given);
             return Ok(self.unknown("<left early>"));
         }
         result
@@ -521,7 +521,7 @@ pub(super) fn own<'p>(value: &Value<'p>, name: &str) -> Option<Value<'p>> {
     }
 }
 
-fn integers<'p>(operator: Operator, a: i128, b: i128) -> Option<Value<'p>> {
+pub(super) fn integers<'p>(operator: Operator, a: i128, b: i128) -> Option<Value<'p>> {
     let int = |value: Option<i128>| value.map(Value::Int);
     match operator {
         Operator::Add => int(a.checked_add(b)),
@@ -529,9 +529,11 @@ fn integers<'p>(operator: Operator, a: i128, b: i128) -> Option<Value<'p>> {
         Operator::Mul => int(a.checked_mul(b)),
         Operator::FloorDiv => int(a.checked_div_euclid(b).map(|_| floor_div(a, b))),
         Operator::Mod => int((b != 0).then(|| a.checked_sub(b.checked_mul(floor_div(a, b))?)).flatten()),
-        Operator::Div if b != 0 => reals(Operator::Div, Value::Int(a).real()?, Value::Int(b).real()?),
+        Operator::Div if b != 0 && is_exact(a) && is_exact(b) => {
+            reals(Operator::Div, Value::Int(a).real()?, Value::Int(b).real()?)
+        }
         Operator::Pow => int(u32::try_from(b).ok().and_then(|b| a.checked_pow(b))),
-        Operator::Shl => int(u32::try_from(b).ok().filter(|b| *b < 64).and_then(|b| a.checked_mul(1_i128 << b))),
+        Operator::Shl => int(u32::try_from(b).ok().filter(|b| *b < 127).and_then(|b| a.checked_mul(1_i128 << b))),
         Operator::Shr => int(u32::try_from(b).ok().map(|b| a >> b.min(127))),
         Operator::Or => int(Some(a | b)),
         Operator::And => int(Some(a & b)),
@@ -544,12 +546,17 @@ fn integers<'p>(operator: Operator, a: i128, b: i128) -> Option<Value<'p>> {
     }
 }
 
+/// Whether a floating-point number is this integer.
+fn is_exact(number: i128) -> bool {
+    number.unsigned_abs() <= 1 << 53
+}
+
 fn floor_div(a: i128, b: i128) -> i128 {
     let quotient = a.checked_div(b).unwrap_or(0);
     if a.checked_rem(b).unwrap_or(0) != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient }
 }
 
-fn reals<'p>(operator: Operator, a: f64, b: f64) -> Option<Value<'p>> {
+pub(super) fn reals<'p>(operator: Operator, a: f64, b: f64) -> Option<Value<'p>> {
     Some(match operator {
         Operator::Add => Value::Float(a + b),
         Operator::Sub => Value::Float(a - b),

@@ -14,6 +14,7 @@
 
 use std::rc::Rc;
 
+use super::super::step::{integers, reals};
 use super::super::value::{Tensor, Value};
 use super::arguments::elements;
 use super::{Outcome, Problem};
@@ -348,7 +349,7 @@ fn python_numbers<'a>(operator: Operator, left: &Value<'a>, right: &Value<'a>, s
             }
             Operator::Div | Operator::FloorDiv | Operator::Mod if b == 0 => Err(problem("division by zero")),
             Operator::Div if exact(a) && exact(b) => Ok(Value::Float(a as f64 / b as f64)),
-            operator => python_integers(operator, a, b).map(Value::Int).ok_or_else(|| {
+            operator => integers(operator, a, b).ok_or_else(|| {
                 problem("this operator on integers of this size is not supported: the evaluator has 128 bits")
             }),
         };
@@ -359,27 +360,7 @@ fn python_numbers<'a>(operator: Operator, left: &Value<'a>, right: &Value<'a>, s
             compare(comparison, a.partial_cmp(&b)).map(Value::Bool).ok_or_else(unsupported)
         }
         Operator::Div if b == 0.0 => Err(problem("division by zero")),
-        operator => real(operator, a, b).map(Value::Float).ok_or_else(unsupported),
-    }
-}
-
-fn python_integers(operator: Operator, a: i128, b: i128) -> Option<i128> {
-    match operator {
-        Operator::Add => a.checked_add(b),
-        Operator::Sub => a.checked_sub(b),
-        Operator::Mul => a.checked_mul(b),
-        Operator::FloorDiv => a.checked_div_euclid(b)?.checked_sub(i128::from(b < 0 && a.rem_euclid(b) != 0)),
-        Operator::Mod => {
-            let rest = a.checked_rem(b)?;
-            Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
-        }
-        Operator::Pow => a.checked_pow(u32::try_from(b).ok()?),
-        Operator::Shl => a.checked_mul(1_i128.checked_shl(u32::try_from(b).ok().filter(|&b| b < 127)?)?),
-        Operator::Shr => Some(a >> u32::try_from(b).ok()?.min(127)),
-        Operator::And => Some(a & b),
-        Operator::Or => Some(a | b),
-        Operator::Xor => Some(a ^ b),
-        _ => None,
+        operator => reals(operator, a, b).ok_or_else(unsupported),
     }
 }
 

@@ -21,11 +21,11 @@ const FUNCTIONS: usize = 256;
 
 /// The things that are lost, by address; each is kept, so that no other takes its place.
 #[derive(Default)]
-pub(super) struct Lost<'p> {
+pub(super) struct Havocked<'p> {
     of: FxHashMap<usize, (Value<'p>, Symbol)>,
 }
 
-impl<'p> Lost<'p> {
+impl<'p> Havocked<'p> {
     fn symbol(&self, address: usize) -> Option<Symbol> {
         self.of.get(&address).map(|(_, symbol)| *symbol)
     }
@@ -95,11 +95,11 @@ impl<'p> Machine<'p> {
             _ => return,
         };
         if let Some(address) = address(value) {
-            if self.lost.of.contains_key(&address) {
+            if self.havocked.of.contains_key(&address) {
                 return;
             }
             let symbol = self.symbols.fresh("<changed>");
-            self.lost.of.insert(address, (value.clone(), symbol));
+            self.havocked.of.insert(address, (value.clone(), symbol));
         }
         for value in held {
             self.havoc_within(&value, depth);
@@ -107,7 +107,7 @@ impl<'p> Machine<'p> {
     }
 
     /// A call did not come to its end: what it may have changed is unknown.
-    pub(super) fn lose(&mut self, function: &Value<'p>, given: &[Value<'p>]) {
+    pub(super) fn havoc_call(&mut self, function: &Value<'p>, given: &[Value<'p>]) {
         self.is_bounded = true;
         let mut reach = Reach::default();
         for value in given.iter().chain([function]) {
@@ -116,12 +116,12 @@ impl<'p> Machine<'p> {
         for value in given.iter().chain([function]) {
             self.havoc(value);
         }
-        self.lose_reached(reach);
+        self.havoc_reached(reach);
     }
 
     /// What functions reach from within may have changed: variables that they write, and mutable things that they read; and so on
     /// for the functions that they read.
-    pub(super) fn lose_reached(&mut self, mut reach: Reach<'p>) {
+    pub(super) fn havoc_reached(&mut self, mut reach: Reach<'p>) {
         let project = self.project;
         let mut done = 0;
         while let Some(closure) = reach.functions.get(done).cloned() {
@@ -148,7 +148,7 @@ impl<'p> Machine<'p> {
                 }
             }
             for variable in &within.written {
-                self.lose_variable(closure, variable);
+                self.havoc_variable(closure, variable);
             }
         }
     }
@@ -166,7 +166,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn lose_variable(&mut self, closure: &Closure<'p>, variable: &Variable) {
+    fn havoc_variable(&mut self, closure: &Closure<'p>, variable: &Variable) {
         if self.outside(closure, variable).is_none() {
             return;
         }

@@ -11,12 +11,12 @@ use crate::text::{Edit, FileId, Span};
 
 /// Carries places over from before the edits to after them.
 #[derive(Clone, Copy)]
-pub(super) struct Carry<'a> {
+pub(super) struct MovedPlaces<'a> {
     pub(super) file: FileId,
     pub(super) edits: &'a [Edit],
 }
 
-impl Carry<'_> {
+impl MovedPlaces<'_> {
     /// The place after the edits; `None` where an edit replaces its start or end.
     pub(super) fn place(self, place: Place) -> Option<Place> {
         if place.file != self.file {
@@ -80,21 +80,21 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    pub(super) fn new(choices: &[Choice], carry: Carry<'_>) -> Self {
+    pub(super) fn new(choices: &[Choice], places: MovedPlaces<'_>) -> Self {
         let mut given: FxHashMap<Asked, Vec<u8>> = FxHashMap::default();
         for choice in choices {
-            given.entry(carry.asked(choice.place)).or_default().push(choice.value);
+            given.entry(places.asked(choice.place)).or_default().push(choice.value);
         }
-        let mut written = Vec::with_capacity(carry.edits.len());
+        let mut written = Vec::with_capacity(places.edits.len());
         let mut moved = 0_i64;
-        for edit in carry.edits {
+        for edit in places.edits {
             let length = i64::try_from(edit.content.len()).unwrap_or_default();
             let start = i64::from(edit.span.start) + moved;
             moved += length - i64::from(edit.span.len());
             let at = |offset: i64| u32::try_from(offset).unwrap_or(u32::MAX);
             written.push(Span::new(at(start), at(start + length)));
         }
-        Self { file: carry.file, written, given }
+        Self { file: places.file, written, given }
     }
 
     /// Where a place of the repaired program asks.

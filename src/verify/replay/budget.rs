@@ -28,7 +28,7 @@ const LEVELS: [(u32, u32); 2] = [(8, 2_048), (64, 256)];
 pub(super) const MOST_SPARING: usize = LEVELS.len();
 
 /// What a run has left.
-pub(super) struct Ration {
+pub(super) struct StepBudget {
     steps: u32,
     module_steps: u32,
     /// What is set aside for callers.
@@ -37,7 +37,7 @@ pub(super) struct Ration {
     level: usize,
 }
 
-impl Ration {
+impl StepBudget {
     pub(super) fn new(level: usize) -> Self {
         Self { steps: STEPS, module_steps: MODULE_STEPS, kept: 0, level }
     }
@@ -62,11 +62,11 @@ impl Ration {
 impl<'p> Machine<'p> {
     /// Pays for an operation.
     pub(super) fn pay(&mut self) -> Ran<'p, ()> {
-        if self.ration.steps == 0 || self.is_full() {
+        if self.budget.steps == 0 || self.is_full() {
             self.is_bounded = true;
             return Err(Signal::Stop);
         }
-        self.ration.steps -= 1;
+        self.budget.steps -= 1;
         Ok(())
     }
 
@@ -77,27 +77,27 @@ impl<'p> Machine<'p> {
 
     /// How many steps have been taken since the count started.
     pub(super) fn spent(&self) -> u32 {
-        let left = self.ration.steps + self.ration.kept;
-        STEPS.saturating_sub(left) + MODULE_STEPS.saturating_sub(self.ration.module_steps)
+        let left = self.budget.steps + self.budget.kept;
+        STEPS.saturating_sub(left) + MODULE_STEPS.saturating_sub(self.budget.module_steps)
     }
 
     /// What may be spent here.
     pub(super) fn left(&self) -> u32 {
-        self.ration.steps
+        self.budget.steps
     }
 
     /// Starts the count of steps anew.
     pub(super) fn refill(&mut self) {
-        self.ration.steps = STEPS;
+        self.budget.steps = STEPS;
     }
 
     /// Runs the body of an imported module on a count of its own.
     pub(super) fn aside<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        let kept = std::mem::take(&mut self.ration.kept);
-        let steps = std::mem::replace(&mut self.ration.steps, self.ration.module_steps);
+        let kept = std::mem::take(&mut self.budget.kept);
+        let steps = std::mem::replace(&mut self.budget.steps, self.budget.module_steps);
         let result = work(self);
-        self.ration.module_steps = std::mem::replace(&mut self.ration.steps, steps);
-        self.ration.kept = kept;
+        self.budget.module_steps = std::mem::replace(&mut self.budget.steps, steps);
+        self.budget.kept = kept;
         result
     }
 
@@ -106,18 +106,18 @@ impl<'p> Machine<'p> {
         if !self.hints.holds(closure.module, closure.id) {
             return work(self);
         }
-        let kept = std::mem::take(&mut self.ration.kept);
-        self.ration.steps += kept;
+        let kept = std::mem::take(&mut self.budget.kept);
+        self.budget.steps += kept;
         let result = work(self);
-        let again = kept.min(self.ration.steps);
-        self.ration.steps -= again;
-        self.ration.kept = again;
+        let again = kept.min(self.budget.steps);
+        self.budget.steps -= again;
+        self.budget.kept = again;
         result
     }
 
     /// The part of what is left that an operation, or a loop, of this function may take; `None` for all of it.
     pub(super) fn part_of(&self, frame: &Frame<'p>, left: u32) -> Option<u32> {
-        let (part, most) = *LEVELS.get(self.ration.level.checked_sub(1)?)?;
+        let (part, most) = *LEVELS.get(self.budget.level.checked_sub(1)?)?;
         if self.hints.holds(frame.module, frame.id) {
             // A power of two: a repair that adds a few operations must not move the place where a call is left.
             return Some((left / part).checked_ilog2().map_or(0, |bits| 1 << bits).min(most));

@@ -40,7 +40,7 @@ type Group = (BTreeSet<Symbol>, Vec<(Symbol, bool)>);
 type Trials = BTreeMap<Symbol, Trial>;
 
 /// Whether all that was decided of the symbols of a run can be true together.
-pub(super) fn is_coherent(symbols: &Symbols) -> bool {
+pub(super) fn is_consistent(symbols: &Symbols) -> bool {
     let decided = symbols.decided();
     let mut groups: Vec<Group> = Vec::new();
     for (symbol, truth) in decided {
