@@ -188,6 +188,63 @@ impl<'p> Machine<'p> {
         Value::Unknown(symbol)
     }
 
+    /// `key(seed)`
+    fn seeded(&mut self, callable: &Callable, args: &Args<'p>, seed: &str, kind: SeedKind) -> Value<'p> {
+        let seed = argument(args, callable, seed).cloned().unwrap_or(Value::None);
+        let kind = match kind {
+            SeedKind::Typed => KeyKind::Typed,
+            SeedKind::Raw => KeyKind::Raw,
+        };
+        match self.seed(&seed, kind) {
+            Value::Keys(array) if argument(args, callable, "impl").is_some() => {
+                // Another implementation has other numbers.
+                Value::keys(array.keys.clone(), false, array.kind)
+            }
+            other => other,
+        }
+    }
+
+    /// `split(key, num)`
+    fn splits(
+        &mut self,
+        callable: &Callable,
+        path: &Name,
+        args: &Args<'p>,
+        [key, num]: [Option<&str>; 2],
+        place: Place,
+    ) -> Ran<'p, Value<'p>> {
+        let given = |name: Option<&str>| name.and_then(|name| argument(args, callable, name)).cloned();
+        let Some(key) = given(key) else { return Ok(self.unknown(path)) };
+        let num = given(num);
+        Self::single(&key)?;
+        self.consume(DrawKind::Split, &key, path, place);
+        if args.is_open && num.is_none() {
+            let open = self.unknown("<num>");
+            return Ok(self.split(&key, Some(&open)));
+        }
+        Ok(self.split(&key, num.as_ref()))
+    }
+
+    /// What is modelled as consuming its keys.
+    fn consumes(
+        &mut self,
+        callable: &Callable,
+        keys: &[String],
+        path: &Name,
+        args: &Args<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>> {
+        let is_named_only = !callable.exact && callable.params.is_empty();
+        let given: Vec<Value<'p>> = if is_named_only {
+            keys.iter().filter_map(|name| args.keyword(name)).cloned().collect()
+        } else {
+            keys.iter().flat_map(|name| arguments(args, callable, name)).collect()
+        };
+        self.consume_all(&given, path, place);
+        self.escape(args, place)?;
+        Ok(self.unknown(path))
+    }
+
     /// Does what a model says.
     pub(super) fn apply(
         &mut self,
@@ -197,31 +254,9 @@ impl<'p> Machine<'p> {
         place: Place,
     ) -> Ran<'p, Value<'p>> {
         Ok(match &callable.effect {
-            Effect::Seed { seed, kind } => {
-                let seed = argument(&args, callable, seed).cloned().unwrap_or(Value::None);
-                let kind = match kind {
-                    SeedKind::Typed => KeyKind::Typed,
-                    SeedKind::Raw => KeyKind::Raw,
-                };
-                let value = self.seed(&seed, kind);
-                match value {
-                    Value::Keys(array) if argument(&args, callable, "impl").is_some() => {
-                        // Another implementation has other numbers.
-                        Value::keys(array.keys.clone(), false, array.kind)
-                    }
-                    other => other,
-                }
-            }
+            Effect::Seed { seed, kind } => self.seeded(callable, &args, seed, *kind),
             Effect::Split { key, num } => {
-                let Some(key) = argument(&args, callable, key).cloned() else { return Ok(self.unknown(path)) };
-                let num = num.as_deref().and_then(|num| argument(&args, callable, num)).cloned();
-                Self::single(&key)?;
-                self.consume(DrawKind::Split, &key, path, place);
-                if args.is_open && num.is_none() {
-                    let open = self.unknown("<num>");
-                    return Ok(self.split(&key, Some(&open)));
-                }
-                self.split(&key, num.as_ref())
+                return self.splits(callable, path, &args, [Some(key.as_str()), num.as_deref()], place);
             }
             Effect::Fold { key, data } => {
                 let Some(key) = argument(&args, callable, key).cloned() else { return Ok(self.unknown(path)) };
@@ -241,17 +276,7 @@ impl<'p> Machine<'p> {
                 None => self.unknown(path),
             },
             Effect::Sample { keys, .. } => self.sample(callable, keys, path, &args, place)?,
-            Effect::Consume { keys, .. } => {
-                let is_named_only = !callable.exact && callable.params.is_empty();
-                let given: Vec<Value<'p>> = if is_named_only {
-                    keys.iter().filter_map(|name| args.keyword(name)).cloned().collect()
-                } else {
-                    keys.iter().flat_map(|name| arguments(&args, callable, name)).collect()
-                };
-                self.consume_all(&given, path, place);
-                self.escape(&args, place)?;
-                self.unknown(path)
-            }
+            Effect::Consume { keys, .. } => return self.consumes(callable, keys, path, &args, place),
             Effect::Observe => {
                 self.escape(&args, place)?;
                 self.unknown(path)
