@@ -135,7 +135,7 @@ fn a_key_consumed_by_each_iteration() {
     let mut neighbours = collision(CollisionKind::Iterated, sample(8, "jax.random.uniform"), sample(7, normal));
     neighbours.repeated_by = Some(at(6));
     neighbours.name = None;
-    neighbours.derivation = "split(key, n)[i]".to_owned();
+    neighbours.derivation = Derivation::new("split(key, n)[i]".to_owned(), Made::Elsewhere);
     let mut helper = collision(CollisionKind::Iterated, through(9, normal), through(9, normal));
     helper.repeated_by = Some(at(8));
     insta::assert_snapshot!(of_collisions(vec![draw, split, neighbours, helper]));
@@ -161,11 +161,11 @@ fn equal_derivations() {
     let (first, second) = draws();
     let mut folded = collision(CollisionKind::FoldedTwice, first, second);
     folded.derived_at = Some((at(6), at(7)));
-    folded.derivation = "fold_in(key, step)".to_owned();
+    folded.derivation = Derivation::new("fold_in(key, step)".to_owned(), Made::Elsewhere);
     let (first, second) = draws();
     let mut meets = collision(CollisionKind::FoldMeetsChild, first, second);
     meets.derived_at = Some((at(6), at(8)));
-    meets.derivation = "fold_in(key(0), 1)".to_owned();
+    meets.derivation = Derivation::new("fold_in(key(0), 1)".to_owned(), Made::Elsewhere);
     meets.confidence = Confidence::Medium;
     insta::assert_snapshot!(of_collisions(vec![twice, disjoint, folded, meets]));
 }

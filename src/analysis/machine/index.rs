@@ -12,7 +12,7 @@ use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes, operate, text};
 use crate::analysis::store::heap::{Entry, Item, Kind};
 use crate::analysis::store::{State, evidence, paths};
-use crate::arrays;
+use crate::arrays::{position, slice};
 use crate::ir::{Op, Temp};
 use crate::models::Callable;
 
@@ -147,7 +147,7 @@ fn sequence_item(state: &mut State, parts: &Rc<[Value]>, index: &Value, place: c
         let bounds = bounds.clone();
         match known_bounds(state, &bounds) {
             Some((lower, upper, step)) => {
-                let chosen: Vec<Value> = arrays::slice(parts.len(), lower, upper, Some(step))
+                let chosen: Vec<Value> = slice(parts.len(), lower, upper, Some(step))
                     .into_iter()
                     .flatten()
                     .filter_map(|index| parts.get(index).cloned())
@@ -160,7 +160,7 @@ fn sequence_item(state: &mut State, parts: &Rc<[Value]>, index: &Value, place: c
         let term = state.term_of(index);
         match state.terms.as_int(term) {
             Some(number) => {
-                let part = arrays::position(parts.len(), number).and_then(|at| parts.get(at));
+                let part = position(parts.len(), number).and_then(|at| parts.get(at));
                 part.cloned().unwrap_or_else(|| state.terms.opaque("<item>", Some(place)))
             }
             None => state.terms.opaque("<item>", Some(place)),
