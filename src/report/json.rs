@@ -30,14 +30,14 @@ struct Entry<'a> {
     witness: Option<Shown<'a>>,
     fix: Option<Repair<'a>>,
     consequence: Option<Fate<'a>>,
-    intent: Option<Reason<'a>>,
+    intent: Option<Intended<'a>>,
     url: String,
     fingerprint: &'a str,
 }
 
 /// Why the finding is probably intended.
 #[derive(Serialize)]
-struct Reason<'a> {
+struct Intended<'a> {
     kind: &'static str,
     reason: &'a str,
     #[serde(flatten)]
@@ -172,7 +172,7 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
             message: &fate.message,
             at: evidence(report, fate.place),
         }),
-        intent: finding.intent.as_ref().map(|intent| Reason {
+        intent: finding.intent.as_ref().map(|intent| Intended {
             kind: intent.kind.name(),
             reason: &intent.reason,
             at: evidence(report, intent.place),

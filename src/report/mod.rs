@@ -104,7 +104,7 @@ formats! {
     Sarif "sarif" Tools, Shown, "SARIF 2.1.0, for code scanning" => |report, _, out| sarif::write(report, out);
     Github "github" Tools, Shown, "Annotations for GitHub Actions" => |report, _, out| github::write(report, out);
     Gitlab "gitlab" Tools, Shown, "A code quality report for GitLab" => |report, _, out| gitlab::write(report, out);
-    Junit "junit" Tools, Shown, "XML as JUnit writes it" => |report, _, out| junit::write(report, out);
+    Junit "junit" Tools, Shown, "A test report in XML, for CI systems" => |report, _, out| junit::write(report, out);
     Rdjson "rdjson" Tools, Shown, "Diagnostics for reviewdog" => |report, _, out| rdjson::write(report, out);
 }
 
