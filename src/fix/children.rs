@@ -258,7 +258,7 @@ impl<'a> Made<'a> {
         let is_idle = |name: &str| {
             let is_bound = |one: &Occurrence| one.does != Does::Read && between.covers(one.span);
             let is_bound = cx.names.occurrences(name).iter().any(is_bound);
-            !is_bound && Variable::of(cx, self.scope, name).is_idle_from(way)
+            !is_bound && Variable::of(cx, self.scope, name).is_unneeded_from(way)
         };
         let names = self.names.iter().filter_map(Expr::as_name_expr);
         names.filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str())).collect()

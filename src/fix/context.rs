@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** what is answered is read off the file as it is; only the set of names promised to accepted proposals grows.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::cross_module::CrossModuleUsage;
@@ -11,6 +12,7 @@ use super::names::{Names, ScopeId, ScopeKind};
 use super::naming::Reserved;
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place};
+use crate::ir::{self, FunctionId, FunctionKind};
 use crate::models::{Callable, Class, Construct, Effect, Models, Param};
 use crate::python::ast::{self, Expr};
 use crate::python::span_of;
@@ -61,6 +63,7 @@ pub struct FixContext<'a> {
     pub(super) models: &'a Models,
     pub(super) names: Names<'a>,
     pub(super) imports: Imports<'a>,
+    ir: OnceCell<ir::Module>,
     cells: Vec<Span>,
     usage: Option<&'a CrossModuleUsage>,
     pub(super) promised: Vec<Reserved>,
@@ -68,7 +71,7 @@ pub struct FixContext<'a> {
 }
 
 impl<'a> FixContext<'a> {
-    /// Puts a file on the cx, with what is known of libraries; `roots` are further names of the library's root package.
+    /// The context of a file, with what is known of libraries; `roots` are further names of the library's root package.
     pub fn new(file: FileId, text: &'a str, module: &'a ast::ModModule, models: &'a Models, roots: &[String]) -> Self {
         let names = Names::of(module);
         let imports = Imports::of(module, roots);
@@ -79,6 +82,7 @@ impl<'a> FixContext<'a> {
             models,
             names,
             imports,
+            ir: OnceCell::new(),
             cells: Vec::new(),
             usage: None,
             promised: Vec::new(),
@@ -98,6 +102,22 @@ impl<'a> FixContext<'a> {
     pub fn in_project(mut self, usage: &'a CrossModuleUsage) -> Self {
         self.usage = Some(usage);
         self
+    }
+
+    /// The file's operations, with all functions: what the analysis passes over is edited all the same.
+    pub(super) fn ir(&self) -> &ir::Module {
+        self.ir.get_or_init(|| ir::lower(self.file, self.module, &|_| Vec::new()))
+    }
+
+    /// The function of the IR that a scope is, if it is a module or a `def`.
+    pub(super) fn function_of(&self, scope: ScopeId) -> Option<FunctionId> {
+        let of = &self.names.scopes[scope];
+        if of.kind == ScopeKind::Module {
+            return Some(ir::Module::BODY);
+        }
+        let functions = (0u32..).map(FunctionId).zip(&self.ir().functions);
+        let mut own = functions.filter(|(_, function)| function.kind == FunctionKind::Def && function.full == of.full);
+        own.next().map(|(id, _)| id)
     }
 
     /// Whether another module may use a variable of this one, or this one says that others may. Nobody imports a notebook.

@@ -74,7 +74,7 @@ impl<'a> Dead<'a> {
         let is_dead = |target: &Expr| {
             let Expr::Name(name) = target else { return false };
             let name = name.id.as_str();
-            !cx.is_promised(scope, name) && Variable::of(cx, scope, name).is_idle_from(&behind)
+            !cx.is_promised(scope, name) && Variable::of(cx, scope, name).is_unneeded_from(&behind)
         };
         (is_plainly_made && names.iter().all(is_dead)).then_some(Self { scope, way, call: split, names })
     }

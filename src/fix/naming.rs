@@ -205,7 +205,7 @@ impl FixContext<'_> {
         };
         let mut own = self.names.occurrences(name).iter().filter(|one| one.scope == scope);
         let way = self.steps(Span::new(range.start, range.start));
-        self.names.binds(scope, name) && own.all(is_child) && Variable::of(self, scope, name).is_idle_from(&way)
+        self.names.binds(scope, name) && own.all(is_child) && Variable::of(self, scope, name).is_unneeded_from(&way)
     }
 }
 

@@ -220,7 +220,7 @@ impl Writer<'_, '_> {
         let way = self.cx.behind(step);
         let is_idle = |target: &ast::ExprName| {
             let name = target.id.as_str();
-            name != self.key && Variable::of(self.cx, scope, name).is_idle_from(&way)
+            name != self.key && Variable::of(self.cx, scope, name).is_unneeded_from(&way)
         };
         let wanted = match (is_idle(left), is_idle(right)) {
             (false, true) => left,

@@ -60,6 +60,7 @@
 
 mod annotation;
 pub mod display;
+pub mod liveness;
 mod lower;
 mod op;
 mod scope;
