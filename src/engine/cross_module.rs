@@ -1,9 +1,9 @@
-//! What a project tells of the names of its files that one file alone does not: who asks for them, and what is traced.
+//! Cross-module usage: which names each file asks of others, and which functions run under a trace.
 //!
-//! Functions are told apart by name only. One may run under a trace if it is handed to a transform or decorated with one, or
-//! if a function that may run so calls it or hands it on.
+//! Functions are identified by name only. One may run under a trace if it is passed to a transform or decorated with one, or if a
+//! function that may run under a trace calls it or passes it on.
 //!
-//! **Invariant:** every call of the modules that were lowered is looked at; what a name may stand for, it stands for.
+//! **Invariant:** every call of the lowered modules counts, and a name stands for everything that it may name.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ fn transforms(models: &Models) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Who calls whom, by name, and what is handed to transforms.
+/// Who calls whom, by name, and what is passed to transforms.
 #[derive(Default)]
 struct Calls {
     handed: BTreeSet<Name>,

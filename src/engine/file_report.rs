@@ -1,4 +1,4 @@
-//! The findings of one file after its comments were applied, named by their fingerprints.
+//! The report on one file: its findings after its comments were applied, identified by their fingerprints.
 //!
 //! **Invariant:** spans and text belong together: a file that changed since it was analysed is reported as such.
 

@@ -1,7 +1,7 @@
-//! Repairs of the findings of one file: proposed by `fix`, tried by analysing the patched text, and replayed.
+//! The search for fixes of one file's findings: proposed by `fix`, tried by analysing the patched text, and replayed.
 //!
-//! **Invariant:** a finding gets a fix only if the patched file parses and its analysis shows neither the finding nor a new
-//! one; a fix that the replay refutes is withheld. The number of trials per file is bounded by a count.
+//! **Invariant:** a finding gets a fix only if the patched file parses and its analysis reports neither the finding nor a new one; a
+//! fix that the replay refutes is withheld. The number of trials per file is bounded by a count.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ use crate::verify::replay::{self, Comparison, Entry, Instead};
 /// Trials for one file: analyses of a patched text.
 const TRIALS: usize = 64;
 
-/// Findings of one file for which repairs are looked for.
+/// Findings of one file for which fixes are looked for.
 const CONSIDERED: usize = 256;
 
 /// Bytes that the trials for one file analyse together; but for large files this allows more trials than there are.
@@ -39,7 +39,7 @@ const HARD_TRIALS: usize = 2;
 
 /// Gives the findings of a file that are shown their fixes.
 ///
-/// `world` is one of the program, once some repair has needed it.
+/// `world` is one of the program, once some fix has needed it.
 pub(super) fn search_fixes(
     job: &Job<'_>,
     project: &Project<'_>,
@@ -66,7 +66,7 @@ pub(super) fn search_fixes(
     if wanted.is_empty() {
         return;
     }
-    // A repair that breaks down is no repair; the findings stand as they are.
+    // A fix that breaks down is no fix; the findings stand as they are.
     let fixes = contained(|| {
         let kind = SourceKind::of_path(&member.display);
         let world = Cell::new(world.take());
@@ -94,12 +94,12 @@ fn is_requested(job: &Job<'_>, finding: &Finding) -> bool {
     }
 }
 
-/// How many findings of a rule a function has: all of them, and those that count against a repair, which mere suspicions do
+/// How many findings of a rule a function has: all of them, and those that count against a fix, which mere suspicions do
 /// not. Of two keys from one seed each split makes one surer that both are drawn from; such findings count from the first.
 type Counts = BTreeMap<(RuleId, String), (usize, usize)>;
 
 /// What the analysis says of one version of the file.
-struct Seen {
+struct Analysis {
     counts: Counts,
     /// The findings of the file itself.
     findings: Vec<Finding>,
@@ -110,7 +110,7 @@ struct Seen {
     is_exhausted: bool,
 }
 
-/// The file under repair, and the program around it.
+/// The file being fixed, and the program around it.
 struct FixValidator<'a, 'j, 'p> {
     job: &'a Job<'j>,
     project: &'a Project<'p>,
@@ -130,7 +130,7 @@ impl FixValidator<'_, '_, '_> {
         let text = &self.report.text;
         let cells = &self.report.cells;
         let parsed = python::parse_cells(text, cells, self.kind);
-        // What one cell of a notebook lacks does not keep the others from being repaired.
+        // What one cell of a notebook lacks does not keep the others from being fixed.
         let broken = python::broken_cells(&parsed, cells);
         if !parsed.problems.is_empty() && broken.is_empty() {
             return Vec::new();
@@ -148,7 +148,7 @@ impl FixValidator<'_, '_, '_> {
         };
         let wanted: Vec<usize> = wanted.iter().copied().filter(|index| !is_compared(index)).collect();
         let wanted = fix::in_order(findings, wanted);
-        let mut before: Option<Seen> = None;
+        let mut before: Option<Analysis> = None;
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
         let mut hopeless: BTreeSet<usize> = BTreeSet::new();
@@ -170,13 +170,14 @@ impl FixValidator<'_, '_, '_> {
                 }
                 trials -= 1;
                 let before = before.get_or_insert_with(|| {
-                    let seen = self.seen(self.program.module(self.original), false);
-                    if seen.is_exhausted {
+                    let analysis = self.analyse(self.program.module(self.original), false);
+                    if analysis.is_exhausted {
                         trials = trials.min(HARD_TRIALS);
                     }
-                    seen
+                    analysis
                 });
-                let Some((proposal, fix)) = self.tried(&cx, &parsed, before, index, &proposal, &mut trials) else {
+                let Some((proposal, fix)) = self.try_proposal(&cx, &parsed, before, index, &proposal, &mut trials)
+                else {
                     hopeless.extend(&shared);
                     continue;
                 };
@@ -193,11 +194,11 @@ impl FixValidator<'_, '_, '_> {
     }
 
     /// The fix that a proposal amounts to, if it holds, and the proposal as it was converted.
-    fn tried(
+    fn try_proposal(
         &self,
         cx: &FixContext<'_>,
         original: &python::Parsed,
-        before: &Seen,
+        before: &Analysis,
         index: usize,
         proposal: &Proposal,
         trials: &mut usize,
@@ -212,13 +213,13 @@ impl FixValidator<'_, '_, '_> {
             }
             let effects = Effects::of(&text, &parsed.comments);
             let patched = ir::lower(self.report.file, &parsed.module, &|header| effects.on(header));
-            let after = self.seen(&patched, types_keys);
+            let after = self.analyse(&patched, types_keys);
             let converted = fix::converted(cx, &proposal, &after.findings)?;
             if converted.edits == proposal.edits {
                 if types_keys && !self.stays_legal(&text, &parsed, &after.values, &proposal.edits) {
                     proposal.applicability = Applicability::Display;
                 }
-                let fix = self.held(before, &after, &patched, self.report.findings.get(index)?, &proposal)?;
+                let fix = self.validated(before, &after, &patched, self.report.findings.get(index)?, &proposal)?;
                 return Some((proposal, fix));
             }
             *trials = trials.checked_sub(1)?;
@@ -227,17 +228,17 @@ impl FixValidator<'_, '_, '_> {
         None
     }
 
-    /// Whether nothing that the repaired file does with its keys, typed ones now, needs raw ones.
-    fn stays_legal(&self, text: &str, parsed: &python::Parsed, held: &[KnownKey], edits: &[Edit]) -> bool {
+    /// Whether nothing that the fixed file does with its keys, typed ones now, needs raw ones.
+    fn stays_legal(&self, text: &str, parsed: &python::Parsed, keys: &[KnownKey], edits: &[Edit]) -> bool {
         let Project { models, settings, .. } = self.project;
-        fix::stays_legal(&FixContext::new(self.report.file, text, &parsed.module, models, &settings.roots), edits, held)
+        fix::stays_legal(&FixContext::new(self.report.file, text, &parsed.module, models, &settings.roots), edits, keys)
     }
 
     /// The fix, if analysis and replay bear it out.
-    fn held(
+    fn validated(
         &self,
-        before: &Seen,
-        after: &Seen,
+        before: &Analysis,
+        after: &Analysis,
         patched: &ir::Module,
         finding: &Finding,
         proposal: &Proposal,
@@ -250,7 +251,7 @@ impl FixValidator<'_, '_, '_> {
             Proof::Nothing => same_keys(before, after, &proposal.edits),
             Proof::Claim | Proof::Keys(_) | Proof::Own { .. } => self.replayed(patched, finding, proposal)?,
         };
-        // What a replay shows does not tell what was meant.
+        // What a replay shows does not tell what was intended.
         let is_for_people = proposal.applicability == Applicability::Display && verdict == Verdict::Verified;
         let verdict = if is_for_people { Verdict::Inconclusive } else { verdict };
         let applicability = match verdict {
@@ -262,7 +263,7 @@ impl FixValidator<'_, '_, '_> {
     }
 
     /// The facts of the file in a program that has `module` for it.
-    fn analysed(&self, program: &Program<'_>, module: &ir::Module) -> Facts {
+    fn facts_of(&self, program: &Program<'_>, module: &ir::Module) -> Facts {
         let is_akin = self.program.is_akin(self.original, module);
         let mut world = if is_akin { self.world.take() } else { None };
         let there = world.get_or_insert_with(|| ImportSnapshot::of(program));
@@ -274,10 +275,10 @@ impl FixValidator<'_, '_, '_> {
     }
 
     /// What the analysis of the program says of the file, were `module` its own; of its expressions only if it `observes`.
-    fn seen(&self, module: &ir::Module, observes: bool) -> Seen {
+    fn analyse(&self, module: &ir::Module, observes: bool) -> Analysis {
         let program = self.program.replacing(self.original, module);
         let program = if observes { program.observing() } else { program };
-        let mut facts = vec![self.analysed(&program, module)];
+        let mut facts = vec![self.facts_of(&program, module)];
         reconcile(&mut facts);
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
         let mut counts = Counts::new();
@@ -289,12 +290,12 @@ impl FixValidator<'_, '_, '_> {
         }
         findings.retain(|finding| finding.primary.file == self.report.file);
         let own = |value: &&KeyValue| value.place.file == self.report.file;
-        let values = facts.iter().flat_map(|facts| &facts.values).filter(own).map(held).collect();
+        let values = facts.iter().flat_map(|facts| &facts.values).filter(own).map(known_key).collect();
         let keys = facts.into_iter().flat_map(|facts| facts.keys).collect();
-        Seen { counts, findings, keys, values, is_exhausted }
+        Analysis { counts, findings, keys, values, is_exhausted }
     }
 
-    /// What the replay says of a repair; `None` where it refutes it.
+    /// What the replay says of a fix; `None` where it refutes it.
     fn replayed(&self, patched: &ir::Module, finding: &Finding, proposal: &Proposal) -> Option<Verdict> {
         let Project { models, settings, .. } = self.project;
         let replay = |modules| replay::Project::new(modules, self.project, models, &settings.roots);
@@ -322,13 +323,13 @@ impl FixValidator<'_, '_, '_> {
 }
 
 /// Whether the findings to be resolved are gone and no function has more of any kind than before.
-fn resolves(before: &Seen, after: &Seen, findings: &[Finding], proposal: &Proposal) -> bool {
+fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal: &Proposal) -> bool {
     let mut resolved: BTreeMap<(RuleId, &str), usize> = BTreeMap::new();
     for finding in proposal.resolves.iter().filter_map(|index| findings.get(*index)) {
         *resolved.entry((finding.rule, &finding.function)).or_default() += 1;
     }
-    let of = |seen: &Seen, rule: RuleId, function: &str| {
-        seen.counts.get(&(rule, function.to_owned())).copied().unwrap_or_default()
+    let of = |analysis: &Analysis, rule: RuleId, function: &str| {
+        analysis.counts.get(&(rule, function.to_owned())).copied().unwrap_or_default()
     };
     let is_gone = resolved
         .iter()
@@ -337,7 +338,7 @@ fn resolves(before: &Seen, after: &Seen, findings: &[Finding], proposal: &Propos
 }
 
 /// An edit of annotations makes and consumes the very same keys at the very same places.
-fn same_keys(before: &Seen, after: &Seen, edits: &[Edit]) -> Verdict {
+fn same_keys(before: &Analysis, after: &Analysis, edits: &[Edit]) -> Verdict {
     let same = before.keys.len() == after.keys.len()
         && before
             .keys
@@ -347,8 +348,8 @@ fn same_keys(before: &Seen, after: &Seen, edits: &[Edit]) -> Verdict {
     if same { Verdict::Verified } else { Verdict::Inconclusive }
 }
 
-/// What is believed of an expression, as a repair asks for it.
-fn held(value: &KeyValue) -> KnownKey {
+/// What is believed of an expression, as a fix asks for it.
+fn known_key(value: &KeyValue) -> KnownKey {
     let (is_raw, is_typed) = (value.kind == KeyKind::Raw, value.kind == KeyKind::Typed);
     KnownKey { span: value.place.span, is_raw, is_typed, is_array: value.is_array }
 }

@@ -1,6 +1,6 @@
-//! Comments that silence findings, as edits of the files that they are in.
+//! Ignore comments for findings, as edits of their files.
 //!
-//! **Invariant:** a finding that no comment can silence gets none, and no other finding is touched.
+//! **Invariant:** a finding that no comment can suppress gets none, and no other finding is touched.
 
 use super::Outcome;
 use super::run::on_workers;

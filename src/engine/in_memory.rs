@@ -1,7 +1,7 @@
-//! Checking texts that lie in no file: for tests of rules and examples.
+//! Checking texts that are in no file: for tests of rules and examples.
 //!
-//! **Invariant:** settings are the defaults and nothing but the texts given is read, so that the same texts give the same
-//! findings on any machine.
+//! **Invariant:** settings are the defaults and only the given texts are read, so that the same texts give the same findings on any
+//! machine.
 
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,10 @@
 //! The replays of a project's findings.
 //!
-//! Only findings that the settings show are replayed: a witness is for people and machines that read the finding.
+//! Only findings that the settings show are replayed: a witness is for people and machines that read the finding. The effect of a
+//! touched buffer is computed from the text, once that is available.
 //!
-//! What comes of a touched buffer is computed from the text, once that is at hand.
-//!
-//! **Invariant:** a replay changes nothing but the witness of its finding and, where it refutes it, the confidence. One that
-//! panics is inconclusive.
+//! **Invariant:** a replay changes only the witness of its finding and, where it refutes it, the confidence. A replay that panics is
+//! inconclusive.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! What a run needs beside the files that it is to check: settings, models and further files of each project; and the run
-//! itself, once or in rounds of repairs.
+//! What a run needs besides the files to check: settings, models and further files of each project; and the run itself, once or in
+//! rounds of fixes.
 //!
-//! **Invariant:** a file counts only if its own nearest configuration does not leave it out; nothing is ever written.
+//! **Invariant:** a file counts only if its own nearest configuration does not exclude it; nothing is ever written.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};

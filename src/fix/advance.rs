@@ -1,17 +1,18 @@
-//! Keys that stay behind after a draw: a stored key that is never replaced (KEY107), a consumed one that is handed on (KEY109),
-//! and a constant one drawn from in place of the caller's (KEY111).
+//! Keys that are not replaced after a draw: a stored key that stays the same (KEY107), a consumed key that is passed on (KEY109),
+//! and a constant key used where the caller passes one (KEY111).
 //!
-//! **Invariant:** a key is split in the statement before the one that draws from it, and only what draws there is renamed.
+//! **Invariant:** a key is split in the statement before the one that draws from it, and only that draw's argument is renamed.
 
 use super::attribute_keys::{Storage, storage_of};
 use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
+use super::key_uses::only_key;
 use super::layout;
 use super::names::{Does, ScopeId, ScopeKind};
-use super::reuse::{can_rebind, only_key};
+use super::split_apart::can_rebind;
 use super::tree;
 use super::writer::statement;
-use crate::finding::{Applicability, Finding};
+use crate::finding::Finding;
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -34,9 +35,7 @@ pub(super) fn stored(cx: &FixContext<'_>, findings: &[Finding], index: usize) ->
     // A traced method that stores a key leaks a tracer.
     let key = key_of(cx, findings, index);
     if key.is_none_or(|key| storage_of(cx, key) != Storage::Writable) {
-        for proposal in &mut proposals {
-            proposal.applicability = Applicability::Display;
-        }
+        Proposal::only_display(&mut proposals);
     }
     proposals
 }
@@ -76,13 +75,10 @@ fn split_before(
     let start = span_of(step.statement()).start;
     let split = cx.spelled(start, jax::SPLIT, Some(call))?;
     let message = format!("split `{code}`, keep one child and draw from the other; the numbers change");
-    let proposal = |edits: Vec<Edit>, names: &[String]| Proposal {
-        message,
-        applicability: Applicability::Unsafe,
-        proof: Proof::Own { instead: None },
-        edits,
-        resolves: vec![index],
-        names: cx.promise(scope, names),
+    let proposal = |edits: Vec<Edit>, names: &[String]| {
+        Proposal::new(message, edits, vec![index])
+            .proved_by(Proof::Own { instead: None })
+            .naming(cx.promise(scope, names))
     };
     // `_, subkey = split(self.key)`: the child that was thrown away is kept, and `a, b = split(key)` makes one more.
     if cx.is_split(call) {
@@ -93,7 +89,7 @@ fn split_before(
     let names = cx.fresh(scope, code, 1);
     let edits = vec![
         layout::before(cx.text, start, &statement(code, &split, &names, true)),
-        Edit { span: span_of(key), content: names.first()?.clone() },
+        Edit::replace(span_of(key), names.first()?.clone()),
     ];
     Some(proposal(edits, &names))
 }
@@ -109,7 +105,7 @@ fn one_more(cx: &FixContext<'_>, statement: &Stmt, call: &ast::ExprCall, key: &s
         if cx.names.occurrences("_").iter().any(|one| one.does == Does::Read) {
             return None;
         }
-        return Some(vec![Edit { span: span_of(dropped), content: key.to_owned() }]);
+        return Some(vec![Edit::replace(span_of(dropped), key.to_owned())]);
     }
     let first = span_of(targets.elts.first()?).start;
     let count = targets.elts.len() + 1;
@@ -117,13 +113,13 @@ fn one_more(cx: &FixContext<'_>, statement: &Stmt, call: &ast::ExprCall, key: &s
     let number = match (&call.arguments.args[..], &call.arguments.keywords[..]) {
         ([_], []) => {
             let end = span_of(call).end - 1;
-            Edit { span: Span::new(end, end), content: format!(", {count}") }
+            Edit::insert(end, format!(", {count}"))
         }
-        ([_, number], []) => Edit { span: span_of(number), content: count.to_string() },
-        ([_], [number]) => Edit { span: span_of(&number.value), content: count.to_string() },
+        ([_, number], []) => Edit::replace(span_of(number), count.to_string()),
+        ([_], [number]) => Edit::replace(span_of(&number.value), count.to_string()),
         _ => return None,
     };
-    is_plain_split.then(|| vec![Edit { span: Span::new(first, first), content: format!("{key}, ") }, number])
+    is_plain_split.then(|| vec![Edit::insert(first, format!("{key}, ")), number])
 }
 
 /// `key(0)` in a function with a parameter `key` becomes `key`; with a parameter `seed` it becomes `key(seed)`.
@@ -141,7 +137,7 @@ fn callers(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pr
     let occurrences = cx.names.occurrences(parameter);
     let is_parameter = |one: &super::names::Occurrence| one.scope == binder && one.does == Does::Parameter;
     let declared = occurrences.iter().find(|one| is_parameter(one))?;
-    // A parameter that may be `None` is no key, and one that is bound anew is no longer the caller's.
+    // A parameter that may be `None` is no key, and one that is rebound is no longer the caller's.
     let is_bound = occurrences.iter().any(|one| one.scope == binder && one.does == Does::Bind);
     let default = default_of(cx, declared.span);
     if is_bound || default.is_some_and(Expr::is_none_literal_expr) {
@@ -160,14 +156,14 @@ fn callers(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pr
         return None;
     }
     let span = if is_seed { span_of(seed) } else { span_of(call) };
-    Some(Proposal {
-        message: format!("use the caller's `{parameter}`; the numbers change"),
-        applicability: Applicability::Unsafe,
-        proof: Proof::Own { instead: None },
-        edits: vec![Edit { span, content: parameter.to_owned() }],
-        resolves: vec![index],
-        names: Vec::new(),
-    })
+    Some(
+        Proposal::new(
+            format!("use the caller's `{parameter}`; the numbers change"),
+            vec![Edit::replace(span, parameter.to_owned())],
+            vec![index],
+        )
+        .proved_by(Proof::Own { instead: None }),
+    )
 }
 
 /// The default of the parameter whose name stands at a span.

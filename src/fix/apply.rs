@@ -1,7 +1,7 @@
 //! Which fixes are applied together.
 //!
-//! **Invariant:** the edits of a batch do not overlap, and no two fixes of it insert at one place; a fix that has to wait comes
-//! in a later round, when everything was analysed again.
+//! **Invariant:** the edits of a batch do not overlap, and no two fixes of it insert at one place; a fix that has to wait comes in a
+//! later round, after a new analysis.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,11 @@
-//! Keys that an object holds: whether a method may put the next one in their place.
+//! Keys in attributes: whether a method may store the next key in the place of one.
 //!
-//! **Invariant:** an attribute is assigned to only in methods that run under no trace, of objects that nothing says are
-//! immutable and of which something says that they are not.
+//! **Invariant:** an attribute is assigned only in methods that never run under a trace, of objects that nothing declares immutable
+//! and that something shows to be mutable.
 
 use super::context::FixContext;
+use super::key_uses::root_name;
 use super::names::{Does, ScopeId, ScopeKind};
-use super::reuse::root_name;
 use super::tree;
 use crate::models::Construct;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
@@ -17,10 +17,10 @@ const LINEAGE: usize = 8;
 /// Methods that make the object.
 const MAKERS: [&str; 2] = ["__init__", "__post_init__"];
 
-/// What becomes of a key after a method has drawn from it.
+/// Where a key is stored after a method has drawn from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Storage {
-    /// No object of the method's own holds it, or one that nobody can assign to.
+    /// No object of the method's own holds it, or one that cannot be assigned to.
     None,
     /// The object holds it for the next call, and the method can store another there.
     Writable,
@@ -28,7 +28,7 @@ pub(super) enum Storage {
     Unknown,
 }
 
-/// What holds the key that an expression in a method reads.
+/// Where the key that an expression in a method reads is stored.
 pub(super) fn storage_of(cx: &FixContext<'_>, key: &Expr) -> Storage {
     let Some(method) = Method::around(cx, key) else { return of_parameter(cx, key) };
     let lineage = lineage(cx, method.class);
@@ -64,7 +64,7 @@ pub(super) fn storage_of(cx: &FixContext<'_>, key: &Expr) -> Storage {
     if is_carried && !method.may_be_traced(cx) { Storage::Writable } else { Storage::Unknown }
 }
 
-/// What holds the key of an object that a function is given: where the function changes the object, that is not over with it.
+/// Where the key of an object is stored that a function is passed: if the function changes the object, the change outlives it.
 fn of_parameter(cx: &FixContext<'_>, key: &Expr) -> Storage {
     let Some(object) = root(key) else { return Storage::None };
     let scope = cx.names.scope_at(span_of(key).start);
@@ -75,12 +75,11 @@ fn of_parameter(cx: &FixContext<'_>, key: &Expr) -> Storage {
     }
     let full = cx.names.scopes[binder].full;
     let is_its = |part: &Expr| matches!(part, Expr::Name(name) if name.id.as_str() == object);
-    let stored: Vec<&Expr> = tree::expressions(cx.module)
-        .into_iter()
+    let stored: Vec<&Expr> = tree::stored(cx.module)
         .filter(|expr| full.covers(span_of(*expr)))
         .filter(|expr| match expr {
-            Expr::Attribute(attribute) => attribute.ctx.is_store() && is_its(&attribute.value),
-            Expr::Subscript(item) => item.ctx.is_store() && is_its(&item.value),
+            Expr::Attribute(attribute) => is_its(&attribute.value),
+            Expr::Subscript(item) => is_its(&item.value),
             _ => false,
         })
         .collect();

@@ -1,7 +1,7 @@
-//! Keys taken for numbers: an index or an unpacking that was meant to split (KEY201), a sum that was meant to derive
-//! (KEY202), a map over the wrong axis (KEY203).
+//! Keys used as numbers: an index or an unpacking in place of `split` (KEY201), arithmetic in place of a derivation (KEY202), a
+//! map over the wrong axis (KEY203).
 //!
-//! **Invariant:** a repair needs a key and a number that can be told apart by their looks; otherwise there is none.
+//! **Invariant:** a fix needs a key and a number that can be told apart by how they are written; otherwise there is none.
 
 use super::context::{FixContext, Proof, Proposal, is_keyish, is_plain};
 use super::jax;
@@ -9,24 +9,17 @@ use super::layout;
 use super::loops::common_statement;
 use super::naming::Reserved;
 use super::tree;
-use crate::finding::{Applicability, Finding, RuleId};
+use crate::finding::{Finding, RuleId};
 use crate::models::{ARRAY, Effect, ShapeOp};
 use crate::python::ast::{Expr, Number, Operator, Stmt, UnaryOp};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-/// More children than anybody would take by constant indices.
+/// More children than anyone would take by constant indices.
 const MOST_CHILDREN: u64 = 16;
 
 fn unsafe_proposal(message: String, edits: Vec<Edit>, resolves: Vec<usize>, names: Vec<Reserved>) -> Proposal {
-    Proposal {
-        message,
-        applicability: Applicability::Unsafe,
-        proof: Proof::Own { instead: None },
-        edits,
-        resolves,
-        names,
-    }
+    Proposal::new(message, edits, resolves).proved_by(Proof::Own { instead: None }).naming(names)
 }
 
 /// `key[0]`, `a, b = key` and `PRNGKey(key[1])`.
@@ -77,7 +70,7 @@ fn children(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     let message = format!("split `{code}` and take its children; the numbers change");
     if let [(_, key, _)] = items[..] {
         let split = cx.spelled(key.start, jax::SPLIT, None)?;
-        let edits = vec![Edit { span: key, content: format!("{split}({code}{number})") }];
+        let edits = vec![Edit::replace(key, format!("{split}({code}{number})"))];
         return Some(unsafe_proposal(message, edits, resolves, Vec::new()));
     }
     let scope = cx.names.frame_at(lead.primary.span.start)?;
@@ -89,8 +82,7 @@ fn children(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     let split = cx.spelled(start, jax::SPLIT, None)?;
     let name = ["keys", "subkeys", "children"].into_iter().find(|name| !cx.is_taken(scope, name))?;
     let mut edits = vec![layout::before(cx.text, start, &format!("{name} = {split}({code}{number})"))];
-    edits.extend(items.iter().map(|(_, key, _)| Edit { span: *key, content: name.to_owned() }));
-    edits.sort_by_key(|edit| edit.span);
+    edits.extend(items.iter().map(|(_, key, _)| Edit::replace(*key, name.to_owned())));
     Some(unsafe_proposal(message, edits, resolves, cx.promise(scope, &[name.to_owned()])))
 }
 
@@ -105,7 +97,7 @@ fn reseeded(cx: &FixContext<'_>, call: &Expr, index: usize) -> Option<Proposal> 
     }
     let code = cx.code(key);
     let fold = cx.spelled(span_of(call).start, jax::FOLD_IN, Some(made))?;
-    let edits = vec![Edit { span: span_of(call), content: format!("{fold}({code}, {number})") }];
+    let edits = vec![Edit::replace(span_of(call), format!("{fold}({code}, {number})"))];
     Some(unsafe_proposal(format!("derive a key from `{code}`; the numbers change"), edits, vec![index], Vec::new()))
 }
 
@@ -126,7 +118,7 @@ fn unpacked(cx: &FixContext<'_>, span: Span, index: usize) -> Option<Proposal> {
     let code = cx.code(key);
     let split = cx.spelled(span_of(key).start, jax::SPLIT, None)?;
     let number = if targets.elts.len() == 2 { String::new() } else { format!(", {}", targets.elts.len()) };
-    let edits = vec![Edit { span: span_of(key), content: format!("{split}({code}{number})") }];
+    let edits = vec![Edit::replace(span_of(key), format!("{split}({code}{number})"))];
     Some(unsafe_proposal(format!("split `{code}` first; the numbers change"), edits, vec![index], Vec::new()))
 }
 
@@ -136,7 +128,7 @@ pub(super) fn arithmetic(cx: &FixContext<'_>, findings: &[Finding], index: usize
     let edit = match tree::expression_at(cx.module, span) {
         Some(Expr::BinOp(sum)) if folds(sum.op) => pair(cx, &sum.left, &sum.right).and_then(|(key, other)| {
             let content = derived(cx, key, other)?;
-            Some((cx.code(key), Edit { span, content }))
+            Some((cx.code(key), Edit::replace(span, content)))
         }),
         _ => augmented(cx, span),
     };
@@ -154,7 +146,7 @@ fn augmented<'a>(cx: &FixContext<'a>, span: Span) -> Option<(&'a str, Edit)> {
         return None;
     }
     let content = format!("{} = {}", cx.code(key), derived(cx, key, number)?);
-    Some((cx.code(key), Edit { span: span_of(step.statement()), content }))
+    Some((cx.code(key), Edit::replace(span_of(step.statement()), content)))
 }
 
 fn folds(operator: Operator) -> bool {
@@ -192,7 +184,7 @@ fn column<'a>(cx: &FixContext<'_>, expr: &'a Expr) -> Option<&'a Expr> {
     cx.counted(&subscript.value).filter(|_| is_whole)
 }
 
-/// The key that a calculation with a key was meant to make.
+/// The key that a calculation with a key was intended to make.
 fn derived(cx: &FixContext<'_>, key: &Expr, number: &Expr) -> Option<String> {
     let at = span_of(key).start;
     let code = cx.code(key);
@@ -221,8 +213,13 @@ pub(super) fn swapped(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let [axis] = axes[..] else {
         return transposed(cx, expr, index).or_else(|| flattened(cx, expr, index)).into_iter().collect();
     };
-    let edits = vec![Edit { span: span_of(axis), content: "0".to_owned() }];
-    vec![unsafe_proposal("map over the keys; the numbers change".to_owned(), edits, vec![index], Vec::new())]
+    let edits = vec![Edit::replace(span_of(axis), "0")];
+    vec![unsafe_proposal(
+        "map over the axis of the keys; the numbers change".to_owned(),
+        edits,
+        vec![index],
+        Vec::new(),
+    )]
 }
 
 /// An array of raw keys that is flattened keeps the axis of their words: `keys.reshape(-1, keys.shape[-1])`.
@@ -243,7 +240,7 @@ fn flattened(cx: &FixContext<'_>, expr: &Expr, index: usize) -> Option<Proposal>
     let code = cx.code(keys);
     let content = format!("{code}.reshape(-1, {code}.shape[-1])");
     let message = format!("flatten `{code}` but keep the axis of words; the numbers change");
-    let edits = vec![Edit { span: span_of(expr), content }];
+    let edits = vec![Edit::replace(span_of(expr), content)];
     (is_flat && call.arguments.keywords.is_empty() && is_plain(keys))
         .then(|| unsafe_proposal(message, edits, vec![index], Vec::new()))
 }
@@ -265,7 +262,7 @@ fn transposed(cx: &FixContext<'_>, expr: &Expr, index: usize) -> Option<Proposal
     };
     let is_only = !matches!(expr, Expr::Call(call) if !call.arguments.keywords.is_empty());
     let code = cx.code(keys);
-    let edits = vec![Edit { span: span_of(expr), content: code.to_owned() }];
+    let edits = vec![Edit::replace(span_of(expr), code.to_owned())];
     let message = format!("keep the axes of `{code}`; the numbers change");
     (is_only && is_plain(keys)).then(|| unsafe_proposal(message, edits, vec![index], Vec::new()))
 }

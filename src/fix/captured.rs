@@ -1,11 +1,11 @@
-//! A key that a function captures, or that is its default (KEY106): it becomes an argument of each call.
+//! A key that a function captures or has as a default (KEY106): it becomes an argument of each call.
 //!
-//! **Invariant:** whoever calls has to hand over a key afterwards, and is mostly out of sight. Such a repair is for people,
-//! unless nobody relies on what it takes away.
+//! **Invariant:** every caller has to pass a key afterwards, and most callers are unknown. Such a fix is only displayed, unless no
+//! caller relies on what it removes.
 
 use super::context::{FixContext, Proof, Proposal};
+use super::key_uses::only_key;
 use super::names::Does;
-use super::reuse::only_key;
 use super::tree;
 use crate::finding::{Applicability, Finding};
 use crate::python::ast::{self, Expr};
@@ -18,7 +18,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
 
 fn proposal(message: String, applicability: Applicability, edits: Vec<Edit>, index: usize) -> Proposal {
     let proof = Proof::Own { instead: None };
-    Proposal { message, applicability, proof, edits, resolves: vec![index], names: Vec::new() }
+    Proposal::new(message, edits, vec![index]).proved_by(proof).applied(applicability)
 }
 
 /// `def f(x, key=jax.random.key(0))` becomes `def f(x, key)`.
@@ -34,15 +34,13 @@ fn required(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     if !is_named && all[..at].iter().any(|one| one.default.is_some()) {
         return None;
     }
-    let edits =
-        vec![Edit { span: Span::new(span_of(&all[at].parameter).end, span_of(default).end), content: String::new() }];
+    let edits = vec![Edit::delete(Span::new(span_of(&all[at].parameter).end, span_of(default).end))];
     let message = format!("require every caller to pass `{parameter}`");
     let applicability = if gives(cx, def, at, parameter) { Applicability::Unsafe } else { Applicability::Display };
     Some(proposal(message, applicability, edits, index))
 }
 
-/// Whether the function is one that the file keeps to itself, and all of its calls, of which some are in sight, hand
-/// over the parameter.
+/// Whether the function is private to the file, has calls there, and all of them pass the parameter.
 fn gives(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, position: usize, parameter: &str) -> bool {
     let name = def.name.as_str();
     let is_local = name.starts_with('_') || cx.names.frame_at(span_of(def).start).is_some_and(|scope| scope != 0);
@@ -71,7 +69,7 @@ fn handed_over(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Optio
         return None;
     }
     let end = span_of(last).end;
-    let edits = vec![Edit { span: Span::new(end, end), content: format!(", {name}") }];
+    let edits = vec![Edit::insert(end, format!(", {name}"))];
     let message = format!("make `{name}` a parameter; every caller must pass a new key each time");
     Some(proposal(message, Applicability::Display, edits, index))
 }

@@ -1,17 +1,16 @@
-//! A key that the body of a `scan`, `fori_loop` or `while_loop` captures (KEY102) becomes a part of what is carried: the body splits it, hands
-//! one child on and draws from the others.
+//! A key that the body of a `scan`, `fori_loop` or `while_loop` captures (KEY102) becomes part of the carry: the body splits it,
+//! carries one child on and draws from the others.
 //!
-//! **Invariant:** only where all that speaks of the carry is in sight and plain: a body and a condition that nothing else runs,
-//! whose results are written out, and a result that is unpacked where the loop is called.
+//! **Invariant:** everything that uses the carry is known and plain: a body and a condition that nothing else runs, whose results
+//! are written out, and a result that is unpacked where the loop is called.
 
-use super::context::{FixContext, Proof, Proposal};
+use super::context::{FixContext, Proposal};
 use super::jax;
 use super::layout;
 use super::names::{Does, ScopeId};
-use super::reuse::can_rebind;
+use super::split_apart::can_rebind;
 use super::tree;
 use super::writer::statement;
-use crate::finding::Applicability;
 use crate::models::{Callable, Effect, Runs};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_stmt};
 use crate::python::ast::{self, Expr, Stmt};
@@ -32,7 +31,7 @@ pub(super) struct Carried<'f, 'a> {
     pub resolves: &'f [usize],
 }
 
-/// The repair that carries the key.
+/// The fix that carries the key.
 pub(super) fn carried(cx: &FixContext<'_>, of: &Carried<'_, '_>) -> Option<Proposal> {
     let (first, Expr::Name(key)) = *of.calls.first()? else { return None };
     let key = key.id.as_str();
@@ -59,9 +58,7 @@ pub(super) fn carried(cx: &FixContext<'_>, of: &Carried<'_, '_>) -> Option<Propo
     let lines = [format!("{key}, {carry} = {carry}"), statement(key, &split, &names, true)];
     let mut edits = vec![joined(cx, head, &lines)];
     edits.extend(around(init, &format!("({key}, "), ")"));
-    edits.extend(
-        of.calls.iter().zip(&names).map(|((_, expr), new)| Edit { span: span_of(*expr), content: new.clone() }),
-    );
+    edits.extend(of.calls.iter().zip(&names).map(|((_, expr), new)| Edit::replace(span_of(*expr), new.clone())));
     let results = results(of.body)?;
     match transform.runs {
         Runs::Scan => {
@@ -82,15 +79,14 @@ pub(super) fn carried(cx: &FixContext<'_>, of: &Carried<'_, '_>) -> Option<Propo
         _ => return None,
     }
     edits.push(unpacked(cx, of.looped, transform.runs, key)?);
-    edits.sort_by_key(|edit| edit.span);
-    Some(Proposal {
-        message: format!("add `{key}` to the carry and split it in each iteration; the numbers change"),
-        applicability: Applicability::Unsafe,
-        proof: Proof::Claim,
-        edits,
-        resolves: of.resolves.to_vec(),
-        names: cx.promise(of.scope, &names),
-    })
+    Some(
+        Proposal::new(
+            format!("add `{key}` to the carry and split it in each iteration; the numbers change"),
+            edits,
+            of.resolves.to_vec(),
+        )
+        .naming(cx.promise(of.scope, &names)),
+    )
 }
 
 /// The argument for a parameter of a loop-like function.
@@ -99,7 +95,7 @@ pub(super) fn given<'a>(callable: &Callable, call: &'a ast::ExprCall, name: &str
     callable.position(name).and_then(|position| call.arguments.args.get(position)).or_else(keyword)
 }
 
-/// Whether a function is handed over as it is, under its name.
+/// Whether a function is passed as it is, under its name.
 pub(super) fn is_handed_over(call: &ast::ExprCall, name: &str) -> bool {
     tree::arguments(call).any(|argument| matches!(argument, Expr::Name(read) if *read.id == *name))
 }
@@ -129,19 +125,16 @@ fn is_text(statement: &Stmt) -> bool {
 fn joined(cx: &FixContext<'_>, start: u32, lines: &[String; 2]) -> Edit {
     let first = layout::before(cx.text, start, &lines[0]);
     let second = layout::before(cx.text, start, &lines[1]);
-    Edit { span: first.span, content: format!("{}{}", first.content, second.content) }
+    Edit::replace(first.span, format!("{}{}", first.content, second.content))
 }
 
-/// Puts something before and behind an expression.
+/// Puts text before and after an expression.
 fn around(expr: &Expr, before: &str, behind: &str) -> [Edit; 2] {
     let span = span_of(expr);
     // A tuple without parentheses needs some within another.
     let is_bare = matches!(expr, Expr::Tuple(tuple) if !tuple.parenthesized);
     let (open, close) = if is_bare { ("(", ")") } else { ("", "") };
-    [
-        Edit { span: Span::new(span.start, span.start), content: format!("{before}{open}") },
-        Edit { span: Span::new(span.end, span.end), content: format!("{close}{behind}") },
-    ]
+    [Edit::insert(span.start, format!("{before}{open}")), Edit::insert(span.end, format!("{close}{behind}"))]
 }
 
 /// What a function returns, if every way out of it says so.
@@ -178,7 +171,7 @@ fn condition(cx: &FixContext<'_>, cond: &Expr, outer: ScopeId) -> Option<Vec<Edi
                 reads
                     .map(|read| {
                         let end = span_of(read).end;
-                        Edit { span: Span::new(end, end), content: "[1]".to_owned() }
+                        Edit::insert(end, "[1]")
                     })
                     .collect(),
             )
@@ -221,5 +214,5 @@ fn unpacked(cx: &FixContext<'_>, looped: &ast::ExprCall, runs: Runs, key: &str) 
     let code = cx.code(carry);
     let code = if is_bare { format!("({code})") } else { code.to_owned() };
     let content = if runs == Runs::Scan { format!("({key}, {code})") } else { format!("{key}, {code}") };
-    Some(Edit { span: span_of(carry), content })
+    Some(Edit::replace(span_of(carry), content))
 }

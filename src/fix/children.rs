@@ -1,17 +1,17 @@
-//! Children that there are already: one that nothing has used yet is drawn from, and the next key comes from the parent that was
-//! kept for it.
+//! Children that exist already: one that is not used yet is drawn from, and the next key comes from the parent that was kept for it.
 //!
 //! **Invariant:** nothing is derived that the file does not derive already.
 
 use super::attribute_keys::{Storage, storage_of};
-use super::context::{FixContext, Proof, Proposal};
+use super::context::{FixContext, Proposal};
+use super::key_uses::Use;
 use super::liveness::Variable;
 use super::names::{Does, Occurrence, ScopeId};
 use super::naming::{ends_in_digit, is_general_child};
 use super::purpose_names::Given;
-use super::reuse::{Use, assigns, loop_below};
+use super::split_apart::{assigns, loop_below};
 use super::tree::{self, Step};
-use crate::finding::{Applicability, Finding, RuleId};
+use crate::finding::{Finding, RuleId};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -25,8 +25,7 @@ pub(super) fn split_of<'a>(cx: &FixContext<'_>, statement: &'a Stmt) -> Option<(
     (is_split && are_plain).then_some((call, &targets.elts[..]))
 }
 
-/// `key, a = split(key)` whose `a` nothing reads, before draws from `key`: `a` was made for one of them, and where
-/// there are
+/// `key, a = split(key)` whose `a` nothing reads, before draws from `key`: `a` was made for one of them, and where there are
 /// more, the same split makes a child for each.
 ///
 /// One use may stay with the key, if nothing else is made of it afterwards.
@@ -72,7 +71,7 @@ impl<'u, 'a> Moves<'u, 'a> {
         let moved: Vec<&Use<'_>> =
             own.into_iter().filter(|one| !stays.is_some_and(|stays| std::ptr::eq(stays, *one))).collect();
         let last = span_of(moved.last()?.key);
-        // In a loop behind the split, one child would be drawn from again and again.
+        // In a loop after the split, one child would be drawn from again and again.
         if moved.iter().any(|one| loop_below(one, way.len() - 1).is_some()) {
             return None;
         }
@@ -100,7 +99,7 @@ impl<'u, 'a> Moves<'u, 'a> {
         let target = made.names.iter().find(|name| cx.code(name) == made.key)?;
         // A target that is the last one is where the others are added.
         let mut edits = widened(made.names, made.split, others)?;
-        edits.push(Edit { span: span_of(target), content: first.clone() });
+        edits.push(Edit::replace(span_of(target), first.clone()));
         edits.extend(read_instead(&uses, &names));
         Some((edits, names, range))
     }
@@ -119,8 +118,7 @@ impl<'u, 'a> Moves<'u, 'a> {
             }
             _ if self.idle.is_empty() => {
                 format!(
-                    "extend the split that creates `{}` with a key for each call; the numbers \
-                         change",
+                    "extend the split that creates `{}` with a key for each call; the numbers change",
                     self.made.key
                 )
             }
@@ -128,25 +126,18 @@ impl<'u, 'a> Moves<'u, 'a> {
                 format!("draw from children of `{}`, one of them still unused; the numbers change", self.made.key)
             }
         };
-        // A child that was there is read by nobody else from now on.
+        // A child that existed is read by nothing else from now on.
         let known = self.idle.iter().map(|child| child.id.to_string());
         let known: Vec<String> = known.filter(|name| names.contains(name)).collect();
         let mut reserved = cx.promise_within(self.made.scope, &names, range);
         reserved.extend(cx.promise(self.made.scope, &known));
-        Some(Proposal {
-            message,
-            applicability: Applicability::Unsafe,
-            proof: Proof::Claim,
-            edits,
-            resolves: resolves.to_vec(),
-            names: reserved,
-        })
+        Some(Proposal::new(message, edits, resolves.to_vec()).naming(reserved))
     }
 }
 
 /// Each use reads a name instead.
 fn read_instead(uses: &[&Use<'_>], names: &[String]) -> Vec<Edit> {
-    uses.iter().zip(names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }).collect()
+    uses.iter().zip(names).map(|(one, name)| Edit::replace(one.span(), name.clone())).collect()
 }
 
 /// A key that a statement made by splitting.
@@ -173,16 +164,14 @@ impl<'a> Made<'a> {
         Some(Self { key: cx.code(one.key), is_kept, scope, step, split, names })
     }
 
-    /// Whether a child of this split may serve a use: it is a use of this key, in sight, and not in a loop behind the
-    /// split.
+    /// Whether a child of this split may serve a use: it is a use of this key, nearby, and not in a loop after the split.
     pub fn serves(&self, cx: &FixContext<'a>, one: &Use<'a>) -> bool {
         self.is_of(cx, one)
             && cx.are_near(span_of(self.step.statement()), span_of(one.key))
             && loop_below(one, cx.steps(span_of(self.step.statement())).len() - 1).is_none()
     }
 
-    /// Names of children for some uses, those first that are there already, the edits that make the others, and from
-    /// where to
+    /// Names of children for some uses, those first that are there already, the edits that make the others, and from where to
     /// where they are wanted.
     pub fn give(
         &self,
@@ -205,7 +194,7 @@ impl<'a> Made<'a> {
         let mut names: Vec<String> = named.iter().map(|child| child.id.to_string()).collect();
         for child in unnamed {
             let name = fresh.next()?;
-            edits.push(Edit { span: span_of(child), content: name.clone() });
+            edits.push(Edit::replace(span_of(child), name.clone()));
             names.push(name);
         }
         let more: Vec<String> = fresh.collect();
@@ -223,8 +212,7 @@ impl<'a> Made<'a> {
             && made_by(cx, self.scope, one).is_some_and(|(step, ..)| step.is(self.step))
     }
 
-    /// The use that stays with the key: what makes the next key of it, else, where nothing else reads it, a split, the
-    /// first
+    /// The use that stays with the key: what makes the next key of it, else, where nothing else reads it, a split, the first
     /// use of one of several children, or the last of what was carried on.
     fn stays<'u>(
         &self,
@@ -252,7 +240,7 @@ impl<'a> Made<'a> {
         place.is_some_and(|keyword| span_of(&keyword.value) == span_of(one.key))
     }
 
-    /// The children that nothing reads, and that nothing binds anew up to the last use.
+    /// The children that nothing reads, and that nothing rebinds up to the last use.
     fn idle(&self, cx: &FixContext<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
         let between = Span::new(span_of(self.step.statement()).end, last.start.max(span_of(self.step.statement()).end));
         let is_idle = |name: &str| {
@@ -269,21 +257,20 @@ impl<'a> Made<'a> {
 pub(super) fn widened(bound: &[Expr], split: &ast::ExprCall, names: &[String]) -> Option<Vec<Edit>> {
     let count = bound.len() + names.len();
     let end = span_of(bound.last()?).end;
-    let targets = Edit { span: Span::new(end, end), content: format!(", {}", names.join(", ")) };
+    let targets = Edit::insert(end, format!(", {}", names.join(", ")));
     let call = span_of(split);
     // `split(key, (2, n))` gives rows of keys.
     let is_plain = |number: &Expr| number.is_number_literal_expr();
     let number = match (&split.arguments.args[..], &split.arguments.keywords[..]) {
-        ([only], []) => Edit { span: Span::new(span_of(only).end, span_of(only).end), content: format!(", {count}") },
-        ([_, number], []) if is_plain(number) => Edit { span: span_of(number), content: count.to_string() },
-        ([_], [number]) if is_plain(&number.value) => Edit { span: span_of(&number.value), content: count.to_string() },
+        ([only], []) => Edit::insert(span_of(only).end, format!(", {count}")),
+        ([_, number], []) if is_plain(number) => Edit::replace(span_of(number), count.to_string()),
+        ([_], [number]) if is_plain(&number.value) => Edit::replace(span_of(&number.value), count.to_string()),
         _ => return None,
     };
     call.covers(number.span).then(|| vec![targets, number])
 }
 
-/// The statement that made the key of a use by splitting, in a suite that leads to the use, its split, and the names
-/// that it binds.
+/// The statement that made the key of a use by splitting, in a suite that leads to the use, its split, and the names that it binds.
 fn made_by<'a>(
     cx: &FixContext<'a>,
     scope: ScopeId,
@@ -299,10 +286,7 @@ fn made_by<'a>(
         found.map(|found| found.span).filter(is_before).max()?
     } else {
         let full = cx.names.scopes[scope].full;
-        let stored = tree::expressions(cx.module).into_iter().filter(|expr| match expr {
-            Expr::Attribute(attribute) => attribute.ctx.is_store() && cx.code(expr) == key,
-            _ => false,
-        });
+        let stored = tree::stored(cx.module).filter(|expr| cx.code(expr) == key);
         stored.map(span_of).filter(|span| full.covers(*span) && is_before(span)).max()?
     };
     let step = cx.steps(last).pop()?;
@@ -311,9 +295,8 @@ fn made_by<'a>(
     Some((step, split, names))
 }
 
-/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for them.
-/// One such slip
-/// repaired and the next one not would look like an oversight.
+/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for them. One such slip
+/// fixed and the next one not would look like an oversight.
 pub(super) fn other_parent(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some((step, own)) = tangled(cx, findings, index) else { return Vec::new() };
     let others = cx.matching(findings, |other| {
@@ -335,7 +318,7 @@ pub(super) fn other_parent(cx: &FixContext<'_>, findings: &[Finding], index: usi
     [joined].into_iter().filter(|_| is_more).chain([own]).collect()
 }
 
-/// Slips of one kind that are repaired together.
+/// Slips of one kind that are fixed together.
 const MOST_SLIPS: usize = 16;
 
 /// The statement of a finding that splits the child for the parent, and what resolves it.
@@ -352,13 +335,12 @@ fn tangled<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Optio
         found.any(|one| one.scope == scope && one.does != Does::Read && one.span.end <= span_of(step.statement()).start)
     };
     let is_tangled = span_of(call) == span && parent.id.as_str() == child && next != child && is_before(next);
-    let resolve = || Proposal {
-        message: format!("split `{next}`, which is kept for later keys; the numbers change"),
-        applicability: Applicability::Unsafe,
-        proof: Proof::Claim,
-        edits: vec![Edit { span: span_of(parent), content: next.to_owned() }],
-        resolves: vec![index],
-        names: Vec::new(),
+    let resolve = || {
+        Proposal::new(
+            format!("split `{next}`, which is kept for later keys; the numbers change"),
+            vec![Edit::replace(span_of(parent), next.to_owned())],
+            vec![index],
+        )
     };
     is_tangled.then(|| (step, resolve()))
 }

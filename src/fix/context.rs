@@ -1,6 +1,6 @@
-//! The file under repair, with what generators ask of it.
+//! The file being fixed, and the questions that generators ask about it.
 //!
-//! **Invariant:** what is answered is read off the file as it is; only the set of names promised to accepted proposals grows.
+//! **Invariant:** answers come from the file as it is; only the names reserved for accepted proposals grow.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use crate::python::ast::{self, Expr};
 use crate::python::span_of;
 use crate::text::{Edit, FileId, Span};
 
-/// What a replay has to show of a repair.
+/// What a replay has to show of a fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// The finding's claim no longer holds, and the same draws are made.
@@ -51,10 +51,41 @@ pub struct Proposal {
     pub names: Vec<Reserved>,
 }
 
-/// Lines over which a reader does not look back for where a key comes from.
+impl Proposal {
+    /// Edits that change what is drawn, which the replay of the finding's claim has to bear out.
+    pub(super) fn new(message: String, mut edits: Vec<Edit>, resolves: Vec<usize>) -> Self {
+        edits.sort_by_key(|edit| edit.span);
+        let (applicability, proof) = (Applicability::Unsafe, Proof::Claim);
+        Self { message, applicability, proof, edits, resolves, names: Vec::new() }
+    }
+
+    /// With another proof.
+    pub(super) fn proved_by(self, proof: Proof) -> Self {
+        Self { proof, ..self }
+    }
+
+    /// With the names and seeds that it introduces.
+    pub(super) fn naming(self, names: Vec<Reserved>) -> Self {
+        Self { names, ..self }
+    }
+
+    /// With another word on who may apply it.
+    pub(super) fn applied(self, applicability: Applicability) -> Self {
+        Self { applicability, ..self }
+    }
+
+    /// Leaves proposals to people.
+    pub(super) fn only_display(proposals: &mut [Self]) {
+        for proposal in proposals {
+            proposal.applicability = Applicability::Display;
+        }
+    }
+}
+
+/// Lines beyond which a reader would not look back for the origin of a key.
 const FAR: usize = 12;
 
-/// The file under repair.
+/// The file being fixed.
 pub struct FixContext<'a> {
     /// The file.
     pub file: FileId,
@@ -90,14 +121,14 @@ impl<'a> FixContext<'a> {
         }
     }
 
-    /// Tells where the cells of a notebook stand in the text.
+    /// Says where the cells of a notebook stand in the text.
     #[must_use]
     pub fn in_cells(mut self, cells: impl IntoIterator<Item = Span>) -> Self {
         self.cells = cells.into_iter().collect();
         self
     }
 
-    /// Tells what the project around the file does with its names.
+    /// Says what the project around the file does with its names.
     #[must_use]
     pub fn in_project(mut self, usage: &'a CrossModuleUsage) -> Self {
         self.usage = Some(usage);
@@ -127,12 +158,12 @@ impl<'a> FixContext<'a> {
         is_used_elsewhere || self.names.is_listed(name)
     }
 
-    /// The same of a variable of a scope: only those of the module are in sight of others.
+    /// The same of a variable of a scope: other modules see only those of the module.
     pub(super) fn is_exported_from(&self, scope: ScopeId, name: &str) -> bool {
         self.names.scopes[scope].kind == ScopeKind::Module && self.is_exported(name)
     }
 
-    /// Whether functions of this name may run under a trace, as far as the project tells.
+    /// Whether functions of this name may run under a trace, as far as the project shows.
     pub(super) fn is_traced(&self, name: &str) -> bool {
         self.usage.is_none_or(|usage| usage.is_traced(name))
     }
@@ -153,13 +184,13 @@ impl<'a> FixContext<'a> {
         cell(first) == cell(second)
     }
 
-    /// Whether a reader who is at one of two places has the other in sight: few lines lie between them, and no cell ends there.
+    /// Whether two places are near each other: few lines lie between them, and no cell ends there.
     pub(super) fn are_near(&self, first: Span, second: Span) -> bool {
         let between = self.slice(Span::new(first.end.min(second.start), second.start));
         self.is_in_one_cell(first, second) && memchr::memchr_iter(b'\n', between.as_bytes()).count() <= FAR
     }
 
-    /// Keeps the names of a proposal for it, and remembers what it resolves. Of one that nobody applies beside others it keeps the seeds,
+    /// Reserves the names of a proposal, and records what it resolves. Of one that is only displayed it reserves the seeds,
     /// which a person may take one after another.
     pub fn accept(&mut self, proposal: &Proposal) {
         let is_applied = proposal.applicability != Applicability::Display;
@@ -197,6 +228,12 @@ impl<'a> FixContext<'a> {
         self.models.callable(&self.path_of(function)?)
     }
 
+    /// Whether a callee is the builtin of this name.
+    pub(super) fn is_builtin(&self, callee: &Expr, builtin: &str) -> bool {
+        let is_bound = || self.names.binder(self.names.scope_at(span_of(callee).start), builtin).is_some();
+        matches!(callee, Expr::Name(name) if name.id.as_str() == builtin) && !is_bound()
+    }
+
     /// Whether a call is one of `jax.random.split`.
     pub(super) fn is_split(&self, call: &ast::ExprCall) -> bool {
         self.path_of(&call.func).is_some_and(|path| path == jax::SPLIT)
@@ -228,7 +265,7 @@ impl<'a> FixContext<'a> {
         self.models.is_counting(&self.path_of(&call.func)?).then_some(length)
     }
 
-    /// A library function as this file would write it at an offset; where a call that is repaired names its module, so does the
+    /// A library function as this file would write it at an offset; where a call that is fixed names its module, so does the
     /// spelling.
     pub(super) fn spelled(&self, offset: u32, path: &str, like: Option<&ast::ExprCall>) -> Option<String> {
         let scope = self.names.scope_at(offset);
@@ -252,7 +289,7 @@ impl<'a> FixContext<'a> {
         tree::steps(self.module, span)
     }
 
-    /// The way to what stands behind a statement in its suite.
+    /// The way to what follows a statement in its suite.
     pub(super) fn behind(&self, step: Step<'a>) -> Vec<Step<'a>> {
         let mut way = self.steps(span_of(step.statement()));
         way.pop();
@@ -276,7 +313,7 @@ pub(super) fn is_keyish(code: &str) -> bool {
     last.contains("key") || last.contains("rng") || last.contains("prng") || numbered == "k" || last.contains("seed")
 }
 
-/// Whether an expression can be evaluated twice, or elsewhere, without anybody noticing: names, attributes, constant items.
+/// Whether an expression can be evaluated twice, or elsewhere, without effect: names, attributes, constant items.
 pub(super) fn is_plain(expr: &Expr) -> bool {
     match expr {
         Expr::Name(_) => true,

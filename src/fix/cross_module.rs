@@ -1,6 +1,6 @@
-//! What a file cannot tell of itself: which of its names other modules use, and which of its functions may run under a trace.
+//! Cross-module usage: which names of a file other modules use, and which functions may run under a trace.
 //!
-//! **Invariant:** a name stands for everything that goes by it, so that an answer may be more careful than it has to be.
+//! **Invariant:** a name stands for everything that is called so; an answer may be more cautious than needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,17 +1,17 @@
-//! Splits whose children nobody reads: `key, subkey = split(key)` as the last thing that is done with the key, or
-//! `a, b = split(key)` before a draw from `key` itself.
+//! Dead splits: `key, subkey = split(key)` as the last use of the key, or `a, b = split(key)` before a draw from `key` itself.
 //!
-//! **Invariant:** a statement is taken out only if all that it binds is dead there, in a suite that has others, and nothing in
-//! words speaks of it; else the repairs of its finding are for people.
+//! **Invariant:** a statement is removed only if everything that it binds is dead there, its suite has other statements, and no
+//! comment or string mentions it; otherwise the fixes of its finding are only displayed.
 
 use super::children::split_of;
-use super::context::{FixContext, Proof, Proposal, is_plain};
+use super::context::{FixContext, Proposal, is_plain};
 use super::derived::is_mentioned;
 use super::intent::pair;
+use super::key_uses::uses_of;
 use super::layout;
 use super::liveness::Variable;
 use super::names::ScopeId;
-use super::reuse::{loop_below, uses_of};
+use super::split_apart::loop_below;
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding};
 use crate::python::ast::{self, Expr};
@@ -62,7 +62,7 @@ fn binds(cx: &FixContext<'_>, call: &ast::ExprCall, name: &str) -> bool {
 }
 
 impl<'a> Dead<'a> {
-    /// The statement that splits and does nothing else, if all that it binds is dead behind it.
+    /// The statement that splits and does nothing else, if all that it binds is dead after it.
     fn of(cx: &FixContext<'a>, call: &ast::ExprCall) -> Option<Self> {
         let way = cx.steps(span_of(call));
         let step = *way.last()?;
@@ -94,7 +94,7 @@ impl<'a> Dead<'a> {
         !is_elsewhere && is_mentioned(cx, self.scope, name)
     }
 
-    /// The draw behind the split takes one of its children.
+    /// The draw after the split takes one of its children.
     fn revived(&self, cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<Proposal> {
         let uses = uses_of(cx, findings, &[index])?;
         let mut others = uses.iter().filter(|one| span_of(one.call) != span_of(self.call));
@@ -112,14 +112,14 @@ impl<'a> Dead<'a> {
         let names = self.names.iter().filter_map(Expr::as_name_expr).map(|name| name.id.as_str());
         let free = names.filter(|name| *name != "_" && !self.is_spoken_of(cx, name) && !is_between(name));
         let child = free.last()?;
-        Some(Proposal {
-            message: format!("use `{child}`, which is still unused; the numbers change"),
-            applicability: Applicability::Unsafe,
-            proof: Proof::Claim,
-            edits: vec![Edit { span: span_of(draw.key), content: child.to_owned() }],
-            resolves: vec![index],
-            names: cx.promise(self.scope, &[child.to_owned()]),
-        })
+        Some(
+            Proposal::new(
+                format!("use `{child}`, which is still unused; the numbers change"),
+                vec![Edit::replace(span_of(draw.key), child.to_owned())],
+                vec![index],
+            )
+            .naming(cx.promise(self.scope, &[child.to_owned()])),
+        )
     }
 
     /// The statement is taken out.
@@ -133,17 +133,9 @@ impl<'a> Dead<'a> {
         });
         let is_mentioned = self.names.iter().any(|name| self.is_spoken_of(cx, cx.code(name)))
             || layout::comments_around(cx.text, statement).next().is_some();
-        Some(Proposal {
-            message: "remove this split, which nothing uses".to_owned(),
-            applicability: if is_mentioned || cx.is_notebook() {
-                Applicability::Display
-            } else {
-                Applicability::Unsafe
-            },
-            proof: Proof::Claim,
-            edits: vec![Edit { span: lines, content: String::new() }],
-            resolves,
-            names: Vec::new(),
-        })
+        Some(
+            Proposal::new("remove this split, which nothing uses".to_owned(), vec![Edit::delete(lines)], resolves)
+                .applied(if is_mentioned || cx.is_notebook() { Applicability::Display } else { Applicability::Unsafe }),
+        )
     }
 }

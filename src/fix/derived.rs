@@ -1,10 +1,12 @@
-//! Derivations made twice (KEY104) or for nothing (KEY110).
+//! Derivations made twice (KEY104), or never used (KEY110).
 //!
-//! **Invariant:** equal `fold_in` calls are told apart by giving each a key of its own, never by inventing data.
+//! **Invariant:** equal `fold_in` calls get a key each; no data is invented for them.
 
 use super::context::{FixContext, Proof, Proposal};
+use super::key_uses::{Use, only_key};
 use super::names::{Does, Occurrence, ScopeId, ScopeKind};
-use super::reuse::{self, Use, only_key};
+use super::reuse;
+use super::split_apart;
 use super::tree;
 use crate::finding::{Applicability, Finding, Place, RuleId};
 use crate::models::Effect;
@@ -24,7 +26,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     if let (Some(first), Some(again)) = (used(first), used(again)) {
         let mut uses = vec![first, again];
         uses.sort_by_key(|one| span_of(one.key));
-        proposals = reuse::apart(cx, &uses, &[index]);
+        proposals = split_apart::apart(cx, &uses, &[index]);
     }
     if proposals.is_empty() {
         // Where a callee derives, the calls that lead there are given keys of their own.
@@ -33,7 +35,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     proposals
 }
 
-/// A `split` whose result nobody binds: what resolves the draw from the parent after it resolves this as well.
+/// A `split` whose result is not bound: what resolves the draw from the parent after it resolves this as well.
 pub(super) fn bind_discarded(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let unused = findings[index].repair.as_ref().and_then(|repair| repair.unused.as_deref());
     if let Some(unused) = unused {
@@ -52,7 +54,7 @@ pub(super) fn bind_discarded(cx: &FixContext<'_>, findings: &[Finding], index: u
     proposals
 }
 
-/// Whether a finding tells of a key that should have been another one.
+/// Whether a finding is about a key that should have been another one.
 fn is_mistaken(finding: &Finding) -> bool {
     finding.evidence.is_some() || finding.repair.as_ref().is_some_and(|repair| repair.used_at.is_some())
 }
@@ -74,7 +76,7 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
     let is_read =
         |one: &Occurrence, name: &str| one.does == Does::Read && cx.names.binder(one.scope, name) == Some(scope);
     let is_declared = |one: &Occurrence| one.does == Does::Declare && cx.names.is_within(one.scope, scope);
-    // The repair of a mistake with keys may use the child.
+    // The fix of a mistake with keys may use the child.
     let is_wanted = findings.iter().any(|other| {
         is_mistaken(other) && cx.here(other.primary).is_some_and(|span| cx.names.frame_at(span.start) == Some(scope))
     });
@@ -89,19 +91,19 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
     let is_local = cx.names.scopes[scope].kind == ScopeKind::Function;
     let Stmt::Assign(assign) = step.statement() else { return None };
     let is_doubtful = is_slip(cx, scope, assign, &kept) || is_mentioned(cx, scope, unused);
-    (is_local && !is_needed && !is_translated).then(|| Proposal {
-        message: format!("rename the unused `{unused}` to `_`"),
-        applicability: if is_doubtful { Applicability::Display } else { Applicability::Safe },
-        proof: Proof::Nothing,
-        edits: vec![Edit { span: span_of(only), content: "_".to_owned() }],
-        resolves: vec![index],
-        names: Vec::new(),
+    (is_local && !is_needed && !is_translated).then(|| {
+        Proposal::new(
+            format!("rename the unused `{unused}` to `_`"),
+            vec![Edit::replace(span_of(only), "_")],
+            vec![index],
+        )
+        .proved_by(Proof::Nothing)
+        .applied(if is_doubtful { Applicability::Display } else { Applicability::Safe })
     })
 }
 
-/// Whether the parent that a split carries on is drawn from behind it: `key, subkey = split(key)`, and then
-/// `normal(key)`. The
-/// child was perhaps meant, which a `_` in its place would hide.
+/// Whether the parent that a split carries on is drawn from after it: `key, subkey = split(key)`, and then `normal(key)`. The
+/// child was perhaps intended, which a `_` in its place would hide.
 fn is_slip(cx: &FixContext<'_>, scope: ScopeId, split: &ast::StmtAssign, kept: &[&str]) -> bool {
     let read = tree::expressions_within(&split.value).into_iter().filter_map(Expr::as_name_expr);
     let carried: Vec<&str> = read.map(|name| name.id.as_str()).filter(|name| kept.contains(name)).collect();
@@ -118,8 +120,7 @@ fn is_slip(cx: &FixContext<'_>, scope: ScopeId, split: &ast::StmtAssign, kept: &
     })
 }
 
-/// Whether the text of a function has a name where it is no variable: in a comment or a string, which would speak of
-/// nothing.
+/// Whether the text of a function has a name where it is no variable: in a comment or a string, which would speak of nothing.
 pub(super) fn is_mentioned(cx: &FixContext<'_>, scope: ScopeId, name: &str) -> bool {
     let full = cx.names.scopes[scope].full;
     let text = cx.slice(full);

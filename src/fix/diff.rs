@@ -30,7 +30,7 @@ pub fn hunks(before: &str, after: &str) -> Vec<Edit> {
             continue;
         }
         if !std::mem::replace(&mut is_open, true) {
-            edits.push(Edit { span: Span::new(at, at), content: String::new() });
+            edits.push(Edit::delete(Span::new(at, at)));
         }
         let Some(edit) = edits.last_mut() else { continue };
         if change.tag() == ChangeTag::Delete {

@@ -1,12 +1,12 @@
-//! Loops that show what comes of one key under several settings: figures and printed lines that are compared.
+//! Display loops: they only show what one key gives under several settings, as figures or printed lines.
 //!
 //! ```python
 //! for kernel, ax in zip([RBF(), Matern()], axes.ravel()):
 //!     ax.plot(sample(key, kernel))
 //! ```
 //!
-//! **Invariant:** a loop that keeps anything of its draws, in a variable that is read behind it, in an object or in a container,
-//! is not one of these.
+//! **Invariant:** a loop that keeps any of its draws, in a variable that is read after it, in an object or in a container, is not
+//! one of these.
 
 use super::context::FixContext;
 use super::liveness::Variable;
@@ -38,10 +38,10 @@ const KEEPERS: [&str; 15] = [
 /// Methods that objects learn with of what they are given; what a loop goes through may be axes, which draw with such.
 const LEARNERS: [&str; 3] = ["fit", "step", "train"];
 
-/// Passes over a body in which every chain of assignments has come to rest, or is longer than anybody follows.
+/// Passes over a body after which every chain of assignments has been followed, or is too long to follow.
 const PASSES: usize = 4;
 
-/// Whether a loop goes through settings that are written out, does with each what the calls do, and only shows what comes of it.
+/// Whether a loop sweeps settings that are written out, does with each what the calls do, and only shows what comes of it.
 pub(super) fn is_shown<'a>(
     cx: &FixContext<'a>,
     scope: ScopeId,
@@ -127,7 +127,7 @@ struct Shown<'b, 'a> {
 }
 
 impl<'a> Shown<'_, 'a> {
-    /// Whether nothing that the body binds is carried on, read behind the loop, returned or put into anything.
+    /// Whether nothing that the body binds is carried on, read after the loop, returned or stored.
     fn keeps_nothing(&self, repeats: &'a Stmt, each: &'a ast::StmtFor) -> bool {
         let Some(step) = self.cx.steps(span_of(repeats)).pop() else { return false };
         let behind = self.cx.behind(step);

@@ -1,7 +1,7 @@
-//! Functions that assert an equality: what is alike there is meant to be.
+//! Assertions of equality: results that are compared come from equal keys on purpose.
 //!
-//! **Invariant:** the outermost function around a place decides; what is within it helps. Of two calls it is the variables that
-//! hold their results.
+//! **Invariant:** the outermost function around a place decides, with everything within it. For two calls, the variables that hold
+//! their results are followed.
 
 use rustc_hash::FxHashMap;
 
@@ -70,7 +70,7 @@ pub(super) fn are_results_compared(cx: &FixContext<'_>, calls: [&ast::ExprCall; 
     })
 }
 
-/// What is read off an array that its numbers do not tell.
+/// Attributes of an array that do not depend on its numbers.
 const SHAPES: [&str; 4] = ["shape", "ndim", "size", "dtype"];
 
 /// Which of some calls a value comes from, one bit for each.

@@ -1,7 +1,7 @@
-//! Uses of one key that may be meant to be alike: rows that stay together, parameters that begin alike, numbers and their mirror
-//! images, results that are compared.
+//! Whether the uses of one key may be intended to be alike: rows that stay together, parameters with equal initial values,
+//! antithetic variates, results that are compared.
 //!
-//! **Invariant:** what may be meant is left to people; nothing here says that it is.
+//! **Invariant:** an answer only ever leaves a fix to people; the judge alone says what is intended.
 
 use super::context::FixContext;
 use super::equality_asserts::{are_results_compared, do_results_meet};
@@ -46,7 +46,7 @@ pub(super) fn may_be_number<'e>(cx: &FixContext<'_>, calls: impl IntoIterator<It
     calls.peek().is_some() && calls.all(|call| cx.stream_seed_of(call).is_some() && tree::arguments(call).any(is_seed))
 }
 
-/// Whether two calls are so alike that one key may be what was meant: of one function of the program, which does with some data
+/// Whether two calls are so alike that one key may be what was intended: of one function of the program, which does with some data
 /// what it did with others, or of one of a library, with the very same arguments.
 pub(super) fn may_be_intended(cx: &FixContext<'_>, finding: &Finding) -> bool {
     let (Some(evidence), Some([first, second])) = (&finding.evidence, pair(cx, finding)) else { return false };

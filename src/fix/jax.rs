@@ -1,6 +1,6 @@
-//! The functions of JAX that repairs write, and look for where they would write them.
+//! The functions of JAX that fixes write, and look for where they would write them.
 //!
-//! What a function does stands in its model; which one a repair writes is a choice of the repair.
+//! What a function does stands in its model; which one a fix writes is a choice of the fix.
 //!
 //! **Invariant:** each is a public path of JAX.
 

@@ -1,15 +1,15 @@
 //! One key for all lanes of a batch (KEY108): each lane gets a child.
 //!
-//! **Invariant:** how many lanes there are is read off what else is mapped over, or off the call that copies the key; the mapped
-//! function is called where it is made, so that nobody else calls it otherwise.
+//! **Invariant:** the number of lanes is read off another argument that is mapped over, or off the call that copies the key; the
+//! mapped function is called where it is made, so nothing else can call it differently.
 
 use super::attribute_keys::{Storage, storage_of};
 use super::carry::functions;
-use super::context::{FixContext, Proof, Proposal, is_keyish, is_plain};
+use super::context::{FixContext, Proposal, is_keyish, is_plain};
 use super::jax;
+use super::key_uses::only_key;
 use super::names::Does;
 use super::naming::Reserved;
-use super::reuse::only_key;
 use super::tree;
 use crate::finding::{Applicability, Finding};
 use crate::models::{Effect, Runs, ShapeOp};
@@ -33,14 +33,15 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let mut read = tree::expressions(cx.module).into_iter().filter(|expr| around.covers(span_of(*expr)));
     let is_kept = read.any(|expr| cx.code(expr) == key && storage_of(cx, expr) != Storage::None);
     let is_lane_key = !is_kept && !is_used_beside(cx, key, around);
-    vec![Proposal {
-        message: format!("split `{key}` and give each batch element its own key; the numbers change"),
-        applicability: if is_lane_key { Applicability::Unsafe } else { Applicability::Display },
-        proof: Proof::Claim,
-        edits,
-        resolves: vec![index],
-        names,
-    }]
+    vec![
+        Proposal::new(
+            format!("split `{key}` and give each batch element its own key; the numbers change"),
+            edits,
+            vec![index],
+        )
+        .naming(names)
+        .applied(if is_lane_key { Applicability::Unsafe } else { Applicability::Display }),
+    ]
 }
 
 /// Whether the function that maps does something else with the key: then its children may be those of another split.
@@ -58,7 +59,7 @@ fn copied<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>>
         let code = cx.code(key);
         let split = cx.spelled(span_of(call).start, jax::SPLIT, None)?;
         let content = format!("{split}({code}, {})", cx.code(count));
-        return Some((code, vec![Edit { span: span_of(call), content }], Vec::new()));
+        return Some((code, vec![Edit::replace(span_of(call), content)], Vec::new()));
     }
     let callable = cx.model_of(&call.func)?;
     let Effect::Shape { op, .. } = &callable.effect else { return None };
@@ -79,7 +80,7 @@ fn copied<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<Found<'a>>
     let code = cx.code(key);
     let split = cx.spelled(span_of(call).start, jax::SPLIT, None)?;
     let content = format!("{split}({code}, {})", cx.code(count));
-    is_plain(key).then(|| (code, vec![Edit { span: span_of(call), content }], Vec::new()))
+    is_plain(key).then(|| (code, vec![Edit::replace(span_of(call), content)], Vec::new()))
 }
 
 /// The key and the number of `stack([key] * n)` and `array([key for _ in range(n)])`.
@@ -108,8 +109,7 @@ fn stacked<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr
         Expr::ListComp(list) => {
             let [generator] = &list.generators[..] else { return None };
             let Expr::Call(range) = &generator.iter else { return None };
-            let is_range = matches!(&*range.func, Expr::Name(name) if name.id.as_str() == "range")
-                && cx.names.binder(cx.names.scope_at(span_of(range).start), "range").is_none();
+            let is_range = cx.is_builtin(&range.func, "range");
             let ([count], true) = (&range.arguments.args[..], is_range && generator.ifs.is_empty()) else {
                 return None;
             };
@@ -149,7 +149,7 @@ struct Mapping<'a> {
     function: &'a Expr,
     /// The call of what it returns.
     called: &'a ast::ExprCall,
-    /// The axes, where they are told apart.
+    /// The axes, where they are distinguished.
     axes: Option<&'a ast::ExprTuple>,
 }
 
@@ -200,8 +200,7 @@ impl<'a> Mapping<'a> {
 }
 
 impl Mapping<'_> {
-    /// Whether the mapped function calculates with what it is given of an argument: it is an array then, and no dict or
-    /// list of some.
+    /// Whether the mapped function calculates with what it is given of an argument: it is an array then, and no dict or list of some.
     fn takes_array(&self, cx: &FixContext<'_>, at: usize) -> bool {
         let (parameters, body) = match self.function {
             Expr::Lambda(lambda) => match lambda.parameters.as_deref() {
@@ -238,8 +237,8 @@ fn unmapped<'a>(cx: &FixContext<'a>, of: &Mapping<'a>) -> Option<Found<'a>> {
     let split = cx.spelled(span_of(key).start, jax::SPLIT, None)?;
     let code = cx.code(key);
     let edits = vec![
-        Edit { span: span_of(axes.elts.get(at)?), content: "0".to_owned() },
-        Edit { span: span_of(key), content: format!("{split}({code}, {})", of.lanes(cx)?) },
+        Edit::replace(span_of(axes.elts.get(at)?), "0"),
+        Edit::replace(span_of(key), format!("{split}({code}, {})", of.lanes(cx)?)),
     ];
     Some((code, edits, Vec::new()))
 }
@@ -265,10 +264,10 @@ fn captured<'a>(cx: &FixContext<'a>, of: &Mapping<'a>, finding: &Finding) -> Opt
     let split = cx.spelled(span_of(of.called).start, jax::SPLIT, Some(used))?;
     let fresh = cx.fresh(inner, name, 1).pop()?;
     let children = format!(", {split}({name}, {})", of.lanes(cx)?);
-    let behind = |span: Span, content: String| Edit { span: Span::new(span.end, span.end), content };
+    let behind = |span: Span, content: String| Edit::insert(span.end, content);
     let mut edits = vec![
         behind(span_of(&last.parameter), format!(", {fresh}")),
-        Edit { span: span_of(key), content: fresh.clone() },
+        Edit::replace(span_of(key), fresh.clone()),
         behind(span_of(of.called.arguments.args.last()?), children),
     ];
     if let Some(axes) = of.axes {

@@ -1,7 +1,7 @@
 //! Where new statements go: before another, in its indentation, or on its line where it does not start one.
 //!
 //! **Invariant:** an insertion changes nothing about the statements around it, be they in one-line suites, after semicolons or
-//! behind a continued line, and ends its lines as the file does.
+//! after a continued line, and ends its lines as the file does.
 
 use crate::text::{Edit, Span};
 
@@ -11,7 +11,7 @@ pub(super) fn before(text: &str, start: u32, code: &str) -> Edit {
         Some(indent) => format!("{code}{}{indent}", line_end(text)),
         None => format!("{code}; "),
     };
-    Edit { span: Span::new(start, start), content }
+    Edit::insert(start, content)
 }
 
 /// The white space before a statement that starts its line; `None` where something else stands before it.

@@ -1,7 +1,6 @@
 //! Names that JAX removed (KEY302).
 //!
-//! **Invariant:** an annotation is the only thing that is rewritten safely; whatever makes or tests keys changes what a program
-//! does.
+//! **Invariant:** only annotations are rewritten safely; rewriting code that makes or tests keys changes what a program does.
 
 use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
@@ -27,16 +26,13 @@ fn shuffled(cx: &FixContext<'_>, finding: &Finding, index: usize) -> Option<Prop
     })?;
     let is_shuffle = attribute.attr.as_str() == "shuffle" && call.arguments.args.len() >= 2;
     let end = tree::arguments(call).map(|argument| span_of(argument).end).max()?;
-    is_shuffle.then(|| Proposal {
-        message: "permute independently along the axis, as `shuffle` did".to_owned(),
-        applicability: Applicability::Unsafe,
-        proof: Proof::Own { instead: Some((jax::SHUFFLE, jax::PERMUTATION)) },
-        edits: vec![
-            Edit { span: span_of(&attribute.attr), content: "permutation".to_owned() },
-            Edit { span: Span::new(end, end), content: ", independent=True".to_owned() },
-        ],
-        resolves: vec![index],
-        names: Vec::new(),
+    is_shuffle.then(|| {
+        Proposal::new(
+            "permute each slice along the axis independently, as `shuffle` did".to_owned(),
+            vec![Edit::replace(span_of(&attribute.attr), "permutation"), Edit::insert(end, ", independent=True")],
+            vec![index],
+        )
+        .proved_by(Proof::Own { instead: Some((jax::SHUFFLE, jax::PERMUTATION)) })
     })
 }
 
@@ -75,7 +71,7 @@ fn annotations(cx: &FixContext<'_>, finding: &Finding, index: usize) -> Option<P
     } else {
         (format!("annotate with `{array}`"), Applicability::Safe)
     };
-    Some(Proposal { message, applicability, proof: Proof::Nothing, edits, resolves: vec![index], names: Vec::new() })
+    Some(Proposal::new(message, edits, vec![index]).proved_by(Proof::Nothing).applied(applicability))
 }
 
 /// `jax.Array`, and an import of the package before the first of one of its modules, where the file uses the package's name for
@@ -104,7 +100,7 @@ fn annotation(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edit> {
         return None;
     }
     if is_annotation(cx, span) {
-        return Some(Edit { span, content: array.to_owned() });
+        return Some(Edit::replace(span, array.to_owned()));
     }
     tested(cx, span, array)
 }
@@ -117,18 +113,14 @@ fn tested(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edit> {
         _ => None,
     })?;
     let ([value, tested], []) = (&call.arguments.args[..], &call.arguments.keywords[..]) else { return None };
-    let scope = cx.names.scope_at(span.start);
-    let is_test = matches!(&*call.func, Expr::Name(name) if name.id.as_str() == "isinstance")
-        && cx.names.binder(scope, "isinstance").is_none()
-        && span_of(tested) == span
-        && is_plain(value);
+    let is_test = cx.is_builtin(&call.func, "isinstance") && span_of(tested) == span && is_plain(value);
     let subtype = cx.spelled(span.start, jax::ISSUBDTYPE, None)?;
     let keys = cx.spelled(span.start, jax::PRNG_KEY, None)?;
     let value = cx.code(value);
     let both = format!("isinstance({value}, {array}) and {subtype}({value}.dtype, {keys})");
     let is_whole = position.checked_sub(1).and_then(|outer| around.get(outer)).is_some_and(|node| node.is_statement());
     let content = if is_whole { both } else { format!("({both})") };
-    is_test.then(|| Edit { span: span_of(call), content })
+    is_test.then(|| Edit::replace(span_of(call), content))
 }
 
 /// Whether a place lies in an annotation of a parameter, a result or a variable.
@@ -167,14 +159,14 @@ fn instead_of(
     match (array, &statement.names[..]) {
         (None, [_]) => {
             let is_free = cx.names.occurrences("Array").is_empty();
-            let edit = Edit { span: whole, content: format!("from {root} import Array") };
+            let edit = Edit::replace(whole, format!("from {root} import Array"));
             is_free.then(|| ("Array".to_owned(), edit))
         }
         (Some(array), [_]) => {
             let lines = super::layout::own_lines(cx.text, whole)?;
             // A suite must not become empty.
             let step = cx.steps(whole).pop()?;
-            (step.suite.len() > 1).then(|| (array, Edit { span: lines, content: String::new() }))
+            (step.suite.len() > 1).then(|| (array, Edit::delete(lines)))
         }
         (Some(array), names) => {
             let position = names.iter().position(|other| span_of(other) == span_of(alias))?;
@@ -184,7 +176,7 @@ fn instead_of(
                 (None, None) => return None,
             };
             // A comment that stands between two names belongs to one of them.
-            (!cx.slice(span).contains('#')).then(|| (array, Edit { span, content: String::new() }))
+            (!cx.slice(span).contains('#')).then(|| (array, Edit::delete(span)))
         }
         (None, _) => None,
     }

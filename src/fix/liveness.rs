@@ -1,6 +1,6 @@
 //! Liveness of the variables that a fix rebinds, asked of the IR.
 //!
-//! **Invariant:** what the IR cannot tell counts as live: names of other scopes, and words in commands of notebooks, whose cells
+//! **Invariant:** what the IR does not know counts as live: names of other scopes, and words in commands of notebooks, whose cells
 //! run in any order.
 
 use super::context::FixContext;
@@ -29,7 +29,7 @@ impl<'b, 'a> Variable<'b, 'a> {
 
     /// Whether the value that the variable has before a statement may be read there or later.
     ///
-    /// `way` leads to the statement, which may be the one behind the last of its suite.
+    /// `way` leads to the statement, which may be one past the last of its suite.
     pub fn is_read_from(&self, way: &[Step<'_>]) -> bool {
         let Some(step) = way.last() else { return true };
         let before = step.suite.get(step.index).map(|statement| Point::Before(span_of(statement)));

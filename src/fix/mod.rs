@@ -1,12 +1,12 @@
-//! Repairs: from a finding to edits of its file, in the file's own style.
+//! Fixes: from a finding to edits of its file, in the file's own style.
 //!
-//! A generator per family of rules proposes edits for a finding, best first. It reads the tree and the text and knows no
-//! semantics: a proposal may be wrong, and whoever asks for it has to analyse and replay the patched text before anybody sees
-//! it. What a generator does answer for is syntax: indentation, one-line suites, comments, names that are free, functions that are
-//! imported.
+//! One generator per family of rules proposes edits for a finding, best first. Generators read the tree, the text and the liveness
+//! of variables in the IR; they do not run anything. A proposal may be wrong: the engine analyses and replays the patched text before
+//! anyone sees it. What a generator guarantees is syntax: indentation, one-line suites, comments, names that are free, functions that
+//! are imported.
 //!
-//! **Invariant:** a proposal's edits are sorted, do not overlap and touch nothing but what they must; names that one
-//! proposal introduces are not offered again once it was accepted ([`FixContext::accept`]).
+//! **Invariant:** a proposal's edits are sorted, do not overlap and touch nothing else; names that one proposal introduces are not
+//! offered again once it was accepted ([`FixContext::accept`]).
 
 mod advance;
 mod apply;
@@ -22,9 +22,11 @@ mod derived;
 mod diff;
 mod display_loops;
 mod equality_asserts;
+mod fold_index;
 mod imports;
 mod intent;
 mod jax;
+mod key_uses;
 mod lanes;
 mod layout;
 mod legacy;
@@ -34,8 +36,10 @@ mod names;
 mod naming;
 mod optional_keys;
 mod purpose_names;
+mod repeats;
 mod reuse;
 mod seeds;
+mod split_apart;
 mod sweep_loops;
 mod tree;
 mod typed;
@@ -94,7 +98,7 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
     proposals
 }
 
-/// The order in which to repair findings: what concerns a whole file comes after what concerns a place, on which it depends.
+/// The order in which to fix findings: what concerns a whole file comes after what concerns a place, on which it depends.
 pub fn in_order(findings: &[Finding], mut wanted: Vec<usize>) -> Vec<usize> {
     let is_whole = |index: &usize| findings.get(*index).is_some_and(|finding| finding.rule == RuleId::LegacyPrngkey);
     wanted.sort_by_key(|index| (is_whole(index), *index));

@@ -170,7 +170,7 @@ impl<'a> Names<'a> {
         at == outer
     }
 
-    /// Whether a new variable of this name in `scope` would be in anybody's way: the scope or one within it mentions the name,
+    /// Whether a new variable of this name in `scope` would collide with another: the scope or one within it mentions the name,
     /// or one around it binds it.
     pub fn is_taken(&self, scope: ScopeId, name: &str) -> bool {
         self.occurrences(name).iter().any(|occurrence| {

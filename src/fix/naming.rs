@@ -1,7 +1,7 @@
-//! Names for the keys that a repair makes: those that the file's author would have given them.
+//! Names for the keys that a fix makes: those that the file's author would have chosen.
 //!
-//! **Invariant:** a name that is offered for a stretch of code is in nobody's way there. Nothing else has it, or all that has it
-//! are children of keys that are dead by then: `key, subkey = split(key)` may bind `subkey` again.
+//! **Invariant:** a name offered for a range of code is free there. Nothing else uses it, or all its values are children of keys
+//! that are dead by then: `key, subkey = split(key)` may rebind `subkey`.
 
 use super::context::{FixContext, is_keyish};
 use super::liveness::Variable;
@@ -18,7 +18,7 @@ pub struct Reserved {
     pub scope: Span,
     /// The name.
     pub name: String,
-    /// From where to where its value is wanted.
+    /// The range in which its value is needed.
     pub range: Span,
 }
 
@@ -29,7 +29,7 @@ const KEYWORDS: [&str; 9] = ["all", "any", "hash", "id", "iter", "map", "next", 
 const LOOKED_AT: usize = 64;
 
 impl FixContext<'_> {
-    /// Whether a new variable would be in anybody's way.
+    /// Whether a new variable would collide with another.
     pub(super) fn is_taken(&self, scope: ScopeId, name: &str) -> bool {
         let full = self.names.scopes[scope].full;
         self.names.is_taken(scope, name) || KEYWORDS.binary_search(&name).is_ok() || self.is_reserved(name, full, full)
@@ -54,7 +54,7 @@ impl FixContext<'_> {
         self.promise_within(scope, names, self.names.scopes[scope].full)
     }
 
-    /// The names of a proposal that binds them at the start of a stretch of code and does not read them behind it.
+    /// The names of a proposal that binds them at the start of a range of code and does not read them after it.
     pub(super) fn promise_within(&self, scope: ScopeId, names: &[String], range: Span) -> Vec<Reserved> {
         let scope = self.names.scopes[scope].full;
         names.iter().map(|name| Reserved { scope, name: name.clone(), range }).collect()
@@ -192,7 +192,7 @@ impl FixContext<'_> {
         seen.next().is_none() || self.is_dead_within(scope, name, range)
     }
 
-    /// Whether a variable holds nothing but children of keys, of which none is wanted in a stretch of code or behind it.
+    /// Whether a variable holds nothing but children of keys, of which none is needed in a range of code or after it.
     fn is_dead_within(&self, scope: ScopeId, name: &str, range: Span) -> bool {
         let is_made_by_split = |one: &Occurrence| match self.steps(one.span).pop().map(tree::Step::statement) {
             Some(Stmt::Assign(assign)) => matches!(&*assign.value, Expr::Call(call) if self.is_split(call)),
@@ -226,7 +226,7 @@ fn single_name(base: &str) -> &'static str {
 /// The last name of an expression for a key, without what a subscript adds.
 pub(super) fn base_name(key: &str) -> String {
     let head = key.split(['[', '(']).next().unwrap_or_default();
-    // What an entry is called tells more than what holds it.
+    // The name of an entry says more than that of its container.
     let entry = key.split(['"', '\'']).nth(1).filter(|entry| !is_keyish(head) && is_keyish(entry));
     let head = entry.unwrap_or(head);
     let last = head.rsplit('.').next().unwrap_or_default().trim();

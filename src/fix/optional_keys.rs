@@ -1,7 +1,7 @@
-//! Keys that need not be there: `key: Optional[PRNGKey] = None`, handed on to a function that asks for it only where it is needed.
+//! Optional keys: `key: Optional[PRNGKey] = None`, passed on to a function that needs it only in some modes.
 //!
-//! A repair derives from such a key whatever the function that gets it does, and `split(None)` raises. What is asked here of an attribute
-//! is whether there is a key at all; whether the object may be given the next one is asked in `attribute_keys.rs`.
+//! A fix that splits such a key runs whatever mode is chosen, and `split(None)` raises. This file asks whether there is a key at
+//! all; whether an attribute can take the next key is asked in `attribute_keys.rs`.
 //!
 //! **Invariant:** a key that the function itself compares with `None` is left to the replay, which runs both ways.
 

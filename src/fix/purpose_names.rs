@@ -1,7 +1,6 @@
-//! Keys that are called after what each is for: `noise_key` where `noise = normal(key)`.
+//! Keys named after what each is for: `noise_key` where `noise = normal(key)`.
 //!
-//! **Invariant:** either all keys that a repair makes at once are called so, by words that the program has for them and that tell
-//! them apart, or none is.
+//! **Invariant:** either all keys that a fix makes at once are named so, with distinct words from the program, or none is.
 
 use super::context::{FixContext, is_keyish};
 use super::names::ScopeId;
@@ -14,13 +13,13 @@ use crate::text::Span;
 /// More of such names than a line of targets should hold.
 const MOST: usize = 6;
 
-/// A longer word tells less than a number.
+/// A longer word says less than a number.
 const LONGEST: usize = 16;
 
 /// What libraries and programs call keys.
 const KEYS: [&str; 6] = ["keys", "key", "rngs", "rng", "seeds", "seed"];
 
-/// How a file tells its keys apart.
+/// How a file distinguishes its keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// `noise_key`.
@@ -112,7 +111,7 @@ impl FixContext<'_> {
         entry.or_else(target).or_else(function)
     }
 
-    /// How this file tells its keys apart, by the names that it has.
+    /// How this file distinguishes its keys, judging by its names.
     fn style(&self) -> Style {
         let (mut behind, mut before, mut numbered) = (0_usize, 0_usize, 0_usize);
         for name in self.names.all() {

@@ -1,16 +1,16 @@
 //! Two keys from one seed (KEY105): make one key and split it, or give one of the two a seed of its own.
 //!
-//! **Invariant:** keys are merged only if plain assignments of one suite make them, with nothing between them that names the second; a
-//! seed of its own is one that the file names nowhere as a seed.
+//! **Invariant:** keys are merged only if plain assignments of one suite make them and nothing between those names the second; a new
+//! seed is a number that the file uses nowhere as a seed.
 
-use super::context::{FixContext, Proof, Proposal, is_keyish};
+use super::context::{FixContext, Proposal, is_keyish};
 use super::equality_asserts::do_results_meet;
 use super::intent::draws;
 use super::jax;
 use super::layout;
 use super::names::ScopeId;
 use super::tree::{self, Step};
-use crate::finding::{Applicability, Finding, Place};
+use crate::finding::{Finding, Place};
 use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
 use crate::python::{span_of, suites};
 use crate::text::{Edit, Span};
@@ -36,15 +36,12 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
             || [derived.0, derived.1].into_iter().any(|place| passes_over(cx, place))
     };
     if derived.is_some_and(is_meant) {
-        for proposal in &mut proposals {
-            proposal.applicability = Applicability::Display;
-        }
+        Proposal::only_display(&mut proposals);
     }
     proposals
 }
 
-/// Whether both keys are made for one call, word for word: `params` and `target_params` begin alike. What draws for
-/// itself has no
+/// Whether both keys are made for one call, word for word: `params` and `target_params` begin alike. What draws for itself has no
 /// reason to.
 fn is_made_alike(cx: &FixContext<'_>, (first, again): (Place, Place)) -> bool {
     let call = |place: Place| {
@@ -69,8 +66,7 @@ pub(super) fn is_called_dummy(code: &str) -> bool {
     DUMMIES.iter().any(|word| code.contains(word))
 }
 
-/// Whether a key is made for a call of which only other results are kept, or is said to serve nothing: its numbers are
-/// nobody's.
+/// Whether a key is made for a call of which only other results are kept, or is said to serve nothing: its numbers are not used.
 fn is_for_nothing(cx: &FixContext<'_>, place: Place) -> bool {
     let Some((span, step)) = cx.here(place).and_then(|span| Some((span, cx.steps(span).pop()?))) else {
         return false;
@@ -94,7 +90,7 @@ fn is_for_nothing(cx: &FixContext<'_>, place: Place) -> bool {
         _ => false,
     };
     let is_named = tree::targets(statement).iter().any(|target| is_called_dummy(cx.code(target)));
-    // A comment may stand behind the statement, or on the line before.
+    // A comment may follow the statement, or stand on the line before.
     let mut comments = layout::comments_around(cx.text, span_of(statement));
     let is_said =
         suites(statement).is_empty() && comments.any(|said| is_called_dummy(said) && said.split(' ').any(is_keyish));
@@ -130,7 +126,7 @@ fn begins_examples(cx: &FixContext<'_>, (first, again): (Place, Place)) -> bool 
     alike.take(HABIT).count() == HABIT && !do_results_meet(cx, [first, again])
 }
 
-/// Whether one statement, word for word, makes both keys: it begins anew with what it began with before.
+/// Whether one statement, word for word, makes both keys: it starts again with what it started with before.
 fn is_begun_anew(cx: &FixContext<'_>, (first, again): (Place, Place)) -> bool {
     let statement = |place: Place| {
         let span = cx.here(place)?;
@@ -143,8 +139,7 @@ fn is_begun_anew(cx: &FixContext<'_>, (first, again): (Place, Place)) -> bool {
     first != again && scope == other && cx.slice(first) == cx.slice(again)
 }
 
-/// `a, b = split(key(0))` right behind the statement that made `a` and `b` of a key of the same seed, together with
-/// others: it
+/// `a, b = split(key(0))` right after the statement that made `a` and `b` of a key of the same seed, together with others: it
 /// makes nothing but names for keys that there are.
 fn superseded(cx: &FixContext<'_>, index: usize, (first, again): (Place, Place)) -> Option<Proposal> {
     let (first, again) = (cx.here(first)?, cx.here(again)?);
@@ -166,13 +161,12 @@ fn superseded(cx: &FixContext<'_>, index: usize, (first, again): (Place, Place))
     let is_again = split(step)?.covers(span_of(seeded)) && split(before).is_some();
     let lines = layout::own_lines(cx.text, span_of(step.statement()))?;
     let is_less = bound.len() < others.len() && bound.iter().all(|name| others.contains(name));
-    (is_again && is_less).then(|| Proposal {
-        message: format!("keep the keys {} that were created before; the numbers change", bound.join(" and ")),
-        applicability: Applicability::Unsafe,
-        proof: Proof::Claim,
-        edits: vec![Edit { span: lines, content: String::new() }],
-        resolves: vec![index],
-        names: Vec::new(),
+    (is_again && is_less).then(|| {
+        Proposal::new(
+            format!("keep the keys {} that were created before; the numbers change", bound.join(" and ")),
+            vec![Edit::delete(lines)],
+            vec![index],
+        )
     })
 }
 
@@ -201,15 +195,14 @@ fn reseeded(cx: &FixContext<'_>, findings: &[Finding], index: usize, place: Plac
         let derived = repair.and_then(|repair| repair.derived_at);
         derived.is_some_and(|(first, again)| first == place || again == place)
     });
-    Some(Proposal {
-        message: format!("create this key from the seed {free}, which no other key here uses; the numbers change"),
-        applicability: Applicability::Unsafe,
-        proof: Proof::Claim,
-        edits: vec![Edit { span: span_of(seed), content: free.to_string() }],
-        resolves: if resolves.contains(&index) { resolves } else { vec![index] },
-        // The next repair takes another seed.
-        names: cx.promise(WHOLE_FILE, &[free.to_string()]),
-    })
+    Some(
+        Proposal::new(
+            format!("create this key from the seed {free}, which no other key here uses; the numbers change"),
+            vec![Edit::replace(span_of(seed), free.to_string())],
+            if resolves.contains(&index) { resolves } else { vec![index] },
+        )
+        .naming(cx.promise(WHOLE_FILE, &[free.to_string()])),
+    )
 }
 
 /// The scope of the module: seeds are the same everywhere in a file.
@@ -241,16 +234,12 @@ fn merged(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pro
     let call = tree::call_at(cx.module, first)?;
     let split = cx.spelled(first.start, jax::SPLIT, Some(call))?;
     let code = format!("{left}, {right} = {split}({})", cx.slice(first));
-    (!is_named).then(|| Proposal {
-        message: "create one key from the seed and split it; the numbers change".to_owned(),
-        applicability: Applicability::Unsafe,
-        proof: Proof::Claim,
-        edits: vec![
-            Edit { span: span_of(step.statement()), content: code },
-            Edit { span: lines, content: String::new() },
-        ],
-        resolves: vec![index],
-        names: Vec::new(),
+    (!is_named).then(|| {
+        Proposal::new(
+            "create one key from the seed and split it; the numbers change".to_owned(),
+            vec![Edit::replace(span_of(step.statement()), code), Edit::delete(lines)],
+            vec![index],
+        )
     })
 }
 

@@ -1,7 +1,7 @@
-//! Loops that may want one key in every iteration: those over settings, and those whose numbers nobody looks at.
+//! Sweep loops: each iteration runs one of several settings, or nothing observes its numbers, so that one key may serve all.
 //!
-//! **Invariant:** what is not understood is no such loop; all is read off the function that holds it, and off the calls of that
-//! function in its file.
+//! **Invariant:** a loop that is not understood is no sweep; only the function that holds it, and calls of that function in its
+//! file, are looked at.
 
 use super::context::FixContext;
 use super::names::{Does, Occurrence, ScopeId};
@@ -11,7 +11,7 @@ use crate::python::ast::{self, Expr, Number, Stmt};
 use crate::python::{span_of, suites};
 use crate::text::Span;
 
-/// How many variables and parameters are gone through to find what a loop is over.
+/// How many variables and parameters are iterated over to find what a loop is over.
 const DEPTH: u32 = 3;
 
 /// What the elements of settings may be.
@@ -39,7 +39,7 @@ pub(super) fn iterated<'a>(cx: &FixContext<'a>, each: &'a ast::StmtFor) -> Optio
     Some(vec![(&*each.target, &*each.iter)])
 }
 
-/// Whether a loop gathers one result for each of some settings that are written out, and nothing else tells its iterations
+/// Whether a loop gathers one result for each of some settings that are written out, and nothing else distinguishes its iterations
 /// apart: that they begin alike is how settings are compared.
 pub(super) fn is_sweep<'a>(cx: &FixContext<'a>, statement: &'a Stmt) -> bool {
     let Stmt::For(each) = statement else { return false };

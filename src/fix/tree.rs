@@ -1,4 +1,4 @@
-//! Finding one's way in a syntax tree: the statements around a place, the node at a span, the expressions within a node.
+//! Navigation in a syntax tree: the statements around a place, the node at a span, the expressions within a node.
 //!
 //! **Invariant:** everything is found by span; nothing is looked up by text.
 
@@ -51,20 +51,16 @@ pub(super) fn steps(module: &ast::ModModule, span: Span) -> Vec<Step<'_>> {
 
 /// All calls of a file.
 pub(super) fn calls(module: &ast::ModModule) -> Vec<&ast::ExprCall> {
-    struct Calls<'a>(Vec<&'a ast::ExprCall>);
-    impl<'a> SourceOrderVisitor<'a> for Calls<'a> {
-        fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
-            if let AnyNodeRef::ExprCall(call) = node {
-                self.0.push(call);
-            }
-            TraversalSignal::Traverse
-        }
-    }
-    let mut calls = Calls(Vec::new());
-    for statement in &module.body {
-        calls.visit_stmt(statement);
-    }
-    calls.0
+    expressions(module).into_iter().filter_map(Expr::as_call_expr).collect()
+}
+
+/// The attributes and items that a file assigns to.
+pub(super) fn stored(module: &ast::ModModule) -> impl Iterator<Item = &Expr> {
+    expressions(module).into_iter().filter(|expr| match expr {
+        Expr::Attribute(attribute) => attribute.ctx.is_store(),
+        Expr::Subscript(item) => item.ctx.is_store(),
+        _ => false,
+    })
 }
 
 /// Gathers expressions.

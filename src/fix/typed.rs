@@ -1,7 +1,7 @@
-//! Typed keys for raw ones (KEY301), with the conversions that the words of a key need where they are wanted.
+//! Typed keys for raw ones (KEY301), with conversions where the raw words of a key are needed.
 //!
-//! **Invariant:** all calls of a file are rewritten or none. Where a repair of its own is at hand for what touches a key's
-//! words, that comes first: a conversion would make the mistake last.
+//! **Invariant:** all calls of a file are rewritten or none. Where a finding about the words of a key has a fix of its own, that fix
+//! comes first: a conversion would make the mistake permanent.
 
 use super::context::{FixContext, Proof, Proposal};
 use super::jax;
@@ -30,14 +30,15 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let is_sum = |other: &Finding| other.touch.as_ref().is_some_and(|touch| touch.what == Touched::Sum);
     let hides = !cx.matching(findings, is_sum).is_empty();
     let applicability = if hides { Applicability::Display } else { Applicability::Unsafe };
-    vec![Proposal {
-        message: "create typed keys; the numbers stay the same, but shapes and checkpoints of keys change".to_owned(),
-        applicability,
-        proof: Proof::Keys(places),
-        edits: renamed(cx, finding).unwrap_or_default(),
-        resolves: vec![index],
-        names: Vec::new(),
-    }]
+    vec![
+        Proposal::new(
+            "create typed keys; the numbers stay the same, but shapes and checkpoints of keys change".to_owned(),
+            renamed(cx, finding).unwrap_or_default(),
+            vec![index],
+        )
+        .proved_by(Proof::Keys(places))
+        .applied(applicability),
+    ]
 }
 
 fn renamed(cx: &FixContext<'_>, finding: &Finding) -> Option<Vec<Edit>> {
@@ -47,11 +48,11 @@ fn renamed(cx: &FixContext<'_>, finding: &Finding) -> Option<Vec<Edit>> {
     for place in places {
         match tree::expression_at(cx.module, cx.here(place)?)? {
             Expr::Attribute(attribute) => {
-                edits.push(Edit { span: span_of(&attribute.attr), content: "key".to_owned() });
+                edits.push(Edit::replace(span_of(&attribute.attr), "key"));
             }
             Expr::Name(name) => {
                 by_name += 1;
-                edits.push(Edit { span: span_of(name), content: imported_name(cx, name.id.as_str())? });
+                edits.push(Edit::replace(span_of(name), imported_name(cx, name.id.as_str())?));
             }
             _ => return None,
         }
@@ -81,12 +82,11 @@ fn import(cx: &FixContext<'_>, rewritten: usize) -> Option<Edit> {
     if bound.next().is_some() || reads != rewritten {
         return None;
     }
-    Some(Edit { span: only.span, content: format!("key as {}", imported_name(cx, "PRNGKey")?) })
+    Some(Edit::replace(only.span, format!("key as {}", imported_name(cx, "PRNGKey")?)))
 }
 
-/// The proposal with a conversion wherever the analysis found that the repaired program touches the words of its keys;
-/// the
-/// proposal as it is where it found nothing, and `None` where a place does not tell which expression is the key.
+/// The proposal with a conversion wherever the analysis found that the fixed program touches the words of its keys; the
+/// proposal as it is where it found nothing, and `None` where a place does not show which expression is the key.
 pub fn converted(cx: &FixContext<'_>, proposal: &Proposal, after: &[Finding]) -> Option<Proposal> {
     let Proof::Keys(_) = proposal.proof else { return Some(proposal.clone()) };
     let mut edits = proposal.edits.clone();
@@ -100,10 +100,7 @@ pub fn converted(cx: &FixContext<'_>, proposal: &Proposal, after: &[Finding]) ->
         for key in keys {
             let at = span_of(key);
             let convert = cx.spelled(at.start, jax::KEY_DATA, maker(cx, key))?;
-            for edit in [
-                Edit { span: Span::new(at.start, at.start), content: format!("{convert}(") },
-                Edit { span: Span::new(at.end, at.end), content: ")".to_owned() },
-            ] {
+            for edit in [Edit::insert(at.start, format!("{convert}(")), Edit::insert(at.end, ")")] {
                 if !edits.contains(&edit) {
                     edits.push(edit);
                 }
@@ -112,9 +109,8 @@ pub fn converted(cx: &FixContext<'_>, proposal: &Proposal, after: &[Finding]) ->
     }
     edits.sort_by_key(|edit| edit.span);
     let is_new = edits.len() > proposal.edits.len();
-    let message = "create typed keys, and take their words where the code needs them; the numbers stay the \
-                   same"
-        .to_owned();
+    let message =
+        "create typed keys, and take their words where the code needs them; the numbers stay the same".to_owned();
     Some(if is_new { Proposal { message, edits, ..proposal.clone() } } else { proposal.clone() })
 }
 

@@ -1,14 +1,14 @@
-//! What a file does with keys that are made typed ones: whether all of it means the same, and none of it raises.
+//! What a file does with keys that become typed: whether all of it means the same, and none of it raises.
 //!
-//! **Invariant:** which functions take typed keys as they take raw ones is told by the models. What is not known to be a key by
-//! the analysis and is called like one counts as one.
+//! **Invariant:** the models say which functions take typed keys as they take raw ones. Where the analysis does not know whether
+//! something is a key, its name decides.
 
+use super::key_uses::root_name;
 use std::collections::BTreeMap;
 
 use super::context::{FixContext, is_keyish};
 use super::jax;
 use super::names::Does;
-use super::reuse::root_name;
 use super::tree;
 use crate::models::{ARRAY, Argument, Effect, ShapeQuery, Typed};
 use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
@@ -79,7 +79,7 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    /// Whether the analysis believes that an expression is an array of keys, whoever calls.
+    /// Whether the analysis believes that an expression is an array of keys, whatever the caller passes.
     fn is_array(&self, expr: &Expr) -> bool {
         let known = self.of(expr);
         !known.is_empty() && known.iter().all(|one| one.is_array)
@@ -182,7 +182,7 @@ impl<'a> Uses<'_, 'a> {
         !is_held && model.is_none() || models.typed(&path).is_none_or(|typed| typed.is_alike)
     }
 
-    /// Whether the words that are taken are those of a key, whoever calls: what a parameter is may differ from call to call.
+    /// Whether the words that are taken are those of a key, whatever the caller passes: a parameter may differ from call to call.
     fn is_passed_by_all(&self, key: &'a Expr) -> bool {
         let names = &self.cx.names;
         let Some(root) = root_name(key) else { return true };
@@ -224,7 +224,7 @@ impl<'a> Uses<'_, 'a> {
     }
 }
 
-/// What an argument hands over: itself, or the elements of a list that is written out.
+/// What an argument passes: itself, or the elements of a list that is written out.
 fn elements(argument: &Expr) -> Vec<&Expr> {
     match argument {
         Expr::List(list) => list.elts.iter().collect(),

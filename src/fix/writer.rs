@@ -1,17 +1,16 @@
-//! Statements that split a key for its uses, and what becomes of the uses.
+//! Statements that split a key for its uses, and the edits of those uses.
 //!
-//! **Invariant:** what is written binds names that are free from there to the last use that reads them, and nothing else.
+//! **Invariant:** a written statement binds only names that are free from there to the last use that reads them.
 
 use super::children::{self, Made};
-use super::context::{FixContext, Proof, Proposal};
+use super::context::{FixContext, Proposal};
+use super::key_uses::Use;
 use super::layout;
 use super::liveness::Variable;
 use super::names::ScopeId;
 use super::naming::Reserved;
 use super::purpose_names::Given;
-use super::reuse::Use;
 use super::tree::Step;
-use crate::finding::Applicability;
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -92,7 +91,7 @@ impl Writer<'_, '_> {
         Some(self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range)))
     }
 
-    /// A split that dropped its result was meant to make the keys of the uses after it.
+    /// A split that dropped its result was intended to make the keys of the uses after it.
     pub(super) fn bind(&self, bare: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
         if uses.is_empty() {
             return None;
@@ -103,8 +102,8 @@ impl Writer<'_, '_> {
         let code = self.split.statement(self.key, &names, true);
         let targets = code.strip_suffix(self.cx.slice(call)).map(str::to_owned);
         let mut edits = vec![match targets {
-            Some(targets) => Edit { span: Span::new(call.start, call.start), content: targets },
-            None => Edit { span: call, content: code },
+            Some(targets) => Edit::insert(call.start, targets),
+            None => Edit::replace(call, code),
         }];
         edits.extend(replaced(self.cx, uses, &names));
         Some(self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range)))
@@ -128,11 +127,10 @@ impl Writer<'_, '_> {
         let names = self.cx.more_children(self.site.scope, self.key, (&known, true), &given, range);
         let mut edits = children::widened(bound, call, &names)?;
         edits.extend(replaced(self.cx, uses, &names));
-        edits.sort_by_key(|edit| edit.span);
         Some(self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range)))
     }
 
-    /// `a, b = split(key)` and `c, d = split(key)` behind it become `a, b, c, d = split(key, 4)`.
+    /// `a, b = split(key)` and `c, d = split(key)` after it become `a, b, c, d = split(key, 4)`.
     fn merge(&self, call: &ast::ExprCall, bound: &[Expr], step: Step<'_>, other: &Use<'_>) -> Option<Proposal> {
         let later = other.steps.last().filter(|later| later.is_beside(step))?;
         let (again, more) = children::split_of(self.cx, later.statement())?;
@@ -149,15 +147,14 @@ impl Writer<'_, '_> {
         let is_alike = span_of(again) == span_of(other.call) && more.iter().all(is_new) && has_free;
         let is_near = self.cx.is_in_one_cell(span_of(step.statement()), span_of(later.statement()));
         let mut edits = children::widened(bound, call, &names).filter(|_| is_alike && is_near && !is_said)?;
-        edits.push(Edit { span: lines, content: String::new() });
+        edits.push(Edit::delete(lines));
         edits.sort_by_key(|edit| edit.span);
         let message = format!("split `{}` once into all its children; the numbers change", self.key);
         let names = self.cx.promise(self.site.scope, &names);
         Some(Proposal { message, ..self.proposal(edits, names) })
     }
 
-    /// `key, subkey = split(key)` right before the statement of each use, but for those that make the next key
-    /// themselves.
+    /// `key, subkey = split(key)` right before the statement of each use, but for those that make the next key themselves.
     pub(super) fn one_by_one(&self, uses: &[Use<'_>], goes_on: &dyn Fn(&Use<'_>) -> bool) -> Option<Proposal> {
         let mut at: Vec<(Step<'_>, Vec<&Use<'_>>)> = Vec::new();
         for one in uses.iter().filter(|one| !goes_on(one)) {
@@ -174,7 +171,7 @@ impl Writer<'_, '_> {
         let scope = self.site.scope;
         let mut edits = Vec::with_capacity(uses.len() + at.len());
         let mut reserved = Vec::new();
-        // The split that made the key makes the children for the uses right behind it.
+        // The split that made the key makes the children for the uses right after it.
         let mut near: Vec<(Made<'_>, Vec<&Use<'_>>)> = Vec::new();
         at.retain(|(_, here)| {
             let made = here.first().and_then(|one| Made::of(self.cx, one)).filter(|made| {
@@ -191,7 +188,7 @@ impl Writer<'_, '_> {
         for (made, here) in near {
             let (more, names, range) = made.give(self.cx, &here, &[])?;
             edits.extend(more);
-            edits.extend(here.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+            edits.extend(here.iter().zip(&names).map(|(one, name)| Edit::replace(one.span(), name.clone())));
             reserved.extend(self.cx.promise_within(scope, &names, range));
         }
         for (step, here) in at {
@@ -205,10 +202,9 @@ impl Writer<'_, '_> {
             let names = self.fresh(&here, range);
             let code = self.split.statement(self.key, &names, true);
             edits.push(layout::before(self.cx.text, start, &code));
-            edits.extend(here.iter().zip(&names).map(|(one, name)| Edit { span: one.span(), content: name.clone() }));
+            edits.extend(here.iter().zip(&names).map(|(one, name)| Edit::replace(one.span(), name.clone())));
             reserved.extend(self.cx.promise_within(scope, &names, range));
         }
-        edits.sort_by_key(|edit| edit.span);
         Some(self.proposal(edits, reserved))
     }
 
@@ -231,25 +227,23 @@ impl Writer<'_, '_> {
         let targets = Span::new(span_of(left).start, span_of(right).end);
         // Parentheses and comments would be lost with what stands between.
         let are_bare = self.cx.slice(Span::new(span_of(left).end, span_of(right).start)) == ", ";
-        (is_own && are_bare).then(|| Edit { span: targets, content: format!("{}, {}", self.key, wanted.id) })
+        (is_own && are_bare).then(|| Edit::replace(targets, format!("{}, {}", self.key, wanted.id)))
     }
 
     fn proposal(&self, edits: Vec<Edit>, names: Vec<Reserved>) -> Proposal {
-        Proposal {
-            message: format!("split `{}` and give each call its own key; the numbers change", self.key),
-            applicability: Applicability::Unsafe,
-            proof: Proof::Claim,
+        Proposal::new(
+            format!("split `{}` and give each call its own key; the numbers change", self.key),
             edits,
-            resolves: self.resolves.to_vec(),
-            names,
-        }
+            self.resolves.to_vec(),
+        )
+        .naming(names)
     }
 }
 
 /// Each use reads a name instead.
 fn replaced(cx: &FixContext<'_>, uses: &[Use<'_>], names: &[String]) -> Vec<Edit> {
     let pairs = uses.iter().zip(names);
-    pairs.map(|(one, name)| Edit { span: one.replaceable(cx), content: name.clone() }).collect()
+    pairs.map(|(one, name)| Edit::replace(one.replaceable(cx), name.clone())).collect()
 }
 
 /// `key, a, b = split(key, 3)`, or without `key` on the left.

@@ -13,6 +13,23 @@ pub struct Edit {
     pub content: String,
 }
 
+impl Edit {
+    /// Puts text at an offset.
+    pub fn insert(at: u32, content: impl Into<String>) -> Self {
+        Self::replace(Span::new(at, at), content)
+    }
+
+    /// Puts text in the place of what stands at a span.
+    pub fn replace(span: Span, content: impl Into<String>) -> Self {
+        Self { span, content: content.into() }
+    }
+
+    /// Takes out what stands at a span.
+    pub fn delete(span: Span) -> Self {
+        Self::replace(span, String::new())
+    }
+}
+
 /// Why edits cannot be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {

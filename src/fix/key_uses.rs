@@ -1,0 +1,227 @@
+//! The uses of one key that a finding, or several findings that share a use, are about: the calls, and the expressions that hand
+//! them the key.
+//!
+//! **Invariant:** uses are in source order; where one of them cannot be found, there are none.
+
+use super::carry::given;
+use super::context::{FixContext, is_keyish, is_plain};
+use super::purpose_names::Given;
+use super::tree::{self, Step};
+use crate::finding::{Finding, RuleId, Sharing};
+use crate::models::{Callable, Effect, Runs};
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::Span;
+
+/// More uses of one key than a line of names should serve.
+pub(super) const MOST_USES: usize = 24;
+
+/// One consumption: its call, the expression for its key, and the statements around it.
+pub(super) struct Use<'a> {
+    pub call: &'a ast::ExprCall,
+    pub key: &'a Expr,
+    pub steps: Vec<Step<'a>>,
+}
+
+impl<'a> Use<'a> {
+    /// The call and the expression for its key.
+    pub(super) fn given(&self) -> Given<'a> {
+        (self.call, self.key)
+    }
+
+    pub(super) fn span(&self) -> Span {
+        span_of(self.key)
+    }
+
+    /// What a key of its own stands for: the key, or the child that is taken of it at once, as in `split(key)[0]`.
+    pub(super) fn replaceable(&self, cx: &FixContext<'_>) -> Span {
+        let is_split = cx.is_split(self.call);
+        if !is_split || self.call.arguments.len() != 1 {
+            return self.span();
+        }
+        let call = span_of(self.call);
+        let around = tree::ancestors(cx.module, call).into_iter().rev().find(|node| span_of(node) != call);
+        match around {
+            Some(AnyNodeRef::ExprSubscript(item))
+                if span_of(&*item.value) == call && item.slice.is_number_literal_expr() =>
+            {
+                span_of(item)
+            }
+            _ => self.span(),
+        }
+    }
+
+    /// Where the variable stands that the key's expression starts with.
+    pub fn root_span(&self) -> Span {
+        let mut root = self.key;
+        loop {
+            root = match root {
+                Expr::Attribute(attribute) => &attribute.value,
+                Expr::Subscript(subscript) => &subscript.value,
+                other => return span_of(other),
+            };
+        }
+    }
+
+    /// Whether the call derives another key in each iteration of a loop: it folds in what the loop binds.
+    pub fn is_told_apart(&self, cx: &FixContext<'_>, around: Step<'_>) -> bool {
+        let Some(callable) = cx.model_of(&self.call.func) else { return false };
+        let Effect::Fold { .. } = &callable.effect else { return false };
+        let Stmt::For(each) = around.statement() else { return false };
+        let bound = tree::names_bound(&each.target);
+        let read = tree::arguments(self.call).flat_map(tree::expressions_within);
+        read.filter_map(Expr::as_name_expr).any(|name| bound.iter().any(|target| target.id == name.id))
+    }
+
+    /// Whether the call maps over the key, which then is an array of keys.
+    pub fn is_mapped(&self, cx: &FixContext<'_>) -> bool {
+        let callable = |expr: &Expr| cx.model_of(expr);
+        let transform = |callable: &'_ Callable| match &callable.effect {
+            Effect::Transform(transform) => Some(transform.clone()),
+            _ => None,
+        };
+        if let Expr::Call(maps) = &*self.call.func {
+            let Some(callable) = callable(&maps.func) else { return false };
+            let Some(transform) = transform(callable).filter(|transform| transform.runs == Runs::Lanes) else {
+                return false;
+            };
+            // The axes of a call are read only where they are distinguished: `None` leaves an argument whole.
+            let axes = transform.axes.as_deref().and_then(|axes| given(callable, maps, axes));
+            let position = self.call.arguments.args.iter().position(|one| span_of(one) == self.span());
+            return match (axes, position) {
+                (Some(Expr::Tuple(axes)), Some(at)) => {
+                    axes.elts.get(at).is_some_and(|axis| !axis.is_none_literal_expr())
+                }
+                _ => true,
+            };
+        }
+        let Some(callable) = callable(&self.call.func) else { return false };
+        transform(callable).filter(|transform| matches!(transform.runs, Runs::Map | Runs::Scan)).is_some_and(|of| {
+            let mut over = of.over.iter().filter_map(|over| given(callable, self.call, over));
+            over.any(|over| span_of(over).covers(self.span()))
+        })
+    }
+}
+
+/// The finding and those of its function that share a consumption with it, directly or through others.
+pub(super) fn family(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<usize> {
+    let lead = &findings[index];
+    let is_derived = lead.repair.as_ref().is_some_and(|repair| repair.derived_at.is_some());
+    let candidates = cx.matching(findings, |other| {
+        matches!(other.rule, RuleId::KeyReused | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
+            && other.function == lead.function
+            && other.evidence.as_ref().is_some_and(|evidence| evidence.sharing == Sharing::Twice)
+            && other.repair.as_ref().is_some_and(|repair| repair.derived_at.is_some() == is_derived)
+    });
+    let places = |at: usize| {
+        let evidence = findings[at].evidence.as_ref();
+        let first = evidence.and_then(|evidence| evidence.first.first().copied());
+        [first, evidence.and_then(|evidence| evidence.second.first().copied())].into_iter().flatten()
+    };
+    let mut family = vec![index];
+    let mut known: Vec<_> = places(index).collect();
+    loop {
+        let more: Vec<usize> = candidates
+            .iter()
+            .copied()
+            .filter(|at| !family.contains(at) && places(*at).any(|place| known.contains(&place)))
+            .collect();
+        if more.is_empty() {
+            family.sort_unstable();
+            return family;
+        }
+        known.extend(more.iter().flat_map(|at| places(*at)));
+        family.extend(more);
+        if family.len() >= MOST_USES {
+            return family;
+        }
+    }
+}
+
+/// The consumptions of a family in source order; `None` where one of them cannot be found.
+pub(super) fn uses_of<'a>(cx: &FixContext<'a>, findings: &[Finding], family: &[usize]) -> Option<Vec<Use<'a>>> {
+    let mut calls: Vec<(Span, Option<&str>)> = Vec::new();
+    let mut known_text = None;
+    for at in family {
+        let finding = &findings[*at];
+        let (evidence, repair) = (finding.evidence.as_ref()?, finding.repair.as_ref()?);
+        for (way, written) in [&evidence.first, &evidence.second].into_iter().zip(&repair.written) {
+            let span = cx.here(*way.first()?)?;
+            // What is written at the consuming call says nothing of a call that leads there.
+            let written = written.as_deref().filter(|_| way.len() == 1);
+            known_text = known_text.or(written);
+            calls.push((span, written));
+        }
+        if evidence.first == evidence.second || evidence.first.first() == evidence.second.first() {
+            return within_one_call(cx, &calls);
+        }
+    }
+    calls.sort_unstable_by_key(|(span, written)| (*span, written.is_none()));
+    calls.dedup_by_key(|(span, _)| *span);
+    let mut uses = Vec::with_capacity(calls.len());
+    for (span, written) in calls {
+        let call = tree::call_at(cx.module, span)?;
+        let mut keys = written_keys(cx, call, written.or(known_text));
+        if keys.len() < 2 {
+            keys = vec![only_key(cx, call, written).or_else(|| only_key(cx, call, known_text))?];
+        }
+        uses.extend(keys.into_iter().map(|key| Use { call, key, steps: cx.steps(span) }));
+    }
+    uses.sort_by_key(Use::span);
+    Some(uses)
+}
+
+/// One call that is given the key twice.
+fn within_one_call<'a>(cx: &FixContext<'a>, calls: &[(Span, Option<&str>)]) -> Option<Vec<Use<'a>>> {
+    let [(span, _), _] = calls else { return None };
+    let call = tree::call_at(cx.module, *span)?;
+    let plain: Vec<&Expr> = tree::arguments(call).filter(|argument| is_plain(argument)).collect();
+    let twice = plain
+        .iter()
+        .map(|argument| cx.code(argument))
+        .find(|code| is_keyish(code) && plain.iter().filter(|argument| cx.code(argument) == *code).count() > 1)?;
+    let keys = plain.into_iter().filter(|argument| cx.code(argument) == twice);
+    Some(keys.map(|key| Use { call, key, steps: cx.steps(*span) }).collect())
+}
+
+/// The arguments of a call that are written so.
+fn written_keys<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written: Option<&str>) -> Vec<&'a Expr> {
+    tree::arguments(call).filter(|argument| Some(cx.code(argument)) == written).collect()
+}
+
+/// The expression that hands a call its key: the one argument that is written so, else the one expression within the
+/// arguments, else, where nothing is known of how it is written, the first argument of a library function, or the only
+/// argument that is called like a key.
+pub(super) fn only_key<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written: Option<&str>) -> Option<&'a Expr> {
+    if let Some(written) = written {
+        let direct: Vec<&Expr> = tree::arguments(call).filter(|argument| cx.code(argument) == written).collect();
+        if let [only] = direct[..] {
+            return Some(only);
+        }
+        let within = tree::arguments(call).flat_map(tree::expressions_within);
+        let deep: Vec<&Expr> = within.filter(|expr| is_plain(expr) && cx.code(expr) == written).collect();
+        match deep[..] {
+            [only] => return Some(only),
+            // A callee was given what the caller writes otherwise.
+            [] => {}
+            _ => return None,
+        }
+    }
+    if cx.path_of(&call.func).is_some_and(|path| path.starts_with("jax.random.")) {
+        let by_name = call.arguments.find_keyword("key").map(|keyword| &keyword.value);
+        return call.arguments.args.first().or(by_name).filter(|key| is_plain(key));
+    }
+    let mut keys = tree::arguments(call).filter(|argument| is_plain(argument) && is_keyish(cx.code(argument)));
+    let only = keys.next()?;
+    keys.next().is_none().then_some(only)
+}
+
+/// The variable that an expression starts with.
+pub(super) fn root_name(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Name(name) => Some(name.id.as_str()),
+        Expr::Attribute(attribute) => root_name(&attribute.value),
+        Expr::Subscript(subscript) => root_name(&subscript.value),
+        _ => None,
+    }
+}

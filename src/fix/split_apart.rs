@@ -1,0 +1,221 @@
+//! A key of its own for each of several uses, by splitting the key before the first.
+//!
+//! **Invariant:** the statement that splits stands where every use passes it, in the function that holds them all, and the key is
+//! not rebound between there and the last of them.
+
+use super::attribute_keys::{Storage, storage_of};
+use super::context::{FixContext, Proposal};
+use super::jax;
+use super::key_uses::{Use, root_name};
+use super::liveness::Variable;
+use super::names::{Does, ScopeId, ScopeKind};
+use super::tree::{self, Step};
+use super::writer::{Site, Split, Writer};
+use crate::python::ast::{Expr, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// Proposals that give each use a key of its own.
+pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Vec<Proposal> {
+    let Some(site) = site(cx, uses) else { return inline(cx, uses, resolves) };
+    let Some(first) = uses.first() else { return Vec::new() };
+    let start = span_of(site.step.statement()).start;
+    let key = cx.code(first.key);
+    let Some(split) = cx.spelled(start, jax::SPLIT, Some(first.call)) else { return Vec::new() };
+    let split = if uses.iter().any(|one| one.is_mapped(cx)) {
+        let Some(vmap) = cx.spelled(start, jax::VMAP, None) else { return Vec::new() };
+        Split::Lanes { vmap, split }
+    } else {
+        Split::Plain(split)
+    };
+    let writer = Writer { cx, site: &site, start, key, split, resolves };
+    let same = uses.iter().all(|one| cx.code(one.key) == key);
+    // What holds the key holds others as well: `keys["params"]` and `keys`.
+    let is_part = |one: &Use<'_>| cx.code(one.key) != key && root_name(one.key) == root_name(first.key);
+    if uses.iter().any(is_part) {
+        return Vec::new();
+    }
+    let name = match first.key {
+        Expr::Name(name) if same => Some(name.id.as_str()),
+        _ => None,
+    };
+    let holds = storage_of(cx, first.key);
+    // What can be given the next key.
+    let carrier = name.or(Some(key).filter(|_| same && holds == Storage::Writable));
+    let last = uses.last().unwrap_or(first);
+    let rebinds = carrier.is_some_and(|carrier| is_rebound_by(cx, last, carrier));
+    if is_bound_between(cx, &site, uses, rebinds) {
+        return inline(cx, uses, resolves);
+    }
+    // A use that rebinds the key in every iteration needs no split.
+    let goes_on = |one: &Use<'_>| carrier.is_some_and(|carrier| is_rebound_by(cx, one, carrier));
+    let looped: Vec<Option<Step<'_>>> = uses
+        .iter()
+        .map(|one| loop_below(one, site.depth).filter(|around| !goes_on(one) && !one.is_told_apart(cx, *around)))
+        .collect();
+    let is_kept = holds == Storage::Writable && carrier.is_some();
+    let can_rebind = is_kept || name.is_some_and(|name| can_rebind(cx, site.scope, name));
+    let mut proposals = Vec::new();
+    if looped.iter().any(Option::is_some) {
+        if can_rebind {
+            proposals.extend(writer.one_by_one(uses, &goes_on));
+        }
+        return proposals;
+    }
+    if can_rebind && cx.names.scopes[site.scope].kind == ScopeKind::Module && !cx.are_near(first.span(), last.span()) {
+        proposals.extend(writer.one_by_one(uses, &|one| rebinds && std::ptr::eq(one, last)));
+    }
+    if can_rebind && is_bare_split(first) {
+        proposals.extend(writer.bind(first, &uses[1..]));
+    }
+    if name.is_some() && !rebinds && !is_live(cx, &site, uses) {
+        proposals.extend(writer.widen(first, &uses[1..]));
+    }
+    let names_only = || writer.split_into(uses, false);
+    if !can_rebind {
+        proposals.extend(names_only());
+    } else if rebinds {
+        proposals.extend(writer.split_into(&uses[..uses.len() - 1], true));
+    } else if is_kept {
+        proposals.extend(writer.split_into(uses, true));
+    } else if is_live(cx, &site, uses) {
+        proposals.extend(writer.split_into(uses, true));
+        proposals.extend(names_only());
+    } else {
+        proposals.extend(names_only());
+        proposals.extend(writer.split_into(uses, true));
+    }
+    proposals.extend(inline(cx, uses, resolves));
+    // The next call would draw the same numbers again.
+    if holds == Storage::Unknown {
+        Proposal::only_display(&mut proposals);
+    }
+    proposals
+}
+
+/// Where a split has to stand so that every use passes it.
+fn site<'a>(cx: &FixContext<'_>, uses: &[Use<'a>]) -> Option<Site<'a>> {
+    let first = uses.first()?;
+    let mut common = 0;
+    while uses.iter().all(|one| match (one.steps.get(common), first.steps.get(common)) {
+        (Some(step), Some(other)) => step.is(*other),
+        _ => false,
+    }) {
+        common += 1;
+    }
+    // The statements that differ may stand side by side; otherwise the split goes before the one around them.
+    let beside = uses.iter().all(|one| match (one.steps.get(common), first.steps.get(common)) {
+        (Some(step), Some(other)) => step.is_beside(*other),
+        _ => false,
+    });
+    let depth = if beside { common } else { common.checked_sub(1)? };
+    let earliest = uses.iter().filter_map(|one| one.steps.get(depth)).min_by_key(|step| step.index)?;
+    let scope = cx.names.frame_at(span_of(earliest.statement()).start)?;
+    // Statements that a class body holds, or that only run when a function within is called, belong elsewhere.
+    let is_own = uses.iter().all(|one| cx.names.frame_at(one.span().start) == Some(scope));
+    (is_own && cx.names.scopes[scope].kind != ScopeKind::Class).then_some(Site { scope, step: *earliest, depth })
+}
+
+/// The innermost loop between the split and a use, whose body would see the same key in each iteration.
+pub(super) fn loop_below<'a>(one: &Use<'a>, depth: usize) -> Option<Step<'a>> {
+    let inner = one.steps.get(depth + 1..)?.iter().enumerate().rev();
+    for (offset, step) in inner {
+        let around = one.steps[depth + offset];
+        let is_body = match around.statement() {
+            Stmt::For(each) => step.is_in(&each.body),
+            Stmt::While(repeat) => step.is_in(&repeat.body),
+            _ => false,
+        };
+        if is_body {
+            return Some(around);
+        }
+    }
+    None
+}
+
+/// Whether the statement of a use gives the variable or attribute its next key, as `key, subkey = split(key)` does.
+fn is_rebound_by(cx: &FixContext<'_>, one: &Use<'_>, carrier: &str) -> bool {
+    let Some(step) = one.steps.last() else { return false };
+    matches!(step.statement(), Stmt::Assign(_)) && assigns(cx, step.statement(), carrier)
+}
+
+/// Whether a simple statement assigns to a variable or attribute, as it is written.
+pub(super) fn assigns(cx: &FixContext<'_>, statement: &Stmt, carrier: &str) -> bool {
+    let assigned = tree::targets(statement).iter().flat_map(tree::assigned);
+    assigned.into_iter().any(|target| cx.code(target) == carrier)
+}
+
+/// Whether a variable can be assigned to in a scope without turning another into it.
+pub(super) fn can_rebind(cx: &FixContext<'_>, scope: ScopeId, name: &str) -> bool {
+    cx.names.binds(scope, name)
+        && !cx.names.declares(scope, name)
+        && !cx.names.occurrences(name).iter().any(|one| one.scope == scope && one.does == Does::Import)
+}
+
+/// Whether the key is rebound after the split and before the last use.
+fn is_bound_between(cx: &FixContext<'_>, site: &Site<'_>, uses: &[Use<'_>], last_rebinds: bool) -> bool {
+    let start = span_of(site.step.statement()).start;
+    let Some(last) = uses.last() else { return true };
+    let exempt = last.steps.last().filter(|_| last_rebinds).map(|step| span_of(step.statement()));
+    // A rebinding after the last use, in its own statement or later, comes too late to matter.
+    let end = last.span().end;
+    let counts = |at: Span| start <= at.start && at.start < end && !exempt.is_some_and(|exempt| exempt.covers(at));
+    let mut keys = uses.iter().map(|one| one.key).filter(|key| !key.is_name_expr()).peekable();
+    let is_stored =
+        |key: &Expr| tree::stored(cx.module).any(|target| counts(span_of(target)) && cx.code(target) == cx.code(key));
+    if keys.peek().is_some() && keys.any(is_stored) {
+        return true;
+    }
+    uses.iter().any(|one| {
+        let Some(root) = root_name(one.key) else { return true };
+        cx.names.occurrences(root).iter().any(|found| {
+            let binds = matches!(found.does, Does::Bind | Does::Import);
+            binds && counts(found.span) && cx.names.is_within(found.scope, site.scope)
+        })
+    })
+}
+
+/// Whether the variable is live after the split, the uses left out: later statements, functions within, the split itself where
+/// a loop comes back to it.
+fn is_live(cx: &FixContext<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
+    let Some((first, name)) = uses.first().and_then(|first| Some((first, root_name(first.key)?))) else { return false };
+    let exempt: Vec<Span> = uses.iter().map(Use::root_span).collect();
+    let way: Vec<Step<'_>> = first.steps.iter().take(site.depth).chain([&site.step]).copied().collect();
+    let split = Some(span_of(site.step.statement()));
+    Variable { cx, scope: site.scope, name, exempt: &exempt, split }.is_read_from(&way)
+}
+
+/// Whether a use is a statement that splits and drops the result.
+fn is_bare_split(one: &Use<'_>) -> bool {
+    one.steps.last().is_some_and(|step| match step.statement() {
+        Stmt::Expr(statement) => span_of(&*statement.value) == span_of(one.call),
+        _ => false,
+    })
+}
+
+/// Where no statement can be put, or the key cannot be rebound: a derived key for each use, written in its place.
+fn inline(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Vec<Proposal> {
+    let Some(first) = uses.first() else { return Vec::new() };
+    let is_lambda = uses.iter().all(|one| {
+        let scope = cx.names.scope_at(one.span().start);
+        cx.names.scopes[scope].kind == ScopeKind::Lambda && scope == cx.names.scope_at(first.span().start)
+    });
+    let same = uses.iter().all(|one| cx.code(one.key) == cx.code(first.key));
+    if !is_lambda || !same {
+        return Vec::new();
+    }
+    let Some(fold) = cx.spelled(first.span().start, jax::FOLD_IN, Some(first.call)) else {
+        return Vec::new();
+    };
+    let key = cx.code(first.key);
+    let edits = uses
+        .iter()
+        .enumerate()
+        .map(|(number, one)| Edit::replace(one.span(), format!("{fold}({key}, {number})")))
+        .collect();
+    vec![Proposal::new(
+        format!("derive a key from `{key}` for each call; the numbers change"),
+        edits,
+        resolves.to_vec(),
+    )]
+}
