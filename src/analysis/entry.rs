@@ -174,7 +174,8 @@ pub fn symbolic_parameters<'p>(
             _ => {
                 let symbol = machine.state.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
                 let value = Value::term(symbol);
-                if parameter.annotation.as_ref().is_some_and(is_of_another_kind) {
+                let words = &machine.program.models.words;
+                if parameter.annotation.as_ref().is_some_and(|of| is_of_another_kind(words, of)) {
                     machine.recorder.log.otherwise.insert(symbol);
                 }
                 match &parameter.annotation {

@@ -89,8 +89,6 @@ fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
         }
         if let Some(intent) = &collision.intent {
             let _ = write!(text, "; probably intended: {}", intent.reason);
-        } else if collision.harmless {
-            text.push_str("; what follows from it is provably disjoint, only a fallback, or meant");
         }
         let _ = write!(text, " ({} confidence)", collision.confidence);
         let derived = collision.derived_at.iter().flat_map(|(first, second)| [*first, *second]);

@@ -77,7 +77,7 @@ pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
         });
         let mut notes: Vec<KeyNote> = notes.collect();
         find_uses_elsewhere(&mut notes);
-        let told = facts.collisions.iter().filter(|collision| !collision.harmless);
+        let told = facts.collisions.iter().filter(|collision| !collision.is_harmless());
         let told = told.filter(|collision| collision.kind != CollisionKind::FoldAndSampled);
         let again = told.map(|collision| (collision.second.place, collision.first.place)).collect::<Vec<_>>();
         Ok((notes, again, files.clone(), file))

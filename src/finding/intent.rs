@@ -82,6 +82,8 @@ kinds! {
         Compared "compared" "the results are compared with each other",
         /// One of the runs is only timed or warms up the compiler.
         Timed "timed" "one of the two runs is only timed, or warms up the compiler",
+        /// A draw is only waited for.
+        OnlyAwaited "only-awaited" "one of the draws is only waited for, its numbers are not used",
         /// A function measures how long each of the runs takes.
         Measured "measured" "a function measures how long each of these runs takes",
         /// The first of two identical calls is made for nothing.
@@ -124,6 +126,23 @@ kinds! {
         DisjointChildren "disjoint-children" "the code uses different children of the two splits",
         /// The program says so in a comment or a name.
         SaidSo "said-so" "the program says that the key is shared on purpose",
+    }
+}
+
+impl IntentKind {
+    /// Whether a reuse with this intent is a note. The other kinds say that a consumption serves no numbers, so that it is doubtful
+    /// whether there is a reuse at all: that lowers its confidence.
+    pub const fn excuses(self) -> bool {
+        !matches!(
+            self,
+            Self::ShapeOnly
+                | Self::StructureProbe
+                | Self::ExpectedError
+                | Self::DroppedResult
+                | Self::UnusedChildren
+                | Self::UnusedStream
+                | Self::OnlyAwaited
+        )
     }
 }
 

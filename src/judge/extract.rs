@@ -26,9 +26,6 @@ use crate::judge::unused::conclude_unused;
 use crate::judge::values::conclude_values;
 use crate::text::FileId;
 
-/// What base classes of tests are called.
-const TEST_CASE: &str = "TestCase";
-
 /// Everything that the log says of the home module.
 pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     let mut facts = Facts { references: references(run), ..Facts::default() };
@@ -61,10 +58,11 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
 
 /// Whether the home module defines a class that is based on a `TestCase`, of whatever library.
 pub fn defines_tests(run: &Recording<'_>) -> bool {
+    let words = &run.program.models.words;
     let is_test_case = |base: &Value| match base.single() {
-        Some(Val::Library(path)) => path.rsplit('.').next() == Some(TEST_CASE),
+        Some(Val::Library(path)) => path.rsplit('.').next().is_some_and(|name| words.is_test_case(name)),
         Some(Val::Term(term)) => {
-            matches!(run.terms.get(*term), Term::Attribute(_, name, _) if &**name == TEST_CASE)
+            matches!(run.terms.get(*term), Term::Attribute(_, name, _) if words.is_test_case(name))
         }
         _ => false,
     };

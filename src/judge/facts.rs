@@ -65,7 +65,7 @@ impl Facts {
         // The most certain collision of a place comes first and stays, but one that does no harm gives way to one that does;
         // of equals, the one that happens first.
         self.collisions.sort_by_key(|c| {
-            let hidden = c.harmless || c.confidence == Confidence::Low;
+            let hidden = c.is_harmless() || c.confidence == Confidence::Low;
             (c.second.place, hidden, std::cmp::Reverse(c.confidence))
         });
         self.collisions.dedup_by_key(|c| c.second.place);
@@ -112,7 +112,7 @@ pub fn reconcile(modules: &mut [Facts]) {
     let told: BTreeSet<Place> = modules
         .iter()
         .flat_map(|facts| facts.collisions.iter().chain(&facts.indirect))
-        .filter(|collision| !collision.harmless)
+        .filter(|collision| !collision.is_harmless())
         .map(|collision| collision.second.place)
         .collect();
     // What a caller knows for certain makes certain what the callee only suspects.
@@ -136,7 +136,8 @@ pub fn reconcile(modules: &mut [Facts]) {
         }));
         facts.collisions.sort_by_key(|c| (c.second.place, c.first.place, c.kind));
     }
-    for collision in modules.iter_mut().flat_map(|facts| &mut facts.collisions).filter(|collision| !collision.harmless)
+    for collision in
+        modules.iter_mut().flat_map(|facts| &mut facts.collisions).filter(|collision| !collision.is_harmless())
     {
         if let Some(confidence) = known.get(&collision.second.place) {
             collision.confidence = collision.confidence.max(*confidence);
@@ -226,11 +227,6 @@ pub struct Collision {
     pub repeated_by: Option<Place>,
     /// The other child that nothing uses, where the parent was probably meant to be a child (`key, sub = split(key)`).
     pub meant: Option<String>,
-    /// True where the children used after two splits are provably disjoint, a seed is only a fallback default, or the sharing is of a
-    /// kind that programs mean.
-    pub harmless: bool,
-    /// True where the children used after two splits are provably disjoint.
-    pub disjoint: bool,
     /// Why the program probably means it.
     pub intent: Option<Intent>,
     /// What becomes of the two draws.
@@ -239,6 +235,14 @@ pub struct Collision {
     pub confidence: Confidence,
     /// Qualified name of the reporting function (`<module>` at module level).
     pub function: String,
+}
+
+impl Collision {
+    /// Whether the program probably means it, so that it is a note. That a consumption serves no numbers makes a reuse doubtful
+    /// and is told by its confidence.
+    pub fn is_harmless(&self) -> bool {
+        self.intent.as_ref().is_some_and(|intent| intent.kind.excuses())
+    }
 }
 
 /// How one key came to serve a whole batch.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::analysis::domain::marks::SEEDED;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::Val;
-use crate::analysis::program::names::{is_of_another_kind, names_a_key};
+use crate::analysis::program::names::is_of_another_kind;
 use crate::analysis::record::{Activation, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Constant, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
@@ -175,6 +175,7 @@ fn is_heeded(run: &Recording<'_>, module: usize, id: FunctionId, slot: u32) -> b
 
 /// A function that takes a key or seed that it never reads, and draws from a constant one.
 fn conclude_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    let words = &run.program.models.words;
     let mut seen = BTreeSet::new();
     for event in run.log.consumptions.clone() {
         if !matches!(event.role, Role::Sample | Role::Split) {
@@ -195,14 +196,14 @@ fn conclude_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             continue;
         }
         let ignored = (0u32..).zip(&code.parameters).find(|(slot, parameter)| {
-            names_a_key(&parameter.name)
-                && !parameter.annotation.as_ref().is_some_and(|annotation| is_of_another_kind(annotation))
+            words.names_a_key(&parameter.name)
+                && !parameter.annotation.as_ref().is_some_and(|of| is_of_another_kind(words, of))
                 && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords)
                 && !is_heeded(run, activation.module, activation.function, *slot)
         });
         let Some((_, parameter)) = ignored else { continue };
         let heeds_another = (0u32..).zip(&code.parameters).any(|(slot, parameter)| {
-            names_a_key(&parameter.name) && is_heeded(run, activation.module, activation.function, slot)
+            words.names_a_key(&parameter.name) && is_heeded(run, activation.module, activation.function, slot)
         });
         if heeds_another {
             continue;

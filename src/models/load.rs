@@ -90,6 +90,11 @@ impl<'t> Reader<'t> {
                     }
                 }
                 "library" => self.rows(value, span, Self::library),
+                "words" => {
+                    if let Some((_, words)) = self.row(value) {
+                        self.models.words.merge(words);
+                    }
+                }
                 "alias" => self.rows(value, span, Self::alias),
                 "callable" => self.rows(value, span, |reader, row, raw| reader.callable(row, raw, true)),
                 "namespace" => self.rows(value, span, |reader, row, raw| reader.callable(row, raw, false)),
@@ -101,7 +106,7 @@ impl<'t> Reader<'t> {
                     span,
                     format!(
                         "unknown table `{other}`, expected one of `library`, `alias`, `callable`, `namespace`, \
-                         `class`, `annotation`, `protocol`, `typed`"
+                         `class`, `annotation`, `protocol`, `typed`, `words`"
                     ),
                 ),
             }

@@ -12,6 +12,7 @@ use super::objects::{Annotation, Class, DrawsBy, Protocol};
 use super::roots::{ROOT, rooted};
 use super::schema::{Callable, Effect, Library};
 use super::typed::Typed;
+use super::words::Words;
 
 /// How many aliases one name may lead through.
 const HOPS: usize = 8;
@@ -34,6 +35,8 @@ pub struct Models {
     pub(super) protocols: FxHashMap<String, Vec<Protocol>>,
     pub(super) draws_by: FxHashMap<String, DrawsBy>,
     pub(super) typed: BTreeMap<String, Typed>,
+    /// What programs call things.
+    pub words: Words,
     /// First segments of all modelled names: most names of a program are none of them.
     pub(super) roots: FxHashSet<String>,
 }
@@ -167,6 +170,7 @@ impl Models {
         self.aliases.extend(other.aliases);
         self.roots.extend(other.roots);
         self.typed.extend(other.typed);
+        self.words.merge(other.words);
         self.draws_by.extend(other.draws_by);
         let mut protocols: Vec<_> = other.protocols.into_iter().collect();
         protocols.sort_by(|left, right| left.0.cmp(&right.0));

@@ -4,7 +4,7 @@
 //! path for another; `[[callable]]`, what a function does; `[[namespace]]`, what functions below a path do that have no
 //! row; `[[class]]`, what constructing one does; `[[annotation]]`, names that mark keys; `[[protocol]]`, what methods of
 //! a name do on objects of unknown class, in files that use a library or where they are given a key; `[[typed]]`, which functions
-//! take typed keys as they take raw ones. Methods and attributes
+//! take typed keys as they take raw ones; `[words]`, what programs call things. Methods and attributes
 //! of arrays are callables below `jax.Array`, with the array as `self`; functions of Python itself are callables below
 //! `builtins`.
 //!
@@ -24,6 +24,7 @@ pub mod roots;
 mod schema;
 mod transform;
 mod typed;
+mod words;
 
 use std::sync::OnceLock;
 
@@ -37,6 +38,7 @@ pub use roots::ROOT;
 pub use schema::{Argument, Callable, Effect, Library, Param, ParamKind, SeedKind};
 pub use transform::{Returns, Runs, Transform, TransformResult};
 pub use typed::Typed;
+pub use words::Words;
 
 /// The model files that keylint brings along, by name.
 const FILES: &[(&str, &str)] = &[
@@ -51,6 +53,7 @@ const FILES: &[(&str, &str)] = &[
     ("rules/models/numpyro.toml", include_str!("../../rules/models/numpyro.toml")),
     ("rules/models/probability.toml", include_str!("../../rules/models/probability.toml")),
     ("rules/models/python.toml", include_str!("../../rules/models/python.toml")),
+    ("rules/models/words.toml", include_str!("../../rules/models/words.toml")),
 ];
 
 impl Models {

@@ -11,7 +11,7 @@ use super::wording::{self, Text};
 /// The finding for a collision, at its second consumption.
 pub(super) fn finding(rule: &Rule, hit: &Collision, text: Text) -> Finding {
     let mut finding = wording::finding(rule, hit.second.place, hit.confidence, &hit.function, text);
-    if hit.harmless {
+    if hit.is_harmless() {
         finding.level = finding.level.min(Level::Note);
     }
     finding.intent.clone_from(&hit.intent);

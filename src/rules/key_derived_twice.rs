@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** where the children in use are disjoint, the finding is a note.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, IntentKind};
 use crate::judge::facts::{Collision, CollisionKind, Facts};
 
 use super::Rule;
@@ -18,6 +18,7 @@ pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
 pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     let subject = collision::subject(hit);
     let derivation = wording::code(&hit.derivation);
+    let is_disjoint = hit.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DisjointChildren);
     let (message, help) = match hit.kind {
         CollisionKind::FoldedTwice => (
             format!(
@@ -30,7 +31,7 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
             format!("`fold_in` gives the same key as a child of `split`, {derivation}, and both results are consumed"),
             "derive from a key with either `split` or `fold_in`, not with both".to_owned(),
         ),
-        _ if hit.disjoint => (
+        _ if is_disjoint => (
             format!("{subject} is split twice; both splits give the same children, but the code uses different ones"),
             "split once and index the result".to_owned(),
         ),

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use keylint::finding::{Confidence, Derivation, Finding, Made, Place};
+use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Made, Place};
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision,
     CollisionKind, Discarded, Facts, IgnoredCaller, KeyKind, Origin, Reference, ReferenceKind, Role, StaleState, Use,
@@ -52,8 +52,6 @@ fn collision(kind: CollisionKind, first: Use, second: Use) -> Collision {
         name: Some("key".to_owned()),
         repeated_by: None,
         meant: None,
-        harmless: false,
-        disjoint: false,
         intent: None,
         consequence: None,
         confidence: Confidence::High,
@@ -156,7 +154,7 @@ fn equal_derivations() {
     let split = |line| used(line, "jax.random.split", Role::Split);
     let twice = collision(CollisionKind::SplitTwice, split(2), split(3));
     let mut disjoint = collision(CollisionKind::SplitTwice, split(4), split(5));
-    (disjoint.harmless, disjoint.disjoint) = (true, true);
+    disjoint.intent = Some(Intent::new(IntentKind::DisjointChildren, None));
     let draws = || (sample(8, "jax.random.normal"), sample(9, "jax.random.bernoulli"));
     let (first, second) = draws();
     let mut folded = collision(CollisionKind::FoldedTwice, first, second);
@@ -178,7 +176,7 @@ fn equal_seeds() {
     let mut fallback =
         collision(CollisionKind::SeededTwice, sample(8, "jax.random.normal"), sample(9, "jax.random.uniform"));
     fallback.derived_at = Some((at(6), at(7)));
-    fallback.harmless = true;
+    fallback.intent = Some(Intent::new(IntentKind::DocumentedDefault, None));
     insta::assert_snapshot!(of_collisions(vec![seeds, fallback]));
 }
 

@@ -16,7 +16,12 @@ use crate::ir::{Name, Op};
 
 /// Whether something from outside is called a key.
 pub fn looks_like_a_key(machine: &Machine<'_>, term: TermId, written: Option<&str>) -> bool {
-    is_named_for_a_key(&machine.state.terms, &machine.recorder.log.otherwise, term, written)
+    is_named_for_a_key(
+        &machine.program.models.words,
+        (&machine.state.terms, &machine.recorder.log.otherwise),
+        term,
+        written,
+    )
 }
 
 /// Notes a use of a key's buffer.

@@ -6,11 +6,17 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::ir::Annotation;
+use crate::models::Words;
 
 /// Whether something from outside is called a key: a parameter or attribute by its own name, any other by a name that is
 /// hardly given to anything else.
-pub fn is_named_for_a_key(terms: &Terms, otherwise: &FxHashSet<TermId>, term: TermId, written: Option<&str>) -> bool {
-    let is_key = |name: &str| names_a_key(name) && !name.ends_with("seed");
+pub fn is_named_for_a_key(
+    words: &Words,
+    (terms, otherwise): (&Terms, &FxHashSet<TermId>),
+    term: TermId,
+    written: Option<&str>,
+) -> bool {
+    let is_key = |name: &str| words.names_a_key(name) && !name.ends_with("seed");
     match terms.get(term) {
         _ if otherwise.contains(&term) => false,
         Term::Symbol(_) if terms.is_parameter(term) => terms.symbol(term).is_some_and(|info| is_key(&info.text)),
@@ -24,30 +30,17 @@ pub fn is_named_for_a_key(terms: &Terms, otherwise: &FxHashSet<TermId>, term: Te
     }
 }
 
-/// Whether a parameter's name says that it is a key or a seed. Evidence only for a parameter that nothing reads, and for what
-/// stands where a method takes its key.
-pub fn names_a_key(name: &str) -> bool {
-    let name = name.trim_start_matches('_');
-    matches!(
-        name,
-        "key" | "rng" | "seed" | "prng" | "rng_key" | "prng_key" | "random_key" | "rngkey" | "keys" | "random_seed"
-    ) || name.ends_with("_rng")
-        || name.ends_with("_seed")
-        || name.ends_with("_rng_key")
-}
-
 /// Whether an annotation names what is neither a key nor a seed: `key: str`, `rng: np.random.Generator`.
-pub fn is_of_another_kind(annotation: &Annotation) -> bool {
-    const OTHERS: [&str; 9] =
-        ["str", "bytes", "bool", "tuple", "Tuple", "Hashable", "Generator", "RandomState", "Random"];
+pub fn is_of_another_kind(words: &Words, annotation: &Annotation) -> bool {
+    let is_other = |annotation: &Annotation| is_of_another_kind(words, annotation);
     match annotation {
-        Annotation::Path(path, _) => path.last().is_some_and(|name| OTHERS.contains(&&**name)),
+        Annotation::Path(path, _) => path.last().is_some_and(|name| words.is_other_type(name)),
         // `Generator | None`, `Optional[Generator]`, `tuple[int, int]`
-        Annotation::Union(parts) => parts.iter().any(is_of_another_kind),
+        Annotation::Union(parts) => parts.iter().any(is_other),
         Annotation::Subscript(base, arguments) => {
             let is_optional =
                 matches!(&**base, Annotation::Path(path, _) if path.last().is_some_and(|name| &**name == "Optional"));
-            is_of_another_kind(base) || is_optional && arguments.iter().any(is_of_another_kind)
+            is_other(base) || is_optional && arguments.iter().any(is_other)
         }
         Annotation::Text(_) | Annotation::None | Annotation::Other => false,
     }

@@ -4,37 +4,38 @@
 
 use crate::analysis::domain::term::{Term, TermId, place_key};
 use crate::analysis::record::{Consumption, Recording};
-use crate::judge::reuse::Reuse;
+use crate::finding::{Intent, IntentKind};
+use crate::judge::intent::{Pair, intent};
 
-/// Whether two draws arrange, or choose from, the rows of two arrays in one way, so that what belongs together stays together:
+/// Two draws arrange, or choose from, the rows of two arrays in one way, so that what belongs together stays together:
 /// all arguments but the arrays are the same.
 /// A number of rows is no array, and what the calls around a draw gave is no other array.
-pub fn keeps_rows_aligned(run: &Recording<'_>, reuse: Reuse) -> bool {
-    let (first, second) = (&run.log.consumptions[reuse.first], &run.log.consumptions[reuse.second]);
-    let arranged = |event: usize| run.log.arranged.get(&event);
-    let (Some(a), Some(b)) = (arranged(reuse.first), arranged(reuse.second)) else { return false };
-    let (one, other) = (a.rows, b.rows);
-    if one == other {
-        return a.others == b.others && are_of_one_tree(run, first, second);
-    }
-    if is_number(run, one) || is_number(run, other) {
-        return false;
-    }
+pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let arranged = |consumption: usize| run.log.arranged.get(&consumption);
+    let (a, b) = (arranged(pair.reuse.first)?, arranged(pair.reuse.second)?);
+    let are_aligned = a.others == b.others
+        && if a.rows == b.rows { are_of_one_tree(run, pair) } else { are_of_two_arrays(run, pair, [a.rows, b.rows]) };
+    are_aligned.then(|| intent(IntentKind::AlignedRows, pair.first.place))
+}
+
+/// Whether two draws arrange two arrays, neither of which comes from the calls around them.
+fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) -> bool {
+    let (first, second) = (pair.first, pair.second);
     let calls: Vec<_> =
         [first, second].into_iter().flat_map(Consumption::chain).map(|(_, place)| place_key(place)).collect();
     let is_drawn = |term: TermId| {
         let made = run.terms.symbol(run.terms.root(term)).and_then(|info| info.place);
         made.is_some_and(|made| calls.contains(&made))
     };
-    first.callee == second.callee && a.others == b.others && !is_drawn(one) && !is_drawn(other)
+    first.callee == second.callee && !rows.into_iter().any(|rows| is_number(run, rows) || is_drawn(rows))
 }
 
 /// Whether two draws happen at one place, for two leaves of one tree:
 /// `tree.map(lambda x: jnp.take(x, permutation(key, n), axis=0), batch)`.
-fn are_of_one_tree(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
+fn are_of_one_tree(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     let leaf = |event: &Consumption| event.iteration.clone().filter(|leaf| run.log.trees.contains_key(&leaf.place));
-    let (Some(one), Some(other)) = (leaf(first), leaf(second)) else { return false };
-    first.place == second.place && one.instance == other.instance
+    let (Some(one), Some(other)) = (leaf(pair.first), leaf(pair.second)) else { return false };
+    pair.first.place == pair.second.place && one.instance == other.instance
 }
 
 /// Whether a term is evidently one number: a literal, a length, an element of a shape, or computed.

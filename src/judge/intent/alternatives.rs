@@ -4,26 +4,23 @@
 
 use std::ops::ControlFlow::{Break, Continue};
 
-use crate::analysis::record::{Consumption, Recording};
-use crate::finding::Place;
+use crate::analysis::record::Recording;
+use crate::finding::{Intent, IntentKind};
 use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
-use crate::judge::intent::{calls_apart, follow};
+use crate::judge::intent::{Pair, calls_apart, follow, intent};
 use crate::models::Effect;
 
-/// Whether two draws are the two sides of a choice, which takes each element from one of them:
+/// Two draws are the two sides of a choice, which takes each element from one of them:
 /// `jnp.where(test, normal(key), uniform(key))`.
-pub fn are_alternatives(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
-    let Some((code, uses, [once, again])) = calls_apart(run, first, second, 0) else { return false };
-    let span = code.ops[once as usize].span;
-    let Some((_, Place { file, .. })) = first.chain().into_iter().find(|(_, place)| place.span == span) else {
-        return false;
-    };
+pub fn alternatives(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let calls = calls_apart(run, pair, 0)?;
     let test_of = |call: Temp, given: &[Argument]| {
-        let choice = run.log.choices.get(&Place { file, span: code.ops[call as usize].span })?;
+        let choice = run.log.choices.get(&calls.place(call))?;
         test_of(run, choice, given)
     };
-    let sides = [once, again].map(|temp| side_of(code, &uses, temp, &test_of));
-    matches!(sides, [Some((one, side)), Some((other, opposite))] if one == other && side != opposite)
+    let side_of = |temp: Temp| side_of(calls.code, &calls.uses, temp, &test_of);
+    let ((one, side), (other, opposite)) = (side_of(calls.once)?, side_of(calls.again)?);
+    (one == other && side != opposite).then(|| intent(IntentKind::Alternatives, calls.place(one)))
 }
 
 /// Which argument of a call of a function that chooses tells what is chosen; the others are sides.

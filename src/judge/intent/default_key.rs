@@ -5,7 +5,9 @@
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Consumption, Recording};
+use crate::finding::{Intent, IntentKind};
 use crate::ir::{OpKind, Operator, Temp};
+use crate::judge::intent::{Pair, intent};
 use crate::judge::paths::Paths;
 
 /// Whether a key was made only because none was given: `if key is None: key = PRNGKey(0)`.
@@ -45,15 +47,20 @@ pub fn waits_for_none(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> b
     })
 }
 
-/// Whether both keys were made anew, each in a call of its own, only because that call gives none: the function has a parameter
-/// for a key, and is right for those who use it.
-pub fn are_stand_ins(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
-    let made_in = |event: &Consumption| {
-        let derivation = run.derivation(event.target.derivation)?;
-        Some(derivation.activation.id).filter(|_| derivation.activation.caller.is_some() && is_fallback(run, event))
+/// One of two keys made of one seed serves only where none is given.
+pub fn documented_default(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let spare = [pair.first, pair.second].into_iter().find(|key| is_fallback(run, key) || is_default(run, key))?;
+    let made = run.derivation(spare.target.derivation).map_or(spare.place, |made| made.place);
+    Some(intent(IntentKind::DocumentedDefault, made))
+}
+
+/// Both keys were made anew, each in a call of its own, only because that call gives none: the function has a parameter for a key,
+/// and is right for those who use it.
+pub fn stand_ins(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let made_in = |key: &Consumption| {
+        let made = run.derivation(key.target.derivation)?;
+        Some(made).filter(|_| made.activation.caller.is_some() && is_fallback(run, key))
     };
-    match (made_in(first), made_in(second)) {
-        (Some(one), Some(other)) => one != other,
-        _ => false,
-    }
+    let (one, other) = (made_in(pair.first)?, made_in(pair.second)?);
+    (one.activation.id != other.activation.id).then(|| intent(IntentKind::StandIn, one.place))
 }

@@ -3,12 +3,15 @@
 //! **Invariant:** a call counts as one only where it is the last that its `try` does, nothing reads what it returns, nothing runs
 //! where it raises nothing, and a handler keeps a part of the error: what is logged or passed over may as well not happen.
 
-use crate::analysis::record::{Consumption, Recording};
+use crate::analysis::record::Recording;
+use crate::finding::{Intent, IntentKind};
 use crate::ir::{Function, Handler, OpKind, Temp, Uses};
+use crate::judge::intent::intent;
 
-/// Whether a draw happens within a call that is there to raise.
-pub fn is_expected_to_raise(run: &Recording<'_>, event: &Consumption) -> bool {
-    event.chain().iter().any(|(activation, place)| {
+/// A draw happens within a call that is there to raise.
+pub fn expected_error(run: &Recording<'_>, consumption: usize) -> Option<Intent> {
+    let chain = run.log.consumptions[consumption].chain();
+    let raising = chain.iter().find(|(activation, place)| {
         let (module, id) = (activation.module, activation.function);
         let code = run.module(module).function(id);
         if !code.ops.iter().any(|op| matches!(op.kind, OpKind::Try { .. })) {
@@ -17,7 +20,8 @@ pub fn is_expected_to_raise(run: &Recording<'_>, event: &Consumption) -> bool {
         let uses = run.uses_of(module, id);
         let call = uses.call_at(place.span).filter(|_| run.module(module).file == place.file);
         call.is_some_and(|call| is_there_to_raise(code, &uses, call))
-    })
+    })?;
+    Some(intent(IntentKind::ExpectedError, raising.1))
 }
 
 fn is_there_to_raise(code: &Function, uses: &Uses, call: Temp) -> bool {

@@ -1,18 +1,22 @@
 //! Is a reuse intended?
 //!
-//! **Invariant:** each answer rests on what was consumed and how, and on names of the program only where they say that one function
-//! undoes another; what is intended is still reported, as a note.
+//! Each reason why it may be is a function of a recording and two consumptions, in a file of its own, and answers with an [`Intent`]
+//! that names its evidence. The tables below say which reasons count for which kind of reuse, and which is told where several hold.
+//!
+//! **Invariant:** each answer rests on what was consumed and how, and on names of the program only where `models/words.toml` lists
+//! them. What is intended is still reported, as a note; what serves no numbers, with low confidence.
 
-pub mod aligned_rows;
+mod aligned_rows;
 mod alternatives;
 pub mod default_key;
+mod disjoint_children;
 mod expected_error;
 mod inverse;
 mod shape_only;
 mod shared_options;
 pub mod split_escape;
 mod stream_use;
-pub mod sweep;
+mod sweep;
 mod target_copy;
 pub mod timing;
 mod unread_result;
@@ -21,54 +25,99 @@ use std::ops::ControlFlow;
 use std::ops::ControlFlow::{Break, Continue};
 use std::rc::Rc;
 
-use crate::analysis::record::{Consumption, Recording};
+use crate::analysis::record::{Consumption, Iteration, Recording};
+use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
-use crate::judge::intent::alternatives::are_alternatives;
-use crate::judge::intent::expected_error::is_expected_to_raise;
-use crate::judge::intent::inverse::is_undone;
-use crate::judge::intent::shape_only::serves_shape_only;
-use crate::judge::intent::shared_options::is_option_of_both;
-use crate::judge::intent::split_escape::is_split_for_nothing;
-use crate::judge::intent::stream_use::is_never_asked;
-use crate::judge::intent::target_copy::is_target_copy;
-use crate::judge::intent::unread_result::is_left_lying;
+use crate::judge::facts::CollisionKind;
+use crate::judge::reuse::Reuse;
+use crate::text::FileId;
 
-/// Whether two draws serve one end, for which they have to be equal or of which only one counts.
-pub fn are_paired(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
-    is_undone(run, first, second)
-        || is_option_of_both(run, first, second)
-        || are_alternatives(run, first, second)
-        || is_target_copy(run, first, second)
+/// Two consumptions of one key, of which it is asked whether they are intended.
+pub struct Pair<'r> {
+    /// The earlier consumption.
+    pub first: &'r Consumption,
+    /// The later consumption.
+    pub second: &'r Consumption,
+    /// The same, as numbers.
+    pub reuse: Reuse,
+    /// The loop of which they happen in different iterations.
+    pub repeated_by: Option<Rc<Iteration>>,
 }
 
-/// Whether a draw serves no numbers: it is asked for its shape alone, or left lying, or is to raise, or what it is made of
-/// is a stream that nobody asks, or none of the keys that it splits is drawn from.
-pub fn serves_no_numbers(run: &Recording<'_>, event: usize) -> bool {
-    if is_never_asked(run, event) {
-        return true;
+/// A reason why two consumptions may be intended to share a key.
+type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
+
+/// A reason why a consumption may serve no numbers.
+type Doubt = fn(&Recording<'_>, usize) -> Option<Intent>;
+
+/// Two draws serve one end, for which they have to be equal or of which only one counts.
+const PAIRED: [Reason; 4] =
+    [inverse::undone, shared_options::option_of_both, alternatives::alternatives, target_copy::target_copy];
+
+/// Only how long a draw takes matters.
+const TIMED: [Reason; 3] = [timing::timed, timing::warm_up, timing::measured];
+
+/// What makes it doubtful that a consumption serves any numbers.
+const DOUBTS: [Doubt; 6] = [
+    stream_use::unused_stream,
+    shape_only::shape_only,
+    shape_only::structure_probe,
+    unread_result::dropped_result,
+    split_escape::unused_children,
+    expected_error::expected_error,
+];
+
+/// Why two consumptions of one key are probably intended, if they are.
+pub fn of(run: &Recording<'_>, kind: CollisionKind, pair: &Pair<'_>) -> Option<Intent> {
+    let groups: &[&[Reason]] = match kind {
+        CollisionKind::SplitTwice => &[&[disjoint_children::disjoint_children], &TIMED, &PAIRED],
+        CollisionKind::SeededTwice => &[&[default_key::documented_default, timing::run_again, timing::measured]],
+        CollisionKind::Sampled => &[&[aligned_rows::aligned_rows], &TIMED, &PAIRED],
+        CollisionKind::Iterated => {
+            &[&[aligned_rows::aligned_rows, sweep::seed_sweep], &TIMED, &PAIRED, &[default_key::stand_ins]]
+        }
+        CollisionKind::SplitAndSampled
+        | CollisionKind::FoldedTwice
+        | CollisionKind::FoldMeetsChild
+        | CollisionKind::FoldAndSampled => &[],
+    };
+    groups.iter().copied().flatten().find_map(|reason| reason(run, pair))
+}
+
+/// Why a consumption probably serves no numbers, if it does not.
+pub fn doubt(run: &Recording<'_>, consumption: usize) -> Option<Intent> {
+    DOUBTS.iter().find_map(|doubt| doubt(run, consumption))
+}
+
+fn intent(kind: IntentKind, place: Place) -> Intent {
+    Intent::new(kind, Some(place))
+}
+
+/// Two calls of one activation.
+struct Calls<'r> {
+    code: &'r Function,
+    uses: Rc<Uses>,
+    file: FileId,
+    once: Temp,
+    again: Temp,
+}
+
+impl Calls<'_> {
+    fn place(&self, temp: Temp) -> Place {
+        Place { file: self.file, span: self.code.ops[temp as usize].span }
     }
-    let event = run.log.consumptions[event].clone();
-    serves_shape_only(run, &event)
-        || is_left_lying(run, &event)
-        || is_split_for_nothing(run, &event)
-        || is_expected_to_raise(run, &event)
 }
 
-/// The calls that lead to two draws from the innermost function that both have in common, in its code; of those who are at
+/// The calls that lead to two draws from the innermost function that both have in common, in its code; of those that are at
 /// least so many calls away from either.
-pub fn calls_apart<'r>(
-    run: &Recording<'r>,
-    first: &Consumption,
-    second: &Consumption,
-    away: usize,
-) -> Option<(&'r Function, Rc<Uses>, [Temp; 2])> {
-    let (a, b) = (first.chain(), second.chain());
+fn calls_apart<'r>(run: &Recording<'r>, pair: &Pair<'_>, away: usize) -> Option<Calls<'r>> {
+    let (a, b) = (pair.first.chain(), pair.second.chain());
     let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
     let frame = common.checked_sub(1).filter(|frame| frame + away < a.len() && frame + away < b.len())?;
     let ((activation, one), (_, other)) = (&a[frame], &b[frame]);
     let uses = run.uses_of(activation.module, activation.function);
-    let calls = [uses.call_at(one.span)?, uses.call_at(other.span)?];
-    Some((run.module(activation.module).function(activation.function), uses, calls))
+    let (once, again) = (uses.call_at(one.span)?, uses.call_at(other.span)?);
+    Some(Calls { code: run.code(activation), uses, file: one.file, once, again })
 }
 
 /// Most operations that a result is followed through.

@@ -3,27 +3,41 @@
 //! **Invariant:** the answer comes from all reads of a draw in the whole body; one that cannot be followed counts as another use.
 
 use crate::analysis::record::{Consumption, MEASURES, Recording};
-use crate::finding::Place;
+use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Constant, FunctionId, FunctionKind, OpKind, Temp, Variable};
 use crate::judge::facts::Role;
+use crate::judge::intent::intent;
 
 /// How deep functions that go through trees are looked into.
 const TREES: u32 = 3;
 
-/// Whether nothing of a draw is used but its shape or dtype: `normal(key, n).shape`, `zeros_like(normal(key, n))`; or nothing
-/// of an initialisation but what is empty at first: `model.init(key, x)["cache"]`.
-pub fn serves_shape_only(run: &Recording<'_>, event: &Consumption) -> bool {
-    let (module, id) = (event.activation.module, event.activation.function);
-    if !matches!(event.role, Role::Sample | Role::Library | Role::Protocol)
-        || run.module(module).file != event.place.file
-    {
-        return false;
+/// Nothing of a draw is used but its shape or dtype: `normal(key, n).shape`, `zeros_like(normal(key, n))`.
+pub fn shape_only(run: &Recording<'_>, consumption: usize) -> Option<Intent> {
+    let draw = &run.log.consumptions[consumption];
+    let (module, id) = (draw.activation.module, draw.activation.function);
+    let is_measured = || {
+        let call = run.call_at(&draw.activation, draw.place);
+        call.is_some_and(|call| is_measured(run, (module, id), call, true, TREES))
+    };
+    let is_shape = is_draw(run, draw) && (is_measured() || is_returned_to_be_measured(run, draw));
+    is_shape.then(|| intent(IntentKind::ShapeOnly, draw.place))
+}
+
+/// Nothing of an initialisation is used but what is empty at first: `model.init(key, x)["cache"]`.
+pub fn structure_probe(run: &Recording<'_>, consumption: usize) -> Option<Intent> {
+    let draw = &run.log.consumptions[consumption];
+    if draw.role != Role::Protocol {
+        return None;
     }
-    let draw = run.uses_of(module, id).call_at(event.place.span);
-    draw.is_some_and(|draw| {
-        is_measured(run, (module, id), draw, true, TREES)
-            || event.role == Role::Protocol && gives_blank_parts(run, (module, id), draw, &event.callee, true)
-    }) || is_returned_to_be_measured(run, event)
+    let call = run.call_at(&draw.activation, draw.place)?;
+    let body = (draw.activation.module, draw.activation.function);
+    let is_probe = gives_blank_parts(run, body, call, &draw.callee, true);
+    is_probe.then(|| intent(IntentKind::StructureProbe, draw.place))
+}
+
+fn is_draw(run: &Recording<'_>, draw: &Consumption) -> bool {
+    matches!(draw.role, Role::Sample | Role::Library | Role::Protocol)
+        && run.module(draw.activation.module).file == draw.place.file
 }
 
 /// Whether a draw is handed out by its function, and perhaps by that one's caller, to one who asks for its shape or dtype:

@@ -11,10 +11,17 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::DerivationId;
 use crate::analysis::record::{Consumption, LoggedBroadcast, Recording};
+use crate::finding::{Intent, IntentKind};
 use crate::judge::facts::Role;
+use crate::judge::intent::intent;
 
-/// Whether an event is a split whose children go to functions that draw from none of them.
-pub fn is_split_for_nothing(run: &Recording<'_>, event: &Consumption) -> bool {
+/// A split's children go to functions that draw from none of them.
+pub fn unused_children(run: &Recording<'_>, consumption: usize) -> Option<Intent> {
+    let split = &run.log.consumptions[consumption];
+    is_split_for_nothing(run, split).then(|| intent(IntentKind::UnusedChildren, split.place))
+}
+
+fn is_split_for_nothing(run: &Recording<'_>, event: &Consumption) -> bool {
     if event.role != Role::Split || run.log.children.given.is_empty() {
         return false;
     }

@@ -6,12 +6,15 @@
 //! **Invariant:** a stream counts as asked once anything but a function in sight has it in hand.
 
 use crate::analysis::record::Recording;
+use crate::finding::{Intent, IntentKind};
 use crate::judge::intent::default_key::is_default;
+use crate::judge::intent::intent;
 
-/// Whether an event is the making of a stream that nobody asks for a key. Where a bound ended the analysis, somebody later may, but
+/// A consumption is the making of a stream that nobody asks for a key. Where a bound ended the analysis, somebody later may, but
 /// for the default of a parameter: that serves where a call leaves it out.
-pub fn is_never_asked(run: &Recording<'_>, event: usize) -> bool {
-    let Some(stream) = run.log.streams.made.get(&event) else { return false };
-    let is_seen = |event: usize| run.exhausted.is_none() || is_default(run, &run.log.consumptions[event]);
-    !run.log.streams.asked.contains(stream) && is_seen(event)
+pub fn unused_stream(run: &Recording<'_>, consumption: usize) -> Option<Intent> {
+    let stream = run.log.streams.made.get(&consumption)?;
+    let made = &run.log.consumptions[consumption];
+    let is_unused = !run.log.streams.asked.contains(stream) && (run.exhausted.is_none() || is_default(run, made));
+    is_unused.then(|| intent(IntentKind::UnusedStream, made.place))
 }

@@ -4,33 +4,34 @@
 
 use std::ops::ControlFlow::{Break, Continue};
 
-use crate::analysis::record::{Consumption, Recording};
+use crate::analysis::record::Recording;
+use crate::finding::{Intent, IntentKind};
 use crate::ir::{Argument, Function, Name, OpKind, Temp, Uses, Variable};
-use crate::judge::intent::{calls_apart, follow, is_written_alike};
+use crate::judge::intent::{Pair, calls_apart, follow, intent, is_written_alike};
 
-/// What programs call a network that lags behind another: no library has a word for it.
-const TARGET: &str = "target";
-
-/// Whether two draws happen within calls that make one network twice, once as the target that starts as its copy:
+/// Two draws happen within calls that make one network twice, once as the target that starts as its copy:
 /// `params=net.init(key, x), target_params=net.init(key, x)`.
-pub fn is_target_copy(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
-    let Some((code, uses, [once, again])) = calls_apart(run, first, second, 0) else { return false };
+pub fn target_copy(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let calls = calls_apart(run, pair, 0)?;
+    let (code, once, again) = (calls.code, calls.once, calls.again);
     let call = |temp: Temp| match &code.ops[temp as usize].kind {
         OpKind::Call(callee, given) => Some((*callee, given.first()?)),
         _ => None,
     };
-    let (Some((one, given)), Some((other, taken))) = (call(once), call(again)) else { return false };
+    let ((one, given), (other, taken)) = (call(once)?, call(again)?);
     let is_one_network = match (given, taken) {
         (Argument::Positional(given), Argument::Positional(taken)) => is_written_alike(code, *given, *taken),
         (Argument::Keyword(..), Argument::Keyword(..)) => true,
         _ => false,
     };
-    let is_target = |temp: Temp| name_of(code, &uses, temp).map(|name| says_target(&name));
-    once != again
-        && first.callee == second.callee
+    let is_target =
+        |temp: Temp| name_of(code, &calls.uses, temp).map(|name| run.program.models.words.says_target(&name));
+    let is_pair = once != again
+        && pair.first.callee == pair.second.callee
         && is_written_alike(code, one, other)
-        && is_one_network
-        && matches!((is_target(once), is_target(again)), (Some(one), Some(other)) if one != other)
+        && is_one_network;
+    let (is_first, is_second) = (is_target(once).filter(|_| is_pair)?, is_target(again)?);
+    (is_first != is_second).then(|| intent(IntentKind::TargetCopy, calls.place(if is_first { once } else { again })))
 }
 
 /// The variable, attribute or keyword that a result, or a part of it, is given to.
@@ -45,9 +46,4 @@ fn name_of(code: &Function, uses: &Uses, temp: Temp) -> Option<Name> {
         OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Project(..) => Continue(reader),
         _ => Break(None),
     })
-}
-
-/// Whether a name says that it is that of a target: `target_critic`, `qf1_target_params`.
-fn says_target(name: &str) -> bool {
-    name.split('_').any(|word| word.eq_ignore_ascii_case(TARGET))
 }

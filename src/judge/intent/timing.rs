@@ -4,36 +4,56 @@
 
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::record::{Consumption, Recording};
+use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, Function, FunctionId, OpKind, Temp, Uses, Variable};
-use crate::judge::intent::{bound_to, calls_apart, is_written_alike};
+use crate::judge::facts::Role;
+use crate::judge::intent::{Calls, Pair, bound_to, calls_apart, intent, is_written_alike};
 use crate::models::{BuiltinOp, Effect, Models};
 
-/// Whether two draws happen within the same call written twice, the first time for nothing and the second time not: a run that
-/// warms up and one that is measured.
-pub fn is_warmed_up(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
-    run_again(run, first, second, true)
+/// Two draws happen within the same call written twice, the first time for nothing and the second time not: a run that warms up and
+/// one that is measured.
+pub fn warm_up(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    made_again(run, pair, true)
 }
 
-/// Whether two draws happen within the same call written twice, the first time for nothing.
-pub fn is_run_again(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
-    run_again(run, first, second, false)
+/// Two draws happen within the same call written twice, the first time for nothing.
+pub fn run_again(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    made_again(run, pair, false)
 }
 
-fn run_again(run: &Recording<'_>, first: &Consumption, second: &Consumption, serves: bool) -> bool {
-    let Some((code, uses, [once, again])) = calls_apart(run, first, second, 1) else { return false };
-    once != again
-        && is_for_nothing(code, &uses, once)
-        && !(serves && is_for_nothing(code, &uses, again))
-        && is_written_alike(code, once, again)
+fn made_again(run: &Recording<'_>, pair: &Pair<'_>, serves: bool) -> Option<Intent> {
+    let calls = calls_apart(run, pair, 1)?;
+    let Calls { code, uses, once, again, .. } = &calls;
+    let is_again = once != again
+        && is_for_nothing(code, uses, *once)
+        && !(serves && is_for_nothing(code, uses, *again))
+        && is_written_alike(code, *once, *again);
+    is_again.then(|| intent(IntentKind::WarmUp, calls.place(*once)))
 }
 
-/// Whether two draws happen within the same call, written twice or run by a loop, of which the program only waits for the first
-/// result: it is timed, or run once for the compiler's sake.
-pub fn is_timed(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
-    let Some((code, uses, [once, again])) = calls_apart(run, first, second, 0) else { return false };
-    let is_alike = || once == again || is_written_alike(code, once, again);
+/// Two draws happen within the same call, written twice or run by a loop, of which the program only waits for the first result: it
+/// is timed, or run once for the compiler's sake.
+pub fn timed(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let calls = calls_apart(run, pair, 0)?;
+    let Calls { code, uses, once, again, .. } = &calls;
     let models = run.program.models;
-    (is_only_awaited(code, models, &uses, once) || is_awaited_until(code, models, &uses, once, again)) && is_alike()
+    let is_timed = (is_only_awaited(code, models, uses, *once) || is_awaited_until(code, models, uses, *once, *again))
+        && (once == again || is_written_alike(code, *once, *again));
+    is_timed.then(|| intent(IntentKind::Timed, calls.place(*once)))
+}
+
+/// The numbers of a draw are only waited for: `normal(key, ()).block_until_ready()` as a statement.
+pub fn awaited(run: &Recording<'_>, draw: &Consumption) -> Option<Intent> {
+    if draw.role != Role::Sample {
+        return None;
+    }
+    let code = run.code(&draw.activation);
+    let uses = run.uses_of(draw.activation.module, draw.activation.function);
+    let [attribute] = uses.readers(run.call_at(&draw.activation, draw.place)?) else { return None };
+    let OpKind::Attribute(_, name) = &code.ops[*attribute as usize].kind else { return None };
+    let forwards = matches!(run.program.models.of_array(name)?.effect, Effect::Forward { .. });
+    let is_dropped = matches!(uses.readers(*attribute), [call] if uses.readers(*call).is_empty());
+    (forwards && is_dropped).then(|| intent(IntentKind::OnlyAwaited, draw.place))
 }
 
 /// Whether nothing is done with a result but to wait until it is there: `draw(key).block_until_ready()`.
@@ -98,16 +118,17 @@ struct Run {
     function: FunctionId,
     activation: u32,
     call: Temp,
+    place: Place,
 }
 
-/// Whether two draws happen in different runs that one function measures: ways to do the same work are compared.
-pub fn are_measured(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
-    let (one, other) = (measured_runs(run, first), measured_runs(run, second));
-    one.iter().any(|a| {
-        other.iter().any(|b| {
-            (a.module, a.function) == (b.module, b.function) && (a.activation, a.call) != (b.activation, b.call)
-        })
-    })
+/// Two draws happen in different runs that one function measures: ways to do the same work are compared.
+pub fn measured(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let (one, other) = (measured_runs(run, pair.first), measured_runs(run, pair.second));
+    let is_another = |a: &Run, b: &Run| {
+        (a.module, a.function) == (b.module, b.function) && (a.activation, a.call) != (b.activation, b.call)
+    };
+    let found = one.iter().find(|a| other.iter().any(|b| is_another(a, b)))?;
+    Some(intent(IntentKind::Measured, found.place))
 }
 
 /// The runs of measured functions that an event happened in.
@@ -120,7 +141,7 @@ fn measured_runs(run: &Recording<'_>, event: &Consumption) -> Vec<Run> {
             && let Some(slot) = called_parameter(run, module, function, call)
             && measures(run, module, function, slot)
         {
-            runs.push(Run { module, function, activation: activation.id, call });
+            runs.push(Run { module, function, activation: activation.id, call, place });
         }
     }
     runs

@@ -9,8 +9,10 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::record::{Consumption, Recording};
+use crate::finding::{Intent, IntentKind};
 use crate::ir::{Constant, Element, Function, FunctionId, FunctionKind, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::Role;
+use crate::judge::intent::intent;
 use crate::models::{Effect, TransformResult};
 
 /// Most parts within each other that are followed.
@@ -19,8 +21,13 @@ const NESTED: usize = 4;
 /// Where a draw stands within what holds it: the index in the outermost tuple first.
 type Path = Vec<u32>;
 
-/// Whether a draw is handed out by its function, beside other things, to one who takes only those.
-pub fn is_left_lying(run: &Recording<'_>, event: &Consumption) -> bool {
+/// A draw is handed out by its function, beside other things, to one who takes only those.
+pub fn dropped_result(run: &Recording<'_>, consumption: usize) -> Option<Intent> {
+    let draw = &run.log.consumptions[consumption];
+    is_dropped(run, draw).then(|| intent(IntentKind::DroppedResult, draw.place))
+}
+
+fn is_dropped(run: &Recording<'_>, event: &Consumption) -> bool {
     if !matches!(event.role, Role::Sample | Role::Library | Role::Protocol) {
         return false;
     }

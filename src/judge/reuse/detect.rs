@@ -10,11 +10,11 @@ use crate::analysis::domain::marks::{RAISES, raised_in};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::Confidence;
-use crate::ir::OpKind;
 use crate::judge::facts::Role;
-use crate::judge::intent::serves_no_numbers;
+use crate::judge::intent::doubt;
+use crate::judge::intent::timing::awaited;
 use crate::judge::paths::Paths;
-use crate::models::{Construct, Effect};
+use crate::models::Construct;
 
 /// Most earlier events that one event is compared with.
 const COMPARED: usize = 64;
@@ -96,12 +96,12 @@ fn earlier<'r>(run: &Recording<'r>, family: TermId, before: usize) -> impl Itera
 /// A draw that serves no numbers is no use of a key: what meets it may meet a later draw, which is one.
 pub fn past_measures(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Reuse {
     let second = reuse.second;
-    if !serves_no_numbers(run, reuse.first) || serves_no_numbers(run, second) {
+    if doubt(run, reuse.first).is_none() || doubt(run, second).is_some() {
         return reuse;
     }
     let family = run.log.consumptions[second].target.family;
     for first in earlier(run, family, second) {
-        if !serves_no_numbers(run, first)
+        if doubt(run, first).is_none()
             && let Some(confidence) = meet(run, paths, first, second)
         {
             return Reuse { first, second, confidence };
@@ -150,7 +150,7 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
             confidence = confidence.min(Confidence::Medium);
         }
     }
-    if is_barrier(run, a) || is_barrier(run, b) {
+    if awaited(run, a).is_some() || awaited(run, b).is_some() {
         confidence = Confidence::Low;
     }
     // A draw that stands in the `try` itself did happen; one within a call that may have raised perhaps did not.
@@ -225,19 +225,4 @@ fn needs_exception(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard, exc
     };
     let without = paths.assume(guard, &|literal| is_edge(literal).then_some(false));
     !paths.feasible(without)
-}
-
-/// Whether the numbers of a draw are only waited for: `normal(key, ()).block_until_ready()` as a statement.
-pub fn is_barrier(run: &Recording<'_>, event: &Consumption) -> bool {
-    let (module, id) = (event.activation.module, event.activation.function);
-    if event.role != Role::Sample || run.module(module).file != event.place.file {
-        return false;
-    }
-    let code = run.module(module).function(id);
-    let uses = run.uses_of(module, id);
-    let Some([attribute]) = uses.call_at(event.place.span).map(|draw| uses.readers(draw)) else { return false };
-    let OpKind::Attribute(_, name) = &code.ops[*attribute as usize].kind else { return false };
-    let method = run.program.models.of_array(name);
-    method.is_some_and(|method| matches!(method.effect, Effect::Forward { .. }))
-        && matches!(uses.readers(*attribute), [call] if uses.readers(*call).is_empty())
 }

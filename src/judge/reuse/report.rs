@@ -15,15 +15,14 @@ use crate::analysis::record::{Activation, Chain, Consumption, Escape, Iteration,
 use crate::finding::{Confidence, Place};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{Collision, CollisionKind, Role, Use};
-use crate::judge::intent::aligned_rows::keeps_rows_aligned;
-use crate::judge::intent::default_key::{are_stand_ins, is_default, is_fallback, waits_for_none};
-use crate::judge::intent::sweep::has_seeds_of_its_own;
-use crate::judge::intent::timing::{are_measured, is_run_again, is_timed, is_warmed_up};
-use crate::judge::intent::{are_paired, serves_no_numbers};
+use crate::judge::intent;
+use crate::judge::intent::default_key::{is_fallback, waits_for_none};
+use crate::judge::intent::timing::awaited;
+use crate::judge::intent::{Pair, doubt};
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
 use crate::judge::reuse::Reuse;
-use crate::judge::unused::{children_used, unread_children};
+use crate::judge::unused::unread_children;
 
 /// How the two consumptions of a meeting are placed.
 struct Placed {
@@ -183,6 +182,8 @@ fn sees_itself(run: &Recording<'_>, activation: &Activation, event: &Consumption
     holding.count() < 2
 }
 
+/// Words a reuse for a frame; `None` where nothing says that it is one of keys. The second part says whether the frame sees the reuse by
+/// itself.
 pub fn report(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Option<(Collision, bool)> {
     let first = run.log.consumptions[reuse.first].clone();
     let second = run.log.consumptions[reuse.second].clone();
@@ -228,29 +229,13 @@ pub fn report(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Optio
     {
         placed.confidence = Confidence::Low;
     }
-    if serves_no_numbers(run, reuse.first) || serves_no_numbers(run, reuse.second) {
+    let doubt = doubt(run, reuse.first).or_else(|| doubt(run, reuse.second));
+    if doubt.is_some() {
         placed.confidence = Confidence::Low;
     }
-    let aligned = keeps_rows_aligned(run, reuse);
-    let per_configuration = repeated_by.as_ref().is_some_and(|outer| has_seeds_of_its_own(run, &second, outer));
-    let is_timed =
-        is_timed(run, &first, &second) || is_warmed_up(run, &first, &second) || are_measured(run, &first, &second);
-    let is_paired = are_paired(run, &first, &second);
-    let disjoint = kind == CollisionKind::SplitTwice && children_are_disjoint(run, &first, &second);
-    let harmless = match kind {
-        CollisionKind::SplitTwice => is_timed || is_paired || disjoint,
-        CollisionKind::SeededTwice => {
-            let spare = |event: &Consumption| is_fallback(run, event) || is_default(run, event);
-            spare(&first) || spare(&second) || is_run_again(run, &first, &second) || are_measured(run, &first, &second)
-        }
-        // One permutation for inputs and labels, or for all leaves of a tree.
-        CollisionKind::Sampled => aligned || is_timed || is_paired,
-        // Every configuration is tried with the same seeds.
-        CollisionKind::Iterated => {
-            aligned || per_configuration || is_timed || is_paired || are_stand_ins(run, &first, &second)
-        }
-        _ => false,
-    };
+    let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
+    let awaited = || awaited(run, &first).or_else(|| awaited(run, &second));
+    let intent = intent::of(run, kind, &pair).or(doubt).or_else(awaited);
     let collision = Collision {
         kind,
         first: placed.first,
@@ -261,9 +246,7 @@ pub fn report(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Optio
         name: second.written.as_ref().map(ToString::to_string),
         repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
         meant: sister_unused(run, &first, &second, kind),
-        harmless,
-        disjoint,
-        intent: None,
+        intent,
         consequence: None,
         confidence: placed.confidence,
         function: placed.function,
@@ -322,9 +305,9 @@ fn is_known_key(run: &Recording<'_>, event: &Consumption) -> bool {
 fn is_key_by_name(run: &Recording<'_>, event: &Consumption) -> bool {
     let written = event.written.as_deref();
     let name = written.and_then(|written| written.rsplit('.').next()).unwrap_or_default();
-    let is_unmistakable = ["prng", "rng_key", "rngkey", "random_key"].iter().any(|part| name.contains(part));
-    is_named_for_a_key(run.terms, &run.log.otherwise, event.target.term, written)
-        && (is_unmistakable || run.program.has_protocol(event.activation.module, &event.callee))
+    let words = &run.program.models.words;
+    is_named_for_a_key(words, (run.terms, &run.log.otherwise), event.target.term, written)
+        && (words.is_unmistakable(name) || run.program.has_protocol(event.activation.module, &event.callee))
 }
 
 fn kind_of(run: &Recording<'_>, first: &Consumption, second: &Consumption, iterated: bool) -> CollisionKind {
@@ -366,11 +349,4 @@ fn owner_is_plain(run: &Recording<'_>, term: TermId) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether the children that are used of two splits of one key are certainly different.
-fn children_are_disjoint(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
-    let used = |event: &Consumption| children_used(run, event.place, &event.activation);
-    let (Some(a), Some(b)) = (used(first), used(second)) else { return false };
-    !a.is_empty() && !b.is_empty() && a.is_disjoint(&b)
 }
