@@ -6,8 +6,9 @@ use super::Job;
 use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded, stamp};
 use super::project::Project;
-use crate::finding::{Finding, Intent, IntentKind, Level, Place, RuleId};
-use crate::python::{Comment, marks};
+use crate::finding::{Finding, Level, Place, RuleId};
+use crate::judge::notebook;
+use crate::python::marks;
 use crate::rules;
 use crate::source;
 use crate::suppress;
@@ -57,13 +58,14 @@ pub(super) fn file_report(
         Err(problem) => return Some(unreadable(file, &path, &problem.message)),
     };
     let Kept { comments, statements } = loaded.kept.unwrap_or_default();
-    findings
-        .retain(|finding| !(finding.rule == RuleId::SplitDiscarded && is_shown(&cells, &text, finding.primary.span)));
-    for finding in &mut findings {
-        // Cells of a tutorial begin anew, each with a seed of its own.
-        if finding.rule == RuleId::SeedReused && spans_cells(&cells, &text, &comments, finding) {
+    findings.retain(|finding| {
+        !(finding.rule == RuleId::SplitDiscarded && notebook::is_shown(&cells, &text, finding.primary.span))
+    });
+    let marks = if cells.is_empty() { marks(&text, &comments) } else { Vec::new() };
+    for finding in findings.iter_mut().filter(|finding| finding.rule == RuleId::SeedReused) {
+        if let Some(intent) = notebook::separate_cells(&cells, &marks, finding) {
             finding.level = Level::Note;
-            finding.intent.get_or_insert_with(|| Intent::new(IntentKind::SeparateCells, None));
+            finding.intent.get_or_insert(intent);
         }
     }
     let subject = Subject { path: &path, text: &text, statements: &statements };
@@ -83,26 +85,6 @@ pub(super) fn file_report(
     name_all(subject, &mut findings);
     sort(&mut findings);
     Some(FileReport { file, findings, text, cells, failed: loaded.broke.is_some() })
-}
-
-/// Whether a place is the last expression of a cell, of which a notebook shows the value.
-fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
-    let slice = |start: u32, end: u32| text.get(Span::new(start, end).range()).unwrap_or_default();
-    cells.around(span.start).is_some_and(|cell| {
-        let before = slice(cell.span.start, span.start);
-        (before.is_empty() || before.ends_with(['\n', '\r'])) && slice(span.end, cell.span.end).trim().is_empty()
-    })
-}
-
-/// Whether a finding is about places in several cells of one notebook, be it a script whose comments mark the cells.
-fn spans_cells(cells: &Cells, text: &str, comments: &[Comment], finding: &Finding) -> bool {
-    let marks = if cells.is_empty() { marks(text, comments) } else { Vec::new() };
-    let cell = |place: Place| match cells.around(place.span.start) {
-        Some(cell) => cell.number as usize,
-        None => marks.partition_point(|mark| *mark <= place.span.start),
-    };
-    let own = finding.related.iter().filter(|label| label.place.file == finding.primary.file);
-    own.map(|label| cell(label.place)).any(|other| other != cell(finding.primary))
 }
 
 /// A file that could not be read.

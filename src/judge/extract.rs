@@ -10,7 +10,7 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{Key, Val, Value};
 use crate::analysis::is_entry;
 use crate::analysis::record::{Activation, Consumption, Escape, LoggedReference, Recording};
-use crate::finding::{Confidence, Place};
+use crate::finding::{Confidence, Intent, IntentKind, Place};
 use crate::ir::{FunctionId, FunctionKind, OpKind, Variable};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{
@@ -56,8 +56,8 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     facts
 }
 
-/// Whether the home module defines a class that is based on a `TestCase`, of whatever library.
-pub fn defines_tests(run: &Recording<'_>) -> bool {
+/// The home module defines a class that is based on one for tests, of whatever library: what is shared there is shared to be compared.
+pub fn test_code(run: &Recording<'_>) -> Option<Intent> {
     let words = &run.program.models.words;
     let is_test_case = |base: &Value| match base.single() {
         Some(Val::Library(path)) => path.rsplit('.').next().is_some_and(|name| words.is_test_case(name)),
@@ -66,7 +66,11 @@ pub fn defines_tests(run: &Recording<'_>) -> bool {
         }
         _ => false,
     };
-    run.classes.iter().any(|class| class.module == run.home && class.bases.iter().any(is_test_case))
+    let mut own = run.classes.iter().filter(|class| class.module == run.home);
+    let class = own.find(|class| class.bases.iter().any(is_test_case))?;
+    let module = run.module(run.home);
+    let place = Place { file: module.file, span: module.class(class.class).span };
+    Some(Intent::new(IntentKind::TestCode, Some(place)))
 }
 
 /// What is believed of every key, place by place.

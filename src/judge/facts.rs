@@ -37,8 +37,8 @@ pub struct Facts {
     /// Collisions within a callee that only this caller can see; those that the callee shows itself are dropped by
     /// [`reconcile`].
     pub indirect: Vec<Collision>,
-    /// Whether the module defines test cases: what is shared there is shared to be compared.
-    pub is_test: bool,
+    /// Why all that the module shares is intended, if it is.
+    pub intent: Option<Intent>,
 }
 
 impl Facts {
@@ -57,7 +57,7 @@ impl Facts {
         self.values.extend(other.values);
         self.exhausted.extend(other.exhausted);
         self.indirect.extend(other.indirect);
-        self.is_test |= other.is_test;
+        self.intent = self.intent.take().or(other.intent);
     }
 
     /// Sorts everything by place and keeps one fact of each kind for one place.

@@ -9,6 +9,7 @@ mod derivation;
 mod extract;
 pub mod facts;
 mod intent;
+pub use intent::notebook;
 mod origin;
 mod paths;
 mod reuse;
@@ -33,7 +34,7 @@ pub fn analyse(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleI
         match run.stage {
             Stage::Body => {
                 facts = extract::facts(run, paths);
-                facts.is_test = extract::defines_tests(run);
+                facts.intent = extract::test_code(run);
                 stale.note_stores(run);
             }
             Stage::Entry(id) => {

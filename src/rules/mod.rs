@@ -15,7 +15,7 @@ mod wording;
 
 use std::sync::LazyLock;
 
-use crate::finding::{Family, Finding, Intent, IntentKind, Level, RuleId, every_rule};
+use crate::finding::{Family, Finding, Level, RuleId, every_rule};
 use crate::judge::facts::Facts;
 
 pub use rule::{FixAvailability, Rule, Status};
@@ -93,10 +93,10 @@ pub fn selects(selector: &str, rule: &Rule) -> bool {
 pub fn check(facts: &Facts) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         in_force().filter_map(|rule| rule.check.map(|check| check(rule, facts))).flatten().collect();
-    if facts.is_test {
+    if let Some(intent) = &facts.intent {
         for finding in findings.iter_mut().filter(|finding| finding.rule.family() == Family::Reuse) {
             finding.level = Level::Note;
-            finding.intent.get_or_insert_with(|| Intent::new(IntentKind::TestCode, None));
+            finding.intent.get_or_insert_with(|| intent.clone());
         }
     }
     findings.sort_by(|a, b| (a.primary, a.rule, &a.message).cmp(&(b.primary, b.rule, &b.message)));

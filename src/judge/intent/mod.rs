@@ -12,6 +12,7 @@ pub mod default_key;
 mod disjoint_children;
 mod expected_error;
 mod inverse;
+pub mod notebook;
 mod shape_only;
 mod shared_options;
 pub mod split_escape;
