@@ -276,6 +276,8 @@ fn bare_frame<'p>(machine: &Machine<'p>, id: FunctionId, code: &'p Function) -> 
         yields: Vec::new(),
         loops: Vec::new(),
         left: Guard::FALSE,
+        inlined: None,
+        goes_on: false,
         activation: Rc::new(Activation {
             id: 0,
             caller: None,

@@ -16,10 +16,10 @@ use crate::analysis::domain::guard::{Guard, Guards};
 use crate::analysis::domain::term::{TermId, Terms};
 use crate::analysis::domain::value::{ModuleIndex, Value};
 use crate::analysis::library::Models;
-use crate::analysis::machine::Machine;
 use crate::analysis::machine::context::{Caches, Context, Transforms};
 use crate::analysis::machine::modules::submodule;
 use crate::analysis::machine::name_cache::Memo;
+use crate::analysis::machine::{Machine, prelude};
 use crate::analysis::program::Program;
 use crate::analysis::record::recorder::Recorder;
 use crate::analysis::record::{Derivation, Log};
@@ -57,6 +57,7 @@ impl ImportSnapshot {
         for index in imported(program) {
             run.ensure_module(index);
         }
+        prelude::define(&mut run);
         let Machine { state, recorder, context, transforms, caches, .. } = run;
         let State { terms, paths, mut store } = state;
         store.freeze();

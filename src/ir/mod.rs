@@ -63,6 +63,7 @@ pub mod display;
 pub mod liveness;
 mod lower;
 mod op;
+pub mod prelude;
 mod scope;
 mod uses;
 mod validate;

@@ -80,6 +80,8 @@ impl Reader<'_> {
                 Effect::ShapeOf { of: take.one("of", raw.of, first.as_deref())?, query: query? }
             }
             EffectName::Builtin => Effect::Builtin(take.op(raw.op)?),
+            // Without a name of its own, each path of the row names its definition.
+            EffectName::Prelude => Effect::Prelude { definition: raw.definition.unwrap_or_default().into() },
             EffectName::Factory => {
                 let Some(makes) = raw.makes else {
                     take.missing("makes");
@@ -235,6 +237,7 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Shape => &["op", "of", "chosen"],
         EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
         EffectName::Builtin => &["op"],
+        EffectName::Prelude => &["definition"],
         EffectName::Factory => &["makes"],
         EffectName::Transform => &[
             "runs", "returns", "function", "branches", "chosen", "cond", "axes", "out-axes", "carry", "over", "length",

@@ -226,6 +226,9 @@ impl<'t> Reader<'t> {
                 Effect::Factory { makes } => {
                     Effect::Factory { makes: Box::new(Callable { path: format!("{path}()"), ..(**makes).clone() }) }
                 }
+                Effect::Prelude { definition } if definition.is_empty() => {
+                    Effect::Prelude { definition: path.as_str().into() }
+                }
                 other => other.clone(),
             };
             let model = Callable {

@@ -64,6 +64,7 @@ pub(super) enum EffectName {
     Tree,
     Factory,
     Builtin,
+    Prelude,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -89,6 +90,7 @@ pub(super) struct RawCallable {
     pub numeric: Option<bool>,
     pub zeros: Option<bool>,
     pub op: Option<String>,
+    pub definition: Option<String>,
     pub many: Option<bool>,
     pub counts: Option<bool>,
     pub awaits: Option<bool>,

@@ -3,6 +3,8 @@
 //! **Invariant:** parameter names held by an effect are names of parameters of the callable that carries it
 //! (the loader checks it), so [`Callable::argument`] finds them by name.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 
 use super::ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
@@ -205,6 +207,11 @@ pub enum Effect {
     },
     /// A function of Python itself, known to the interpreter by its operation.
     Builtin(BuiltinOp),
+    /// A function that the prelude defines in Python (`rules/prelude/*.py`).
+    Prelude {
+        /// The file and the name in it: `itertools.pairwise`.
+        definition: Arc<str>,
+    },
 }
 
 impl Callable {

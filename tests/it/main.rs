@@ -22,6 +22,7 @@ mod jep;
 mod laws;
 mod models;
 mod notebooks;
+mod prelude;
 mod prng;
 mod programs;
 mod projects;

@@ -77,7 +77,7 @@ pub fn builtin<'p>(
             };
             iterate::new_iterator(&mut machine.state, Source::Enumerate(inner, start), Some(place))
         }
-        BuiltinOp::Zip | BuiltinOp::ZipLongest => {
+        BuiltinOp::Zip => {
             let inner = iterators(machine, frame, &args, 0, place);
             iterate::new_iterator(&mut machine.state, Source::Zip(inner), Some(place))
         }
@@ -167,11 +167,6 @@ pub fn builtin<'p>(
         },
         BuiltinOp::Dict | BuiltinOp::OrderedDict | BuiltinOp::Defaultdict => {
             container_construction::dict_of(machine, frame, op, &args, place)
-        }
-        BuiltinOp::DictFromkeys => {
-            let value = args.positional.get(1).map(|arg| arg.value.clone());
-            let value = value.unwrap_or_else(|| machine.state.terms.none());
-            container_construction::dict_from_keys(machine, frame, &first.unwrap_or_default(), &value, place)
         }
         BuiltinOp::Partial | BuiltinOp::PartialMethod => {
             let Some(function) = first else { return machine.state.terms.opaque("<partial>", Some(place)) };
@@ -324,10 +319,7 @@ pub fn builtin<'p>(
             }
             Value::of(Val::Object(object))
         }
-        BuiltinOp::Filter | BuiltinOp::Starmap => {
-            let iterable = args.positional.get(1).map(|arg| arg.value.clone()).unwrap_or_default();
-            callbacks::selected(machine, frame, op, &first.unwrap_or_default(), &iterable, place)
-        }
+        BuiltinOp::Starmap => callbacks::starmap(machine, frame, &args, place),
         BuiltinOp::Print
         | BuiltinOp::Repr
         | BuiltinOp::Str
@@ -343,7 +335,18 @@ pub fn builtin<'p>(
             let answer = Value::term(machine.state.terms.intern(Term::Apply(path.into(), terms.into())));
             if op == BuiltinOp::Hasattr { has_attribute(&mut machine.state, &parts, answer) } else { answer }
         }
-        _ => {
+        // Whatever these answer with holds no key that is known, and what they are given may be run.
+        BuiltinOp::Asdict
+        | BuiltinOp::Astuple
+        | BuiltinOp::Counter
+        | BuiltinOp::Eval
+        | BuiltinOp::Fields
+        | BuiltinOp::Globals
+        | BuiltinOp::Id
+        | BuiltinOp::Input
+        | BuiltinOp::Locals
+        | BuiltinOp::Open
+        | BuiltinOp::Slice => {
             for value in args.values().cloned().collect::<Vec<_>>() {
                 machine.run_escaping(frame, &value, place);
             }

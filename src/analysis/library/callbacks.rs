@@ -1,4 +1,4 @@
-//! Functions that Python's builtins run on every element: that of `filter` and `starmap`, and the `key` of what sorts or compares.
+//! The functions that Python's builtins run on every element: that of `starmap`, and the `key` of what sorts or compares.
 //!
 //! **Invariant:** each element is handed over once, and one of an unknown number of them is one iteration of a loop.
 
@@ -10,38 +10,26 @@ use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Item, Source};
 use crate::analysis::store::paths;
 use crate::finding::Place;
-use crate::models::BuiltinOp;
 
-/// `filter` and `starmap`.
-pub fn selected<'p>(
-    machine: &mut Machine<'p>,
-    frame: &mut Frame<'p>,
-    op: BuiltinOp,
-    function: &Value,
-    iterable: &Value,
-    place: Place,
-) -> Value {
-    let Some(items) = machine.items_of(frame, iterable) else {
-        run_on_each(machine, frame, iterable, place, |this, frame, element| {
-            this.call_value(frame, function, handed_over(op, element), Some(place));
+/// `starmap(function, iterable)`
+pub fn starmap<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, args: &Args, place: Place) -> Value {
+    let given = |at: usize| args.positional.get(at).map(|arg| arg.value.clone()).unwrap_or_default();
+    let (function, iterable) = (given(0), given(1));
+    let Some(items) = machine.items_of(frame, &iterable) else {
+        run_on_each(machine, frame, &iterable, place, |this, frame, element| {
+            this.call_value(frame, &function, spread(element), Some(place));
         });
         return machine.state.terms.opaque("<selected>", Some(place));
     };
-    let mut result = Vec::new();
+    let mut results = Vec::new();
     for item in items {
         let mut value = Value::unbound();
         paths::under(machine, item.guard, |this| {
-            value = this.call_value(frame, function, handed_over(op, item.value.clone()), Some(place));
+            value = this.call_value(frame, &function, spread(item.value), Some(place));
         });
-        if op == BuiltinOp::Starmap {
-            result.push(Item { guard: item.guard, value });
-        } else {
-            let holds = machine.state.truth(&value);
-            let guard = machine.state.paths.guards.and(item.guard, holds);
-            result.push(Item { guard, value: item.value });
-        }
+        results.push(Item { guard: item.guard, value });
     }
-    iterate::new_iterator(&mut machine.state, Source::Items(result), Some(place))
+    iterate::new_iterator(&mut machine.state, Source::Items(results), Some(place))
 }
 
 /// The function that the argument `key` names, on every element: `sorted(xs, key=f)`.
@@ -89,11 +77,10 @@ fn run_on_each<'p>(
     });
 }
 
-/// The arguments that an element becomes: those of `starmap` are its parts.
-fn handed_over(op: BuiltinOp, element: Value) -> Args {
-    match (op, element.single()) {
-        (BuiltinOp::Starmap, Some(Val::Tuple(parts))) => Args::positional(parts.to_vec()),
-        (BuiltinOp::Starmap, _) => Args { spread: vec![element], ..Args::default() },
-        _ => Args::positional(vec![element]),
+/// The arguments that an element becomes: its parts.
+fn spread(element: Value) -> Args {
+    match element.single() {
+        Some(Val::Tuple(parts)) => Args::positional(parts.to_vec()),
+        _ => Args { spread: vec![element], ..Args::default() },
     }
 }

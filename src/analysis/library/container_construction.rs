@@ -7,7 +7,7 @@ use crate::analysis::domain::kinds::BufferOp;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::library::transform;
-use crate::analysis::machine::{Frame, Machine, iterate, notes};
+use crate::analysis::machine::{Frame, Machine, iterate, notes, prelude};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Entry, Item, Kind};
 use crate::analysis::store::{State, paths};
@@ -31,6 +31,7 @@ pub fn list_of<'p>(
         let raises = key.kind == crate::analysis::domain::kinds::KeyKind::Typed;
         notes::buffer_use(machine, frame, BufferOp::Unpack, key, place, "list(…)".into(), raises);
     }
+    prelude::begin(machine, frame, &value, place);
     if let Some(Val::Object(id)) = value.single().cloned()
         && matches!(machine.state.store.objects[id.0 as usize].kind, Kind::Iterator(..))
         && iterate::known_length(&mut machine.state, &value).is_none_or(|length| length > 8)
@@ -102,23 +103,6 @@ pub fn dict_of<'p>(
         entries.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
     }
     Value::of(Val::Object(machine.state.allocate(Kind::Dict { entries, unknown }, "<dict>", Some(place))))
-}
-
-/// `dict.fromkeys(names, value)`: one value under every name.
-pub fn dict_from_keys<'p>(
-    machine: &mut Machine<'p>,
-    frame: &mut Frame<'p>,
-    names: &Value,
-    value: &Value,
-    place: Place,
-) -> Value {
-    let Some(items) = machine.items_of(frame, names) else { return machine.state.terms.opaque("<dict>", Some(place)) };
-    let entries = items.into_iter().map(|item| {
-        let key = machine.state.term_of(&item.value);
-        Entry { key, key_value: item.value, guard: item.guard, value: value.clone() }
-    });
-    let kind = Kind::Dict { entries: entries.collect(), unknown: false };
-    Value::of(Val::Object(machine.state.allocate(kind, "<dict>", Some(place))))
 }
 
 /// A copy: another object with the same contents (and so the same keys).

@@ -6,7 +6,7 @@ use crate::analysis::domain::kinds::{BufferOp, ReferenceKind, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::library::{builtins, consume, derive, parameters, shape, transform, tree};
-use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, notes, operate};
+use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, notes, operate, prelude};
 use crate::analysis::program::Program;
 use crate::analysis::record::Arranged;
 use crate::analysis::store::args::{Arg, Args};
@@ -152,6 +152,7 @@ fn run_model<'p>(
             annotate::made_by_factory(path.clone(), options)
         }
         Effect::Builtin(op) => builtins::builtin(machine, frame, *op, path, args, place),
+        Effect::Prelude { definition } => prelude::run_prelude(machine, frame, definition, args, place),
     }
 }
 

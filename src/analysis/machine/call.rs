@@ -11,7 +11,8 @@ use crate::analysis::domain::term::{Term, Terms};
 use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, Val, Value};
 use crate::analysis::machine::context::Idle;
 use crate::analysis::machine::{
-    CALL_DEPTH, Frame, Machine, RECURSION, cutoff, getters, hover, iterate, name_cache, split_escape, stream_use,
+    CALL_DEPTH, Frame, Machine, RECURSION, cutoff, getters, hover, iterate, name_cache, prelude, split_escape,
+    stream_use,
 };
 use crate::analysis::program::Program;
 use crate::analysis::record::Activation;
@@ -30,6 +31,15 @@ pub const SHORT: usize = 40;
 
 /// Most nodes of the condition under which a call returns; where it is larger, the call is taken to return always.
 pub const WIDE: usize = 64;
+
+/// What running a function came to.
+pub struct Ended {
+    pub result: Value,
+    /// What it yielded, on which paths.
+    pub yields: Vec<(Guard, Value)>,
+    /// Whether a loop of it may have gone on where the copies of its body ended.
+    pub goes_on: bool,
+}
 
 impl<'p> Machine<'p> {
     pub fn call_op(&mut self, frame: &mut Frame<'p>, callee: Temp, arguments: &'p [Argument], op: &'p Op) -> Value {
@@ -232,7 +242,7 @@ impl<'p> Machine<'p> {
         let code = self.module(frame.module).function(function);
         let nested = !matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody)
             || code.kind == crate::ir::FunctionKind::Lambda;
-        if nested && code.kind != crate::ir::FunctionKind::Generator {
+        if nested && code.kind != crate::ir::FunctionKind::Generator && frame.inlined.is_none() {
             let guard = self.state.paths.pc;
             let in_call = frame.activation.depth > 0;
             let idle = Idle { closure: closure.clone(), guard, in_call, transformed: false, stored: false };
@@ -244,6 +254,9 @@ impl<'p> Machine<'p> {
     fn call_function(&mut self, frame: &mut Frame<'p>, closure: &Rc<Closure>, args: Args, place: Place) -> Value {
         let code = self.module(closure.module).function(closure.function);
         self.context.pending.remove(&closure.identity);
+        if self.program.is_prelude(closure.module) {
+            return prelude::run_inlined(self, frame, closure, args, place);
+        }
         if !code.effects.is_empty() {
             return self.declared_call(frame, code, closure, &args, place);
         }
@@ -276,14 +289,13 @@ impl<'p> Machine<'p> {
         let (paths, fuel) = (self.state.paths.guards.portion(), self.budget.fuel);
         self.budget.fuel = (fuel / 2).max(fuel.min(FUEL_PORTION));
         let kept = fuel - self.budget.fuel;
-        let (value, _) =
-            self.activate(frame, closure.module, closure.function, environment, closure.class, place, false);
+        let ended = self.activate(frame, closure.module, closure.function, environment, closure.class, place, false);
         let has_too_many_paths = self.state.paths.guards.exhausted();
         let is_cut_off = std::mem::take(&mut self.budget.is_cut_off) || has_too_many_paths;
         self.budget.fuel += kept;
         self.state.paths.guards.rejoin(paths);
         if !is_cut_off {
-            return value;
+            return ended.result;
         }
         if has_too_many_paths {
             cutoff::note_cut_off(self, closure, &share);
@@ -310,7 +322,7 @@ impl<'p> Machine<'p> {
             })
     }
 
-    /// Runs the body of a function below `frame`; the result and what it yields.
+    /// Runs the body of a function below `frame`.
     #[expect(clippy::too_many_arguments, reason = "an activation is just these parts")]
     pub fn activate(
         &mut self,
@@ -321,7 +333,11 @@ impl<'p> Machine<'p> {
         class: Option<ClassHandle>,
         place: Place,
         root: bool,
-    ) -> (Value, Vec<(Guard, Value)>) {
+    ) -> Ended {
+        if let Some(inlined) = prelude::inlined(self, frame, module, place) {
+            let activation = frame.activation.clone();
+            return self.run_body((module, function), environment, class, activation, Some(inlined));
+        }
         self.context.activations += 1;
         let activation = Rc::new(Activation {
             id: self.context.activations,
@@ -342,7 +358,18 @@ impl<'p> Machine<'p> {
         environment: EnvironmentId,
         class: Option<ClassHandle>,
         activation: Rc<Activation>,
-    ) -> (Value, Vec<(Guard, Value)>) {
+    ) -> Ended {
+        self.run_body((module, function), environment, class, activation, None)
+    }
+
+    fn run_body(
+        &mut self,
+        (module, function): (ModuleIndex, FunctionId),
+        environment: EnvironmentId,
+        class: Option<ClassHandle>,
+        activation: Rc<Activation>,
+        inlined: Option<prelude::Inlined>,
+    ) -> Ended {
         let code = self.module(module).function(function);
         let mut frame = Frame {
             module,
@@ -355,15 +382,21 @@ impl<'p> Machine<'p> {
             loops: Vec::new(),
             left: Guard::FALSE,
             activation,
+            inlined,
+            goes_on: false,
         };
-        self.context.stack.push((module, function));
+        if inlined.is_none() {
+            self.context.stack.push((module, function));
+        }
         let (entered, alive) = (self.state.paths.pc, self.state.paths.alive);
         self.state.paths.alive = entered;
-        if self.program.observes {
+        if self.program.observes && inlined.is_none() {
             hover::observe_parameters(self, &frame);
         }
         self.block(&mut frame, &code.body);
-        self.context.stack.pop();
+        if inlined.is_none() {
+            self.context.stack.pop();
+        }
         let mut after = self.state.paths.pc;
         let mut result = Value::unbound();
         for (guard, value) in &frame.returns {
@@ -399,14 +432,14 @@ impl<'p> Machine<'p> {
             self.state.paths.guards.without(alive, dead)
         };
         self.state.paths.pc = after;
-        (result, frame.yields)
+        Ended { result, yields: frame.yields, goes_on: frame.goes_on }
     }
 
-    pub fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Vec<(Guard, Value)> {
+    pub fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Ended {
         let iteration = self.context.iteration.clone();
         let depth = std::mem::replace(&mut self.context.loop_depth, 0);
         let (before, alive) = (self.state.paths.pc, self.state.paths.alive);
-        let (_, yields) = self.activate(
+        let ended = self.activate(
             frame,
             suspended.module,
             suspended.function,
@@ -419,7 +452,7 @@ impl<'p> Machine<'p> {
         (self.state.paths.pc, self.state.paths.alive) = (before, alive);
         self.context.loop_depth = depth;
         self.context.iteration = iteration;
-        yields
+        ended
     }
 
     /// A call of a function whose comment declares what it does with its keys.

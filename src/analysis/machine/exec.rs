@@ -41,7 +41,7 @@ impl<'p> Machine<'p> {
             self.budget.fuel -= 1;
             self.context.here = self.place(frame, op.span);
             let value = self.run_op(frame, *temp, op);
-            if self.program.observes {
+            if self.program.observes && frame.inlined.is_none() {
                 hover::observe(self, frame, op, &value);
             }
             frame.temps[*temp as usize] = value;
@@ -559,6 +559,10 @@ fn delete<'p>(state: &mut State, frame: &Frame<'p>, variable: &Variable) {
 /// An operation that may raise leaves an enclosing `try` with the state before it. One that hardly ever does makes an edge
 /// only where the `try` has none yet, so that its handlers are reached.
 fn exception_edge<'p>(state: &mut State, frame: &Frame<'p>, hardly: bool) {
+    // The call that a function of the prelude is part of has an edge of its own.
+    if frame.inlined.is_some() {
+        return;
+    }
     let catching = state.paths.catching.clone();
     let mut catching = catching.borrow_mut();
     let Some(innermost) = catching.last_mut() else { return };

@@ -6,7 +6,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::machine::loops::Step;
-use crate::analysis::machine::{Frame, Machine, arrays};
+use crate::analysis::machine::{Frame, Machine, arrays, prelude};
 use crate::analysis::store::State;
 use crate::analysis::store::heap::{Item, Kind, Source};
 use crate::finding::Place;
@@ -219,9 +219,22 @@ impl<'p> Machine<'p> {
         };
         let (suspended, position) = (suspended.clone(), *position);
         self.state.store.objects[object.0 as usize].kind = Kind::Iterator(Source::Items(Vec::new()), position);
-        let yields = self.run_generator(frame, &suspended, place);
-        let items = yields.into_iter().map(|(guard, value)| Item { guard, value }).collect();
-        self.state.store.objects[object.0 as usize].kind = Kind::Iterator(Source::Items(items), position);
+        if prelude::is_too_deep(self, frame, suspended.module) {
+            let rest = self.state.terms.fresh(Symbol::Opaque, "<rest>", Some(place));
+            self.state.store.objects[object.0 as usize].kind = Kind::Iterator(Source::Opaque(rest), position);
+            return;
+        }
+        let ended = self.run_generator(frame, &suspended, place);
+        let items = ended.yields.into_iter().map(|(guard, value)| Item { guard, value }).collect();
+        let mut source = Source::Items(items);
+        if ended.goes_on && self.program.is_prelude(suspended.module) {
+            // Nobody knows what it yields from here on.
+            let first = new_iterator(&mut self.state, source, Some(place));
+            let rest = self.state.terms.opaque("<rest>", Some(place));
+            let rest = self.iterator_of(frame, &rest, Some(place));
+            source = Source::Chain(vec![first, rest]);
+        }
+        self.state.store.objects[object.0 as usize].kind = Kind::Iterator(source, position);
     }
 
     /// `next(iterator)` outside of a loop.

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Asked, Symbol, TermId};
 use crate::analysis::domain::value::Value;
-use crate::analysis::machine::{Frame, LoopState, Machine, iterate};
+use crate::analysis::machine::{Frame, LoopState, Machine, iterate, prelude};
 use crate::analysis::record::Iteration;
 use crate::finding::Place;
 use crate::ir::{Block, Constant, Op, OpKind, Operator, Temp};
@@ -143,6 +143,7 @@ impl<'p> Machine<'p> {
         };
         let known = iterator.and_then(|(_, iterator)| {
             let value = frame.temps[iterator as usize].clone();
+            prelude::begin(self, frame, &value, place);
             iterate::known_length(&mut self.state, &value)
         });
         // The loops around this one count, not this one.
@@ -215,6 +216,7 @@ impl<'p> Machine<'p> {
         // Whoever would go on leaves here: a later iteration does what one of the copies did. A `while True` has no such way out.
         if !endless && (iterator.is_some() || exit.is_false()) {
             exit = self.state.paths.guards.or(exit, self.state.paths.pc);
+            frame.goes_on |= goes_on && !self.state.paths.pc.is_false();
         }
         if let Some((_, iterator)) = iterator {
             let value = frame.temps[iterator as usize].clone();

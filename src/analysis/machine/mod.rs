@@ -33,6 +33,7 @@ pub mod modules;
 pub mod name_cache;
 pub mod notes;
 pub mod operate;
+pub mod prelude;
 pub mod split_escape;
 pub mod stream_use;
 pub mod text;
@@ -75,6 +76,10 @@ pub struct Frame<'p> {
     /// Paths that left the innermost `try` by `return`, `break` or `continue`.
     pub left: Guard,
     pub activation: Rc<Activation>,
+    /// The call that a frame of the prelude is part of; its activation is then that of the caller.
+    pub inlined: Option<prelude::Inlined>,
+    /// Whether a loop of it may have gone on where the copies of its body ended.
+    pub goes_on: bool,
 }
 
 /// Ways out of a running loop.
@@ -194,6 +199,9 @@ impl<'p> Machine<'p> {
     }
 
     pub fn place(&self, frame: &Frame<'p>, span: Span) -> Place {
+        if let Some(inlined) = frame.inlined {
+            return inlined.place;
+        }
         Place { file: self.module(frame.module).file, span }
     }
 

@@ -63,6 +63,9 @@ pub fn builtin_path(machine: &Machine<'_>, name: &Name) -> Option<Name> {
 
 /// The source of an operand, where it is a name, an attribute chain or a literal subscript of one.
 pub fn written_text<'p>(machine: &Machine<'p>, frame: &Frame<'p>, temp: Temp) -> Option<Name> {
+    if frame.inlined.is_some() {
+        return None;
+    }
     if let Some(name) = text::written_name(frame, temp) {
         return Some(name);
     }

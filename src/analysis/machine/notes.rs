@@ -99,6 +99,9 @@ pub fn touch_iterated<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &
 
 /// Notes what a function returns.
 pub fn note_return<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, op: &'p Op) {
+    if frame.inlined.is_some() {
+        return;
+    }
     let place = machine.place(frame, op.span);
     if frame.activation.root {
         note_exit(machine, frame, value, CarryKind::Returned, place, None, 3);

@@ -94,7 +94,7 @@ pub fn note_taken(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
         | OpKind::Build(Collection::Tuple, _)
         | OpKind::Call(..) => {}
         // Who is handed the function may run it.
-        OpKind::Function(_, defaults) if is_body => {
+        OpKind::Function(_, defaults) if is_body && frame.inlined.is_none() => {
             defaults.iter().for_each(|(_, temp)| take(machine, &frame.temps[*temp as usize]));
             let uses = machine.uses_of(frame.module, frame.activation.function);
             let slots = machine.state.store.environments[frame.environment.0 as usize].slots.clone();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::analysis::domain::value::ModuleIndex;
-use crate::ir::{Function, FunctionKind, Module, Name, Resolver};
+use crate::ir::{Function, FunctionKind, Module, Name, Resolver, prelude};
 use crate::models::Models;
 use crate::text::FileId;
 use relevance::Relevance;
@@ -104,7 +104,20 @@ impl<'a> Program<'a> {
 
     /// A module.
     pub fn module(&self, index: ModuleIndex) -> &'a Module {
-        self.modules[index]
+        match index.checked_sub(self.modules.len()) {
+            Some(of_prelude) => &prelude::modules()[of_prelude],
+            None => self.modules[index],
+        }
+    }
+
+    /// The index of a module of the prelude: they come after the program's own.
+    pub fn prelude(&self, module: usize) -> ModuleIndex {
+        self.modules.len() + module
+    }
+
+    /// Whether a module is one of the prelude.
+    pub fn is_prelude(&self, index: ModuleIndex) -> bool {
+        index >= self.modules.len()
     }
 
     /// The module of a file.

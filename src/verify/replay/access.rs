@@ -145,8 +145,8 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs the body of a module that has not run.
-    fn ensure_module(&mut self, index: usize) {
-        if !self.globals.contains_key(&index) && self.importing < IMPORTING {
+    pub(super) fn ensure_module(&mut self, index: usize) {
+        if !self.globals.contains_key(&index) && (self.importing < IMPORTING || self.project.is_prelude(index)) {
             self.nesting += 1;
             self.importing += 1;
             self.quiet += 1;

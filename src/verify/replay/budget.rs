@@ -118,6 +118,9 @@ impl<'p> Machine<'p> {
     /// The part of what is left that an operation, or a loop, of this function may take; `None` for all of it.
     pub(super) fn part_of(&self, frame: &Frame<'p>, left: u32) -> Option<u32> {
         let (part, most) = *LEVELS.get(self.budget.level.checked_sub(1)?)?;
+        if self.project.is_prelude(frame.module) {
+            return None;
+        }
         if self.hints.holds(frame.module, frame.id) {
             // A power of two: a repair that adds a few operations must not move the place where a call is left.
             return Some((left / part).checked_ilog2().map_or(0, |bits| 1 << bits).min(most));

@@ -21,93 +21,153 @@ impl<'p> Machine<'p> {
             self.escape(args, place)?;
             return Ok(self.unknown(path));
         }
-        if let Some(value) = self.iterator_function(op, args, place)? {
-            return Ok(value);
+        let first = args.positional.first();
+        let answer = match op {
+            BuiltinOp::Range => first.is_some().then(|| self.range(args)),
+            BuiltinOp::Zip => self.zip(args)?,
+            BuiltinOp::Enumerate => self.enumerate(args)?,
+            BuiltinOp::Map => self.mapped(args)?,
+            BuiltinOp::Starmap => self.starmap(args)?,
+            BuiltinOp::Chain => self.chain(args)?,
+            BuiltinOp::Count => self.count(args)?,
+            BuiltinOp::Repeat => self.repeat(args)?,
+            BuiltinOp::Cycle => self.cycle(args)?,
+            BuiltinOp::Islice => self.islice(args)?,
+            BuiltinOp::Iter => first.map(|value| self.iterate(value)).transpose()?,
+            BuiltinOp::Next => self.next_element(args, place)?,
+            BuiltinOp::List | BuiltinOp::Deque => self.list(args)?,
+            BuiltinOp::Tuple => self.tuple(args)?,
+            BuiltinOp::Set | BuiltinOp::Frozenset => self.set(path, args)?,
+            BuiltinOp::Sorted => self.sorted(args)?,
+            BuiltinOp::Reversed => self.reversed(args)?,
+            BuiltinOp::Dict | BuiltinOp::OrderedDict | BuiltinOp::Namespace => self.dict(args)?,
+            BuiltinOp::Min => self.extreme(true, args)?,
+            BuiltinOp::Max => self.extreme(false, args)?,
+            BuiltinOp::Sum => self.sum(args)?,
+            BuiltinOp::Any => self.quantified(path, true, args)?,
+            BuiltinOp::All => self.quantified(path, false, args)?,
+            BuiltinOp::Isinstance => first.map(|value| self.is_instance(value, args)),
+            BuiltinOp::Callable => first.filter(|value| value.is_function()).map(|_| Value::Bool(true)),
+            BuiltinOp::Getattr => first.map(|object| self.get_attribute(object, args)).transpose()?,
+            BuiltinOp::Setattr => first.map(|object| self.attribute_set(object, args)),
+            BuiltinOp::Hasattr => first.map(|object| self.has_attribute(object, args)),
+            BuiltinOp::Super => Some(self.super_of(args)),
+            BuiltinOp::Type => first.and_then(class_of),
+            BuiltinOp::Copy | BuiltinOp::Deepcopy => first.map(copied),
+            BuiltinOp::Replace => first.map(|value| self.replaced(value, args)),
+            BuiltinOp::Object => {
+                self.numbers += 1;
+                Some(self.unknown("object"))
+            }
+            BuiltinOp::Partial
+            | BuiltinOp::PartialMethod
+            | BuiltinOp::Field
+            | BuiltinOp::Wraps
+            | BuiltinOp::Cached
+            | BuiltinOp::ContextManager
+            | BuiltinOp::SingleDispatch
+            | BuiltinOp::Property
+            | BuiltinOp::CachedProperty
+            | BuiltinOp::Staticmethod
+            | BuiltinOp::Classmethod => self.wrapped(op, path, args),
+            BuiltinOp::Len => first.map(|value| self.length_of(value, args, place)).transpose()?,
+            BuiltinOp::Bool => first.map(|value| value.truth().map_or_else(|| value.clone(), Value::Bool)),
+            BuiltinOp::Abs => first.and_then(Value::int).and_then(i128::checked_abs).map(Value::Int),
+            BuiltinOp::Str => first.and_then(text_of),
+            BuiltinOp::Print => Some(Value::None),
+            BuiltinOp::Nullcontext => first.cloned(),
+            BuiltinOp::Slice => slice(&args.positional),
+            BuiltinOp::Exit => return Err(Signal::Raise(Value::Library("builtins.SystemExit".into()))),
+            BuiltinOp::Raises => {
+                self.escape(args, place)?;
+                Some(self.expects())
+            }
+            BuiltinOp::Input | BuiltinOp::Open | BuiltinOp::Eval => {
+                self.escape(args, place)?;
+                Some(self.unknown(path))
+            }
+            // What these answer with depends on what they are given, and holds no key that is known.
+            BuiltinOp::Asdict
+            | BuiltinOp::Astuple
+            | BuiltinOp::Attrgetter
+            | BuiltinOp::Clock
+            | BuiltinOp::Counter
+            | BuiltinOp::Defaultdict
+            | BuiltinOp::Delattr
+            | BuiltinOp::Fields
+            | BuiltinOp::Globals
+            | BuiltinOp::Hash
+            | BuiltinOp::Id
+            | BuiltinOp::Issubclass
+            | BuiltinOp::Itemgetter
+            | BuiltinOp::Locals
+            | BuiltinOp::Namedtuple
+            | BuiltinOp::Repr
+            | BuiltinOp::Round
+            | BuiltinOp::Suppress
+            | BuiltinOp::Vars => None,
+        };
+        if let Some(answer) = answer {
+            return Ok(answer);
         }
-        if let Some(value) = self.container_function(op, path, args)? {
-            return Ok(value);
-        }
-        if let Some(value) = self.element_function(op, path, args)? {
-            return Ok(value);
-        }
-        if let Some(value) = self.object_function(op, args)? {
-            return Ok(value);
-        }
-        if let Some(value) = self.wrapping_function(op, path, args)? {
-            return Ok(value);
-        }
-        if let Some(value) = self.plain_function(op, path, args, place)? {
-            return Ok(value);
-        }
-        // What nothing is known of may call what it is given.
         self.escape(args, place)?;
         Ok(self.named(path, args))
     }
 
-    /// Functions that ask objects, or make others of them.
-    fn object_function(&mut self, op: BuiltinOp, args: &Args<'p>) -> Ran<'p, Option<Value<'p>>> {
-        let first = args.positional.first().cloned();
-        let second = args.positional.get(1).cloned();
-        Ok(Some(match (op, first) {
-            (BuiltinOp::Isinstance, Some(value)) => {
-                let class = second.unwrap_or(Value::None);
-                match Self::is_a(&value, &class) {
-                    Some(answer) => Value::Bool(answer),
-                    None => self.named("isinstance", args),
-                }
+    fn is_instance(&mut self, value: &Value<'p>, args: &Args<'p>) -> Value<'p> {
+        let class = args.positional.get(1).unwrap_or(&Value::None);
+        match Self::is_a(value, class) {
+            Some(answer) => Value::Bool(answer),
+            None => self.named("isinstance", args),
+        }
+    }
+
+    fn get_attribute(&mut self, object: &Value<'p>, args: &Args<'p>) -> Ran<'p, Value<'p>> {
+        let Some(Value::Text(name)) = args.positional.get(1) else { return Ok(self.named("getattr", args)) };
+        match (object, args.positional.get(2)) {
+            (Value::Instance(instance), Some(default))
+                if own(object, name).is_none() && instance.class.find(name).is_none() && is_closed(instance) =>
+            {
+                Ok(default.clone())
             }
-            (BuiltinOp::Callable, Some(value)) if value.is_function() => Value::Bool(true),
-            (BuiltinOp::Getattr, Some(object)) => match second {
-                Some(Value::Text(name)) => {
-                    let default = args.positional.get(2).cloned();
-                    match (&object, default) {
-                        (Value::Instance(instance), Some(default))
-                            if own(&object, &name).is_none()
-                                && instance.class.find(&name).is_none()
-                                && is_closed(instance) =>
-                        {
-                            default
-                        }
-                        _ => self.attribute(&object, &name)?,
-                    }
-                }
-                _ => self.named("getattr", args),
-            },
-            (BuiltinOp::Setattr, Some(object)) => {
-                match (second, args.positional.get(2)) {
-                    (Some(Value::Text(name)), Some(value)) => self.set_attribute(&object, &name, Some(value.clone())),
-                    _ => self.havoc(&object),
-                }
-                Value::None
+            _ => self.attribute(object, name),
+        }
+    }
+
+    fn attribute_set(&mut self, object: &Value<'p>, args: &Args<'p>) -> Value<'p> {
+        match (args.positional.get(1), args.positional.get(2)) {
+            (Some(Value::Text(name)), Some(value)) => self.set_attribute(object, name, Some(value.clone())),
+            _ => self.havoc(object),
+        }
+        Value::None
+    }
+
+    fn has_attribute(&mut self, object: &Value<'p>, args: &Args<'p>) -> Value<'p> {
+        match (object, args.positional.get(1)) {
+            (Value::Instance(instance), Some(Value::Text(name)))
+                if own(object, name).is_some() || instance.class.find(name).is_some() =>
+            {
+                Value::Bool(true)
             }
-            (BuiltinOp::Hasattr, Some(object)) => match (&object, &second) {
-                (Value::Instance(instance), Some(Value::Text(name)))
-                    if own(&object, name).is_some() || instance.class.find(name).is_some() =>
-                {
-                    Value::Bool(true)
-                }
-                _ => self.named("hasattr", args),
-            },
-            (BuiltinOp::Super, _) => self.super_of(args),
-            (BuiltinOp::Type, Some(Value::Instance(instance))) => Value::Class(instance.class.clone()),
-            (BuiltinOp::Copy | BuiltinOp::Deepcopy, Some(value)) => match value {
-                Value::List(values) => Value::list(values.borrow().clone()),
-                Value::Dict(pairs) => Value::dict(pairs.borrow().clone()),
-                other => other,
-            },
-            (BuiltinOp::Replace, Some(value)) => self.replaced(&value, args),
-            (BuiltinOp::Object, _) => {
-                self.numbers += 1;
-                self.unknown("object")
+            _ => self.named("hasattr", args),
+        }
+    }
+
+    fn length_of(&mut self, value: &Value<'p>, args: &Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
+        match (length(value), value) {
+            (Some(length), _) => Ok(Value::Int(length)),
+            (None, Value::Instance(instance)) if instance.class.find("__len__").is_some() => {
+                let method = self.attribute(value, &"__len__".into())?;
+                self.call_value(&method, Args::default(), place)
             }
-            _ => return Ok(None),
-        }))
+            _ => Ok(self.named("len", args)),
+        }
     }
 
     /// Functions that wrap functions, or say how they are looked up.
-    fn wrapping_function(&mut self, op: BuiltinOp, path: &Name, args: &Args<'p>) -> Ran<'p, Option<Value<'p>>> {
+    fn wrapped(&mut self, op: BuiltinOp, path: &Name, args: &Args<'p>) -> Option<Value<'p>> {
         let first = args.positional.first().cloned();
-        Ok(Some(match (op, first) {
+        Some(match (op, first) {
             (BuiltinOp::Partial | BuiltinOp::PartialMethod, Some(function)) => {
                 let mut rest = args.clone();
                 rest.positional.remove(0);
@@ -127,59 +187,8 @@ impl<'p> Machine<'p> {
             (BuiltinOp::Property | BuiltinOp::CachedProperty, Some(getter)) => Value::Property(Rc::new(getter)),
             (BuiltinOp::Staticmethod, Some(inner)) => Value::Static(Rc::new(inner)),
             (BuiltinOp::Classmethod, Some(inner)) => Value::ClassMethod(Rc::new(inner)),
-            _ => return Ok(None),
-        }))
-    }
-
-    /// All other functions.
-    fn plain_function(
-        &mut self,
-        op: BuiltinOp,
-        path: &Name,
-        args: &Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Option<Value<'p>>> {
-        let first = args.positional.first().cloned();
-        let second = args.positional.get(1).cloned();
-        Ok(Some(match (op, first) {
-            (BuiltinOp::Len, Some(value)) => match (length(&value), &value) {
-                (Some(length), _) => Value::Int(length),
-                (None, Value::Instance(instance)) if instance.class.find("__len__").is_some() => {
-                    let method = self.attribute(&value, &"__len__".into())?;
-                    self.call_value(&method, Args::default(), place)?
-                }
-                _ => self.named("len", args),
-            },
-            (BuiltinOp::Bool, Some(value)) => match value.truth() {
-                Some(truth) => Value::Bool(truth),
-                None => value,
-            },
-            (BuiltinOp::Abs, Some(value)) => match value.int().and_then(i128::checked_abs) {
-                Some(value) => Value::Int(value),
-                None => self.named("abs", args),
-            },
-            (BuiltinOp::Str, Some(Value::Text(text))) => Value::Text(text),
-            (BuiltinOp::Str, Some(Value::Int(number))) => Value::text(&number.to_string()),
-            (BuiltinOp::Print, _) => Value::None,
-            (BuiltinOp::Nullcontext, Some(value)) => value,
-            (BuiltinOp::Slice, Some(first)) => {
-                let part = |value: Option<&Value<'p>>| value.cloned().unwrap_or(Value::None);
-                match second {
-                    None => Value::Slice(Rc::new([Value::None, first, Value::None])),
-                    Some(second) => Value::Slice(Rc::new([first, second, part(args.positional.get(2))])),
-                }
-            }
-            (BuiltinOp::Exit, _) => return Err(Signal::Raise(Value::Library("builtins.SystemExit".into()))),
-            (BuiltinOp::Raises, _) => {
-                self.escape(args, place)?;
-                self.expects()
-            }
-            (BuiltinOp::Input | BuiltinOp::Open | BuiltinOp::Eval | BuiltinOp::Id | BuiltinOp::Hash, _) => {
-                self.escape(args, place)?;
-                if matches!(op, BuiltinOp::Id | BuiltinOp::Hash) { self.named(path, args) } else { self.unknown(path) }
-            }
-            _ => return Ok(None),
-        }))
+            _ => return None,
+        })
     }
 
     /// A symbol for a function of these arguments.
@@ -237,4 +246,38 @@ impl<'p> Machine<'p> {
 
 fn is_closed(instance: &Instance<'_>) -> bool {
     instance.class.lineage().iter().flat_map(|class| class.bases.iter()).all(|base| matches!(base, Value::Class(_)))
+}
+
+fn copied<'p>(value: &Value<'p>) -> Value<'p> {
+    match value {
+        Value::List(values) => Value::list(values.borrow().clone()),
+        Value::Dict(pairs) => Value::dict(pairs.borrow().clone()),
+        other => other.clone(),
+    }
+}
+
+/// `slice(stop)`, `slice(start, stop, step)`
+fn slice<'p>(parts: &[Value<'p>]) -> Option<Value<'p>> {
+    let (start, stop, step) = match parts {
+        [] => return None,
+        [stop] => (Value::None, stop.clone(), Value::None),
+        [start, stop, rest @ ..] => (start.clone(), stop.clone(), rest.first().cloned().unwrap_or(Value::None)),
+    };
+    Some(Value::Slice(Rc::new([start, stop, step])))
+}
+
+fn class_of<'p>(value: &Value<'p>) -> Option<Value<'p>> {
+    match value {
+        Value::Instance(instance) => Some(Value::Class(instance.class.clone())),
+        _ => None,
+    }
+}
+
+/// `str(value)`
+fn text_of<'p>(value: &Value<'p>) -> Option<Value<'p>> {
+    match value {
+        Value::Text(text) => Some(Value::Text(text.clone())),
+        Value::Int(number) => Some(Value::text(&number.to_string())),
+        _ => None,
+    }
 }

@@ -196,6 +196,9 @@ impl<'p> Machine<'p> {
     ) -> Ran<'p, Value<'p>> {
         closure.is_called.set(true);
         let code = closure.code;
+        if self.project.is_prelude(closure.module) {
+            return super::prelude::run_inlined(self, closure, args, place);
+        }
         if code.elided {
             return Ok(self.unknown(&code.name));
         }
@@ -274,7 +277,7 @@ impl<'p> Machine<'p> {
         ended
     }
 
-    fn bind_arguments(&mut self, closure: &Closure<'p>, args: Args<'p>) -> Vec<Option<Value<'p>>> {
+    pub(super) fn bind_arguments(&mut self, closure: &Closure<'p>, args: Args<'p>) -> Vec<Option<Value<'p>>> {
         let code = closure.code;
         let mut positional = args.positional.into_iter();
         let mut keywords = args.keywords;

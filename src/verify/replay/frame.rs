@@ -307,8 +307,10 @@ impl<'p> Machine<'p> {
             Some(op) => op,
             None => return Ok(None),
         };
-        let file = self.project.modules[frame.module].file;
-        self.here = (Place { file, span: op.span }, frame.activation);
+        if !self.project.is_prelude(frame.module) {
+            let file = self.project.modules[frame.module].file;
+            self.here = (Place { file, span: op.span }, frame.activation);
+        }
         let value = match &op.kind {
             OpKind::If { test, then, orelse } => {
                 let preferred = self.hints.side(frame.module, frame.id, temp, frame.code, then, orelse);

@@ -26,8 +26,8 @@ pub(super) enum Source<'p> {
     Family(Rc<Family>, Symbol, u32),
     Zip(Vec<Value<'p>>),
     Enumerate(Value<'p>, i128),
-    Map(Value<'p>, Vec<Value<'p>>, bool),
-    Filter(Value<'p>, Value<'p>, bool),
+    Map(Value<'p>, Vec<Value<'p>>),
+    Starmap(Value<'p>, Value<'p>),
     Chain(VecDeque<Value<'p>>),
     Endless(i128, i128),
     Repeat(Value<'p>),
@@ -180,18 +180,17 @@ impl<'p> Machine<'p> {
                 *number = number.saturating_add(1);
                 value.map(|value| Value::tuple(vec![Value::Int(at), value]))
             }
-            Source::Map(function, iterators, spread) => {
-                let Some(mut values) = self.next_of_each(iterators)? else { return Ok(None) };
-                if *spread && let [one] = &values[..] {
-                    let one = one.clone();
-                    if let Some(items) = self.items_of(&one)? {
-                        values = items;
-                    }
-                }
+            Source::Map(function, iterators) => {
+                let Some(values) = self.next_of_each(iterators)? else { return Ok(None) };
                 let place = self.here.0;
                 Some(self.call_value(&function.clone(), Args::of(values), place)?)
             }
-            Source::Filter(function, iterator, wanted) => self.next_that(function, iterator, *wanted)?,
+            Source::Starmap(function, iterator) => {
+                let Some(element) = self.next(iterator)? else { return Ok(None) };
+                let values = self.items_of(&element)?.unwrap_or_else(|| vec![element]);
+                let place = self.here.0;
+                Some(self.call_value(&function.clone(), Args::of(values), place)?)
+            }
             Source::Chain(iterators) => self.next_of_chain(iterators)?,
             Source::Endless(from, step) => {
                 let value = *from;
@@ -239,22 +238,6 @@ impl<'p> Machine<'p> {
         Ok(Some(values))
     }
 
-    /// The next element of which a function, or its own truth, says what is wanted.
-    fn next_that(&mut self, function: &Value<'p>, iterator: &Value<'p>, wanted: bool) -> Ran<'p, Option<Value<'p>>> {
-        loop {
-            let Some(value) = self.next(iterator)? else { return Ok(None) };
-            let place = self.here.0;
-            let answer = if matches!(function, Value::None) {
-                value.clone()
-            } else {
-                self.call_value(function, Args::of(vec![value.clone()]), place)?
-            };
-            if self.truth(&answer, Some(wanted)) == wanted {
-                return Ok(Some(value));
-            }
-        }
-    }
-
     fn next_of_chain(&mut self, iterators: &mut VecDeque<Value<'p>>) -> Ran<'p, Option<Value<'p>>> {
         loop {
             let Some(first) = iterators.front().cloned() else { return Ok(None) };
@@ -295,9 +278,14 @@ impl<'p> Machine<'p> {
     fn resume(&mut self, suspended: &Rc<RefCell<Option<Box<super::frame::Frame<'p>>>>>) -> Ran<'p, Option<Value<'p>>> {
         let Some(mut frame) = suspended.borrow_mut().take() else { return Ok(None) };
         let here = self.here;
-        self.stack.push(here);
+        let is_prelude = self.project.is_prelude(frame.module);
+        if !is_prelude {
+            self.stack.push(here);
+        }
         let halt = self.run(&mut frame);
-        self.stack.pop();
+        if !is_prelude {
+            self.stack.pop();
+        }
         self.here = here;
         match halt? {
             Halt::Yield(value) => {

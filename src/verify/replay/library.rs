@@ -313,6 +313,7 @@ impl<'p> Machine<'p> {
             },
             Effect::Factory { .. } => Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function: None, args })),
             Effect::Builtin(op) => self.builtin(*op, path, &args, place)?,
+            Effect::Prelude { definition } => super::prelude::run_prelude(self, definition, args, place)?,
         })
     }
 

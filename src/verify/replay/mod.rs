@@ -35,6 +35,7 @@ mod loops;
 mod machine;
 mod methods;
 mod numbers;
+mod prelude;
 mod search;
 mod shape;
 mod step;
@@ -56,8 +57,10 @@ use crate::text::{Edit, FileId};
 
 /// A program to replay. Cheap to make: a repaired program is a new one that shares all modules but one.
 pub struct Project<'a> {
-    /// Its modules.
+    /// Its modules, and those of the prelude after them.
     modules: Vec<&'a Module>,
+    /// How many of the modules are its own.
+    own: usize,
     /// How imports resolve.
     resolver: &'a dyn Resolver,
     /// What libraries do.
@@ -73,20 +76,32 @@ pub struct Project<'a> {
 
 impl<'a> Project<'a> {
     /// The program made of these modules.
-    pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
+    pub fn new(
+        mut modules: Vec<&'a Module>,
+        resolver: &'a dyn Resolver,
+        models: &'a Models,
+        roots: &'a [String],
+    ) -> Self {
+        let own = modules.len();
+        modules.extend(crate::ir::prelude::modules());
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
         let reached_within = modules.iter().map(|_| OnceLock::new()).collect();
-        Self { modules, resolver, models, roots, by_file, reached_within, mentions: OnceLock::new() }
+        Self { modules, own, resolver, models, roots, by_file, reached_within, mentions: OnceLock::new() }
     }
 
     fn mentions(&self) -> &callers::Mentions {
-        self.mentions.get_or_init(|| callers::mentions(&self.modules))
+        self.mentions.get_or_init(|| callers::mentions(&self.modules[..self.own]))
     }
 
     /// What a function reaches though it is not its own.
     fn reached_within(&self, module: usize, function: FunctionId) -> Option<&havoc::Within> {
         let code = self.modules.get(module)?;
         self.reached_within.get(module)?.get_or_init(|| havoc::reached_within(code)).get(function.0 as usize)
+    }
+
+    /// Whether a module is one of the prelude.
+    fn is_prelude(&self, module: usize) -> bool {
+        module >= self.own
     }
 
     fn of_file(&self, file: FileId) -> Option<usize> {

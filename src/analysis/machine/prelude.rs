@@ -1,0 +1,98 @@
+//! Functions that the prelude defines in Python: run as part of the call that asks for them.
+//!
+//! A frame of the prelude has no activation of its own: whatever happens in it happens in the activation that made the call and at
+//! the place of that call, and so does what it calls. Chains of activations, places, names and edges of exceptions are those of a
+//! native operation.
+//!
+//! **Invariant:** nothing that is logged names the prelude; frames of it lie at most [`DEPTH`] below each other.
+
+use std::rc::Rc;
+
+use crate::analysis::domain::value::{Closure, ModuleIndex, Val, Value};
+use crate::analysis::machine::{Frame, Machine, call, cutoff, iterate, name_cache};
+use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::{Kind, Source, Suspended};
+use crate::finding::Place;
+use crate::ir::{Name, prelude};
+
+/// Frames of the prelude below each other, without one of the program between them.
+const DEPTH: u32 = 8;
+
+/// The call of the program that a frame of the prelude is part of.
+#[derive(Clone, Copy, Debug)]
+pub struct Inlined {
+    /// Where the call stands.
+    pub place: Place,
+    /// How many frames of the prelude lie below it.
+    depth: u32,
+}
+
+/// Lets the modules of the prelude define their functions.
+pub fn define(machine: &mut Machine<'_>) {
+    for module in 0..prelude::modules().len() {
+        machine.ensure_module(machine.program.prelude(module));
+    }
+}
+
+/// What a frame of this module, below another, is part of, where it is one of the prelude.
+pub fn inlined(machine: &Machine<'_>, below: &Frame<'_>, module: ModuleIndex, place: Place) -> Option<Inlined> {
+    let depth = below.inlined.map_or(0, |inlined| inlined.depth + 1);
+    machine.program.is_prelude(module).then_some(Inlined { place, depth })
+}
+
+/// Whether no further frame of this module may run below another.
+pub fn is_too_deep(machine: &Machine<'_>, below: &Frame<'_>, module: ModuleIndex) -> bool {
+    machine.program.is_prelude(module) && below.inlined.is_some_and(|inlined| inlined.depth >= DEPTH)
+}
+
+/// Runs a generator of the prelude that is about to be gone through: how many elements it has decides how often a body runs.
+pub fn begin<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &Value, place: Place) {
+    if let Some(Val::Object(object)) = iterator.single()
+        && let Kind::Iterator(Source::Generator(suspended), _) = &machine.state.store.objects[object.0 as usize].kind
+        && machine.program.is_prelude(suspended.module)
+    {
+        machine.force_generator(frame, *object, place);
+    }
+}
+
+/// Calls a function of the prelude.
+pub fn run_prelude<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    name: &Name,
+    args: Args,
+    place: Place,
+) -> Value {
+    let found = prelude::definition(name).and_then(|definition| {
+        let module = machine.program.prelude(definition.module);
+        machine.ensure_module(module);
+        machine.state.store.definitions.get(&(module, definition.function)).cloned()
+    });
+    match found {
+        Some(closure) => run_inlined(machine, frame, &closure, args, place),
+        None => machine.state.terms.opaque(name_cache::call_text(machine, name), Some(place)),
+    }
+}
+
+/// Runs a function of the prelude, on the budgets of its caller.
+pub fn run_inlined<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    closure: &Rc<Closure>,
+    args: Args,
+    place: Place,
+) -> Value {
+    let (module, function, class) = (closure.module, closure.function, closure.class);
+    let code = machine.module(module).function(function);
+    if is_too_deep(machine, frame, module) {
+        let given: Vec<Value> = args.values().cloned().collect();
+        return cutoff::unknown_result(machine, &given, code, place);
+    }
+    let slots = machine.bind(code, closure, args, Some(place));
+    let environment = call::new_environment(&mut machine.state, slots, closure.environment);
+    if code.is_generator {
+        let suspended = Suspended { module, function, environment, class };
+        return iterate::new_iterator(&mut machine.state, Source::Generator(Box::new(suspended)), Some(place));
+    }
+    machine.activate(frame, module, function, environment, class, place, false).result
+}

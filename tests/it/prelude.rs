@@ -1,0 +1,40 @@
+//! The prelude: whether its functions do what Python's do, and whether every model that names one finds it.
+//!
+//! **Invariant:** `CPython` runs the files themselves, beside the functions that they stand for.
+
+use std::path::Path;
+use std::process::Command;
+
+use keylint::ir::prelude;
+use keylint::models::{Effect, Models};
+
+/// Random arguments that each function is tried with.
+const TRIALS: &str = "200";
+
+#[test]
+fn functions_do_what_python_does() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let run = Command::new("python3")
+        .arg(root.join("fixtures/programs/prelude.py"))
+        .args([root.join("rules/prelude").as_os_str()])
+        .args(["1", TRIALS])
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output();
+    let Ok(run) = run else {
+        eprintln!("skipped: the prelude is compared with python3, which is not installed");
+        return;
+    };
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{said}\n{}", String::from_utf8_lossy(&run.stderr));
+    // What could not be compared, and why.
+    eprint!("{said}");
+}
+
+#[test]
+fn models_name_what_the_prelude_defines() {
+    for callable in Models::builtin().callables() {
+        if let Effect::Prelude { definition } = &callable.effect {
+            assert!(prelude::definition(definition).is_some(), "{}: no `{definition}` in rules/prelude", callable.path);
+        }
+    }
+}
