@@ -336,7 +336,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "rows are handed over whole")]
+    #[expect(clippy::needless_pass_by_value, reason = "rows are passed whole")]
     fn typed(&mut self, row: &Row, raw: RawTyped) {
         for path in self.paths(row, raw.path.clone(), raw.paths.clone()) {
             if self.models.typed.insert(path.clone(), raw.of(path.clone())).is_some() {

@@ -7,7 +7,7 @@
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::float_cmp,
-    reason = "conversions between element types round and truncate by definition, and equality is meant to the bit"
+    reason = "conversions between element types round and truncate by definition, and equality has to be exact to the bit"
 )]
 
 use std::fmt;

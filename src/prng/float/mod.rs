@@ -15,7 +15,7 @@
 #![expect(
     clippy::cast_precision_loss,
     clippy::float_cmp,
-    reason = "the integers converted have fewer bits than a significand, and equality is meant to the bit"
+    reason = "the integers converted have fewer bits than a significand, and equality has to be exact to the bit"
 )]
 
 pub mod double;
