@@ -31,7 +31,6 @@ mod iterable;
 mod iterate;
 mod keys;
 mod library;
-mod loops;
 mod machine;
 mod methods;
 mod numbers;

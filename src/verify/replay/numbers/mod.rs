@@ -387,6 +387,9 @@ impl<'p> Machine<'p> {
                 let (left, right) = (at(frame, *left), right.map(|right| at(frame, right)));
                 let is_number =
                     |value: &Value<'p>| is_array(value) || value.real().is_some() || matches!(value, Value::Keys(_));
+                if asks_python(*operator) && !is_array(&left) && !right.as_ref().is_some_and(is_array) {
+                    return Ok(None);
+                }
                 if !is_number(&left) && !right.as_ref().is_some_and(is_number) && !is_own(*operator) {
                     return Ok(None);
                 }
@@ -534,6 +537,14 @@ impl<'p> Machine<'p> {
             computing.join_lanes(&value, level, count, &vmap.out_axes, span)
         })
     }
+}
+
+/// Whether Python answers an operator for whatever it is given: no array decides it.
+fn asks_python(operator: Operator) -> bool {
+    matches!(
+        operator,
+        Operator::Not | Operator::In | Operator::NotIn | Operator::Is | Operator::IsNot | Operator::MatchSequence(..)
+    )
 }
 
 /// Whether computing has a result of its own for this operator on what is no number.
