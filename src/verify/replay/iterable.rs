@@ -60,23 +60,22 @@ impl<'p> Machine<'p> {
         values.iter().map(|value| self.iterate(value)).collect()
     }
 
-    pub(super) fn count(&mut self, args: &Args<'p>) -> Answer<'p> {
-        let from = args.positional.first().map_or(Some(0), Value::int);
-        Ok(Some(match from {
+    pub(super) fn count(&mut self, args: &Args<'p>) -> Value<'p> {
+        match args.positional.first().map_or(Some(0), Value::int) {
             Some(from) => Self::source(Source::Endless(from, 1)),
             None => self.unknown("count"),
-        }))
+        }
     }
 
-    pub(super) fn repeat(&mut self, args: &Args<'p>) -> Answer<'p> {
-        let [value, rest @ ..] = &args.positional[..] else { return Ok(None) };
+    pub(super) fn repeat(args: &Args<'p>) -> Option<Value<'p>> {
+        let [value, rest @ ..] = &args.positional[..] else { return None };
         let all = Self::source(Source::Repeat(value.clone()));
         let times = rest.first().or_else(|| args.keyword("times"));
-        Ok(Some(match times.map(|times| times.int().and_then(|times| u32::try_from(times).ok())) {
+        Some(match times.map(|times| times.int().and_then(|times| u32::try_from(times).ok())) {
             None => all,
             Some(Some(times)) => Self::source(Source::Take(all, times)),
             Some(None) => Value::list(vec![value.clone(), value.clone()]),
-        }))
+        })
     }
 
     pub(super) fn cycle(&mut self, args: &Args<'p>) -> Answer<'p> {
