@@ -11,7 +11,7 @@ use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, Va
 use crate::analysis::entry;
 use crate::analysis::machine::context::Stored;
 use crate::analysis::machine::{Machine, call};
-use crate::analysis::record::{Activation, Log};
+use crate::analysis::record::Activation;
 use crate::analysis::store::budget::FUEL;
 use crate::ir::{Function, Module, Name, OpKind, Variable};
 
@@ -42,12 +42,8 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
 }
 
 fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Closure, names: &BTreeSet<Name>) {
-    let quiet = Log {
-        declared: machine.recorder.log.declared.clone(),
-        derivations: machine.recorder.log.derivations.clone(),
-        ..Log::default()
-    };
-    let log = std::mem::replace(&mut machine.recorder.log, quiet);
+    let quiet = machine.recorder.afresh();
+    let recorder = std::mem::replace(&mut machine.recorder, quiet);
     let idle = std::mem::take(&mut machine.context.pending);
     let modules = machine.state.store.modules.clone();
     let state = (
@@ -91,9 +87,9 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
     machine.context.pending = idle;
     // Whether an instance is ever made is not known, so that no global is written.
     machine.state.store.modules = modules;
-    let quiet = std::mem::replace(&mut machine.recorder.log, log);
+    let quiet = std::mem::replace(&mut machine.recorder, recorder);
     // Keys that a closure captured name their derivations by number.
-    machine.recorder.log.derivations = quiet.derivations;
+    machine.recorder.adopt_derivations(quiet);
     if let Some(Val::Object(object)) = object {
         let attributes = &machine.state.store.objects[object.0 as usize].attributes;
         let functions: Vec<(Name, Value)> = names

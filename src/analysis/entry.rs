@@ -61,7 +61,7 @@ fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
         stage,
         program: machine.program,
         home: machine.context.home,
-        log: &machine.recorder.log,
+        log: machine.recorder.log(),
         terms: &machine.state.terms,
         objects: &machine.state.store.objects,
         environments: &machine.state.store.environments,
@@ -69,7 +69,7 @@ fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
         modules: &machine.state.store.modules,
         followed: &machine.caches.imported,
         made: &machine.state.store.definitions,
-        escaped: &machine.recorder.escaped,
+        escaped: machine.recorder.escaped(),
         replays: &machine.context.replays,
         exhausted: machine.budget.exhausted,
         uses: &machine.caches.uses,
@@ -79,7 +79,8 @@ fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
 
 /// The state after the module's body, with an empty log. Terms and guards are lent, for [`Machine::take_back`].
 fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
-    let log = std::mem::take(&mut machine.recorder.log);
+    // What the module's body recorded stays with it.
+    let recorded = std::mem::take(&mut machine.recorder);
     let (terms, mut guards) =
         (std::mem::take(&mut machine.state.terms), std::mem::take(&mut machine.state.paths.guards));
     let (feasibility, compatible) =
@@ -88,13 +89,10 @@ fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
     let mut run = machine.clone();
     run.state.terms = terms;
     run.state.paths = Paths { feasibility, compatible, ..Paths::of(guards) };
-    run.recorder.log.declared.clone_from(&log.declared);
-    // Derivations keep their numbers: keys made by the module's body name them.
-    run.recorder.log.derivations.clone_from(&log.derivations);
-    machine.recorder.log = log;
+    run.recorder = recorded.afresh();
+    machine.recorder = recorded;
     run.budget.renew();
     run.context.pending.clear();
-    run.recorder.escaped.clear();
     run
 }
 
@@ -131,7 +129,7 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
     {
         constructors::give_stored(machine, class, instance);
     }
-    machine.recorder.log.entered = Some(slots.clone());
+    machine.recorder.enter(slots.clone());
     let environment =
         call::new_environment(&mut machine.state, slots, closure.as_ref().and_then(|closure| closure.environment));
     machine.context.activations += 1;
@@ -176,7 +174,7 @@ pub fn symbolic_parameters<'p>(
                 let value = Value::term(symbol);
                 let words = &machine.program.models.words;
                 if parameter.annotation.as_ref().is_some_and(|of| is_of_another_kind(words, of)) {
-                    machine.recorder.log.otherwise.insert(symbol);
+                    machine.recorder.declare_otherwise(symbol);
                 }
                 match &parameter.annotation {
                     Some(annotation)
@@ -231,7 +229,7 @@ fn run_alone(machine: &mut Machine<'_>, closure: &Rc<Closure>, idle: &Idle, esca
         environment,
         root: true,
     });
-    machine.recorder.escaped.insert(machine.context.activations, (escape, born));
+    machine.recorder.escape(machine.context.activations, escape, born);
     let fuel = machine.budget.fuel.max(FUEL / 4);
     machine.budget.fuel = fuel;
     machine.run_frame(closure.module, closure.function, environment, closure.class, activation);

@@ -15,4 +15,4 @@ mod store;
 pub use entry::run;
 pub use program::{Program, is_entry};
 pub use snapshot::ImportSnapshot;
-pub use store::heap;
+pub(crate) use store::heap;

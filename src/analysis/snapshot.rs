@@ -70,8 +70,8 @@ impl ImportSnapshot {
             transforms,
             results: caches.results,
             replays: context.replays,
-            declared: recorder.log.declared,
-            derivations: recorder.log.derivations,
+            declared: recorder.log().declared.clone(),
+            derivations: recorder.log().derivations.clone(),
             activations: context.activations,
             loop_instances: context.loop_instances,
         }
@@ -130,7 +130,7 @@ pub fn within<'p>(world: &mut ImportSnapshot, program: &'p Program<'p>, home: Mo
         state: State { terms: std::mem::take(&mut world.terms), paths: Paths::of(guards), store: world.store.clone() },
         library: &Models,
         budget: Budget::default(),
-        recorder: Recorder { log, ..Recorder::default() },
+        recorder: Recorder::of(log),
         context: Context {
             home,
             here: Place { file, span: Span::default() },

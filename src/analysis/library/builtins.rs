@@ -10,7 +10,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::BufferOp;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{ObjectId, Partial, Val, Value};
-use crate::analysis::library::{callbacks, container_construction, derive, library, transform};
+use crate::analysis::library::{callbacks, container_construction, derive, functions, transform};
 use crate::analysis::machine::call::DISPATCHED;
 use crate::analysis::machine::{Frame, Machine, arrays, getters, iterate, name_cache, notes, operate};
 use crate::analysis::store::args::Args;
@@ -217,7 +217,7 @@ pub fn builtin<'p>(
         }
         BuiltinOp::Isinstance => {
             if let [value, class] = args.positional.as_slice()
-                && library::is_other_than(machine, &value.value, &class.value)
+                && functions::is_other_than(machine, &value.value, &class.value)
             {
                 return Value::term(machine.state.terms.intern(Term::Bool(false)));
             }
@@ -244,7 +244,7 @@ pub fn builtin<'p>(
             if let Some(Val::Key(key)) = first.as_ref().and_then(Value::single).cloned()
                 && is_alone
             {
-                let text = format!("{}(…)", crate::analysis::library::library::short_name(path));
+                let text = format!("{}(…)", crate::analysis::library::functions::short_name(path));
                 notes::buffer_use(machine, frame, BufferOp::Numeric, key, place, text, true);
             }
             if args.positional.len() > 1 {
@@ -283,7 +283,7 @@ pub fn builtin<'p>(
             if let Some(val) = value.single().cloned()
                 && let Some(key) = operate::evident_key(machine, &val)
             {
-                let text = format!("{}({})", crate::analysis::library::library::short_name(path), written_of(&args));
+                let text = format!("{}({})", crate::analysis::library::functions::short_name(path), written_of(&args));
                 let kind = if op == BuiltinOp::Hash { BufferOp::Number } else { BufferOp::Arithmetic };
                 notes::buffer_use(machine, frame, kind, key, place, text, true);
             }
@@ -454,8 +454,8 @@ fn next_builtin<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: 
         Val::Object(id) => match &this.state.store.objects[id.0 as usize].kind {
             Kind::Stream(path) => {
                 let path = path.clone();
-                let given = library::stream_next(this.program, &path);
-                library::stream_result(this, given, &path, place)
+                let given = functions::stream_next(this.program, &path);
+                functions::stream_result(this, given, &path, place)
             }
             Kind::Instance => {
                 let dunder: Name = "__next__".into();
@@ -500,7 +500,7 @@ fn marked(terms: &mut Terms, mark: &str, function: Value) -> Value {
 }
 
 /// `super()`: attributes of the bases, bound to the instance.
-fn super_of<'p>(state: &mut State, frame: &Frame<'p>, args: &Args, place: Place) -> Value {
+fn super_of(state: &mut State, frame: &Frame<'_>, args: &Args, place: Place) -> Value {
     let receiver = args.positional.last().map(|arg| arg.value.clone());
     let (Some(receiver), Some(class)) = (receiver, frame.class) else {
         return state.terms.opaque("super()", Some(place));

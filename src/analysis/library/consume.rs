@@ -79,7 +79,7 @@ fn consume_val<'p>(
         }
         Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => {
             if matches!(role, Role::Sample | Role::Split | Role::Library) {
-                machine.recorder.log.scalar_keys.insert(*term);
+                machine.recorder.take_for_scalar(*term);
             }
             let target = target(machine, *term, 0);
             log_event(machine, frame, target, role, callee, written, place);
@@ -129,9 +129,7 @@ fn consume_evident<'p>(
 ) {
     let evident = value.alternatives().iter().any(|alternative| match &alternative.val {
         Val::Key(_) | Val::Array(_) | Val::Tuple(_) | Val::Object(_) => true,
-        Val::Term(term) => {
-            machine.recorder.log.declared.contains(term) || machine.recorder.log.scalar_keys.contains(term)
-        }
+        Val::Term(term) => machine.recorder.is_known_key(*term),
         _ => false,
     });
     if evident {
@@ -177,7 +175,7 @@ pub fn targets_of(machine: &mut Machine<'_>, array: &Array) -> Vec<Target> {
                         Val::Key(key) => targets.push(target(machine, key.term, key.derivation)),
                         Val::Array(inner) => targets.extend(targets_of(machine, &inner.clone())),
                         Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => {
-                            targets.push(target(machine, *term, 0))
+                            targets.push(target(machine, *term, 0));
                         }
                         _ => {}
                     }
@@ -249,17 +247,15 @@ pub fn log_event<'p>(
         iteration: machine.context.iteration.clone(),
         lanes: u32::try_from(machine.transforms.lanes.len()).unwrap_or(u32::MAX),
     };
-    let index = machine.recorder.log.consumptions.len();
-    machine.recorder.log.consumptions.push(event);
+    let index = machine.recorder.consume(event);
     if role != Role::Fold {
         check_broadcast(machine, index);
     }
-    machine.recorder.log.by_family.entry(target.family).or_default().push(index);
 }
 
 /// A key that is the same in every lane serves them all.
 fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
-    let event = &machine.recorder.log.consumptions[index];
+    let event = &machine.recorder.log().consumptions[index];
     if matches!(event.role, Role::Unresolved | Role::Protocol) {
         return;
     }
@@ -295,7 +291,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         if decided {
             continue;
         }
-        machine.recorder.log.broadcasts.push(LoggedBroadcast {
+        machine.recorder.broadcast(LoggedBroadcast {
             event: index,
             mapped_at: lane.place,
             activation: lane.activation.clone(),

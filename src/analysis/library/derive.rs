@@ -37,15 +37,14 @@ pub fn derived<'p>(
     number: Option<TermId>,
     by_default: bool,
 ) -> DerivationId {
-    machine.recorder.log.derivations.push(Derivation {
+    machine.recorder.derive(Derivation {
         place,
         activation: frame.activation.clone(),
         callee: callee.clone(),
         term,
         number,
         by_default,
-    });
-    u32::try_from(machine.recorder.log.derivations.len()).unwrap_or(u32::MAX)
+    })
 }
 
 /// `key(seed)` or `PRNGKey(seed)`.
@@ -188,7 +187,7 @@ pub fn fold_in<'p>(
             return this.state.terms.opaque("<fold_in>", Some(place));
         };
         if let Val::Term(term) = val {
-            this.recorder.log.scalar_keys.insert(*term);
+            this.recorder.take_for_scalar(*term);
         }
         paths::on_alternatives(this, &number, |this, data| {
             let term = if this.state.terms.too_deep(parent.term) {
@@ -224,7 +223,7 @@ pub fn clone_key<'p>(
 /// Fresh keys from a stateful source.
 pub fn supplied_keys(machine: &mut Machine<'_>, place: Place) -> Value {
     let family = machine.state.terms.fresh(Symbol::Opaque, "<supplied keys>", Some(place));
-    machine.recorder.log.declared.insert(family);
+    machine.recorder.declare(family);
     let start = machine.state.terms.int(0);
     Value::of(Val::Array(Rc::new(Array {
         kind: KeyKind::Unknown,

@@ -210,8 +210,8 @@ fn lane_val<'p>(
                 let numbers = Extent::Range { start, step: 1, length: Some(length), to_end: false };
                 machine.transforms.extents.insert(item, numbers);
             }
-            if machine.recorder.log.declared.contains(&term) {
-                machine.recorder.log.declared.insert(item);
+            if machine.recorder.log().declared.contains(&term) {
+                machine.recorder.declare(item);
             }
             Value::term(item)
         }

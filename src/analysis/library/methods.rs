@@ -6,7 +6,7 @@ use crate::analysis::domain::claim::TEXT_METHODS;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::library::{callbacks, containers, library, protocols};
+use crate::analysis::library::{callbacks, containers, functions, protocols};
 use crate::analysis::machine::{Frame, Machine, arrays, notes, operate};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::Args;
@@ -55,7 +55,7 @@ fn method_of_val<'p>(
                 for arg in args.positional.clone() {
                     machine.state.havoc(&arg.value);
                 }
-                library::stream_result(machine, given.unwrap_or(Yield::Unknown), &path, place)
+                functions::stream_result(machine, given.unwrap_or(Yield::Unknown), &path, place)
             }
             Kind::Iterator(..) if &**name == "__next__" => machine.next_of(frame, &receiver, place.span),
             Kind::Instance if matches!(&**name, "replace" | "_replace") => {
@@ -72,7 +72,7 @@ fn method_of_val<'p>(
             }
             match machine.program.models.callable(&path) {
                 Some(callable) if callable.exact => {
-                    library::apply_model(machine, frame, callable, &path, args.with_receiver(receiver), place)
+                    functions::apply_model(machine, frame, callable, &path, args.with_receiver(receiver), place)
                 }
                 _ => machine.state.terms.opaque(name.clone(), Some(place)),
             }
@@ -129,7 +129,7 @@ fn method_of_val<'p>(
         }
         Val::Term(_) if let Some(callable) = text_method(machine.program, name, &args) => {
             let path: Name = callable.path.as_str().into();
-            library::apply_model(machine, frame, callable, &path, args.with_receiver(receiver), place)
+            functions::apply_model(machine, frame, callable, &path, args.with_receiver(receiver), place)
         }
         Val::Term(term) if &**name == "get" && !args.positional.is_empty() => {
             let key = machine.state.term_of(&args.positional[0].value);
@@ -189,7 +189,7 @@ pub fn key_attribute<'p>(
         && callable.exact
     {
         let args = Args::positional(vec![Value::of(val.clone())]);
-        return library::apply_model(machine, frame, callable, &path, args, place);
+        return functions::apply_model(machine, frame, callable, &path, args, place);
     }
     Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(val.clone()), name.clone()))))
 }

@@ -2,14 +2,19 @@
 //!
 //! **Invariant:** the machine knows no library; it asks through [`Library`], which is implemented here.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments of calls are handed on by value: whoever runs a call may take them apart"
+)]
+
 pub mod builtins;
 pub mod callbacks;
 pub mod consume;
 pub mod container_construction;
 pub mod containers;
 pub mod derive;
+pub mod functions;
 pub mod lanes;
-pub mod library;
 pub mod methods;
 pub mod parameters;
 pub mod protocols;
@@ -22,7 +27,7 @@ use std::rc::Rc;
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::value::{Val, Value, Wrapped};
 use crate::analysis::machine::{Frame, Library, Machine};
-use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::args::{Arg, Args, Call};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::Yield;
@@ -42,11 +47,11 @@ impl Library for Models {
         methods::key_attribute(machine, frame, val, name, place)
     }
 
-    fn makes_drawless<'p>(&self, machine: &Machine<'p>, path: &str, args: &Args) -> bool {
+    fn makes_drawless(&self, machine: &Machine<'_>, path: &str, args: &Args) -> bool {
         parameters::makes_drawless(machine.program, path, args)
     }
 
-    fn idle_method<'p>(&self, machine: &Machine<'p>, function: &Value) -> Option<Name> {
+    fn idle_method(&self, machine: &Machine<'_>, function: &Value) -> Option<Name> {
         protocols::idle_method(machine.program, function)
     }
 
@@ -56,11 +61,9 @@ impl Library for Models {
         frame: &mut Frame<'p>,
         val: &Val,
         name: &Name,
-        args: Args,
-        place: Place,
-        written: Option<Name>,
+        call: Call,
     ) -> Value {
-        protocols::protocol_or_unknown(machine, frame, val, name, args, place, written)
+        protocols::protocol_or_unknown(machine, frame, val, name, call.args, call.place, call.written)
     }
 
     fn call_method<'p>(
@@ -69,23 +72,13 @@ impl Library for Models {
         frame: &mut Frame<'p>,
         receiver: &Value,
         name: &Name,
-        args: Args,
-        place: Place,
-        written: Option<Name>,
+        call: Call,
     ) -> Value {
-        methods::call_method(machine, frame, receiver, name, args, place, written)
+        methods::call_method(machine, frame, receiver, name, call.args, call.place, call.written)
     }
 
-    fn call_library<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        frame: &mut Frame<'p>,
-        path: &Name,
-        args: Args,
-        place: Place,
-        written: Option<Name>,
-    ) -> Value {
-        library::call_library(machine, frame, path, args, place, written)
+    fn call_library<'p>(&self, machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: &Name, call: Call) -> Value {
+        functions::call_library(machine, frame, path, call.args, call.place, call.written)
     }
 
     fn call_wrapped<'p>(
@@ -99,8 +92,8 @@ impl Library for Models {
         transform::call_wrapped(machine, frame, wrapped, args, place)
     }
 
-    fn call_stream<'p>(&self, machine: &mut Machine<'p>, path: &Name, place: Place) -> Value {
-        library::call_stream(machine, path, place)
+    fn call_stream(&self, machine: &mut Machine<'_>, path: &Name, place: Place) -> Value {
+        functions::call_stream(machine, path, place)
     }
 
     fn consume<'p>(
@@ -112,7 +105,7 @@ impl Library for Models {
         callee: &Name,
         place: Place,
     ) {
-        consume::consume(machine, frame, arg, role, callee, place)
+        consume::consume(machine, frame, arg, role, callee, place);
     }
 
     fn enter<'p>(
@@ -125,19 +118,19 @@ impl Library for Models {
         methods::enter(machine, frame, manager, op)
     }
 
-    fn stream_item<'p>(&self, machine: &Machine<'p>, path: &Name) -> Yield {
-        library::stream_item(machine.program, path)
+    fn stream_item(&self, machine: &Machine<'_>, path: &Name) -> Yield {
+        functions::stream_item(machine.program, path)
     }
 
-    fn stream_result<'p>(&self, machine: &mut Machine<'p>, given: Yield, path: &Name, place: Place) -> Value {
-        library::stream_result(machine, given, path, place)
+    fn stream_result(&self, machine: &mut Machine<'_>, given: Yield, path: &Name, place: Place) -> Value {
+        functions::stream_result(machine, given, path, place)
     }
 
-    fn stream_next<'p>(&self, machine: &Machine<'p>, path: &Name) -> Yield {
-        library::stream_next(machine.program, path)
+    fn stream_next(&self, machine: &Machine<'_>, path: &Name) -> Yield {
+        functions::stream_next(machine.program, path)
     }
 
-    fn supplied_key<'p>(&self, machine: &mut Machine<'p>, place: Place) -> Value {
+    fn supplied_key(&self, machine: &mut Machine<'_>, place: Place) -> Value {
         derive::supplied_key(&mut machine.state.terms, place)
     }
 }

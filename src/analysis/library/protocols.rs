@@ -240,7 +240,7 @@ fn take_for_keys(machine: &mut Machine<'_>, value: &Value, depth: u32) {
     for alternative in value.alternatives().to_vec() {
         match &alternative.val {
             Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => {
-                machine.recorder.log.scalar_keys.insert(*term);
+                machine.recorder.take_for_scalar(*term);
             }
             Val::Object(id) => {
                 if let Kind::Dict { entries, .. } = machine.state.store.objects[id.0 as usize].kind.clone() {
@@ -274,9 +274,7 @@ pub fn holds_key(machine: &mut Machine<'_>, value: &Value) -> bool {
     value.alternatives().to_vec().iter().any(|alternative| match &alternative.val {
         Val::Key(_) => true,
         Val::Array(array) => arrays::is_evident(machine, array),
-        Val::Term(term) => {
-            machine.recorder.log.declared.contains(term) || machine.recorder.log.scalar_keys.contains(term)
-        }
+        Val::Term(term) => machine.recorder.is_known_key(*term),
         Val::Tuple(parts) => parts.clone().iter().any(|part| holds_key(machine, part)),
         Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
             Kind::Dict { entries, .. } => entries.iter().any(|entry| holds_key(machine, &entry.value)),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
-use crate::analysis::library::library::short_name;
+use crate::analysis::library::functions::short_name;
 use crate::analysis::library::{consume, derive};
 use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes, operate};
 use crate::analysis::program::Program;
@@ -58,7 +58,7 @@ pub fn shape_op<'p>(
             };
         }
         ShapeOp::Where | ShapeOp::Select => {
-            machine.recorder.log.choices.insert(place, path.clone());
+            machine.recorder.choose(place, path);
             let test = chosen.filter(|_| op == ShapeOp::Where).and_then(get);
             return select(machine, &inputs, test, path, args, place);
         }

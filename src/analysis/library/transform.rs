@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value, Wrapped};
-use crate::analysis::library::{lanes, library, tree};
+use crate::analysis::library::{functions, lanes, tree};
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::{State, paths};
@@ -82,7 +82,7 @@ pub fn call_wrapped<'p>(
         Effect::Transform(transform) => transform,
         Effect::Factory { makes } => {
             let path = wrapped.transform.clone();
-            return library::apply_model(machine, frame, makes, &path, args, place);
+            return functions::apply_model(machine, frame, makes, &path, args, place);
         }
         _ => return machine.state.terms.opaque("<transformed>", Some(place)),
     };

@@ -28,10 +28,11 @@ pub fn run_tree_map<'p>(
     leading: usize,
     place: Place,
 ) -> Value {
-    let run = machine.recorder.log.trees.entry(place).or_default();
-    if let Some(Val::Function(closure)) = function.single() {
-        run.insert((closure.module, closure.function));
-    }
+    let run = match function.single() {
+        Some(Val::Function(closure)) => Some((closure.module, closure.function)),
+        _ => None,
+    };
+    machine.recorder.map_tree(place, run);
     let (instance, outer) = machine.begin_loop();
     let mut copy = 0;
     let result = map_leaves(machine, frame, trees, DEPTH, &mut |this, frame, leaves, more| {

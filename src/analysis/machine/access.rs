@@ -63,7 +63,7 @@ impl<'p> Machine<'p> {
         }
         let epoch = self.state.epoch_of(term);
         let attribute = self.state.terms.intern(Term::Attribute(term, name.clone(), epoch));
-        self.recorder.log.origins.entry(attribute).or_insert(place);
+        self.recorder.read(attribute, place);
         Value::term(attribute)
     }
 
@@ -116,7 +116,7 @@ impl<'p> Machine<'p> {
             return bound;
         }
         let attribute = self.state.terms.intern(Term::Attribute(symbol, name.clone(), epoch));
-        self.recorder.log.origins.entry(attribute).or_insert(place);
+        self.recorder.read(attribute, place);
         if let Some(declared) = class.and_then(|class| self.field_evidence(class, name, attribute)) {
             return declared;
         }
@@ -218,7 +218,7 @@ impl<'p> Machine<'p> {
     pub fn note_reference(&mut self, frame: &Frame<'p>, path: &Name, kind: ReferenceKind, place: Place) {
         if frame.module == self.context.home {
             let function = frame.code.qualified.clone();
-            self.recorder.log.references.push(LoggedReference { place, path: path.clone(), kind, function });
+            self.recorder.refer(LoggedReference { place, path: path.clone(), kind, function });
         }
     }
 }

@@ -60,7 +60,7 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
         return made_by_factory(path, Vec::new());
     }
     let Some(evidence) = evidence_of(machine, module, annotation) else { return value.clone() };
-    machine.recorder.log.declared.insert(term);
+    machine.recorder.declare(term);
     // `keys: PRNGKeyArray` is written for several keys as well.
     let is_plural = machine.state.terms.symbol(term).is_some_and(|info| {
         let name = info.text.rsplit('.').next().unwrap_or_default();

@@ -372,14 +372,14 @@ pub fn is_evident(machine: &Machine<'_>, array: &Array) -> bool {
         value.alternatives().iter().any(|alternative| match &alternative.val {
             Val::Key(_) => true,
             Val::Array(inner) => is_evident(machine, inner),
-            Val::Term(term) => machine.recorder.log.declared.contains(term),
+            Val::Term(term) => machine.recorder.log().declared.contains(term),
             _ => false,
         })
     };
     match &array.elements {
         Elements::View { family, .. } => {
             array.derivation != 0
-                || machine.recorder.log.declared.contains(family)
+                || machine.recorder.log().declared.contains(family)
                 || matches!(machine.state.terms.get(*family), Term::Children(_))
         }
         Elements::Listed(parts) | Elements::Joined(parts) => parts.iter().any(evident),

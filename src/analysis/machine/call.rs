@@ -16,7 +16,7 @@ use crate::analysis::machine::{
 };
 use crate::analysis::program::Program;
 use crate::analysis::record::Activation;
-use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::budget::FUEL_PORTION;
 use crate::analysis::store::heap::{Environment, Kind, Source, Suspended};
 use crate::analysis::store::{State, paths};
@@ -106,19 +106,19 @@ impl<'p> Machine<'p> {
                 if let Some(name) = self.library.idle_method(self, function)
                     && let Some(val) = receiver.single()
                 {
-                    return self.library.protocol_or_unknown(self, frame, val, &name, args, place, written);
+                    return self.library.protocol_or_unknown(self, frame, val, &name, Call { args, place, written });
                 }
                 let args = args.with_receiver(receiver.clone());
                 self.call_value(frame, function, args, Some(place))
             }
             Val::UnknownMethod(method) => {
                 let (receiver, name) = &**method;
-                self.library.call_method(self, frame, receiver, name, args, place, written)
+                self.library.call_method(self, frame, receiver, name, Call { args, place, written })
             }
             Val::Class(class) => self.construct(frame, *class, args, place),
             Val::Library(path) => {
                 let path = path.clone();
-                self.library.call_library(self, frame, &path, args, place, written)
+                self.library.call_library(self, frame, &path, Call { args, place, written })
             }
             Val::Wrapped(wrapped) => {
                 let wrapped = wrapped.clone();
@@ -175,7 +175,9 @@ impl<'p> Machine<'p> {
                 }
             }
             _ => match receiver.cloned().or_else(|| bound_to(&self.state.terms, function)) {
-                Some((object, name)) => self.library.call_method(self, frame, &object, &name, args, place, written),
+                Some((object, name)) => {
+                    self.library.call_method(self, frame, &object, &name, Call { args, place, written })
+                }
                 None => self.unresolved(frame, &args, place, None, written, Some(function)),
             },
         }
@@ -314,9 +316,7 @@ impl<'p> Machine<'p> {
                 value.alternatives().iter().any(|alternative| match &alternative.val {
                     Val::Key(_) | Val::Array(_) | Val::Function(_) | Val::Partial(_) | Val::Wrapped(_) => true,
                     Val::Method(_) | Val::Tuple(_) | Val::Object(_) => code.ops.len() <= 4 * SHORT,
-                    Val::Term(term) => {
-                        self.recorder.log.declared.contains(term) || self.recorder.log.scalar_keys.contains(term)
-                    }
+                    Val::Term(term) => self.recorder.is_known_key(*term),
                     _ => false,
                 })
             })

@@ -195,9 +195,8 @@ impl<'p> Reach<'_, 'p> {
 
     /// Whether something has taken a term for a key that knows what it takes.
     fn is_taken_for_key(&self, term: TermId) -> bool {
-        let events = self.interp.recorder.log.by_family.get(&term).map_or(&[][..], Vec::as_slice);
-        self.interp.recorder.log.declared.contains(&term)
-            || self.interp.recorder.log.scalar_keys.contains(&term)
-            || events.iter().any(|event| self.interp.recorder.log.consumptions[*event].role != Role::Unresolved)
+        let events = self.interp.recorder.log().by_family.get(&term).map_or(&[][..], Vec::as_slice);
+        self.interp.recorder.is_known_key(term)
+            || events.iter().any(|event| self.interp.recorder.log().consumptions[*event].role != Role::Unresolved)
     }
 }

@@ -23,8 +23,8 @@ pub struct Share {
 pub fn share(machine: &Machine<'_>) -> Share {
     Share {
         nodes: machine.state.paths.guards.share(),
-        events: machine.recorder.log.consumptions.len(),
-        derivations: machine.recorder.log.derivations.len(),
+        events: machine.recorder.log().consumptions.len(),
+        derivations: machine.recorder.log().derivations.len(),
     }
 }
 
@@ -36,8 +36,9 @@ pub fn would_be_cut_off(machine: &Machine<'_>, closure: &Closure, args: &Args) -
 
 /// Notes that a call was cut off since it had too many paths.
 pub fn note_cut_off(machine: &mut Machine<'_>, closure: &Closure, share: &Share) {
-    let touches = machine.recorder.log.consumptions[share.events..].iter().any(|event| event.role != Role::Unresolved);
-    if touches || machine.recorder.log.derivations.len() > share.derivations {
+    let touches =
+        machine.recorder.log().consumptions[share.events..].iter().any(|event| event.role != Role::Unresolved);
+    if touches || machine.recorder.log().derivations.len() > share.derivations {
         return;
     }
     let mut known = machine.budget.fruitless.borrow_mut();

@@ -311,7 +311,7 @@ impl<'p> Machine<'p> {
                 innermost.raised = self.state.paths.guards.or(innermost.raised, paths);
             }
             None => {
-                self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc)
+                self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
             }
         }
         self.state.paths.pc = Guard::FALSE;
@@ -523,7 +523,7 @@ pub fn constant_value(terms: &mut Terms, constant: &Constant) -> Value {
     Value::term(terms.intern(term))
 }
 
-fn outer<'p>(state: &State, frame: &Frame<'p>, depth: u32, slot: u32) -> Value {
+fn outer(state: &State, frame: &Frame<'_>, depth: u32, slot: u32) -> Value {
     let mut environment = Some(frame.environment);
     for _ in 0..depth {
         environment = environment.and_then(|id| state.store.environments[id.0 as usize].parent);
@@ -546,7 +546,7 @@ pub fn store_slot(
     state.store.environments[environment.0 as usize].slots[slot as usize] = new;
 }
 
-fn delete<'p>(state: &mut State, frame: &Frame<'p>, variable: &Variable) {
+fn delete(state: &mut State, frame: &Frame<'_>, variable: &Variable) {
     if let Variable::Local(slot) = variable
         && let Some(old) = state.store.environments[frame.environment.0 as usize].slots.get(*slot as usize).cloned()
     {
@@ -558,7 +558,7 @@ fn delete<'p>(state: &mut State, frame: &Frame<'p>, variable: &Variable) {
 
 /// An operation that may raise leaves an enclosing `try` with the state before it. One that hardly ever does makes an edge
 /// only where the `try` has none yet, so that its handlers are reached.
-fn exception_edge<'p>(state: &mut State, frame: &Frame<'p>, hardly: bool) {
+fn exception_edge(state: &mut State, frame: &Frame<'_>, hardly: bool) {
     // The call that a function of the prelude is part of has an edge of its own.
     if frame.inlined.is_some() {
         return;
@@ -585,7 +585,7 @@ fn exception_edge<'p>(state: &mut State, frame: &Frame<'p>, hardly: bool) {
 }
 
 /// Whether a `try`, or the context manager that it stands for, catches exceptions, but not that of `sys.exit()`.
-fn lets_exits_go<'p>(terms: &Terms, frame: &Frame<'p>, handlers: &[Handler], finally: &Block) -> bool {
+fn lets_exits_go(terms: &Terms, frame: &Frame<'_>, handlers: &[Handler], finally: &Block) -> bool {
     let is_other = |name: &str| !matches!(name.rsplit('.').next(), Some("SystemExit" | "BaseException"));
     if handlers.is_empty() {
         let Some(manager) = entered(frame, finally) else { return false };
@@ -616,7 +616,7 @@ fn lets_exits_go<'p>(terms: &Terms, frame: &Frame<'p>, handlers: &[Handler], fin
 }
 
 /// What the context manager that `finally` leaves does with exceptions.
-fn manager_of<'p>(terms: &Terms, frame: &Frame<'p>, finally: &Block) -> Option<&'static str> {
+fn manager_of(terms: &Terms, frame: &Frame<'_>, finally: &Block) -> Option<&'static str> {
     match terms.get(entered(frame, finally)?) {
         Term::Apply(name, _) => [EXPECTS, SUPPRESSES].into_iter().find(|mark| *mark == &**name),
         _ => None,
@@ -624,7 +624,7 @@ fn manager_of<'p>(terms: &Terms, frame: &Frame<'p>, finally: &Block) -> Option<&
 }
 
 /// The context manager that `finally` leaves.
-fn entered<'p>(frame: &Frame<'p>, finally: &Block) -> Option<TermId> {
+fn entered(frame: &Frame<'_>, finally: &Block) -> Option<TermId> {
     let OpKind::Leave(entered) = Machine::op(frame, *finally.last()?).kind else { return None };
     let OpKind::Enter(manager) = Machine::op(frame, entered).kind else { return None };
     match frame.temps[manager as usize].single() {
@@ -634,7 +634,7 @@ fn entered<'p>(frame: &Frame<'p>, finally: &Block) -> Option<TermId> {
 }
 
 /// Adds to what a comprehension builds, on the current paths.
-fn append<'p>(state: &mut State, frame: &mut Frame<'p>, container: Temp, element: &Element) {
+fn append(state: &mut State, frame: &mut Frame<'_>, container: Temp, element: &Element) {
     let Some(Val::Object(object)) = frame.temps[container as usize].single().cloned() else { return };
     state.store.mutations += 1;
     let guard = state.paths.pc;

@@ -64,15 +64,6 @@ fn observe_value<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place,
             _ => continue,
         };
         let function = frame.activation.function;
-        machine.recorder.log.observed.insert(Observed {
-            place,
-            is_called,
-            term,
-            derivation,
-            kind,
-            is_array,
-            is_guess,
-            function,
-        });
+        machine.recorder.observe(Observed { place, is_called, term, derivation, kind, is_array, is_guess, function });
     }
 }

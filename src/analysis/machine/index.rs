@@ -78,7 +78,7 @@ fn item_of_val<'p>(
             match parts.as_slice() {
                 [Index::At(number)] => {
                     let epoch = machine.state.epoch_of(*term);
-                    if machine.recorder.log.declared.contains(term) || !machine.state.terms.is_constant(*term) {
+                    if machine.recorder.log().declared.contains(term) || !machine.state.terms.is_constant(*term) {
                         notes::note_index(machine, frame, *term, place, written, index, false);
                     }
                     if let Some(value) = machine.state.shadow_item(*term, *number) {
@@ -277,7 +277,7 @@ pub fn may_be_many(machine: &Machine<'_>, key: Key) -> bool {
         machine.state.terms.get(key.term),
         Term::Symbol(_) | Term::Attribute(..) | Term::Item(..) | Term::Choice(_) | Term::Apply(..)
     );
-    is_symbolic && key.kind == KeyKind::Unknown && !machine.recorder.log.declared.contains(&key.term)
+    is_symbolic && key.kind == KeyKind::Unknown && !machine.recorder.log().declared.contains(&key.term)
 }
 
 /// `key[…]` on one key.
@@ -492,7 +492,7 @@ pub fn store_array_item<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, target
     };
     let family = machine.state.terms.fresh(Symbol::Opaque, "<changed keys>", None);
     if arrays::is_evident(machine, array) {
-        machine.recorder.log.declared.insert(family);
+        machine.recorder.declare(family);
     }
     let start = machine.state.terms.int(0);
     let elements = Elements::View { family, start, step: 1, to_end: true, order: Order::Known };

@@ -8,11 +8,6 @@
 //! **Invariant:** `pc` implies `alive`; every loop here is bounded by copies, depth or fuel, and what a bound cuts off makes no
 //! fact.
 
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "arguments of calls are handed on by value: whoever runs a call may take them apart"
-)]
-
 pub mod access;
 pub mod annotate;
 pub mod arrays;
@@ -49,7 +44,7 @@ use crate::analysis::program::Program;
 use crate::analysis::record::Activation;
 use crate::analysis::record::recorder::Recorder;
 use crate::analysis::store::State;
-use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::budget::Budget;
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, Module, Name, Op, Temp, Uses};
@@ -114,9 +109,9 @@ pub trait Library {
         place: Place,
     ) -> Value;
     /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
-    fn makes_drawless<'p>(&self, machine: &Machine<'p>, path: &str, args: &Args) -> bool;
+    fn makes_drawless(&self, machine: &Machine<'_>, path: &str, args: &Args) -> bool;
     /// The name of a method of the program that is one of a library's of which a model says that it perhaps draws nothing.
-    fn idle_method<'p>(&self, machine: &Machine<'p>, function: &Value) -> Option<Name>;
+    fn idle_method(&self, machine: &Machine<'_>, function: &Value) -> Option<Name>;
     /// A call of something that nothing resolves: by a protocol of a library, else unknown.
     fn protocol_or_unknown<'p>(
         &self,
@@ -124,9 +119,7 @@ pub trait Library {
         frame: &mut Frame<'p>,
         val: &Val,
         name: &Name,
-        args: Args,
-        place: Place,
-        written: Option<Name>,
+        call: Call,
     ) -> Value;
     /// `receiver.name(…)` where no function of that name is in sight.
     fn call_method<'p>(
@@ -135,20 +128,10 @@ pub trait Library {
         frame: &mut Frame<'p>,
         receiver: &Value,
         name: &Name,
-        args: Args,
-        place: Place,
-        written: Option<Name>,
+        call: Call,
     ) -> Value;
     /// A call of a function of a library, by its canonical path.
-    fn call_library<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        frame: &mut Frame<'p>,
-        path: &Name,
-        args: Args,
-        place: Place,
-        written: Option<Name>,
-    ) -> Value;
+    fn call_library<'p>(&self, machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: &Name, call: Call) -> Value;
     /// A call of what a transform returned.
     fn call_wrapped<'p>(
         &self,
@@ -159,7 +142,7 @@ pub trait Library {
         place: Place,
     ) -> Value;
     /// Calling a stream.
-    fn call_stream<'p>(&self, machine: &mut Machine<'p>, path: &Name, place: Place) -> Value;
+    fn call_stream(&self, machine: &mut Machine<'_>, path: &Name, place: Place) -> Value;
     /// Consumes the keys in an argument.
     fn consume<'p>(
         &self,
@@ -179,13 +162,13 @@ pub trait Library {
         op: &'p crate::ir::Op,
     ) -> Value;
     /// What a subscript of a stream gives.
-    fn stream_item<'p>(&self, machine: &Machine<'p>, path: &Name) -> Yield;
+    fn stream_item(&self, machine: &Machine<'_>, path: &Name) -> Yield;
     /// What a stream's call or method gives.
-    fn stream_result<'p>(&self, machine: &mut Machine<'p>, given: Yield, path: &Name, place: Place) -> Value;
+    fn stream_result(&self, machine: &mut Machine<'_>, given: Yield, path: &Name, place: Place) -> Value;
     /// What `next` on a stream gives.
-    fn stream_next<'p>(&self, machine: &Machine<'p>, path: &Name) -> Yield;
+    fn stream_next(&self, machine: &Machine<'_>, path: &Name) -> Yield;
     /// A fresh key from a stateful source.
-    fn supplied_key<'p>(&self, machine: &mut Machine<'p>, place: Place) -> Value;
+    fn supplied_key(&self, machine: &mut Machine<'_>, place: Place) -> Value;
 }
 
 impl<'p> Machine<'p> {

@@ -165,7 +165,7 @@ impl<'p> Machine<'p> {
         let module = self.state.terms.int(i128::try_from(index).unwrap_or(0));
         let base = self.state.terms.intern(Term::Apply("<module>".into(), Box::new([module])));
         let attribute = self.state.terms.intern(Term::Attribute(base, name.clone(), 0));
-        self.recorder.log.origins.entry(attribute).or_insert(place);
+        self.recorder.read(attribute, place);
         Value::term(attribute)
     }
 
@@ -247,7 +247,7 @@ impl<'p> Machine<'p> {
         let module_number = self.state.terms.int(i128::try_from(module).unwrap_or(0));
         let base = self.state.terms.intern(Term::Apply("<module>".into(), Box::new([module_number])));
         let term = self.state.terms.intern(Term::Attribute(base, name.clone(), 0));
-        self.recorder.log.origins.entry(term).or_insert(place);
+        self.recorder.read(term, place);
         Value::term(term)
     }
 

@@ -18,7 +18,7 @@ use crate::ir::{Name, Op};
 pub fn looks_like_a_key(machine: &Machine<'_>, term: TermId, written: Option<&str>) -> bool {
     is_named_for_a_key(
         &machine.program.models.words,
-        (&machine.state.terms, &machine.recorder.log.otherwise),
+        (&machine.state.terms, &machine.recorder.log().otherwise),
         term,
         written,
     )
@@ -52,7 +52,7 @@ fn log_buffer<'p>(
         return;
     }
     let raises = raises && (key.kind == KeyKind::Typed || op == BufferOp::Number);
-    machine.recorder.log.buffers.push(LoggedBuffer {
+    machine.recorder.buffer(LoggedBuffer {
         op,
         key,
         place,
@@ -89,7 +89,7 @@ pub fn note_index<'p>(
 /// Iterating over one key iterates over its words.
 pub fn touch_iterated<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, op: &Op) {
     if let Some(Val::Key(key)) = value.single().cloned()
-        && (key.kind != KeyKind::Unknown || machine.recorder.log.declared.contains(&key.term))
+        && (key.kind != KeyKind::Unknown || machine.recorder.log().declared.contains(&key.term))
     {
         let place = machine.place(frame, op.span);
         let raises = key.kind == KeyKind::Typed;
@@ -155,14 +155,14 @@ fn note_exit<'p>(
             }
             _ => continue,
         };
-        machine.recorder.log.exits.push(LoggedExit {
+        machine.recorder.exit(LoggedExit {
             kind,
             place,
             term,
             guard,
             name: name.cloned(),
             activation: frame.activation.clone(),
-            after: machine.recorder.log.consumptions.len(),
+            after: machine.recorder.log().consumptions.len(),
         });
     }
 }
@@ -232,17 +232,10 @@ pub fn note_store<'p>(
     let Some(class) = machine.state.store.objects[id.0 as usize].class else { return };
     let is_key = value.alternatives().iter().any(|alternative| match &alternative.val {
         Val::Key(_) | Val::Array(_) => true,
-        Val::Term(term) => {
-            machine.recorder.log.declared.contains(term) || machine.recorder.log.scalar_keys.contains(term)
-        }
+        Val::Term(term) => machine.recorder.is_known_key(*term),
         _ => false,
     });
-    machine.recorder.log.stores.push(LoggedStore {
-        class,
-        name: name.clone(),
-        place,
-        function: frame.code.name.clone(),
-    });
+    machine.recorder.store(LoggedStore { class, name: name.clone(), place, function: frame.code.name.clone() });
     if frame.activation.root && is_key {
         let written: Name = format!("self.{name}").into();
         note_exit(machine, frame, value, CarryKind::Stored, place, Some(&written), 1);
@@ -280,7 +273,7 @@ pub fn note_global_read<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: 
     for alternative in value.alternatives() {
         if let Val::Key(key) = alternative.val {
             let place = machine.place(frame, op.span);
-            machine.recorder.log.global_reads.push((name.clone(), key.term, place));
+            machine.recorder.read_global(name, key.term, place);
         }
     }
 }
@@ -289,7 +282,7 @@ pub fn note_global_read<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: 
 pub fn note_global_store<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: &Name, value: &Value, _op: &Op) {
     mark_stored(machine, value, 3);
     if frame.code.kind != crate::ir::FunctionKind::Module {
-        machine.recorder.log.global_stores.insert(name.clone());
+        machine.recorder.store_global(name);
     }
 }
 
@@ -345,7 +338,7 @@ pub fn log_shape_use<'p>(
 fn known_kind(machine: &Machine<'_>, term: TermId) -> Option<KeyKind> {
     match machine.state.terms.get(term) {
         Term::Seed(_) | Term::Child(..) | Term::Fold(..) | Term::Children(_) => Some(KeyKind::Unknown),
-        _ if machine.recorder.log.declared.contains(&term) => Some(KeyKind::Unknown),
+        _ if machine.recorder.log().declared.contains(&term) => Some(KeyKind::Unknown),
         _ => None,
     }
 }

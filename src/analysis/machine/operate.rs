@@ -407,7 +407,7 @@ pub fn evident_key(machine: &mut Machine<'_>, val: &Val) -> Option<Key> {
             };
             Some(Key { term, kind: array.kind, derivation: array.derivation })
         }
-        Val::Term(term) if machine.recorder.log.declared.contains(term) => {
+        Val::Term(term) if machine.recorder.log().declared.contains(term) => {
             Some(Key { term: *term, kind: KeyKind::Unknown, derivation: 0 })
         }
         _ => None,

@@ -19,16 +19,16 @@ pub const NESTED: u32 = 4;
 
 /// Notes that something unknown has the keys in a value in hand.
 pub fn take(machine: &mut Machine<'_>, value: &Value) {
-    if machine.recorder.log.derivations.is_empty() {
+    if machine.recorder.log().derivations.is_empty() {
         return;
     }
     let mut found = Vec::new();
     children_in(&machine.state, value, NESTED, &mut found);
     for (derivation, parent) in found {
         if derivation != 0 {
-            machine.recorder.log.children.taken.insert(derivation);
+            machine.recorder.take_child(derivation);
         } else if let Some(parent) = parent {
-            machine.recorder.log.children.parents.insert(parent);
+            machine.recorder.take_child_of(parent);
         }
     }
 }
@@ -79,7 +79,7 @@ fn parent_of(terms: &Terms, term: TermId) -> Option<TermId> {
 
 /// Notes what an operation, other than a call, does with children.
 pub fn note_taken(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
-    if machine.recorder.log.derivations.is_empty() {
+    if machine.recorder.log().derivations.is_empty() {
         return;
     }
     let is_body = !matches!(frame.code.kind, FunctionKind::Module | FunctionKind::ClassBody);
@@ -108,7 +108,7 @@ pub fn note_taken(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
 
 /// Notes what a call does with the children that it is given.
 pub fn note_taken_by(machine: &mut Machine<'_>, callee: &Val, args: &Args) {
-    if machine.recorder.log.derivations.is_empty() {
+    if machine.recorder.log().derivations.is_empty() {
         return;
     }
     let is_in_sight = match callee {
@@ -120,7 +120,7 @@ pub fn note_taken_by(machine: &mut Machine<'_>, callee: &Val, args: &Args) {
     if is_in_sight {
         let mut found = Vec::new();
         args.values().for_each(|value| children_in(&machine.state, value, NESTED, &mut found));
-        machine.recorder.log.children.given.extend(found.into_iter().map(|(derivation, _)| derivation));
+        machine.recorder.give_children(found.into_iter().map(|(derivation, _)| derivation));
     } else if !hands_over(machine.program, callee) {
         args.values().chain(&args.spread).chain(&args.mappings).for_each(|value| {
             // An argument may be bound to any parameter.

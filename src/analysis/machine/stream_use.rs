@@ -13,13 +13,13 @@ use crate::models::{BuiltinOp, Effect};
 
 /// Notes that the streams in a value may be asked for keys.
 pub fn ask(machine: &mut Machine<'_>, value: &Value) {
-    if machine.recorder.log.streams.made.is_empty() {
+    if machine.recorder.log().streams.made.is_empty() {
         return;
     }
     for alternative in value.alternatives() {
         match &alternative.val {
             Val::Object(id) if matches!(machine.state.store.objects[id.0 as usize].kind, Kind::Stream(_)) => {
-                machine.recorder.log.streams.asked.insert(*id);
+                machine.recorder.ask_stream(*id);
             }
             Val::Tuple(parts) => parts.iter().for_each(|part| ask(machine, part)),
             Val::Method(method) => ask(machine, &method.0),
@@ -35,7 +35,7 @@ pub fn ask(machine: &mut Machine<'_>, value: &Value) {
 
 /// Notes what an operation may ask, other than by a call.
 pub fn note_asked(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
-    if machine.recorder.log.streams.made.is_empty() {
+    if machine.recorder.log().streams.made.is_empty() {
         return;
     }
     match kind {
@@ -57,7 +57,7 @@ pub fn note_asked(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
 
 /// Notes what a call may ask of what it is given.
 pub fn note_asked_by(machine: &mut Machine<'_>, callee: &Val, receiver: Option<&(Value, Name)>, args: &Args) {
-    if machine.recorder.log.streams.made.is_empty() || only_looks(machine, callee, receiver, args) {
+    if machine.recorder.log().streams.made.is_empty() || only_looks(machine, callee, receiver, args) {
         return;
     }
     for value in args.values().cloned().collect::<Vec<_>>() {

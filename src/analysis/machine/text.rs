@@ -8,7 +8,7 @@ use crate::analysis::store::State;
 use crate::ir::{Constant, Name, OpKind, Temp, Variable};
 
 /// An operand that is a name.
-pub fn written_name<'p>(frame: &Frame<'p>, temp: Temp) -> Option<Name> {
+pub fn written_name(frame: &Frame<'_>, temp: Temp) -> Option<Name> {
     match &frame.code.ops.get(temp as usize)?.kind {
         OpKind::Load(Variable::Local(slot)) => {
             frame.code.slots.get(*slot as usize).filter(|name| !name.starts_with('<')).cloned()
@@ -19,7 +19,7 @@ pub fn written_name<'p>(frame: &Frame<'p>, temp: Temp) -> Option<Name> {
 }
 
 /// The source of an operand, put together.
-pub fn source_text<'p>(frame: &Frame<'p>, temp: Temp) -> Option<Name> {
+pub fn source_text(frame: &Frame<'_>, temp: Temp) -> Option<Name> {
     match &frame.code.ops.get(temp as usize)?.kind {
         OpKind::Load(_) => written_name(frame, temp),
         OpKind::Attribute(object, name) => {
@@ -40,7 +40,7 @@ pub fn source_text<'p>(frame: &Frame<'p>, temp: Temp) -> Option<Name> {
     }
 }
 
-pub fn variable_text<'p>(frame: &Frame<'p>, variable: &Variable) -> Name {
+pub fn variable_text(frame: &Frame<'_>, variable: &Variable) -> Name {
     match variable {
         Variable::Local(slot) => frame.code.slots.get(*slot as usize).cloned().unwrap_or_else(|| "<local>".into()),
         Variable::Outer(..) => "<captured>".into(),

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** plain data and a pure resolver; the analysis never reads a file.
 
-pub mod names;
+pub(crate) mod names;
 mod relevance;
 mod vocabulary;
 

@@ -1,17 +1,202 @@
 //! The recorder: what the program did with keys, in the order in which it did it.
 //!
-//! **Invariant:** a recording only grows, and an index into it is an identity.
+//! **Invariant:** it alone writes the log. A recording only grows, and an index into it is an identity.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::TermId;
-use crate::analysis::record::{Escape, Log};
+use crate::analysis::domain::value::{DerivationId, ModuleIndex, ObjectId, Value};
+use crate::analysis::record::{
+    Arranged, Consumption, Derivation, Escape, Log, LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedReference,
+    LoggedStore, Observed,
+};
+use crate::finding::Place;
+use crate::ir::{FunctionId, Name};
+use crate::text::FileId;
+
+/// References that a call is looked for among, from the last.
+const RECENT: usize = 64;
 
 /// What records.
 #[derive(Clone, Default)]
 pub struct Recorder {
-    /// What was recorded.
-    pub log: Log,
+    log: Log,
     /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
-    pub escaped: BTreeMap<u32, (Escape, TermId)>,
+    escaped: BTreeMap<u32, (Escape, TermId)>,
+}
+
+impl Recorder {
+    /// A recorder that has recorded this.
+    pub fn of(log: Log) -> Self {
+        Self { log, escaped: BTreeMap::new() }
+    }
+
+    /// A recorder for a run of its own. Keys made before it name their derivations by number, so those are kept, with what annotations
+    /// have declared.
+    pub fn afresh(&self) -> Self {
+        let (declared, derivations) = (self.log.declared.clone(), self.log.derivations.clone());
+        Self::of(Log { declared, derivations, ..Log::default() })
+    }
+
+    /// Goes on after another recorder made derivations: theirs are known here by the same numbers.
+    pub fn adopt_derivations(&mut self, of: Self) {
+        self.log.derivations = of.log.derivations;
+    }
+
+    /// What was recorded.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Activations of closures that run on their own.
+    pub fn escaped(&self) -> &BTreeMap<u32, (Escape, TermId)> {
+        &self.escaped
+    }
+
+    /// An activation of a closure runs on its own.
+    pub fn escape(&mut self, activation: u32, how: Escape, born: TermId) {
+        self.escaped.insert(activation, (how, born));
+    }
+
+    /// A key was consumed. Answers with the number of the consumption.
+    pub fn consume(&mut self, consumption: Consumption) -> usize {
+        let index = self.log.consumptions.len();
+        self.log.by_family.entry(consumption.target.family).or_default().push(index);
+        self.log.consumptions.push(consumption);
+        index
+    }
+
+    /// A key was made.
+    pub fn derive(&mut self, derivation: Derivation) -> DerivationId {
+        self.log.derivations.push(derivation);
+        u32::try_from(self.log.derivations.len()).unwrap_or(u32::MAX)
+    }
+
+    /// A term is a key: it was annotated as one, or is part of what was.
+    pub fn declare(&mut self, term: TermId) {
+        self.log.declared.insert(term);
+    }
+
+    /// A parameter is annotated as something else than a key.
+    pub fn declare_otherwise(&mut self, term: TermId) {
+        self.log.otherwise.insert(term);
+    }
+
+    /// Whether a term is known to be a key: by an annotation, or because something of the library took it for one.
+    pub fn is_known_key(&self, term: TermId) -> bool {
+        self.log.declared.contains(&term) || self.log.scalar_keys.contains(&term)
+    }
+
+    /// Something of the library took a term for a scalar key.
+    pub fn take_for_scalar(&mut self, term: TermId) {
+        self.log.scalar_keys.insert(term);
+    }
+
+    /// The entry was given these.
+    pub fn enter(&mut self, slots: Vec<Value>) {
+        self.log.entered = Some(slots);
+    }
+
+    /// A key serves all lanes of a mapped function.
+    pub fn broadcast(&mut self, broadcast: LoggedBroadcast) {
+        self.log.broadcasts.push(broadcast);
+    }
+
+    /// A key's buffer was used.
+    pub fn buffer(&mut self, buffer: LoggedBuffer) {
+        self.log.buffers.push(buffer);
+    }
+
+    /// A value left the function.
+    pub fn exit(&mut self, exit: LoggedExit) {
+        self.log.exits.push(exit);
+    }
+
+    /// A key was stored in an attribute.
+    pub fn store(&mut self, store: LoggedStore) {
+        self.log.stores.push(store);
+    }
+
+    /// A name of a library was used.
+    pub fn refer(&mut self, reference: LoggedReference) {
+        self.log.references.push(reference);
+    }
+
+    /// The name of a library that was used last at a place, among the last few, was called.
+    pub fn call(&mut self, file: FileId, start: u32) {
+        let mut last = self.log.references.iter_mut().rev().take(RECENT);
+        let callee = last.find(|reference| reference.place.file == file && reference.place.span.start == start);
+        if let Some(reference) = callee
+            && reference.kind == ReferenceKind::Value
+        {
+            reference.kind = ReferenceKind::Call;
+        }
+    }
+
+    /// A global that holds a key was read.
+    pub fn read_global(&mut self, name: &Name, key: TermId, place: Place) {
+        self.log.global_reads.push((name.clone(), key, place));
+    }
+
+    /// A function wrote a global.
+    pub fn store_global(&mut self, name: &Name) {
+        self.log.global_stores.insert(name.clone());
+    }
+
+    /// An attribute or a global was read; where it was read first counts.
+    pub fn read(&mut self, term: TermId, place: Place) {
+        self.log.origins.entry(term).or_insert(place);
+    }
+
+    /// A call asked for a shape or dtype alone.
+    pub fn measure(&mut self, place: Place) {
+        self.log.measures.insert(place);
+    }
+
+    /// A call chose between arrays.
+    pub fn choose(&mut self, place: Place, path: &Name) {
+        self.log.choices.insert(place, path.clone());
+    }
+
+    /// A call goes through the leaves of a tree, with this function of the program, if it is one.
+    pub fn map_tree(&mut self, place: Place, function: Option<(ModuleIndex, FunctionId)>) {
+        self.log.trees.entry(place).or_default().extend(function);
+    }
+
+    /// Consumptions draw what arranges the rows of arrays.
+    pub fn arrange(&mut self, consumptions: Range<usize>, arranged: &Arranged) {
+        self.log.arranged.extend(consumptions.map(|consumption| (consumption, arranged.clone())));
+    }
+
+    /// Consumptions made a stream of keys.
+    pub fn make_stream(&mut self, consumptions: Range<usize>, stream: ObjectId) {
+        self.log.streams.made.extend(consumptions.map(|consumption| (consumption, stream)));
+    }
+
+    /// A stream may be asked for keys.
+    pub fn ask_stream(&mut self, stream: ObjectId) {
+        self.log.streams.asked.insert(stream);
+    }
+
+    /// Something unknown has keys of this derivation in hand.
+    pub fn take_child(&mut self, derivation: DerivationId) {
+        self.log.children.taken.insert(derivation);
+    }
+
+    /// Something unknown has some child of this key in hand.
+    pub fn take_child_of(&mut self, parent: TermId) {
+        self.log.children.parents.insert(parent);
+    }
+
+    /// A function in sight was given keys of these derivations.
+    pub fn give_children(&mut self, derivations: impl Iterator<Item = DerivationId>) {
+        self.log.children.given.extend(derivations);
+    }
+
+    /// An expression was a key.
+    pub fn observe(&mut self, observed: Observed) {
+        self.log.observed.insert(observed);
+    }
 }

@@ -3,6 +3,7 @@
 //! **Invariant:** they are values on the paths of the call; binding them to parameters changes none.
 
 use crate::analysis::domain::value::Value;
+use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::Callable;
 
@@ -12,6 +13,17 @@ pub struct Arg {
     /// The value.
     pub value: Value,
     /// As written, where it is a name or an attribute chain.
+    pub written: Option<Name>,
+}
+
+/// A call: what is handed over, where, and the callee as written.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// What is handed over.
+    pub args: Args,
+    /// Where.
+    pub place: Place,
+    /// The callee as written, where it is a name or an attribute chain.
     pub written: Option<Name>,
 }
 

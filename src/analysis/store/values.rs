@@ -21,7 +21,7 @@ impl State {
         if let Some(known) = self.paths.feasibility.get(&guard) {
             return *known;
         }
-        let answer = self.paths.guards.feasible(guard, &mut self.terms);
+        let answer = self.paths.guards.feasible(guard, &self.terms);
         self.paths.feasibility.insert(guard, answer);
         answer
     }
@@ -35,7 +35,7 @@ impl State {
         if let Some(known) = self.paths.compatible.get(&question) {
             return *known;
         }
-        let answer = self.paths.guards.meet(self.paths.pc, guard, &mut self.terms);
+        let answer = self.paths.guards.meet(self.paths.pc, guard, &self.terms);
         self.paths.compatible.insert(question, answer);
         answer
     }

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** what a function does with keys is read from its model; nothing here knows a path.
 
-use crate::analysis::domain::kinds::{BufferOp, ReferenceKind, Role};
+use crate::analysis::domain::kinds::{BufferOp, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::library::{builtins, consume, derive, parameters, shape, transform, tree};
@@ -69,7 +69,7 @@ fn run_model<'p>(
 ) -> Value {
     let unbound = Arg::default();
     if let Effect::Fabricate { .. } | Effect::ShapeOf { .. } = &callable.effect {
-        machine.recorder.log.measures.insert(place);
+        machine.recorder.measure(place);
     }
     match &callable.effect {
         Effect::Seed { seed, kind } => {
@@ -166,7 +166,7 @@ fn sample<'p>(
     args: &Args,
     place: Place,
 ) -> Value {
-    let before = machine.recorder.log.consumptions.len();
+    let before = machine.recorder.log().consumptions.len();
     for key in keys {
         if let Some(key) = args.of(callable, key) {
             consume::consume(machine, frame, key, Role::Sample, path, place);
@@ -188,8 +188,8 @@ fn sample<'p>(
             machine.state.terms.vary(drawn);
         }
         let arranged = Arranged { rows: arranged, others };
-        let events = before..machine.recorder.log.consumptions.len();
-        machine.recorder.log.arranged.extend(events.map(|event| (event, arranged.clone())));
+        let events = before..machine.recorder.log().consumptions.len();
+        machine.recorder.arrange(events, &arranged);
     }
     Value::term(drawn)
 }
@@ -358,15 +358,15 @@ fn construct_library<'p>(
     };
     match construct {
         Construct::Stream { seeds, .. } => {
-            let before = machine.recorder.log.consumptions.len();
+            let before = machine.recorder.log().consumptions.len();
             for seed in seeds {
                 for arg in named(seed) {
                     consume_stream_seed(machine, frame, &arg, path, place);
                 }
             }
             let stream = machine.state.allocate(Kind::Stream(path.clone()), short_name(path), Some(place));
-            let events = before..machine.recorder.log.consumptions.len();
-            machine.recorder.log.streams.made.extend(events.map(|event| (event, stream)));
+            let events = before..machine.recorder.log().consumptions.len();
+            machine.recorder.make_stream(events, stream);
             Value::of(Val::Object(stream))
         }
         Construct::Plain { consumes } => {
@@ -462,21 +462,9 @@ pub fn stream_result(machine: &mut Machine<'_>, given: Yield, path: &Name, place
 }
 
 /// Notes that a reference is a call.
-fn mark_called<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place) {
+fn mark_called(machine: &mut Machine<'_>, frame: &Frame<'_>, place: Place) {
     let file = machine.module(frame.module).file;
-    let callee = machine
-        .recorder
-        .log
-        .references
-        .iter_mut()
-        .rev()
-        .take(64)
-        .find(|reference| reference.place.file == file && reference.place.span.start == place.span.start);
-    if let Some(reference) = callee
-        && reference.kind == ReferenceKind::Value
-    {
-        reference.kind = ReferenceKind::Call;
-    }
+    machine.recorder.call(file, place.span.start);
 }
 
 /// The last part of a path.
