@@ -43,16 +43,11 @@ fn consume_value<'p>(
     place: Place,
     depth: u32,
 ) {
-    let before = machine.state.paths.pc;
     for alternative in value.alternatives() {
-        let paths = machine.state.paths.guards.and(before, alternative.guard);
-        if paths.is_false() || !machine.state.feasible(paths) {
-            continue;
-        }
-        machine.state.paths.pc = paths;
-        consume_val(machine, frame, &alternative.val.clone(), written, role, callee, place, depth);
+        paths::under(machine, alternative.guard, |machine| {
+            consume_val(machine, frame, &alternative.val, written, role, callee, place, depth);
+        });
     }
-    machine.state.paths.pc = before;
 }
 
 #[expect(clippy::too_many_arguments, reason = "the parts of one event")]

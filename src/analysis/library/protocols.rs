@@ -11,7 +11,7 @@ use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::heap::Kind;
-use crate::analysis::store::{State, evidence};
+use crate::analysis::store::{State, evidence, paths};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{Protocol, ProtocolEffect};
@@ -213,12 +213,9 @@ fn run_named<'p>(
         return false;
     }
     // What the library does before and after is not in sight: the call is taken to return, whatever was made of its body.
-    let (pc, alive, fuel) = (machine.state.paths.pc, machine.state.paths.alive, machine.budget.fuel);
-    machine.budget.fuel = fuel.min(RUN_FUEL);
-    let given_fuel = machine.budget.fuel;
-    machine.call_value(frame, &bound, given, Some(place));
-    machine.budget.fuel = fuel - (given_fuel - machine.budget.fuel);
-    (machine.state.paths.pc, machine.state.paths.alive) = (pc, alive);
+    let kept = machine.budget.portion(RUN_FUEL);
+    paths::aside(machine, |machine| machine.call_value(frame, &bound, given, Some(place)));
+    machine.budget.rejoin(kept);
     true
 }
 

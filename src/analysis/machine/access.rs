@@ -8,6 +8,7 @@ use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
 use crate::analysis::machine::name_cache::Member;
 use crate::analysis::machine::{Frame, Machine, name_cache, notes};
 use crate::analysis::record::LoggedReference;
+use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::Kind;
 use crate::analysis::store::paths;
 use crate::finding::Place;
@@ -160,7 +161,7 @@ impl<'p> Machine<'p> {
             Some(Val::Partial(partial)) => match partial.keywords.first() {
                 // Descriptors are kept as a function with a mark.
                 Some((mark, _)) if matches!(&**mark, "<property>" | "<cached property>") => {
-                    let args = crate::analysis::store::args::Args::positional(vec![receiver.clone()]);
+                    let args = Args::positional(vec![receiver.clone()]);
                     self.call_value(frame, &partial.function.clone(), args, Some(place))
                 }
                 Some((mark, _)) if &**mark == "<static>" => partial.function.clone(),
@@ -178,39 +179,28 @@ impl<'p> Machine<'p> {
         let object = self.state.possible(object);
         notes::note_store(self, frame, value, &object, Some(name), op);
         for alternative in object.alternatives().to_vec() {
-            let before = self.state.paths.pc;
-            self.state.paths.pc = self.state.paths.guards.and(before, alternative.guard);
-            let id = match &alternative.val {
-                Val::Object(id) => Some(*id),
-                Val::Term(term) => Some(self.state.shadow_of(*term)),
-                Val::Class(class) => {
-                    self.state.store_class_attribute(*class, name, value);
-                    None
-                }
-                _ => None,
-            };
-            if let Some(id) = id {
-                if let Some(setter) = self.state.setter_of(id, name) {
-                    let args = crate::analysis::store::args::Args::positional(vec![
-                        Value::of(alternative.val.clone()),
-                        value.clone(),
-                    ]);
-                    let place = self.place(frame, op.span);
-                    self.call_value(frame, &setter, args, Some(place));
-                    self.state.paths.pc = before;
-                    continue;
-                }
-                let old = if let Some(old) = self.state.store.objects[id.0 as usize].attributes.get(name) {
-                    old.clone()
-                } else {
-                    let object = &self.state.store.objects[id.0 as usize];
-                    let (symbol, epoch) = (object.symbol, object.epoch);
-                    Value::term(self.state.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
+            paths::on(self, alternative.guard, |this| {
+                let id = match &alternative.val {
+                    Val::Object(id) => *id,
+                    Val::Term(term) => this.state.shadow_of(*term),
+                    Val::Class(class) => return this.state.store_class_attribute(*class, name, value),
+                    _ => return,
                 };
-                let new = self.state.written(value, &old);
-                self.state.store.objects[id.0 as usize].attributes.insert(name.clone(), new);
-            }
-            self.state.paths.pc = before;
+                if let Some(setter) = this.state.setter_of(id, name) {
+                    let args = Args::positional(vec![Value::of(alternative.val.clone()), value.clone()]);
+                    let place = this.place(frame, op.span);
+                    this.call_value(frame, &setter, args, Some(place));
+                    return;
+                }
+                let object = &this.state.store.objects[id.0 as usize];
+                let old = object.attributes.get(name).cloned();
+                let (symbol, epoch) = (object.symbol, object.epoch);
+                let old = old.unwrap_or_else(|| {
+                    Value::term(this.state.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
+                });
+                let new = this.state.written(value, &old);
+                this.state.store.objects[id.0 as usize].attributes.insert(name.clone(), new);
+            });
         }
     }
 

@@ -289,12 +289,11 @@ impl<'p> Machine<'p> {
         let (pc, alive) = (self.state.paths.pc, self.state.paths.alive);
         let share = cutoff::share(self);
         let (paths, fuel) = (self.state.paths.guards.portion(), self.budget.fuel);
-        self.budget.fuel = (fuel / 2).max(fuel.min(FUEL_PORTION));
-        let kept = fuel - self.budget.fuel;
+        let kept = self.budget.portion((fuel / 2).max(FUEL_PORTION));
         let ended = self.activate(frame, closure.module, closure.function, environment, closure.class, place, false);
         let has_too_many_paths = self.state.paths.guards.exhausted();
-        let is_cut_off = std::mem::take(&mut self.budget.is_cut_off) || has_too_many_paths;
-        self.budget.fuel += kept;
+        let is_cut_off = self.budget.take_cut_off() || has_too_many_paths;
+        self.budget.rejoin(kept);
         self.state.paths.guards.rejoin(paths);
         if !is_cut_off {
             return ended.result;
@@ -438,18 +437,10 @@ impl<'p> Machine<'p> {
     pub fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Ended {
         let iteration = self.context.iteration.clone();
         let depth = std::mem::replace(&mut self.context.loop_depth, 0);
-        let (before, alive) = (self.state.paths.pc, self.state.paths.alive);
-        let ended = self.activate(
-            frame,
-            suspended.module,
-            suspended.function,
-            suspended.environment,
-            suspended.class,
-            place,
-            false,
-        );
         // A generator that never ends does not end its caller.
-        (self.state.paths.pc, self.state.paths.alive) = (before, alive);
+        let Suspended { module, function, environment, class } = *suspended;
+        let ended =
+            paths::aside(self, |this| this.activate(frame, module, function, environment, class, place, false));
         self.context.loop_depth = depth;
         self.context.iteration = iteration;
         ended

@@ -470,17 +470,14 @@ pub fn store_item<'p>(
     let term = machine.state.term_of(index);
     notes::note_store(machine, frame, value, &object, None, op);
     for alternative in object.alternatives().to_vec() {
-        let before = machine.state.paths.pc;
-        machine.state.paths.pc = machine.state.paths.guards.and(before, alternative.guard);
-        match &alternative.val {
-            Val::Object(id) => store_object_item(&mut machine.state, *id, term, index, value),
+        paths::on(&mut machine.state, alternative.guard, |state| match &alternative.val {
+            Val::Object(id) => store_object_item(state, *id, term, index, value),
             Val::Term(base) => {
-                machine.state.shadow_store(*base, term, value);
-                machine.state.note_item_written(*base, term);
+                state.shadow_store(*base, term, value);
+                state.note_item_written(*base, term);
             }
             _ => {}
-        }
-        machine.state.paths.pc = before;
+        });
     }
 }
 
@@ -578,22 +575,18 @@ pub fn unpack<'p>(
     let written = name_cache::written_text(machine, frame, source);
     // Alternatives of one shape are unpacked part by part.
     let mut columns: Vec<Value> = Value::places(count as usize);
-    let before = machine.state.paths.pc;
     for alternative in value.alternatives().to_vec() {
-        let paths = machine.state.paths.guards.and(before, alternative.guard);
-        if paths.is_false() || !machine.state.feasible(paths) {
-            continue;
-        }
-        machine.state.paths.pc = paths;
-        let parts = unpack_val(machine, frame, &alternative.val, count, star, place, written.as_deref());
-        for (column, part) in columns.iter_mut().zip(parts) {
-            for piece in part.alternatives() {
-                let guard = machine.state.paths.guards.and(piece.guard, alternative.guard);
-                column.push(&mut machine.state.paths.guards, guard, piece.val.clone());
+        paths::under(machine, alternative.guard, |machine| {
+            let parts = unpack_val(machine, frame, &alternative.val, count, star, place, written.as_deref());
+            let guards = &mut machine.state.paths.guards;
+            for (column, part) in columns.iter_mut().zip(parts) {
+                for piece in part.alternatives() {
+                    let guard = guards.and(piece.guard, alternative.guard);
+                    column.push(guards, guard, piece.val.clone());
+                }
             }
-        }
+        });
     }
-    machine.state.paths.pc = before;
     for column in &mut columns {
         if column.is_unbound() || column.is_too_various() {
             *column = machine.state.terms.opaque("<part>", Some(place));

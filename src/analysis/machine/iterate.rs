@@ -7,8 +7,8 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::machine::loops::Step;
 use crate::analysis::machine::{Frame, Machine, arrays, prelude};
-use crate::analysis::store::State;
 use crate::analysis::store::heap::{Item, Kind, Source};
+use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
 use crate::models::Yield;
@@ -151,14 +151,11 @@ impl<'p> Machine<'p> {
             }
             Source::Map(function, inner) => {
                 let (has, present, values) = self.parallel(frame, inner, place);
-                let before = self.state.paths.pc;
-                self.state.paths.pc = self.state.paths.guards.and(self.state.paths.pc, has);
-                self.state.paths.pc = self.state.paths.guards.and(self.state.paths.pc, present);
                 let args = crate::analysis::store::args::Args::positional(values);
                 let position = self.context.position.take();
-                let value = self.call_value(frame, function, args, Some(place));
+                let call = |this: &mut Self| this.call_value(frame, function, args, Some(place));
+                let value = paths::on(self, has, |this| paths::on(this, present, call));
                 self.context.position = position;
-                self.state.paths.pc = before;
                 Step { has, present, value }
             }
             Source::Repeat(value) => always(value.clone()),

@@ -194,8 +194,7 @@ impl<'p> Machine<'p> {
 
     /// Notes that a budget was hit, and ends all paths.
     pub fn exhaust(&mut self, place: Place, budget: &'static str) {
-        self.budget.exhausted.get_or_insert((place, budget));
-        self.budget.is_cut_off = true;
+        self.budget.exhaust(place, budget);
         self.state.paths.pc = Guard::FALSE;
     }
 }

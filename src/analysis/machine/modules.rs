@@ -6,13 +6,13 @@
 
 use std::rc::Rc;
 
-use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{Import, ModuleIndex, Val, Value};
 use crate::analysis::machine::{Frame, Machine, call, imports, name_cache, notes};
 use crate::analysis::record::Activation;
 use crate::analysis::store::heap::ModuleState;
+use crate::analysis::store::paths;
 use crate::finding::Place;
 use crate::ir::{FunctionKind, Module, Name, Op};
 
@@ -93,27 +93,24 @@ impl<'p> Machine<'p> {
             return Some(known.clone());
         }
         let value = value.clone();
-        let (pc, alive) = (self.state.paths.pc, self.state.paths.alive);
-        self.state.paths.pc = Guard::TRUE;
-        self.state.paths.alive = Guard::TRUE;
         // Imports that lead back to themselves find nothing.
         self.caches.imported.insert(place.clone(), Value::unbound());
         let mut followed = Value::unbound();
-        for alternative in value.alternatives() {
-            let Val::Import(import) = &alternative.val else {
-                followed.push(&mut self.state.paths.guards, alternative.guard, alternative.val.clone());
-                continue;
-            };
-            for part in self.follow(import).alternatives() {
-                let guard = self.state.paths.guards.and(alternative.guard, part.guard);
-                followed.push(&mut self.state.paths.guards, guard, part.val.clone());
+        paths::anew(self, |this| {
+            for alternative in value.alternatives() {
+                let Val::Import(import) = &alternative.val else {
+                    followed.push(&mut this.state.paths.guards, alternative.guard, alternative.val.clone());
+                    continue;
+                };
+                for part in this.follow(import).alternatives() {
+                    let guard = this.state.paths.guards.and(alternative.guard, part.guard);
+                    followed.push(&mut this.state.paths.guards, guard, part.val.clone());
+                }
             }
-        }
+        });
         let followed =
             if followed.is_too_various() { self.state.terms.opaque("<one of many>", None) } else { followed };
         self.caches.imported.insert(place, followed.clone());
-        self.state.paths.pc = pc;
-        self.state.paths.alive = alive;
         Some(followed)
     }
 
@@ -178,20 +175,15 @@ impl<'p> Machine<'p> {
         let budget = self.state.paths.guards.renew();
         let exhausted = self.budget.exhausted.take();
         let is_cut_off = std::mem::take(&mut self.budget.is_cut_off);
-        let (pc, alive) = (self.state.paths.pc, self.state.paths.alive);
         let catching = std::mem::take(&mut *self.state.paths.catching.borrow_mut());
         let iteration = self.context.iteration.take();
         let lanes = std::mem::take(&mut self.transforms.lanes);
         let stack = std::mem::take(&mut self.context.stack);
         let idle = std::mem::take(&mut self.context.pending);
         let depth = std::mem::replace(&mut self.context.loop_depth, 0);
-        self.state.paths.pc = Guard::TRUE;
-        self.state.paths.alive = Guard::TRUE;
         self.transforms.abstract_depth += 1;
-        self.run_module(index);
+        paths::anew(self, |this| this.run_module(index));
         self.transforms.abstract_depth -= 1;
-        self.state.paths.pc = pc;
-        self.state.paths.alive = alive;
         *self.state.paths.catching.borrow_mut() = catching;
         self.context.iteration = iteration;
         self.transforms.lanes = lanes;

@@ -37,6 +37,28 @@ impl Default for Budget {
 }
 
 impl Budget {
+    /// Leaves at most so much to what runs next. Answers with what is kept back.
+    pub fn portion(&mut self, most: u32) -> u32 {
+        let given = self.fuel.min(most);
+        std::mem::replace(&mut self.fuel, given) - given
+    }
+
+    /// Takes up again what was kept back.
+    pub fn rejoin(&mut self, kept: u32) {
+        self.fuel += kept;
+    }
+
+    /// Whether a bound has ended all paths of the call that just ran; the caller goes on.
+    pub fn take_cut_off(&mut self) -> bool {
+        std::mem::take(&mut self.is_cut_off)
+    }
+
+    /// A bound was hit, and ends all paths.
+    pub fn exhaust(&mut self, place: Place, budget: &'static str) {
+        self.exhausted.get_or_insert((place, budget));
+        self.is_cut_off = true;
+    }
+
     /// Starts an analysis of another function.
     pub fn renew(&mut self) {
         self.fuel = FUEL;

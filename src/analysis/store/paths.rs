@@ -96,6 +96,35 @@ pub fn on_alternatives<H: AsMut<State>>(
     if result.is_too_various() { state.terms.opaque("<one of many>", None) } else { result }
 }
 
+/// Runs something on the current paths that satisfy a guard, and goes on with all of them.
+pub fn on<H: AsMut<State>, R>(host: &mut H, guard: Guard, body: impl FnOnce(&mut H) -> R) -> R {
+    let paths = &mut host.as_mut().paths;
+    let before = paths.pc;
+    paths.pc = paths.guards.and(before, guard);
+    let result = body(host);
+    host.as_mut().paths.pc = before;
+    result
+}
+
+/// Runs something, and goes on with the paths that there were, whatever ended in between.
+pub fn aside<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
+    let paths = &host.as_mut().paths;
+    let (pc, alive) = (paths.pc, paths.alive);
+    let result = body(host);
+    let paths = &mut host.as_mut().paths;
+    (paths.pc, paths.alive) = (pc, alive);
+    result
+}
+
+/// Runs something that does not depend on how it was reached, as on the only path, and goes on with the paths that there were.
+pub fn anew<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
+    aside(host, |host| {
+        let paths = &mut host.as_mut().paths;
+        (paths.pc, paths.alive) = (Guard::TRUE, Guard::TRUE);
+        body(host)
+    })
+}
+
 /// Runs something on the current paths that satisfy a guard, if there are any, and goes on with all of them.
 pub fn under<H: AsMut<State>>(host: &mut H, guard: Guard, body: impl FnOnce(&mut H)) {
     let state = host.as_mut();
