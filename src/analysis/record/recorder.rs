@@ -35,9 +35,10 @@ impl Recorder {
 
     /// A recorder for a run of its own. Keys made before it name their derivations by number, so those are kept, with what annotations
     /// have declared.
+    #[must_use]
     pub fn afresh(&self) -> Self {
-        let (declared, derivations) = (self.log.declared.clone(), self.log.derivations.clone());
-        Self::of(Log { declared, derivations, ..Log::default() })
+        let (derivations, declared) = (self.log.derivations.clone(), self.log.declared.clone());
+        Self::of(Log { derivations, declared, ..Log::default() })
     }
 
     /// Goes on after another recorder made derivations: theirs are known here by the same numbers.
