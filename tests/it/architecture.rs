@@ -19,7 +19,7 @@ const LONGEST: usize = 800;
 const MOST_FILES: usize = 12;
 
 /// Types that are spread further still: room, type, number of files. The number only falls.
-const SPREAD: [(&str, &str, usize); 1] = [("verify", "Machine", 17)];
+const SPREAD: [(&str, &str, usize); 1] = [("verify", "Machine", 16)];
 
 /// The only room that may name the parser's crates.
 const PARSER_ROOM: &str = "python";
