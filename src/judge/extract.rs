@@ -117,12 +117,12 @@ fn conclude_broadcasts(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             is_entry(module, module.function(activation.function))
         });
         let depth = if mapped { mapper } else { (mapper + 1).min(chain.len() - 1) };
-        let used = use_at(&event, &chain, depth);
+        let used = use_at(event, &chain, depth);
         if used.place.file != file || !seen.insert((used.place, broadcast.mapped_at)) {
             continue;
         }
         // A key made because none was given serves until one is.
-        if is_fallback(run, &event) || is_split_alike(run, &event, &broadcast) {
+        if is_fallback(run, event) || is_split_alike(run, event, broadcast) {
             continue;
         }
         let copied =
@@ -141,7 +141,7 @@ fn conclude_broadcasts(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             mapped_at: broadcast.mapped_at,
             intent: None,
             origin: origin(run, event.target.term, event.target.derivation),
-            derivation: derivation(&run.terms, event.target.term),
+            derivation: derivation(run.terms, event.target.term),
             confidence: match event.role {
                 Role::Sample | Role::Split => Confidence::High,
                 _ => Confidence::Medium,
@@ -190,7 +190,7 @@ fn conclude_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Fact
             kind: used.key.kind,
             raises: used.raises || used.key.kind == KeyKind::Typed,
             origin: origin(run, used.key.term, used.key.derivation),
-            derivation: derivation(&run.terms, used.key.term),
+            derivation: derivation(run.terms, used.key.term),
             confidence,
             function: run.qualified(&used.activation),
         });
@@ -331,7 +331,7 @@ fn conclude_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, f
             kind: exit.kind,
             place: exit.place,
             used: use_at(&event, &chain, 0),
-            derivation: derivation(&run.terms, exit.term),
+            derivation: derivation(run.terms, exit.term),
             name: exit.name.as_ref().or(event.written.as_ref()).map(ToString::to_string),
             confidence: Confidence::Medium,
             function: run.qualified(&exit.activation),

@@ -43,7 +43,7 @@ pub fn conclude_values(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
         facts.values.push(KeyValue {
             place: seen.place,
             is_called: seen.is_called,
-            derivation: derivation(&run.terms, seen.term),
+            derivation: derivation(run.terms, seen.term),
             kind: seen.kind,
             is_array: seen.is_array,
             origin: origin(run, seen.term, seen.derivation),

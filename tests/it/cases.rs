@@ -213,7 +213,7 @@ fn fixtures(folder: &str) -> Vec<Case> {
         .map(|entry| {
             let path = entry.path().strip_prefix(root).expect("fixtures lie in the repository").display().to_string();
             let topic = entry.path().strip_prefix(&top).ok().and_then(|below| below.iter().next());
-            let rule = topic.and_then(|topic| rules::find(&topic.to_string_lossy())).map(|rule| rule.code());
+            let rule = topic.and_then(|topic| rules::find(&topic.to_string_lossy())).map(keylint::rules::Rule::code);
             let text = fs::read_to_string(entry.path()).expect("fixtures are UTF-8");
             Case { file: path.clone(), path, first_row: 1, text, rule, is_silent: false }
         })

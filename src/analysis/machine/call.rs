@@ -439,8 +439,7 @@ impl<'p> Machine<'p> {
         let depth = std::mem::replace(&mut self.context.loop_depth, 0);
         // A generator that never ends does not end its caller.
         let Suspended { module, function, environment, class } = *suspended;
-        let ended =
-            paths::aside(self, |this| this.activate(frame, module, function, environment, class, place, false));
+        let ended = paths::aside(self, |this| this.activate(frame, module, function, environment, class, place, false));
         self.context.loop_depth = depth;
         self.context.iteration = iteration;
         ended

@@ -242,7 +242,7 @@ pub fn report(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Optio
         second: placed.second,
         derived_at,
         origin: origin(run, second.target.term, second.target.derivation),
-        derivation: derivation(&run.terms, second.target.term),
+        derivation: derivation(run.terms, second.target.term),
         name: second.written.as_ref().map(ToString::to_string),
         repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
         meant: sister_unused(run, &first, &second, kind),

@@ -711,7 +711,7 @@ fn mapped<'a>(path: &Name, arguments: Vec<Argument<'a>>, span: Span) -> Outcome<
 }
 
 /// `partial(function, …)`
-fn partial<'a>(arguments: Vec<Argument<'a>>, span: Span) -> Outcome<Value<'a>> {
+fn partial(arguments: Vec<Argument<'_>>, span: Span) -> Outcome<Value<'_>> {
     let mut arguments = arguments.into_iter();
     let Some(function) = arguments.next().filter(|argument| argument.name.is_none()) else {
         return Err(Problem::new(span, "partial lacks its argument `function`"));

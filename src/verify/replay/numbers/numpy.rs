@@ -104,7 +104,7 @@ fn leaves_of<'a>(object: &Value<'a>, leaves: &mut Vec<Value<'a>>, span: Span) ->
         return Ok(Vec::new());
     };
     let mut inner: Option<Vec<usize>> = None;
-    for item in items.iter() {
+    for item in &items {
         let shape = leaves_of(item, leaves, span)?;
         if inner.as_ref().is_some_and(|inner| *inner != shape) {
             return Err(Problem::new(span, "the lists in an array must have the same length"));
@@ -292,30 +292,27 @@ pub fn call_method<'a>(
     mut arguments: Vec<Argument<'a>>,
     span: Span,
 ) -> Outcome<Value<'a>> {
-    match method {
-        "reshape" => {
-            if arguments.len() > 1 && arguments.iter().all(|argument| argument.name.is_none()) {
-                // `x.reshape(2, 3)` is `x.reshape((2, 3))`.
-                let lengths = arguments.drain(..).map(|argument| argument.value).collect();
-                let value = Value::tuple(lengths);
-                arguments.push(Argument { name: None, value, span });
-            }
-            let arguments = Arguments::bind(&RESHAPE, arguments, span)?;
-            let (shape, shape_span) = arguments.required(0)?;
-            let own = receiver.own_shape().unwrap_or_default();
-            let shape = reshaped(own, shape, shape_span)?;
-            let map = Map { shape, positions: (0..own.iter().product()).collect() };
-            computing.lift(span, std::slice::from_ref(receiver), &|values| rearranged(&values[0], &map, span))
+    if method == "reshape" {
+        if arguments.len() > 1 && arguments.iter().all(|argument| argument.name.is_none()) {
+            // `x.reshape(2, 3)` is `x.reshape((2, 3))`.
+            let lengths = arguments.drain(..).map(|argument| argument.value).collect();
+            let value = Value::tuple(lengths);
+            arguments.push(Argument { name: None, value, span });
         }
-        _ => {
-            let arguments = Arguments::bind(&ASTYPE, arguments, span)?;
-            let (dtype, dtype_span) = arguments.required(0)?;
-            let dtype = arguments::dtype(dtype, dtype_span)?.canonical(computing.settings.mode);
-            let mode = computing.settings.mode;
-            computing.lift(span, std::slice::from_ref(receiver), &|values| {
-                convert(&tensor(mode, &values[0], span)?.array, dtype, span).map(Value::array)
-            })
-        }
+        let arguments = Arguments::bind(&RESHAPE, arguments, span)?;
+        let (shape, shape_span) = arguments.required(0)?;
+        let own = receiver.own_shape().unwrap_or_default();
+        let shape = reshaped(own, shape, shape_span)?;
+        let map = Map { shape, positions: (0..own.iter().product()).collect() };
+        computing.lift(span, std::slice::from_ref(receiver), &|values| rearranged(&values[0], &map, span))
+    } else {
+        let arguments = Arguments::bind(&ASTYPE, arguments, span)?;
+        let (dtype, dtype_span) = arguments.required(0)?;
+        let dtype = arguments::dtype(dtype, dtype_span)?.canonical(computing.settings.mode);
+        let mode = computing.settings.mode;
+        computing.lift(span, std::slice::from_ref(receiver), &|values| {
+            convert(&tensor(mode, &values[0], span)?.array, dtype, span).map(Value::array)
+        })
     }
 }
 
