@@ -442,7 +442,10 @@ fn every_key_is_documented() {
         missing.extend(words.into_iter().filter(|word| !is_told(word)).map(|word| format!("{table}: {word}")));
     };
     for table in &tables {
-        look(table, &format!("[[{table}]]\nnone = 0\n"));
+        // The heading says whether there are many of a table.
+        let heading =
+            if page.contains(&format!("`[[{table}]]`")) { format!("[[{table}]]") } else { format!("[{table}]") };
+        look(table, &format!("{heading}\nnone = 0\n"));
     }
     look("callable", "[[callable]]\nmakes = { none = 0 }\n");
     look("protocol", "[[protocol]]\nkey = { none = 0 }\n");
