@@ -77,7 +77,7 @@ fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
     reader(&recording, &mut machine.state.paths.guards);
 }
 
-/// The state after the module's body, with an empty log. Terms and guards are lent, for [`Machine::take_back`].
+/// The state after the module's body, with an empty log. Terms and guards are lent, for [`take_back`].
 fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
     // What the module's body recorded stays with it.
     let recorded = std::mem::take(&mut machine.recorder);

@@ -3,7 +3,7 @@
 //! The unit of analysis is the project. Files given choose what is reported; the modules that they import, transitively and
 //! within their project, are read as well, so that a helper's effect on a key is known. Per project the steps are: read and
 //! parse ([`load`]), lower what can matter ([`run`]), interpret, apply the rules, then hear the comments and settings of each
-//! file ([`settle`]).
+//! file ([`file_report`]).
 //!
 //! **Invariant:** the outcome depends on files and settings alone, never on threads or time. Whatever goes wrong with one file
 //! (unreadable, unparsable, a panic of our own) is a finding of that file and leaves the others as they are.

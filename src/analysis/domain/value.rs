@@ -62,7 +62,7 @@ pub enum Order {
 pub enum Elements {
     /// A view of a family of keys.
     View {
-        /// The family: [`Term::Children`](super::term::Term::Children) or an array from outside.
+        /// The family: [`Term::Children`] or an array from outside.
         family: TermId,
         /// Index of the first element, flat.
         start: TermId,

@@ -8,7 +8,7 @@
 //! | [`value`] | what computing makes of the replay's values |
 //! | [`lanes`] | `vmap`: values that differ from lane to lane, and how functions reach them |
 //! | [`arithmetic`] | operators, with JAX's type promotion |
-//! | [`subscript`] | indices and slices, with JAX's clamping |
+//! | [`mod@subscript`] | indices and slices, with JAX's clamping |
 //! | [`arguments`] | binding arguments to parameters, and reading them |
 //! | [`random`] | the functions of `jax.random` |
 //! | [`numpy`] | `jnp.array`, `jnp.arange`, element types, attributes of arrays |
