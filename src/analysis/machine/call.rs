@@ -335,7 +335,9 @@ impl<'p> Machine<'p> {
     ) -> Ended {
         if let Some(inlined) = prelude::inlined(self, frame, module, place) {
             let activation = frame.activation.clone();
-            return self.run_body((module, function), environment, class, activation, Some(inlined));
+            return prelude::on_a_share(self, place, |machine| {
+                machine.run_body((module, function), environment, class, activation, Some(inlined))
+            });
         }
         self.context.activations += 1;
         let activation = Rc::new(Activation {

@@ -18,6 +18,9 @@ use crate::ir::{Name, prelude};
 /// Frames of the prelude below each other, without one of the program between them.
 const DEPTH: u32 = 8;
 
+/// Most operations of a frame of the prelude, with all that it calls.
+const FRAME_FUEL: u32 = 512;
+
 /// The call of the program that a frame of the prelude is part of.
 #[derive(Clone, Copy, Debug)]
 pub struct Inlined {
@@ -38,6 +41,29 @@ pub fn define(machine: &mut Machine<'_>) {
 pub fn inlined(machine: &Machine<'_>, below: &Frame<'_>, module: ModuleIndex, place: Place) -> Option<Inlined> {
     let depth = below.inlined.map_or(0, |inlined| inlined.depth + 1);
     machine.program.is_prelude(module).then_some(Inlined { place, depth })
+}
+
+/// Runs a frame of the prelude on a small share of the fuel, of which the caller pays half: a native operation would cost it one.
+/// A frame that is cut off gives something unknown, and yields something unknown from there on.
+pub fn on_a_share<'p>(
+    machine: &mut Machine<'p>,
+    place: Place,
+    run: impl FnOnce(&mut Machine<'p>) -> call::Ended,
+) -> call::Ended {
+    let (pc, alive) = (machine.state.paths.pc, machine.state.paths.alive);
+    let exhausted = machine.budget.exhausted;
+    let kept = machine.budget.portion(FRAME_FUEL);
+    let given = machine.budget.fuel;
+    let mut ended = run(machine);
+    let spent = given.saturating_sub(machine.budget.fuel);
+    machine.budget.rejoin(kept + spent / 2);
+    if machine.budget.take_cut_off() {
+        (machine.state.paths.pc, machine.state.paths.alive) = (pc, alive);
+        machine.budget.exhausted = exhausted;
+        ended.result = machine.state.terms.opaque("<rest>", Some(place));
+        ended.goes_on = true;
+    }
+    ended
 }
 
 /// Whether no further frame of this module may run below another.

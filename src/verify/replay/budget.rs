@@ -62,6 +62,10 @@ impl StepBudget {
 impl<'p> Machine<'p> {
     /// Pays for an operation.
     pub(super) fn pay(&mut self) -> Ran<'p, ()> {
+        // Whoever computes numbers has a budget of its own.
+        if self.computing.is_some() {
+            return Ok(());
+        }
         if self.budget.steps == 0 || self.is_full() {
             self.is_bounded = true;
             return Err(Signal::Stop);

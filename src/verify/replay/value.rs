@@ -282,6 +282,15 @@ impl Value<'_> {
         })
     }
 
+    /// `self == other` of two numbers, integers exactly; `None` where one is no number.
+    fn equals_as_number(&self, other: &Self) -> Option<bool> {
+        #[expect(clippy::float_cmp, reason = "as in Python")]
+        match (self.int(), other.int()) {
+            (Some(a), Some(b)) => Some(a == b),
+            _ => self.real().zip(other.real()).map(|(a, b)| a == b),
+        }
+    }
+
     /// `self == other`; `None` where it depends on what is unknown.
     pub(super) fn equals(&self, other: &Self, depth: u32) -> Option<bool> {
         if depth == 0 {
@@ -311,11 +320,10 @@ impl Value<'_> {
             }
             (Self::Dict(a), Self::Dict(b)) if !Rc::ptr_eq(a, b) => None,
             (Self::Set(a), Self::Set(b)) if !Rc::ptr_eq(a, b) => None,
-            #[expect(clippy::float_cmp, reason = "as in Python")]
-            _ => match (self.real(), other.real()) {
-                (Some(a), Some(b)) => Some(a == b),
-                _ => self.is(other),
-            },
+            (Self::DType(a), Self::DType(b)) => Some(a == b),
+            // Elements are compared one by one, by whoever computes.
+            (Self::Array(_) | Self::Lanes(..), _) | (_, Self::Array(_) | Self::Lanes(..)) => None,
+            _ => self.equals_as_number(other).or_else(|| self.is(other)),
         }
     }
 }

@@ -645,11 +645,18 @@ fn bound<'a>(closure: &Closure<'a>, arguments: Vec<Argument<'a>>, span: Span) ->
         let index = match &argument.name {
             None => {
                 let rest = parameters.iter().position(|parameter| parameter.kind == ParameterKind::Variadic);
-                if rest.is_some_and(|rest| position >= rest) { rest } else { Some(position) }
+                let takes = |kind| matches!(kind, ParameterKind::PositionalOnly | ParameterKind::Normal);
+                match parameters.get(position) {
+                    Some(parameter) if takes(parameter.kind) => Some(position),
+                    _ => rest.filter(|rest| position >= *rest),
+                }
             }
             Some(name) => parameters
                 .iter()
-                .position(|parameter| parameter.name == *name)
+                .position(|parameter| {
+                    parameter.name == *name
+                        && matches!(parameter.kind, ParameterKind::Normal | ParameterKind::KeywordOnly)
+                })
                 .or_else(|| parameters.iter().position(|parameter| parameter.kind == ParameterKind::Keywords)),
         };
         let takes_many = |index: usize| {
