@@ -4,7 +4,8 @@
 //! the place of that call, and so does what it calls. Chains of activations, places, names and edges of exceptions are those of a
 //! native operation.
 //!
-//! **Invariant:** nothing that is logged names the prelude; frames of it lie at most [`DEPTH`] below each other.
+//! **Invariant:** nothing that is logged names the prelude; at most [`DEPTH`] frames of it are nested, and each runs at most
+//! [`FRAME_FUEL`] operations.
 
 use std::rc::Rc;
 
@@ -100,7 +101,7 @@ pub fn run_prelude<'p>(
     }
 }
 
-/// Runs a function of the prelude, on the budgets of its caller.
+/// Runs a function of the prelude, on a share of its caller's fuel.
 pub fn run_inlined<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,

@@ -1,6 +1,6 @@
 //! What a run may cost, and what becomes of a call that would cost more.
 //!
-//! Every operation is paid for. A function without a place in question gets a part of what is left for each of its callers'
+//! Every operation of a replay is paid for; a run that computes numbers has a budget of its own. A function without a place in question gets a part of what is left for each of its callers'
 //! operations: where that does not reach, the call gives something unknown, what it may have changed is unknown, and the
 //! caller goes on. A function with such a place may take all that is left, wherever it is called.
 //!
