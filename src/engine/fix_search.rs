@@ -279,7 +279,7 @@ impl FixValidator<'_, '_, '_> {
         let program = self.program.replacing(self.original, module);
         let program = if observes { program.observing() } else { program };
         let mut facts = vec![self.facts_of(&program, module)];
-        reconcile(&mut facts);
+        reconcile(&mut facts, &|_| false);
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
         let mut counts = Counts::new();
         let mut findings: Vec<Finding> = facts.iter().flat_map(rules::check).collect();

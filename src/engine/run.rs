@@ -15,7 +15,7 @@ use super::file_report::{FileReport, file_report, unreadable};
 use super::fix_search::search_fixes;
 use super::load::{Loaded, Want, library_words, load};
 use super::outcome::Refuted;
-use super::project::{Project, group};
+use super::project::{Member, Project, group};
 use super::replay_findings::{evaluate_touches, replay_all};
 use super::{Fixes, Job, Outcome, Progress, Reported};
 use crate::analysis::{ImportSnapshot, Program};
@@ -65,7 +65,9 @@ fn check_here(job: &Job<'_>) -> Outcome {
         .par_iter()
         .map(|project| {
             let mut learned = learn(job, project, &progress);
-            reconcile(&mut learned.facts);
+            let is_test = |member: &&Member| project.settings.for_file(&member.path).is_test();
+            let tests: BTreeSet<FileId> = project.members.iter().filter(is_test).map(|member| member.file).collect();
+            reconcile(&mut learned.facts, &|file| tests.contains(&file));
             let exhausted = learned
                 .facts
                 .iter_mut()

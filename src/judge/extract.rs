@@ -14,14 +14,14 @@ use crate::finding::{Confidence, Intent, IntentKind, Place};
 use crate::ir::{FunctionId, FunctionKind, OpKind, Variable};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{
-    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Exhausted, Facts,
-    KeyFact, KeyKind, Reference, Role,
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision,
+    Exhausted, Facts, KeyFact, KeyKind, Reference, Role,
 };
 use crate::judge::intent::default_key::is_fallback;
 use crate::judge::intent::split_escape::is_split_alike;
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
-use crate::judge::reuse::{Reuses, detect, past_measures, report, use_at};
+use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
 use crate::judge::unused::conclude_unused;
 use crate::judge::values::conclude_values;
 use crate::text::FileId;
@@ -32,8 +32,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     let file = run.module(run.home).file;
     let reuses = detect(run, paths);
     for reuse in &reuses.all {
-        let reuse = past_measures(run, paths, *reuse);
-        if let Some((collision, direct)) = report(run, paths, reuse)
+        if let Some((collision, direct)) = report_harm(run, paths, &reuses, *reuse)
             && collision.second.place.file == file
         {
             if direct {
@@ -54,6 +53,23 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
         facts.exhausted.push(Exhausted { place, budget, function: String::new() });
     }
     facts
+}
+
+/// Most other meetings of an event that are looked at for one that does harm.
+const OTHERS: usize = 8;
+
+/// Reports a reuse, or another of the same event where that one is intended or serves no numbers.
+fn report_harm(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, reuse: Reuse) -> Option<(Collision, bool)> {
+    let reported = report(run, paths, reuse);
+    if reported.as_ref().is_none_or(|(collision, _)| collision.intent.is_none()) {
+        return reported;
+    }
+    let others = others(run, paths, reuses, reuse).into_iter().take(OTHERS);
+    let harmful = others
+        .filter(|other| other.confidence > Confidence::Low)
+        .filter_map(|other| report(run, paths, other))
+        .find(|(collision, _)| collision.intent.is_none() && collision.confidence > Confidence::Low);
+    harmful.or(reported)
 }
 
 /// The home module defines a class that is based on one for tests, of whatever library: what is shared there is shared to be compared.

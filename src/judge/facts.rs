@@ -5,7 +5,7 @@
 pub use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, ReferenceKind, Role};
 
 use crate::finding::{Confidence, Consequence, Derivation, Intent, Place};
-use crate::text::Span;
+use crate::text::{FileId, Span};
 
 /// Everything that is concluded of one module.
 #[derive(Clone, Debug, Default)]
@@ -107,7 +107,7 @@ impl Facts {
 
 /// Brings the facts of all modules together: a collision that the callee shows itself is not shown again by its callers, and what
 /// is only suspected of a key whose second consumption is in sight is dropped.
-pub fn reconcile(modules: &mut [Facts]) {
+pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     use std::collections::{BTreeMap, BTreeSet};
     let told: BTreeSet<Place> = modules
         .iter()
@@ -143,19 +143,57 @@ pub fn reconcile(modules: &mut [Facts]) {
             collision.confidence = collision.confidence.max(*confidence);
         }
     }
-    let mut leaves: BTreeSet<Place> = BTreeSet::new();
-    for collision in modules.iter().flat_map(|facts| &facts.collisions) {
-        if collision.confidence > Confidence::Low {
-            leaves.extend([collision.first.leaf, collision.second.leaf]);
+    drop_known(modules, is_test);
+}
+
+/// Drops what is only suspected of a key where the consumption is part of a reuse that is reported, tests not counted: there
+/// the reuse is a note.
+fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
+    use std::collections::{BTreeMap, BTreeSet};
+    // The consumptions and the calls that lead to them, with where their keys come from.
+    let mut known: BTreeMap<Place, BTreeSet<Option<Place>>> = BTreeMap::new();
+    // The consumptions, with the functions that they are reported in.
+    let mut within: BTreeSet<(Place, String)> = BTreeSet::new();
+    let mut note = |used: &Use, origin: Option<&Origin>, function: &str| {
+        for place in used.via.iter().chain([&used.place, &used.leaf]) {
+            known.entry(*place).or_default().insert(origin.map(|origin| origin.place));
+        }
+        within.insert((used.leaf, function.to_owned()));
+    };
+    let is_reported = |place: Place, confidence: Confidence| confidence > Confidence::Low && !is_test(place.file);
+    for facts in modules.iter() {
+        let harmful = facts.collisions.iter().filter(|collision| !collision.is_harmless());
+        for Collision { first, second, origin, function, .. } in
+            harmful.filter(|collision| is_reported(collision.second.place, collision.confidence))
+        {
+            note(first, origin.as_ref(), function);
+            note(second, origin.as_ref(), function);
+        }
+        for Broadcast { used, origin, function, .. } in
+            facts.broadcasts.iter().filter(|broadcast| is_reported(broadcast.used.place, broadcast.confidence))
+        {
+            note(used, origin.as_ref(), function);
         }
     }
-    let broadcast: BTreeSet<Place> =
-        modules.iter().flat_map(|facts| &facts.broadcasts).map(|broadcast| broadcast.used.leaf).collect();
-    leaves.extend(broadcast);
+    // A function within the one that is reported may be where a consumption is reported.
+    let is_within = |used: &Use, function: &str| {
+        let inner = within.range((used.leaf, function.to_owned())..).take_while(|(leaf, _)| *leaf == used.leaf);
+        inner
+            .take_while(|(_, inner)| inner.starts_with(function))
+            .any(|(_, inner)| inner.len() == function.len() || inner[function.len()..].starts_with('.'))
+    };
     for facts in modules {
-        facts.captured.retain(|captured| !leaves.contains(&captured.used.leaf));
-        facts.stale.retain(|stale| !leaves.contains(&stale.used.leaf));
-        facts.carried.retain(|carried| !leaves.contains(&carried.used.leaf));
+        // A parameter may be given a key of its own, whose reuse says nothing of the default.
+        facts.captured.retain(|captured| {
+            let CapturedUse { used, origin, function, .. } = captured;
+            let origin = origin.as_ref().map(|origin| origin.place);
+            let of_default = captured.kind == CaptureKind::Default;
+            known.get(&used.place).is_none_or(|origins| of_default && !origins.contains(&origin))
+                && (of_default || !is_within(used, function))
+        });
+        let is_known = |used: &Use, function: &str| known.contains_key(&used.place) || is_within(used, function);
+        facts.stale.retain(|stale| !is_known(&stale.used, &stale.function));
+        facts.carried.retain(|carried| !is_known(&carried.used, &carried.function));
     }
 }
 

@@ -187,9 +187,14 @@ fn sample<'p>(
         {
             machine.state.terms.vary(drawn);
         }
-        let arranged = Arranged { rows: arranged, others };
-        let events = before..machine.recorder.log().consumptions.len();
-        machine.recorder.arrange(events, &arranged);
+        // `choice(key, n)` gives one number, which no rows are arranged by.
+        let gives_one =
+            args.of(callable, "shape").is_none() && callable.params.iter().any(|param| &*param.name == "shape");
+        if !gives_one {
+            let arranged = Arranged { rows: arranged, others };
+            let events = before..machine.recorder.log().consumptions.len();
+            machine.recorder.arrange(events, &arranged);
+        }
     }
     Value::term(drawn)
 }

@@ -3,13 +3,16 @@
 //! **Invariant:** all arguments but the arrays are the same.
 
 use crate::analysis::domain::term::{Term, TermId, place_key};
-use crate::analysis::record::{Consumption, Recording};
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::record::{Consumption, Recording, Stage};
 use crate::finding::{Intent, IntentKind};
+use crate::ir::Annotation;
 use crate::judge::intent::{Pair, intent};
 
 /// Two draws arrange, or choose from, the rows of two arrays in one way, so that what belongs together stays together:
 /// all arguments but the arrays are the same.
-/// A number of rows is no array, and what the calls around a draw gave is no other array.
+/// A number of rows is no array, what the calls around a draw gave is no other array, and neither are two parts of one array that
+/// iterations of a loop take.
 pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let arranged = |consumption: usize| run.log.arranged.get(&consumption);
     let (a, b) = (arranged(pair.reuse.first)?, arranged(pair.reuse.second)?);
@@ -27,7 +30,9 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
         let made = run.terms.symbol(run.terms.root(term)).and_then(|info| info.place);
         made.is_some_and(|made| calls.contains(&made))
     };
-    first.callee == second.callee && !rows.into_iter().any(|rows| is_number(run, rows) || is_drawn(rows))
+    let is_computed = |rows: TermId| pair.repeated_by.is_some() && is_part(run, rows);
+    first.callee == second.callee
+        && !rows.into_iter().any(|rows| is_number(run, rows) || is_drawn(rows) || is_computed(rows))
 }
 
 /// Whether two draws happen at one place, for two leaves of one tree:
@@ -38,13 +43,44 @@ fn are_of_one_tree(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     pair.first.place == pair.second.place && one.instance == other.instance
 }
 
-/// Whether a term is evidently one number: a literal, a length, an element of a shape, or computed.
+/// Whether a term is put together from arrays, or is some of the rows of one. A column has all of them.
+fn is_part(run: &Recording<'_>, term: TermId) -> bool {
+    let is_whole = |index: &TermId| match run.terms.get(*index) {
+        Term::Apply(name, bounds) => {
+            &**name == "<slice>" && bounds.iter().all(|bound| matches!(run.terms.get(*bound), Term::None))
+        }
+        _ => false,
+    };
+    match run.terms.get(term) {
+        Term::Apply(..) | Term::Operate(..) => true,
+        Term::Item(_, index, _) => match run.terms.get(*index) {
+            Term::Apply(name, axes) if &**name == "<tuple>" => !axes.first().is_some_and(is_whole),
+            Term::Apply(..) | Term::Operate(..) => true,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a term is evidently one number: a literal, a length, an element of a shape, a parameter of such a type, or computed.
 fn is_number(run: &Recording<'_>, term: TermId) -> bool {
     match run.terms.get(term) {
+        Term::Symbol(_) => is_declared_number(run, term),
         Term::Attribute(_, name, _) => matches!(&**name, "size" | "ndim"),
         Term::Item(of, ..) => matches!(run.terms.get(*of), Term::Attribute(_, name, _) if &**name == "shape"),
         Term::Apply(name, _) => &**name == "len",
         Term::Operate(_, parts) => parts.iter().all(|part| is_number(run, *part)),
         _ => run.terms.is_constant(term),
     }
+}
+
+/// Whether a parameter of the function that is analysed is annotated as a number.
+fn is_declared_number(run: &Recording<'_>, term: TermId) -> bool {
+    let Stage::Entry(id) = run.stage else { return false };
+    let is_it = |value: &Value| matches!(value.single(), Some(Val::Term(given)) if *given == term);
+    let slot = run.log.entered.as_ref().and_then(|given| given.iter().position(is_it));
+    let parameter = slot.and_then(|slot| run.module(run.home).function(id).parameters.get(slot));
+    parameter.and_then(|parameter| parameter.annotation.as_ref()).is_some_and(
+        |annotation| matches!(annotation, Annotation::Path(path, _) if path.len() == 1 && &*path[0] == "int"),
+    )
 }

@@ -1,6 +1,6 @@
 //! A function and its inverse, as their names tell: what the one does with the numbers the other can only undo with the same.
 //!
-//! **Invariant:** names count only where they differ by a word that says the opposite.
+//! **Invariant:** names count only where they differ by a word that says the opposite, and both functions draw alike.
 
 use crate::analysis::record::{Activation, Recording};
 use crate::finding::{Intent, IntentKind};
@@ -9,6 +9,10 @@ use crate::judge::intent::{Pair, intent};
 /// Two draws happen within calls of a function and of its inverse, as their names tell: what the one does with the numbers the other
 /// can only undo with the same.
 pub fn undone(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    // Numbers of another distribution undo nothing.
+    if pair.first.callee != pair.second.callee {
+        return None;
+    }
     let (a, b) = (pair.first.chain(), pair.second.chain());
     let depth = a.iter().zip(&b).position(|((one, _), (other, _))| {
         one.id != other.id && (one.module, one.function) != (other.module, other.function)

@@ -2,16 +2,17 @@
 //!
 //! **Invariant:** a reuse is found only if the two keys must be equal and some path reaches both consumptions.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::{RAISES, raised_in};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::record::{Consumption, Recording};
+use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::Confidence;
 use crate::judge::facts::Role;
-use crate::judge::intent::doubt;
 use crate::judge::intent::timing::awaited;
 use crate::judge::paths::Paths;
 use crate::models::Construct;
@@ -51,33 +52,22 @@ pub fn detect(run: &Recording<'_>, paths: &mut Paths<'_>) -> Reuses {
 }
 
 /// Compares an event with the earlier ones of its family.
+///
+/// One event may be part of several mistakes: a function draws twice from a key that its caller has consumed before. So besides the
+/// surest meeting, the surest one in the innermost frame is taken, if that is another frame.
 fn compare(run: &Recording<'_>, paths: &mut Paths<'_>, index: usize, reuses: &mut Reuses) {
-    let family = run.log.consumptions[index].target.family;
-    let mut best: Option<Reuse> = None;
-    // Two splits in two places are harmless if different children of them are used, which is not known yet: then
-    // another reuse is reported.
-    let mut other: Option<Reuse> = None;
-    let mut is_derived_again = false;
-    for first in earlier(run, family, index) {
-        let Some(confidence) = meet(run, paths, first, index) else { continue };
-        is_derived_again |= confidence > Confidence::Low && derive_alike(run, first, index);
-        let reuse = Reuse { first, second: index, confidence };
-        if !are_splits_apart(run, first, index) && other.as_ref().is_none_or(|other| other.confidence < confidence) {
-            other = Some(reuse);
-        }
-        if best.as_ref().is_none_or(|best| best.confidence < confidence) {
-            best = Some(reuse);
-        }
-    }
-    let other = other.filter(|_| best.as_ref().is_some_and(|best| are_splits_apart(run, best.first, index)));
-    for reuse in [best, other].into_iter().flatten() {
-        let (first, second) = (&run.log.consumptions[reuse.first], &run.log.consumptions[reuse.second]);
-        if is_folded_into_another(run, reuses, first, second) {
-            return;
-        }
+    let mut met = meetings(run, paths, index);
+    let is_derived_again =
+        met.iter().any(|reuse| reuse.confidence > Confidence::Low && derive_alike(run, reuse.first, index));
+    let second = &run.log.consumptions[index];
+    met.retain(|reuse| !is_folded_into_another(run, reuses, &run.log.consumptions[reuse.first], second));
+    let Some(best) = surest(met.iter().copied()) else { return };
+    let depth = |reuse: &Reuse| common_depth(&run.log.consumptions[reuse.first].activation, &second.activation);
+    let innermost = met.iter().map(depth).max().filter(|innermost| *innermost > depth(&best));
+    let inner = innermost.and_then(|innermost| surest(met.iter().copied().filter(|reuse| depth(reuse) == innermost)));
+    for reuse in [Some(best), inner].into_iter().flatten() {
         if reuse.confidence > Confidence::Low {
-            let term = second.target.term;
-            let family = second.target.family;
+            let (term, family) = (second.target.term, second.target.family);
             reuses.keys.extend([term, family]);
             if is_derived_again {
                 reuses.derived_again.extend([term, family]);
@@ -87,32 +77,50 @@ fn compare(run: &Recording<'_>, paths: &mut Paths<'_>, index: usize, reuses: &mu
     }
 }
 
+/// The earlier events of the same family that an event meets, in execution order.
+fn meetings(run: &Recording<'_>, paths: &mut Paths<'_>, second: usize) -> Vec<Reuse> {
+    let family = run.log.consumptions[second].target.family;
+    earlier(run, family, second)
+        .filter_map(|first| Some(Reuse { first, second, confidence: meet(run, paths, first, second)? }))
+        .collect()
+}
+
+/// The most certain of some reuses; of equals, the first.
+fn surest(reuses: impl Iterator<Item = Reuse>) -> Option<Reuse> {
+    reuses.reduce(|best, reuse| if reuse.confidence > best.confidence { reuse } else { best })
+}
+
+/// The number of activations below the innermost one that two have in common.
+fn common_depth(one: &Rc<Activation>, other: &Rc<Activation>) -> u32 {
+    let (mut one, mut other) = (Some(one), Some(other));
+    while let (Some(a), Some(b)) = (one, other) {
+        if a.id == b.id {
+            return a.depth;
+        }
+        if a.depth >= b.depth {
+            one = a.caller.as_ref().map(|(caller, _)| caller);
+        }
+        if b.depth >= a.depth {
+            other = b.caller.as_ref().map(|(caller, _)| caller);
+        }
+    }
+    0
+}
+
 /// The consumptions of a family before another, as far as they are compared.
 fn earlier<'r>(run: &Recording<'r>, family: TermId, before: usize) -> impl Iterator<Item = usize> + use<'r> {
     let events = run.log.by_family.get(&family).map_or(&[][..], Vec::as_slice);
     events.iter().copied().take_while(move |first| *first < before).take(COMPARED)
 }
 
-/// A draw that serves no numbers is no use of a key: what meets it may meet a later draw, which is one.
-pub fn past_measures(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Reuse {
-    let second = reuse.second;
-    if doubt(run, reuse.first).is_none() || doubt(run, second).is_some() {
-        return reuse;
-    }
-    let family = run.log.consumptions[second].target.family;
-    for first in earlier(run, family, second) {
-        if doubt(run, first).is_none()
-            && let Some(confidence) = meet(run, paths, first, second)
-        {
-            return Reuse { first, second, confidence };
-        }
-    }
-    reuse
-}
-
-fn are_splits_apart(run: &Recording<'_>, first: usize, second: usize) -> bool {
-    let (first, second) = (&run.log.consumptions[first], &run.log.consumptions[second]);
-    first.role == Role::Split && second.role == Role::Split && first.place != second.place
+/// The other meetings of a reuse's second event, in execution order: where the one is harmless, another may not be.
+pub fn others(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, reuse: Reuse) -> Vec<Reuse> {
+    let mut met = meetings(run, paths, reuse.second);
+    let event = |index: usize| &run.log.consumptions[index];
+    met.retain(|other| {
+        other.first != reuse.first && !is_folded_into_another(run, reuses, event(other.first), event(other.second))
+    });
+    met
 }
 
 /// Whether two events that meet make what is derived from their key equal as well: two splits, or one call that ran again and

@@ -5,5 +5,5 @@
 mod detect;
 mod report;
 
-pub use detect::{Reuse, Reuses, detect, past_measures};
+pub use detect::{Reuse, Reuses, detect, others};
 pub use report::{report, use_at};
