@@ -14,9 +14,9 @@ use super::{Fixes, Job};
 use crate::analysis::{ImportSnapshot, Program};
 use crate::config::Shown;
 use crate::finding::{Applicability, Confidence, Finding, Fix, Level, RuleId, Verdict};
-use crate::fix::{self, CrossModuleUsage, FixContext, KnownKey, Proof, Proposal};
+use crate::fix::{self, CrossModuleUsage, FixContext, KnownKey, Proof, Proposal, SingleKeys};
 use crate::ir;
-use crate::judge::facts::{Facts, KeyFact, KeyKind, KeyValue, reconcile};
+use crate::judge::facts::{Facts, KeyFact, KeyKind, KeyUse, KeyValue, Role, reconcile};
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
 use crate::text::{Edit, Span, apply_edits};
@@ -104,8 +104,12 @@ struct Analysis {
     /// The findings of the file itself.
     findings: Vec<Finding>,
     keys: Vec<KeyFact>,
-    /// Every expression of the file that is a key, if that was asked for.
+    /// Every expression of the file that is a key.
     values: Vec<KnownKey>,
+    /// Every one that is a container, an object or an array of keys.
+    not_single: BTreeSet<Span>,
+    /// Every one that is taken for a key, but of which nothing shows that it is a single one.
+    unproven: BTreeSet<Span>,
     /// Whether the interpreter met a bound.
     is_exhausted: bool,
 }
@@ -170,7 +174,7 @@ impl FixValidator<'_, '_, '_> {
                 }
                 trials -= 1;
                 let before = before.get_or_insert_with(|| {
-                    let analysis = self.analyse(self.program.module(self.original), false);
+                    let analysis = self.analyse(self.program.module(self.original));
                     if analysis.is_exhausted {
                         trials = trials.min(HARD_TRIALS);
                     }
@@ -213,11 +217,22 @@ impl FixValidator<'_, '_, '_> {
             }
             let effects = Effects::of(&text, &parsed.comments);
             let patched = ir::lower(self.report.file, &parsed.module, &|header| effects.on(header));
-            let after = self.analyse(&patched, types_keys);
+            let after = self.analyse(&patched);
             let converted = fix::converted(cx, &proposal, &after.findings)?;
             if converted.edits == proposal.edits {
-                if types_keys && !self.stays_legal(&text, &parsed, &after.values, &proposal.edits) {
+                let Project { models, settings, .. } = self.project;
+                let there = FixContext::new(self.report.file, &text, &parsed.module, models, &settings.roots);
+                if types_keys && !fix::stays_legal(&there, &proposal.edits, &after.values) {
                     proposal.applicability = Applicability::Display;
+                }
+                let singles = SingleKeys {
+                    text: &self.report.text,
+                    before: &before.not_single,
+                    after: &after.not_single,
+                    unproven: &before.unproven,
+                };
+                if !singles.are_all_derived_from(&there, &proposal.edits) {
+                    return None;
                 }
                 let fix = self.validated(before, &after, &patched, self.report.findings.get(index)?, &proposal)?;
                 return Some((proposal, fix));
@@ -226,12 +241,6 @@ impl FixValidator<'_, '_, '_> {
             proposal = converted;
         }
         None
-    }
-
-    /// Whether nothing that the fixed file does with its keys, typed ones now, needs raw ones.
-    fn stays_legal(&self, text: &str, parsed: &python::Parsed, keys: &[KnownKey], edits: &[Edit]) -> bool {
-        let Project { models, settings, .. } = self.project;
-        fix::stays_legal(&FixContext::new(self.report.file, text, &parsed.module, models, &settings.roots), edits, keys)
     }
 
     /// The fix, if analysis and replay bear it out.
@@ -274,10 +283,9 @@ impl FixValidator<'_, '_, '_> {
         facts.unwrap_or_default()
     }
 
-    /// What the analysis of the program says of the file, were `module` its own; of its expressions only if it `observes`.
-    fn analyse(&self, module: &ir::Module, observes: bool) -> Analysis {
-        let program = self.program.replacing(self.original, module);
-        let program = if observes { program.observing() } else { program };
+    /// What the analysis of the program says of the file, were `module` its own.
+    fn analyse(&self, module: &ir::Module) -> Analysis {
+        let program = self.program.replacing(self.original, module).observing();
         let mut facts = vec![self.facts_of(&program, module)];
         reconcile(&mut facts, &|_| false);
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
@@ -290,9 +298,13 @@ impl FixValidator<'_, '_, '_> {
         }
         findings.retain(|finding| finding.primary.file == self.report.file);
         let own = |value: &&KeyValue| value.place.file == self.report.file;
-        let values = facts.iter().flat_map(|facts| &facts.values).filter(own).map(known_key).collect();
+        let values = || facts.iter().flat_map(|facts| &facts.values).filter(own);
+        let proven: BTreeSet<Span> = values().filter(|value| is_proven(value)).map(|value| value.place.span).collect();
+        let unproven = values().map(|value| value.place.span).filter(|span| !proven.contains(span)).collect();
+        let values = values().map(known_key).collect();
+        let not_single = facts.iter().flat_map(|facts| &facts.not_single).map(|place| place.span).collect();
         let keys = facts.into_iter().flat_map(|facts| facts.keys).collect();
-        Analysis { counts, findings, keys, values, is_exhausted }
+        Analysis { counts, findings, keys, values, not_single, unproven, is_exhausted }
     }
 
     /// What the replay says of a fix; `None` where it refutes it.
@@ -346,6 +358,12 @@ fn same_keys(before: &Analysis, after: &Analysis, edits: &[Edit]) -> Verdict {
             .zip(&after.keys)
             .all(|(old, new)| old.text == new.text && moved(old.place.span.start, edits) == new.place.span.start);
     if same { Verdict::Verified } else { Verdict::Inconclusive }
+}
+
+/// Whether the library made a key, or takes it where it takes nothing but one key.
+fn is_proven(value: &KeyValue) -> bool {
+    let is_single = |used: &KeyUse| matches!(used.role, Role::Sample | Role::Split | Role::Fold);
+    value.kind != KeyKind::Unknown || value.uses.iter().any(is_single)
 }
 
 /// What is believed of an expression, as a fix asks for it.

@@ -39,6 +39,7 @@ mod purpose_names;
 mod repeats;
 mod reuse;
 mod seeds;
+mod single_keys;
 mod split_apart;
 mod sweep_loops;
 mod tree;
@@ -51,6 +52,7 @@ pub use context::{FixContext, Proof, Proposal};
 pub use cross_module::CrossModuleUsage;
 pub use diff::{hunks, unified};
 pub use equality_asserts::is_compared;
+pub use single_keys::SingleKeys;
 pub use typed::converted;
 pub use typed_uses::{KnownKey, stays_legal};
 

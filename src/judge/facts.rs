@@ -32,6 +32,8 @@ pub struct Facts {
     pub keys: Vec<KeyFact>,
     /// Every expression that is a key, if that was asked for.
     pub values: Vec<KeyValue>,
+    /// Expressions that are containers, objects or arrays of keys on some path; filled like `values`.
+    pub not_single: Vec<Place>,
     /// Places where a budget was hit and a value became unknown.
     pub exhausted: Vec<Exhausted>,
     /// Collisions within a callee that only this caller can see; those that the callee shows itself are dropped by
@@ -55,6 +57,7 @@ impl Facts {
         self.references.extend(other.references);
         self.keys.extend(other.keys);
         self.values.extend(other.values);
+        self.not_single.extend(other.not_single);
         self.exhausted.extend(other.exhausted);
         self.indirect.extend(other.indirect);
         self.intent = self.intent.take().or(other.intent);
@@ -89,6 +92,8 @@ impl Facts {
         self.keys.dedup();
         self.values.sort_by(|a, b| (a.place, a.is_called, &a.derivation).cmp(&(b.place, b.is_called, &b.derivation)));
         self.values.dedup();
+        self.not_single.sort_unstable();
+        self.not_single.dedup();
         self.references.sort();
         self.references.dedup_by_key(|r| (r.place, r.path.clone()));
         // `jax.random` within `jax.random.split` is no reference of its own.

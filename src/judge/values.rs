@@ -16,6 +16,7 @@ const KEYS_OF_A_PLACE: usize = 8;
 
 /// Everything that was noted of the home module and is a key.
 pub fn conclude_values(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    facts.not_single.extend(run.log.not_single.iter().filter(|place| place.file == file));
     let observed: BTreeSet<&Observed> = run.log.observed.iter().filter(|seen| seen.place.file == file).collect();
     let mut last: Option<(Place, usize)> = None;
     for seen in observed {

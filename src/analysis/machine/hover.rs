@@ -50,6 +50,9 @@ fn observe_value<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place,
     }
     let is_called = !frame.activation.root && frame.activation.caller.is_some();
     for alternative in value.alternatives() {
+        if matches!(alternative.val, Val::Array(_) | Val::Tuple(_) | Val::Object(_)) {
+            machine.recorder.observe_no_single(place);
+        }
         let (term, derivation, kind, is_array, is_guess) = match &alternative.val {
             Val::Key(key) => (key.term, key.derivation, key.kind, false, false),
             Val::Array(array) => match &array.elements {

@@ -61,6 +61,8 @@ pub struct Log {
     pub entered: Option<Vec<Value>>,
     /// Expressions that were keys, if they are asked for.
     pub observed: FxHashSet<Observed>,
+    /// Expressions that were containers, objects or arrays of keys when they were run.
+    pub not_single: FxHashSet<Place>,
 }
 
 /// How a closure left the function that made it.

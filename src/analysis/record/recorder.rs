@@ -196,6 +196,11 @@ impl Recorder {
         self.log.children.given.extend(derivations);
     }
 
+    /// An expression was no single key.
+    pub fn observe_no_single(&mut self, place: Place) {
+        self.log.not_single.insert(place);
+    }
+
     /// An expression was a key.
     pub fn observe(&mut self, observed: Observed) {
         self.log.observed.insert(observed);

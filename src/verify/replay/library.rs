@@ -121,14 +121,26 @@ impl<'p> Machine<'p> {
         found
     }
 
-    /// What takes one key raises where it is given an array of them.
+    /// What takes one key raises where it is given an array of them, or what holds keys and is none.
     fn single(key: &Value<'p>) -> Ran<'p, ()> {
-        let is_array = match key {
-            Value::Keys(array) => !array.keys.shape().is_empty(),
-            Value::Family(_) | Value::Stack(_) => true,
-            _ => false,
+        let error = match key {
+            Value::Keys(array) if array.keys.shape().is_empty() => return Ok(()),
+            Value::Keys(_) | Value::Family(_) | Value::Stack(_) => "builtins.ValueError",
+            Value::None
+            | Value::Text(_)
+            | Value::Tuple(_)
+            | Value::List(_)
+            | Value::Set(_)
+            | Value::Dict(_)
+            | Value::Function(_)
+            | Value::Class(_)
+            | Value::Stream(_)
+            | Value::Iterator(_)
+            | Value::Generator(_) => "builtins.TypeError",
+            Value::Instance(instance) if !instance.class.may_be_array() => "builtins.TypeError",
+            _ => return Ok(()),
         };
-        if is_array { Err(Signal::Raise(Value::Library("builtins.ValueError".into()))) } else { Ok(()) }
+        Err(Signal::Raise(Value::Library(error.into())))
     }
 
     /// Hands keys over.
@@ -261,6 +273,7 @@ impl<'p> Machine<'p> {
             Effect::Fold { key, data } => {
                 let Some(key) = argument(&args, callable, key).cloned() else { return Ok(self.unknown(path)) };
                 let data = argument(&args, callable, data).cloned().unwrap_or(Value::None);
+                Self::single(&key)?;
                 self.consume(DrawKind::Fold, &key, path, place);
                 self.fold_in(&key, &data)
             }

@@ -382,6 +382,19 @@ impl<'p> Class<'p> {
         self.lineage().iter().find_map(|class| get(&class.attributes.borrow(), name))
     }
 
+    /// Whether JAX may take its instances for arrays: they say so, or inherit from what is unknown.
+    pub(super) fn may_be_array(self: &Rc<Self>) -> bool {
+        self.lineage().iter().any(|class| {
+            let inherits = |base: &Value<'_>| match base {
+                Value::Class(_) => false,
+                Value::Library(path) => &**path != "builtins.object",
+                _ => true,
+            };
+            let attributes = class.attributes.borrow();
+            class.bases.iter().any(inherits) || attributes.iter().any(|(name, _)| name.ends_with("_array__"))
+        })
+    }
+
     /// Library classes among its bases.
     pub(super) fn library_bases(self: &Rc<Self>) -> Vec<Name> {
         let mut found = Vec::new();

@@ -1,0 +1,66 @@
+//! Whether what a fix splits or folds is a single key: neither an array of keys nor something that holds keys.
+//!
+//! **Invariant:** what an expression is comes from the analysis of the program, never from its name.
+
+use std::collections::BTreeSet;
+
+use super::context::{FixContext, is_keyish};
+use super::tree;
+use crate::models::Effect;
+use crate::python::ast;
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// What the analysis says of the expressions of a file and of its fixed version.
+pub struct SingleKeys<'a> {
+    /// The file.
+    pub text: &'a str,
+    /// Expressions of the file that are no single key on some path.
+    pub before: &'a BTreeSet<Span>,
+    /// The same of the fixed file.
+    pub after: &'a BTreeSet<Span>,
+    /// Expressions of the file that come from outside, and are given to nothing that takes one key only.
+    pub unproven: &'a BTreeSet<Span>,
+}
+
+impl SingleKeys<'_> {
+    /// Whether edits derive from single keys only, and put a single key in the place of nothing else.
+    pub fn are_all_derived_from(&self, patched: &FixContext<'_>, edits: &[Edit]) -> bool {
+        let inserted = inserted(edits);
+        let is_exchanged = edits.iter().zip(&inserted).any(|(edit, new)| {
+            self.before.contains(&edit.span) && !self.after.contains(new) || self.is_doubtful(edit.span)
+        });
+        let is_new = |call: &ast::ExprCall| {
+            let span = span_of(call);
+            inserted.iter().any(|new| new.start < span.end && span.start < new.end)
+        };
+        let derives = |call: &ast::ExprCall| {
+            let callable = patched.model_of(&call.func);
+            callable.is_some_and(|callable| matches!(callable.effect, Effect::Split { .. } | Effect::Fold { .. }))
+        };
+        let takes = |call: &ast::ExprCall| {
+            let key = call.arguments.find_keyword("key").map(|keyword| &keyword.value);
+            call.arguments.args.first().or(key).is_some_and(|key| self.after.contains(&span_of(key)))
+        };
+        let calls = tree::calls(patched.module);
+        !is_exchanged && !calls.into_iter().any(|call| is_new(call) && takes(call) && derives(call))
+    }
+
+    /// Whether an expression may be several keys: it is called so, and `apply(variables, x, rngs=rngs)` takes a dict as well.
+    fn is_doubtful(&self, span: Span) -> bool {
+        let code = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        is_keyish(code) && code.ends_with('s') && self.unproven.contains(&span)
+    }
+}
+
+/// Where the contents of edits stand in the text that they make.
+fn inserted(edits: &[Edit]) -> Vec<Span> {
+    let mut moved = 0_i64;
+    let spans = edits.iter().map(|edit| {
+        let start = u32::try_from(i64::from(edit.span.start) + moved).unwrap_or_default();
+        let length = u32::try_from(edit.content.len()).unwrap_or_default();
+        moved += i64::from(length) - i64::from(edit.span.len());
+        Span::new(start, start.saturating_add(length))
+    });
+    spans.collect()
+}
