@@ -6,9 +6,9 @@ use super::Job;
 use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded, stamp};
 use super::project::Project;
-use crate::finding::{Finding, Level, Place, RuleId};
-use crate::judge::notebook;
-use crate::python::marks;
+use crate::finding::{Family, Finding, Level, Place, RuleId};
+use crate::judge::{notebook, said_so};
+use crate::python::{Comment, StatementSpan, marks};
 use crate::rules;
 use crate::source;
 use crate::suppress;
@@ -68,10 +68,11 @@ pub(super) fn file_report(
             finding.intent.get_or_insert(intent);
         }
     }
+    let lines = LineIndex::new(&text);
+    note_what_is_said(project, (&text, &lines), &comments, &statements, &mut findings);
     let subject = Subject { path: &path, text: &text, statements: &statements };
     // Suppressed findings count as well, lest a suppression rename its neighbours.
     name_all(subject, &mut findings);
-    let lines = LineIndex::new(&text);
     let commented = suppress::Source {
         file,
         text: &text,
@@ -85,6 +86,30 @@ pub(super) fn file_report(
     name_all(subject, &mut findings);
     sort(&mut findings);
     Some(FileReport { file, findings, text, cells, failed: loaded.broke.is_some() })
+}
+
+/// Makes notes of the reuse that a comment or docstring beside it calls intended.
+fn note_what_is_said(
+    project: &Project<'_>,
+    (text, lines): (&str, &LineIndex),
+    comments: &[Comment],
+    statements: &[StatementSpan],
+    findings: &mut [Finding],
+) {
+    let is_reuse = |finding: &&mut Finding| finding.rule.family() == Family::Reuse && finding.level > Level::Note;
+    let mut reuse = findings.iter_mut().filter(is_reuse).peekable();
+    if reuse.peek().is_none() {
+        return;
+    }
+    let comments: Vec<Span> = comments.iter().map(|comment| comment.span).collect();
+    let statements: Vec<(Span, Span)> = statements.iter().map(|entry| (entry.header, entry.full)).collect();
+    let written = said_so::Written { text, lines, comments: &comments, statements: &statements };
+    for finding in reuse {
+        if let Some(intent) = said_so::said_so(written, &project.models.words, finding) {
+            finding.level = Level::Note;
+            finding.intent.get_or_insert(intent);
+        }
+    }
 }
 
 /// A file that could not be read.

@@ -24,7 +24,28 @@ pub struct Words {
     opposites: Vec<[String; 2]>,
     /// Last names of base classes of tests.
     test_cases: Vec<String>,
+    /// What authors call keys and random numbers, in the singular.
+    randomness: Vec<String>,
+    /// Phrases by which a comment or docstring says that a key is shared on purpose. In them `KEY` is a word for randomness, and `*`
+    /// stands for up to two words.
+    shared_on_purpose: Vec<String>,
+    /// Phrases that say so in a comment beside a draw only.
+    said_beside: Vec<String>,
+    /// Phrases that say so in a clause of few words beside a draw.
+    said_alone: Vec<String>,
+    /// Words that may not stand between the words of a phrase.
+    joints: Vec<String>,
+    /// Words before a phrase that deny it.
+    denials: Vec<String>,
+    /// Words in whose company a phrase is a complaint.
+    complaints: Vec<String>,
 }
+
+/// Most words that a `*` of a phrase stands for.
+const BETWEEN: usize = 2;
+
+/// Most words of a clause that needs to say no more than that something is on purpose.
+const ALONE: usize = 3;
 
 fn holds(words: &[String], word: &str) -> bool {
     words.iter().any(|one| one == word)
@@ -41,6 +62,13 @@ impl Words {
         self.inverses.extend(other.inverses);
         self.opposites.extend(other.opposites);
         self.test_cases.extend(other.test_cases);
+        self.randomness.extend(other.randomness);
+        self.shared_on_purpose.extend(other.shared_on_purpose);
+        self.said_beside.extend(other.said_beside);
+        self.said_alone.extend(other.said_alone);
+        self.joints.extend(other.joints);
+        self.denials.extend(other.denials);
+        self.complaints.extend(other.complaints);
     }
 
     /// Whether a name says that it is that of a key or a seed. Evidence only for a parameter that nothing reads, and for what stands
@@ -99,5 +127,107 @@ impl Words {
             let rests = (a.strip_prefix(plain.as_str()), b.strip_prefix(opposite.as_str()));
             matches!(rests, (Some(one), Some(other)) if one == other)
         })
+    }
+
+    /// The clause of a comment or docstring that says that a key is shared on purpose, or that a draw is not used.
+    pub fn says_shared<'t>(&self, text: &'t str, is_docstring: bool) -> Option<&'t str> {
+        let (beside, alone) =
+            if is_docstring { (&[][..], &[][..]) } else { (&self.said_beside[..], &self.said_alone[..]) };
+        sentences(text).into_iter().find_map(|sentence| {
+            let complains = plain_words(sentence).iter().any(|word| holds(&self.complaints, word));
+            let mut clauses = sentence.split([',', ';', ':']).filter(|_| !complains);
+            clauses.find(|clause| {
+                let words = plain_words(clause);
+                let alone = if words.len() <= ALONE { alone } else { &[] };
+                let mut phrases = self.shared_on_purpose.iter().chain(beside).chain(alone);
+                let at = phrases.find_map(|phrase| self.find(phrase, &words));
+                at.is_some_and(|at| !words[..at].iter().any(|word| holds(&self.denials, word)))
+            })
+        })
+    }
+
+    /// Where a phrase begins among words.
+    fn find(&self, phrase: &str, words: &[String]) -> Option<usize> {
+        let parts: Vec<&str> = phrase.split_whitespace().collect();
+        (0..words.len()).find(|at| self.begins_with(&words[*at..], &parts))
+    }
+
+    fn begins_with(&self, words: &[String], parts: &[&str]) -> bool {
+        let Some((part, rest)) = parts.split_first() else { return true };
+        if *part == "*" {
+            let between = words.iter().take(BETWEEN).take_while(|word| !holds(&self.joints, word)).count();
+            return (0..=between).any(|skipped| self.begins_with(&words[skipped..], rest));
+        }
+        words.split_first().is_some_and(|(word, others)| {
+            let is_it = if *part == "KEY" { holds(&self.randomness, word) } else { word == part };
+            is_it && self.begins_with(others, rest)
+        })
+    }
+}
+
+/// The sentences of a text; questions are none.
+fn sentences(text: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    for (at, mark) in text.match_indices(['.', '!', '?']) {
+        let after = at + mark.len();
+        if text[after..].starts_with(|next: char| !next.is_whitespace()) {
+            continue;
+        }
+        if mark != "?" {
+            sentences.push(&text[start..at]);
+        }
+        start = after;
+    }
+    sentences.push(&text[start..]);
+    sentences
+}
+
+/// The words of a text, small and in the singular.
+fn plain_words(text: &str) -> Vec<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            let word = word.to_lowercase();
+            let singular = word.strip_suffix('s').filter(|stem| stem.len() > 2 && !stem.ends_with('s'));
+            singular.map_or_else(|| word.clone(), ToOwned::to_owned)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::models::Models;
+
+    #[test]
+    fn comments_that_say_so() {
+        let models = Models::builtin();
+        let says = |text: &str| models.words.says_shared(text, false).is_some();
+        for text in [
+            "# same key on purpose",
+            "# Use the same PRNG key for both, since only one of them is taken.",
+            "# must see the same weights: reuse the keys",
+            "# one validation key for all epochs, so that losses are comparable",
+            "# replay with the recorded keys",
+            "# common random numbers",
+            "# not used",
+        ] {
+            assert!(says(text), "{text}");
+        }
+        for text in [
+            "# the bias has the same shape",
+            "# the same shape as the key's",
+            "# never use the same key twice",
+            "# don't reuse the key here",
+            "# TODO: this uses the same key",
+            "# is this the same key?",
+            "# avoid sharing keys",
+            "# draw with the key that was given",
+            "# split the key, so that the noise is not the same",
+        ] {
+            assert!(!says(text), "{text}");
+        }
+        let text = "Draw samples. The same seed gives the same samples. Not used for keys.";
+        assert_eq!(models.words.says_shared(text, true), None);
     }
 }

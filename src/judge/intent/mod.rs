@@ -13,6 +13,7 @@ mod disjoint_children;
 mod expected_error;
 mod inverse;
 pub mod notebook;
+pub mod said_so;
 mod shape_only;
 mod shared_options;
 pub mod split_escape;

@@ -1,0 +1,139 @@
+//! What the author says: a comment or a docstring that states that a key is shared on purpose, or that a draw is not used.
+//!
+//! A comment speaks of the statement that it stands in or above, of the statements that follow that one without an empty line, and of
+//! what they contain. A docstring speaks of its function, and has to be more explicit, since it speaks of much else.
+//!
+//! **Invariant:** a clause that denies (`never use the same key`) or complains (`TODO: same key`) is no evidence. The words are those
+//! of `models/words.toml`.
+
+use std::collections::BTreeSet;
+
+use crate::finding::{Finding, Intent, IntentKind, Place};
+use crate::models::Words;
+use crate::text::{LineIndex, Span};
+
+/// Most lines without an empty one between a comment and the last statement that it speaks of.
+const BLOCK: u32 = 12;
+
+/// Most characters of a quotation.
+const QUOTED: usize = 72;
+
+/// A file as its author wrote it.
+#[derive(Clone, Copy)]
+pub struct Written<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// Its lines.
+    pub lines: &'a LineIndex,
+    /// Comments in source order.
+    pub comments: &'a [Span],
+    /// Statements and clauses: the header, and all of it; sorted by where they start, outer before inner.
+    pub statements: &'a [(Span, Span)],
+}
+
+/// A comment or docstring beside one of the finding's places says that the key is shared on purpose.
+pub fn said_so(written: Written<'_>, words: &Words, finding: &Finding) -> Option<Intent> {
+    let labels = finding.related.iter().chain(&finding.flow).map(|label| label.place);
+    let places: BTreeSet<Place> =
+        labels.chain([finding.primary]).filter(|place| place.file == finding.primary.file).collect();
+    let (span, clause) = places.iter().find_map(|place| {
+        let around = written.around(place.span);
+        let beside = written.beside(words, &around).or_else(|| written.above(words, &around));
+        beside.or_else(|| written.documented(words, &around))
+    })?;
+    let reason = format!("the program says so: \"{}\"", quote(written.slice(span), clause));
+    Some(Intent { reason, ..Intent::new(IntentKind::SaidSo, Some(Place { file: finding.primary.file, span })) })
+}
+
+impl<'a> Written<'a> {
+    /// The statements and clauses around a place, innermost first.
+    fn around(&self, place: Span) -> Vec<(Span, Span)> {
+        let before = self.statements.partition_point(|(_, full)| full.start <= place.start);
+        self.statements[..before].iter().rev().filter(|(_, full)| full.end >= place.end).copied().collect()
+    }
+
+    /// The comment at the end of a line of the innermost statement that says so.
+    fn beside(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
+        let (header, _) = around.first()?;
+        let end = self.lines.line(self.text, self.lines.row(header.end)).end;
+        self.comments_within(Span::new(header.start, end))
+            .find_map(|comment| Some((comment, words.says_shared(self.slice(comment), false)?)))
+    }
+
+    /// The comment above a statement around the place that says so, up to the function that it lies in.
+    fn above(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
+        for (header, _) in around {
+            let (comment, is_definition) = (self.comment_above(*header), self.is_definition(*header));
+            let says = |comment| Some((comment, words.says_shared(self.slice(comment), is_definition)?));
+            let said = comment.and_then(says);
+            if said.is_some() || is_definition {
+                return said;
+            }
+        }
+        None
+    }
+
+    /// The lines of comments, of one indentation with a statement, that are the last before it or before those that it follows
+    /// without an empty line.
+    fn comment_above(&self, header: Span) -> Option<Span> {
+        let line = |row: u32| self.text.get(self.lines.line(self.text, row).range()).unwrap_or_default();
+        let indented = |row: u32| line(row).len() - line(row).trim_start().len();
+        let last = self.lines.row(header.start);
+        let first = last.saturating_sub(BLOCK).max(1);
+        let depth = indented(last);
+        let mut block: Option<Span> = None;
+        for row in (first..last).rev() {
+            let text = line(row);
+            let is_comment = text.trim_start().starts_with('#');
+            let ends = text.trim().is_empty() || indented(row) < depth || block.is_some() && !is_comment;
+            if ends {
+                break;
+            }
+            if is_comment && indented(row) == depth {
+                let span = self.lines.line(self.text, row);
+                let span = Span::new(span.start + u32::try_from(depth).unwrap_or(0), span.end);
+                block = Some(block.map_or(span, |block| Span::new(span.start, block.end)));
+            }
+        }
+        block
+    }
+
+    /// The docstring of the function around the place that says so.
+    fn documented(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
+        let (header, full) = around.iter().find(|(header, _)| self.is_definition(*header))?;
+        let after = self.statements.partition_point(|(_, other)| other.start < header.end);
+        let (first, _) = self.statements.get(after).filter(|(_, first)| first.end <= full.end)?;
+        let text = self.slice(*first);
+        let is_docstring = text.trim_start_matches(['r', 'R', 'u', 'U']).starts_with(['"', '\'']);
+        words.says_shared(text, true).filter(|_| is_docstring).map(|clause| (*first, clause))
+    }
+
+    /// Whether a header is that of a `def`.
+    fn is_definition(&self, header: Span) -> bool {
+        let opens = |line: &str| line.starts_with("def ") || line.starts_with("async def ");
+        self.slice(header).ends_with(':') && self.slice(header).lines().map(str::trim_start).any(opens)
+    }
+
+    fn comments_within(&self, span: Span) -> impl Iterator<Item = Span> + use<'a> {
+        let from = self.comments.partition_point(|comment| comment.start < span.start);
+        let comments = self.comments;
+        comments[from..].iter().copied().take_while(move |comment| comment.end <= span.end)
+    }
+
+    fn slice(&self, span: Span) -> &'a str {
+        self.text.get(span.range()).unwrap_or_default()
+    }
+}
+
+/// What is quoted of a comment or docstring: all of it where it is short, else the clause that says so.
+fn quote(said: &str, clause: &str) -> String {
+    let plain = |text: &str| {
+        let words = text.split_whitespace().filter(|word| !word.bytes().all(|letter| letter == b'#'));
+        words.collect::<Vec<_>>().join(" ").trim_matches(['#', '"', '\'', ' ']).to_owned()
+    };
+    let text = Some(plain(said)).filter(|text| text.chars().count() <= QUOTED).unwrap_or_else(|| plain(clause));
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text,
+    }
+}
