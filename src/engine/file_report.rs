@@ -7,7 +7,7 @@ use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded, stamp};
 use super::project::Project;
 use crate::finding::{Family, Finding, Level, Place, RuleId};
-use crate::judge::{notebook, said_so};
+use crate::judge::{documented, notebook, said_so};
 use crate::python::{Comment, StatementSpan, marks};
 use crate::rules;
 use crate::source;
@@ -88,23 +88,23 @@ pub(super) fn file_report(
     Some(FileReport { file, findings, text, cells, failed: loaded.broke.is_some() })
 }
 
-/// Makes notes of the reuse that a comment or docstring beside it calls intended.
+/// Makes notes of what comments and docstrings call intended.
 fn note_what_is_said(
     project: &Project<'_>,
     (text, lines): (&str, &LineIndex),
     comments: &[Comment],
     statements: &[StatementSpan],
-    findings: &mut [Finding],
+    findings: &mut Vec<Finding>,
 ) {
-    let is_reuse = |finding: &&mut Finding| finding.rule.family() == Family::Reuse && finding.level > Level::Note;
-    let mut reuse = findings.iter_mut().filter(is_reuse).peekable();
-    if reuse.peek().is_none() {
+    let is_reuse = |finding: &Finding| finding.rule.family() == Family::Reuse && finding.level > Level::Note;
+    if !findings.iter().any(is_reuse) {
         return;
     }
     let comments: Vec<Span> = comments.iter().map(|comment| comment.span).collect();
     let statements: Vec<(Span, Span)> = statements.iter().map(|entry| (entry.header, entry.full)).collect();
     let written = said_so::Written { text, lines, comments: &comments, statements: &statements };
-    for finding in reuse {
+    documented::note_default_keys(written, findings);
+    for finding in findings.iter_mut().filter(|finding| is_reuse(finding)) {
         if let Some(intent) = said_so::said_so(written, &project.models.words, finding) {
             finding.level = Level::Note;
             finding.intent.get_or_insert(intent);

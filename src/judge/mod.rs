@@ -9,7 +9,7 @@ mod derivation;
 mod extract;
 pub mod facts;
 mod intent;
-pub use intent::{notebook, said_so};
+pub use intent::{documented, notebook, said_so};
 mod origin;
 mod paths;
 mod reuse;

@@ -26,7 +26,7 @@ pub(super) fn describe(rule: &Rule, hit: &CapturedUse) -> Finding {
         CaptureKind::Default => (
             format!(
                 "the default value of {name} is one key, created when {callee} is defined, so every call \
-                 {repetition}"
+                 that leaves out {name} {repetition}"
             ),
             "defined here",
         ),

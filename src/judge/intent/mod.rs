@@ -10,6 +10,7 @@ mod aligned_rows;
 mod alternatives;
 pub mod default_key;
 mod disjoint_children;
+pub mod documented;
 mod expected_error;
 mod inverse;
 pub mod notebook;
@@ -29,7 +30,7 @@ use std::rc::Rc;
 
 use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::{Intent, IntentKind, Place};
-use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
+use crate::ir::{Argument, Element, Function, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::CollisionKind;
 use crate::judge::reuse::Reuse;
 use crate::text::FileId;
@@ -172,6 +173,15 @@ pub fn is_written_alike(code: &Function, one: Temp, other: Temp) -> bool {
             };
             given.len() == others.len() && alike(callee, other) && given.iter().zip(others).all(is_same)
         }
+        (OpKind::Build(one, elements), OpKind::Build(other, others)) => {
+            let is_same = |(element, other): (&Element, &Element)| match (element, other) {
+                (Element::Value(one), Element::Value(other)) => alike(one, other),
+                (Element::Pair(key, value), Element::Pair(other, held)) => alike(key, other) && alike(value, held),
+                _ => false,
+            };
+            one == other && elements.len() == others.len() && elements.iter().zip(others).all(is_same)
+        }
+        (OpKind::Item(of, index), OpKind::Item(from, other)) => alike(of, from) && alike(index, other),
         _ => false,
     }
 }

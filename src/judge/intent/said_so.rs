@@ -100,12 +100,24 @@ impl<'a> Written<'a> {
 
     /// The docstring of the function around the place that says so.
     fn documented(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
-        let (header, full) = around.iter().find(|(header, _)| self.is_definition(*header))?;
+        let function = around.iter().find(|(header, _)| self.is_definition(*header))?;
+        let docstring = self.docstring(*function)?;
+        words.says_shared(self.slice(docstring), true).map(|clause| (docstring, clause))
+    }
+
+    /// The docstrings of the functions and classes around a place, innermost first.
+    pub(super) fn docstrings(&self, place: Span) -> Vec<Span> {
+        let around = self.around(place);
+        let opens = |header: Span| self.is_definition(header) || self.slice(header).contains("class ");
+        around.into_iter().filter(|(header, _)| opens(*header)).filter_map(|entry| self.docstring(entry)).collect()
+    }
+
+    /// The docstring of a function or class.
+    fn docstring(&self, (header, full): (Span, Span)) -> Option<Span> {
         let after = self.statements.partition_point(|(_, other)| other.start < header.end);
-        let (first, _) = self.statements.get(after).filter(|(_, first)| first.end <= full.end)?;
-        let text = self.slice(*first);
-        let is_docstring = text.trim_start_matches(['r', 'R', 'u', 'U']).starts_with(['"', '\'']);
-        words.says_shared(text, true).filter(|_| is_docstring).map(|clause| (*first, clause))
+        let (_, first) = self.statements.get(after).filter(|(_, first)| first.end <= full.end)?;
+        let text = self.slice(*first).trim_start_matches(['r', 'R', 'u', 'U']);
+        text.starts_with(['"', '\'']).then_some(*first)
     }
 
     /// Whether a header is that of a `def`.
@@ -120,7 +132,7 @@ impl<'a> Written<'a> {
         comments[from..].iter().copied().take_while(move |comment| comment.end <= span.end)
     }
 
-    fn slice(&self, span: Span) -> &'a str {
+    pub(super) fn slice(&self, span: Span) -> &'a str {
         self.text.get(span.range()).unwrap_or_default()
     }
 }

@@ -2,12 +2,10 @@
 //!
 //! **Invariant:** the two calls are alike; names count only where they tell the target from the network.
 
-use std::ops::ControlFlow::{Break, Continue};
-
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
-use crate::ir::{Argument, Function, Name, OpKind, Temp, Uses, Variable};
-use crate::judge::intent::{Pair, calls_apart, follow, intent, is_written_alike};
+use crate::ir::{Argument, Collection, Constant, Element, Function, Name, OpKind, Temp, Uses, Variable};
+use crate::judge::intent::{Pair, STEPS, calls_apart, intent, is_written_alike};
 
 /// Two draws happen within calls that make one network twice, once as the target that starts as its copy:
 /// `params=net.init(key, x), target_params=net.init(key, x)`.
@@ -15,17 +13,21 @@ pub fn target_copy(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let calls = calls_apart(run, pair, 0)?;
     let (code, once, again) = (calls.code, calls.once, calls.again);
     let call = |temp: Temp| match &code.ops[temp as usize].kind {
-        OpKind::Call(callee, given) => Some((*callee, given.first()?)),
+        OpKind::Call(callee, given) => Some((*callee, given.first())),
         _ => None,
     };
     let ((one, given), (other, taken)) = (call(once)?, call(again)?);
     let is_one_network = match (given, taken) {
-        (Argument::Positional(given), Argument::Positional(taken)) => is_written_alike(code, *given, *taken),
-        (Argument::Keyword(..), Argument::Keyword(..)) => true,
+        (Some(Argument::Positional(given)), Some(Argument::Positional(taken))) => {
+            is_written_alike(code, *given, *taken)
+        }
+        (Some(Argument::Keyword(..)), Some(Argument::Keyword(..))) | (None, None) => true,
         _ => false,
     };
-    let is_target =
-        |temp: Temp| name_of(code, &calls.uses, temp).map(|name| run.program.models.words.says_target(&name));
+    let is_target = |temp: Temp| {
+        let names = names_of(code, &calls.uses, temp);
+        (!names.is_empty()).then(|| names.iter().any(|name| run.program.models.words.says_target(name)))
+    };
     let is_pair = once != again
         && pair.first.callee == pair.second.callee
         && is_written_alike(code, one, other)
@@ -34,16 +36,47 @@ pub fn target_copy(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     (is_first != is_second).then(|| intent(IntentKind::TargetCopy, calls.place(if is_first { once } else { again })))
 }
 
-/// The variable, attribute or keyword that a result, or a part of it, is given to.
-fn name_of(code: &Function, uses: &Uses, temp: Temp) -> Option<Name> {
-    follow(uses, temp, |reader, read| match &code.ops[reader as usize].kind {
-        OpKind::Call(_, given) => Break(given.iter().find_map(|argument| match argument {
-            Argument::Keyword(name, value) if *value == read => Some(name.clone()),
+/// The names that a result, or what is made of it, is given: of keywords, entries, attributes and variables.
+fn names_of(code: &Function, uses: &Uses, temp: Temp) -> Vec<Name> {
+    let mut names = Vec::new();
+    let mut temp = temp;
+    for _ in 0..STEPS {
+        let [reader] = uses.readers(temp) else { break };
+        let entry = |key: Temp| match &code.ops[key as usize].kind {
+            OpKind::Constant(Constant::Str(name)) => Some(name.clone()),
             _ => None,
-        })),
-        OpKind::Store(Variable::Local(slot), _) => Break(Some(code.slots[*slot as usize].clone())),
-        OpKind::Store(Variable::Global(name), _) | OpKind::StoreAttribute(_, name, _) => Break(Some(name.clone())),
-        OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Project(..) => Continue(reader),
-        _ => Break(None),
-    })
+        };
+        match &code.ops[*reader as usize].kind {
+            OpKind::Call(_, given) => names.extend(given.iter().find_map(|argument| match argument {
+                Argument::Keyword(name, value) if *value == temp => Some(name.clone()),
+                _ => None,
+            })),
+            OpKind::Build(Collection::Dict, elements) => {
+                names.extend(elements.iter().find_map(|element| match element {
+                    Element::Pair(key, value) if *value == temp => entry(*key),
+                    _ => None,
+                }))
+            }
+            OpKind::Build(Collection::Tuple, elements) => {
+                let at = elements.iter().position(|element| *element == Element::Value(temp));
+                let ([unpack], Some(at)) = (uses.readers(*reader), at) else { break };
+                let is_part = |part: &&Temp| matches!(&code.ops[**part as usize].kind, OpKind::Project(_, index) if *index as usize == at);
+                let Some(part) = uses.readers(*unpack).iter().find(is_part) else { break };
+                temp = *part;
+                continue;
+            }
+            OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Project(..) => {}
+            kind => {
+                names.extend(match kind {
+                    OpKind::Store(Variable::Local(slot), _) => Some(code.slots[*slot as usize].clone()),
+                    OpKind::Store(Variable::Global(name), _) | OpKind::StoreAttribute(_, name, _) => Some(name.clone()),
+                    OpKind::StoreItem(_, key, _) => entry(*key),
+                    _ => None,
+                });
+                break;
+            }
+        }
+        temp = *reader;
+    }
+    names
 }

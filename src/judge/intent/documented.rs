@@ -1,0 +1,57 @@
+//! Default keys that the program documents: `def f(x, key=jax.random.key(0))` with a docstring that speaks of `key`.
+//!
+//! A default key gives every call that leaves it out the same numbers. Where the docstring tells of the parameter, readers know; one note
+//! for each class, or for each module outside classes, is enough.
+//!
+//! **Invariant:** a default that no docstring tells of stays a finding of its own.
+
+use std::collections::BTreeMap;
+
+use crate::finding::{Finding, Intent, IntentKind, Label, Level, Place, RuleId};
+use crate::judge::intent::said_so::Written;
+use crate::text::Span;
+
+/// Makes notes of the default keys that docstrings tell of, one for each class or module.
+pub fn note_default_keys(written: Written<'_>, findings: &mut Vec<Finding>) {
+    let mut noted: BTreeMap<String, usize> = BTreeMap::new();
+    let mut folded = Vec::new();
+    for index in 0..findings.len() {
+        let Some((name, span)) = documented_default(written, &findings[index]) else { continue };
+        let finding = &mut findings[index];
+        let place = Place { file: finding.primary.file, span };
+        finding.level = Level::Note;
+        finding.intent = Some(Intent {
+            reason: format!("the docstring tells of `{name}`"),
+            ..Intent::new(IntentKind::DocumentedDefault, Some(place))
+        });
+        let class = finding.function.rsplit_once('.').map_or("", |(class, _)| class).to_owned();
+        if let Some(first) = noted.get(&class) {
+            folded.push((*first, index));
+        } else {
+            noted.insert(class, index);
+        }
+    }
+    for (first, index) in folded.iter().rev() {
+        let same = findings.remove(*index);
+        let message = format!("the same holds for `{}`", same.function);
+        if let Some(finding) = findings.get_mut(*first) {
+            finding.related.push(Label { place: same.primary, message });
+        }
+    }
+}
+
+/// The parameter of which the default is a key that is consumed, and the docstring that tells of it.
+fn documented_default(written: Written<'_>, finding: &Finding) -> Option<(String, Span)> {
+    let name = finding.repair.as_ref().filter(|_| finding.rule == RuleId::CapturedKeyInTransform)?.unused.clone()?;
+    let docstrings = written.docstrings(finding.primary.span);
+    let span = docstrings.into_iter().find(|span| mentions(written.slice(*span), &name))?;
+    Some((name, span))
+}
+
+/// Whether a text has a name as a whole word.
+fn mentions(text: &str, name: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.match_indices(name).any(|(at, found)| {
+        !text[..at].ends_with(is_part) && !text[at + found.len()..].starts_with(is_part) && !name.is_empty()
+    })
+}
