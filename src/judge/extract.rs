@@ -17,6 +17,7 @@ use crate::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision,
     Exhausted, Facts, KeyFact, KeyKind, Reference, Role,
 };
+use crate::judge::guarded::Guarded;
 use crate::judge::intent::default_key::is_fallback;
 use crate::judge::intent::split_escape::is_split_alike;
 use crate::judge::origin::origin;
@@ -87,6 +88,14 @@ pub fn test_code(run: &Recording<'_>) -> Option<Intent> {
     let module = run.module(run.home);
     let place = Place { file: module.file, span: module.class(class.class).span };
     Some(Intent::new(IntentKind::TestCode, Some(place)))
+}
+
+/// Marks the references of the home module that stand behind a guard.
+pub fn mark_guarded(run: &Recording<'_>, references: &mut [Reference]) {
+    let guarded = Guarded::of(run);
+    for reference in references.iter_mut().filter(|reference| reference.place.file == run.module(run.home).file) {
+        reference.is_guarded = guarded.admits(&reference.path, reference.kind, reference.place.span);
+    }
 }
 
 /// What is believed of every key, place by place.
@@ -366,6 +375,7 @@ fn references(run: &Recording<'_>) -> Vec<Reference> {
             written: path.to_string(),
             kind: *kind,
             function: function.to_string(),
+            is_guarded: false,
         })
         .collect()
 }

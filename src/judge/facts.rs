@@ -456,6 +456,8 @@ pub struct Reference {
     pub kind: ReferenceKind,
     /// Qualified name of the function.
     pub function: String,
+    /// Whether the program made sure that the name exists.
+    pub is_guarded: bool,
 }
 
 /// What is believed of a key at a place.

@@ -8,6 +8,7 @@
 mod derivation;
 mod extract;
 pub mod facts;
+mod guarded;
 mod intent;
 pub use intent::{documented, notebook, said_so};
 mod origin;
@@ -46,6 +47,7 @@ pub fn analyse(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleI
             }
             Stage::End => {
                 let (captured, attributes) = std::mem::take(&mut stale).conclude(run);
+                extract::mark_guarded(run, &mut facts.references);
                 facts.captured.extend(captured);
                 facts.stale.extend(attributes);
             }

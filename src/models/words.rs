@@ -24,6 +24,8 @@ pub struct Words {
     opposites: Vec<[String; 2]>,
     /// Last names of base classes of tests.
     test_cases: Vec<String>,
+    /// Parts of names of versions.
+    versions: Vec<String>,
     /// What authors call keys and random numbers, in the singular.
     randomness: Vec<String>,
     /// Phrases by which a comment or docstring says that a key is shared on purpose. In them `KEY` is a word for randomness, and `*`
@@ -62,6 +64,7 @@ impl Words {
         self.inverses.extend(other.inverses);
         self.opposites.extend(other.opposites);
         self.test_cases.extend(other.test_cases);
+        self.versions.extend(other.versions);
         self.randomness.extend(other.randomness);
         self.shared_on_purpose.extend(other.shared_on_purpose);
         self.said_beside.extend(other.said_beside);
@@ -91,6 +94,12 @@ impl Words {
     /// Whether a base class of this last name is one of tests.
     pub fn is_test_case(&self, name: &str) -> bool {
         holds(&self.test_cases, name)
+    }
+
+    /// Whether a name says that it is that of a version: `__version__`, `JAX_VERSION`.
+    pub fn says_version(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        self.versions.iter().any(|version| name.contains(version.as_str()))
     }
 
     /// Whether a name says that it is that of a target: `target_critic`, `qf1_target_params`.

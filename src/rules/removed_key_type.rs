@@ -36,7 +36,7 @@ const REMOVED: [(&str, &str, &str); 10] = [
 ];
 
 pub(super) fn find(facts: &Facts) -> Vec<Group<'_>> {
-    references::grouped(facts, |reference| removal(&reference.path).is_some())
+    references::grouped(facts, |reference| !reference.is_guarded && removal(&reference.path).is_some())
 }
 
 pub(super) fn describe(rule: &Rule, hit: &Group<'_>) -> Finding {

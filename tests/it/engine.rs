@@ -82,7 +82,14 @@ fn imports(_: &mut ImportSnapshot, program: &Program<'_>, module: usize) -> Fact
         };
         let place = Place { file: module.file, span: op.span };
         let (written, function) = (name.to_string(), "<module>".to_owned());
-        facts.references.push(Reference { place, path, written, kind: ReferenceKind::Import, function });
+        facts.references.push(Reference {
+            place,
+            path,
+            written,
+            kind: ReferenceKind::Import,
+            function,
+            is_guarded: false,
+        });
     }
     facts
 }

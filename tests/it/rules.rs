@@ -74,7 +74,14 @@ fn buffer(op: BufferOp, line: u32, text: &str, kind: KeyKind) -> BufferUse {
 }
 
 fn reference(line: u32, path: &str, written: &str, kind: ReferenceKind) -> Reference {
-    Reference { place: at(line), path: path.to_owned(), written: written.to_owned(), kind, function: "f".to_owned() }
+    Reference {
+        place: at(line),
+        path: path.to_owned(),
+        written: written.to_owned(),
+        kind,
+        function: "f".to_owned(),
+        is_guarded: false,
+    }
 }
 
 /// Findings as text: what a reader of a terminal sees, with line numbers for places.

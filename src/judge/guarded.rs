@@ -1,0 +1,202 @@
+//! Names of libraries that are used only where the program made sure that they exist: behind `hasattr(jax.random, "KeyArray")`, behind
+//! a test of a version, in a `try` whose handler catches what a missing name raises.
+//!
+//! **Invariant:** a guard admits the branch that it speaks for; in the other branch a missing name is still missing.
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::domain::value::Val;
+use crate::analysis::record::Recording;
+use crate::ir::{Argument, Block, Constant, Function, Module, Name, Op, OpKind, Operator, Temp, Variable};
+use crate::judge::facts::ReferenceKind;
+use crate::text::Span;
+
+/// What a missing attribute raises, and a missing name of an import.
+const MISSING: [(&str, bool, bool); 5] = [
+    ("AttributeError", true, false),
+    ("ImportError", false, true),
+    ("ModuleNotFoundError", false, true),
+    ("Exception", true, true),
+    ("BaseException", true, true),
+];
+
+/// Most questions of one function that are counted.
+const QUESTIONS: usize = 64;
+
+/// A part of the module that runs only behind a guard.
+struct Region {
+    span: Span,
+    guard: Guard,
+}
+
+/// What a guard says.
+enum Guard {
+    /// A library has this name.
+    Has(String),
+    /// A library lacks this name, and so may have the one that it replaced.
+    Lacks(String),
+    /// A version was compared.
+    Version,
+    /// What a missing attribute, or import, raises is caught.
+    Caught { attribute: bool, import: bool },
+}
+
+/// The guarded parts of the home module.
+pub struct Guarded(Vec<Region>);
+
+impl Guarded {
+    /// Finds the guards of the home module.
+    pub fn of(run: &Recording<'_>) -> Self {
+        let mut guarded = Self(Vec::new());
+        let module = run.module(run.home);
+        let flags = flags(run);
+        for code in &module.functions {
+            let questions = questions(run, code);
+            for op in &code.ops {
+                match &op.kind {
+                    OpKind::If { test, then, orelse } => {
+                        let span = code.ops[*test as usize].span;
+                        let here = questions.iter().filter(|question| span.covers(question.span));
+                        let flag = match &code.ops[*test as usize].kind {
+                            OpKind::Load(Variable::Global(name)) => flags.get(name),
+                            _ => None,
+                        };
+                        for question in here.chain(flag.into_iter().flatten()) {
+                            guarded.branch(module, code, question, [then, orelse]);
+                        }
+                    }
+                    OpKind::Try { body, handlers, .. } => {
+                        let (mut attribute, mut import) = (false, false);
+                        for handler in handlers {
+                            let (one, other) = handler.types.map_or((true, true), |types| caught(code, types));
+                            attribute |= one;
+                            import |= other;
+                        }
+                        if attribute || import {
+                            guarded.admit(module, code, body, || Guard::Caught { attribute, import });
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        guarded
+    }
+
+    /// Whether the program made sure that this name, used here, exists.
+    pub fn admits(&self, path: &str, kind: ReferenceKind, span: Span) -> bool {
+        self.0.iter().filter(|region| region.span.covers(span)).any(|region| match &region.guard {
+            Guard::Has(name) => path.split('.').any(|part| part == name),
+            Guard::Lacks(name) => path.split('.').all(|part| part != name),
+            Guard::Version => true,
+            Guard::Caught { attribute, import } => {
+                if kind == ReferenceKind::Import {
+                    *import
+                } else {
+                    *attribute
+                }
+            }
+        })
+    }
+
+    /// What a question in the test of a branch, or in a value stored under a name that it reads, says of its two blocks.
+    fn branch(&mut self, module: &Module, code: &Function, question: &Question, [then, orelse]: [&Block; 2]) {
+        let (yes, no) = if question.is_denied { (orelse, then) } else { (then, orelse) };
+        match &question.name {
+            Some(name) => {
+                self.admit(module, code, yes, || Guard::Has(name.clone()));
+                if question.is_of_library {
+                    // The new name is missing, so that the old one is there.
+                    self.admit(module, code, no, || Guard::Lacks(name.clone()));
+                }
+            }
+            None => {
+                self.admit(module, code, yes, || Guard::Version);
+                self.admit(module, code, no, || Guard::Version);
+            }
+        }
+    }
+
+    fn admit(&mut self, module: &Module, code: &Function, block: &Block, guard: impl Fn() -> Guard) {
+        for temp in block {
+            let op = &code.ops[*temp as usize];
+            let span = match &op.kind {
+                OpKind::Function(id, _) => module.function(*id).full,
+                OpKind::Class(id, _) => module.class(*id).span,
+                _ => op.span,
+            };
+            self.0.push(Region { span, guard: guard() });
+        }
+    }
+}
+
+/// Whether a library has a name, or which version it is, asked somewhere.
+#[derive(Clone)]
+struct Question {
+    span: Span,
+    /// The name, of `hasattr`.
+    name: Option<String>,
+    is_of_library: bool,
+    /// Whether it stands below a `not`.
+    is_denied: bool,
+}
+
+/// The questions that a function asks, as far as they are counted.
+fn questions(run: &Recording<'_>, code: &Function) -> Vec<Question> {
+    let ask = |op: &Op| match &op.kind {
+        OpKind::Call(..) => {
+            let (name, is_of_library) = has(run, code, &op.kind)?;
+            let is_denied = code.ops.iter().any(|other| {
+                matches!(&other.kind, OpKind::Operate(Operator::Not, [Some(of), _], _)
+                    if code.ops[*of as usize].span == op.span)
+            });
+            Some(Question { span: op.span, name: Some(name), is_of_library, is_denied })
+        }
+        OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name))
+            if run.program.models.words.says_version(name) =>
+        {
+            Some(Question { span: op.span, name: None, is_of_library: true, is_denied: false })
+        }
+        _ => None,
+    };
+    code.ops.iter().filter_map(ask).take(QUESTIONS).collect()
+}
+
+/// Globals that hold the answer to a question: `HAS_TYPE = hasattr(jax.random, "KeyArray")`.
+fn flags(run: &Recording<'_>) -> FxHashMap<Name, Vec<Question>> {
+    let body = run.module(run.home).function(Module::BODY);
+    let questions = questions(run, body);
+    let mut flags: FxHashMap<Name, Vec<Question>> = FxHashMap::default();
+    for op in &body.ops {
+        let OpKind::Store(Variable::Global(name), value) = &op.kind else { continue };
+        let span = body.ops[*value as usize].span;
+        let within = questions.iter().filter(|question| span.covers(question.span));
+        let within: Vec<Question> = within.cloned().collect();
+        if !within.is_empty() {
+            flags.entry(name.clone()).or_default().extend(within);
+        }
+    }
+    flags
+}
+
+/// The name that `hasattr` asks for, and whether it asks a library.
+fn has(run: &Recording<'_>, code: &Function, call: &OpKind) -> Option<(String, bool)> {
+    let OpKind::Call(callee, given) = call else { return None };
+    let [Argument::Positional(of), Argument::Positional(name)] = &**given else { return None };
+    let is_hasattr =
+        matches!(&code.ops[*callee as usize].kind, OpKind::Load(Variable::Global(name)) if &**name == "hasattr");
+    let OpKind::Constant(Constant::Str(name)) = &code.ops[*name as usize].kind else { return None };
+    let holder = run.named(run.home, code, *of);
+    let is_library = holder.is_some_and(|holder| matches!(holder.single(), Some(Val::Library(_))));
+    is_hasattr.then(|| (name.to_string(), is_library))
+}
+
+/// Whether a handler of these types catches what a missing attribute raises, and what a missing name of an import does.
+fn caught(code: &Function, types: Temp) -> (bool, bool) {
+    let span = code.ops[types as usize].span;
+    let names = code.ops.iter().filter(|op| span.covers(op.span)).filter_map(|op| match &op.kind {
+        OpKind::Load(Variable::Global(name)) => MISSING.iter().find(|(missing, ..)| **name == **missing),
+        _ => None,
+    });
+    names.fold((false, false), |(attribute, import), (_, one, other)| (attribute || *one, import || *other))
+}
