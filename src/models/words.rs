@@ -228,7 +228,7 @@ mod tests {
             "# the same shape as the key's",
             "# never use the same key twice",
             "# don't reuse the key here",
-            "# TODO: this uses the same key",
+            "# FIX-ME: it is wrong that this uses the same key",
             "# is this the same key?",
             "# avoid sharing keys",
             "# draw with the key that was given",

@@ -3,7 +3,7 @@
 //! A comment speaks of the statement that it stands in or above, of the statements that follow that one without an empty line, and of
 //! what they contain. A docstring speaks of its function, and has to be more explicit, since it speaks of much else.
 //!
-//! **Invariant:** a clause that denies (`never use the same key`) or complains (`TODO: same key`) is no evidence. The words are those
+//! **Invariant:** a clause that denies (`never use the same key`) or complains (`bug: same key`) is no evidence. The words are those
 //! of `models/words.toml`.
 
 use std::collections::BTreeSet;
