@@ -167,6 +167,7 @@ pub fn symbolic_parameters<'p>(
             (true, Some(class)) => {
                 let symbol = machine.state.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
                 let object = machine.state.allocate_with(Kind::Instance, symbol, Some(class), true);
+                machine.state.store.shadows.insert(symbol, object);
                 Value::of(Val::Object(object))
             }
             _ => {

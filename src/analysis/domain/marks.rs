@@ -11,6 +11,9 @@ pub const SUPPLIED: &str = "<supplied key>";
 /// How the names of exception edges begin.
 pub const RAISES: &str = "<raises";
 
+/// What an instance from outside is of: the number of a class that inherits from the one it is known by.
+pub const OVERRIDDEN: &str = "<overridden>";
+
 /// The name of the exception edges of one activation.
 pub fn raised_in(activation: u32) -> String {
     format!("{RAISES} in {activation}>")

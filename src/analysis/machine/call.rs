@@ -11,8 +11,8 @@ use crate::analysis::domain::term::{Term, Terms};
 use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, Val, Value};
 use crate::analysis::machine::context::Idle;
 use crate::analysis::machine::{
-    CALL_DEPTH, Frame, Machine, RECURSION, cutoff, getters, hover, iterate, name_cache, prelude, split_escape,
-    stream_use,
+    CALL_DEPTH, Frame, Machine, RECURSION, cutoff, getters, hover, iterate, name_cache, overrides, prelude,
+    split_escape, stream_use,
 };
 use crate::analysis::program::Program;
 use crate::analysis::record::Activation;
@@ -109,7 +109,8 @@ impl<'p> Machine<'p> {
                     return self.library.protocol_or_unknown(self, frame, val, &name, Call { args, place, written });
                 }
                 let args = args.with_receiver(receiver.clone());
-                self.call_value(frame, function, args, Some(place))
+                let possible = overrides::possible(self, receiver, function);
+                self.call_value(frame, possible.as_ref().unwrap_or(function), args, Some(place))
             }
             Val::UnknownMethod(method) => {
                 let (receiver, name) = &**method;
@@ -270,8 +271,12 @@ impl<'p> Machine<'p> {
             return cutoff::unknown_result(self, &given, code, place);
         }
         let running = self.context.stack.iter().filter(|entry| **entry == (closure.module, closure.function)).count();
-        if code.is_stub || running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
-            if !code.is_stub && frame.activation.depth >= CALL_DEPTH {
+        if code.is_stub {
+            cutoff::unknown_result(self, &given, code, place);
+            return self.unresolved(frame, &args, place, None, Some(code.name.clone()), None);
+        }
+        if running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
+            if frame.activation.depth >= CALL_DEPTH {
                 self.budget.exhausted.get_or_insert((place, "call depth"));
             }
             return cutoff::unknown_result(self, &given, code, place);

@@ -13,9 +13,10 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId, Value};
 use crate::analysis::machine::name_cache::Memo;
+use crate::analysis::machine::overrides::Heirs;
 use crate::analysis::record::{Activation, Iteration, Target, UsesOfFunctions};
 use crate::finding::Place;
-use crate::ir::{FunctionId, Name};
+use crate::ir::{ClassId, FunctionId, Name};
 
 /// Modules that draw nothing when they are initialised, by what they were made with.
 #[derive(Clone, Debug, Default)]
@@ -114,6 +115,8 @@ pub struct Caches {
     pub drawless: Drawless,
     /// The functions that constructors of the home module store, by class.
     pub constructors: FxHashMap<ClassHandle, Rc<Stored>>,
+    /// The classes that override a method, by the class statement that has it and by name.
+    pub heirs: FxHashMap<((ModuleIndex, ClassId), Name), Heirs>,
     /// What the names that modules import from each other stand for, where that was asked.
     pub imported: FxHashMap<(ModuleIndex, Name), Value>,
 }

@@ -28,6 +28,7 @@ pub mod modules;
 pub mod name_cache;
 pub mod notes;
 pub mod operate;
+pub mod overrides;
 pub mod prelude;
 pub mod split_escape;
 pub mod stream_use;

@@ -8,10 +8,11 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::marks::{RAISES, raised_in};
+use crate::analysis::domain::marks::{OVERRIDDEN, RAISES, raised_in};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::Confidence;
+use crate::ir::Operator;
 use crate::judge::facts::Role;
 use crate::judge::intent::timing::awaited;
 use crate::judge::paths::Paths;
@@ -168,6 +169,9 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
     if !paths.feasible(both) || needs_unseen(run, paths, both) {
         return None;
     }
+    if needs_override(run, paths, both) {
+        confidence = confidence.min(Confidence::Medium);
+    }
     if needs_exception(run, paths, both, Some(&own)) {
         confidence = Confidence::Low;
     } else if needs_exception(run, paths, both, None) {
@@ -221,6 +225,21 @@ fn is_stream(run: &Recording<'_>, event: &Consumption) -> bool {
 fn needs_unseen(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> bool {
     let is_unseen = |term: TermId| run.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Unseen);
     paths.support(guard).into_iter().any(|literal| run.terms.mentions(literal, &is_unseen))
+}
+
+/// Whether every path of a guard goes through a method that overrides another, of an instance that may not have it.
+fn needs_override(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard) -> bool {
+    let is_override = |literal: TermId| match run.terms.get(literal) {
+        Term::Operate(Operator::Eq, parts) => {
+            parts.iter().any(|part| matches!(run.terms.get(*part), Term::Apply(name, _) if &**name == OVERRIDDEN))
+        }
+        _ => false,
+    };
+    if !paths.support(guard).into_iter().any(is_override) {
+        return false;
+    }
+    let without = paths.assume(guard, &|literal| is_override(literal).then_some(false));
+    !paths.feasible(without)
 }
 
 /// Whether every path of a guard goes through an exception edge, those of this name excepted.

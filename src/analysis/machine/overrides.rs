@@ -1,0 +1,95 @@
+//! Methods that a class leaves to those that inherit from it.
+//!
+//! **Invariant:** only an instance from outside may be of a class that inherits from the one it is known by, and its methods
+//! are all of one class.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashSet;
+
+use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::marks::OVERRIDDEN;
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{ClassHandle, Closure, Val, Value};
+use crate::analysis::machine::Machine;
+use crate::ir::{Name, Operator};
+
+/// Most classes that are taken to be what an instance may be of.
+const HEIRS: usize = 4;
+
+/// Classes, each with a method of it.
+pub type Heirs = Rc<[(ClassHandle, Rc<Closure>)]>;
+
+/// What may run where a method of an instance is called: the method itself, or one that overrides it and touches keys as it does not.
+pub fn possible(machine: &mut Machine<'_>, receiver: &Value, function: &Value) -> Option<Value> {
+    let Some(Val::Function(closure)) = function.single() else { return None };
+    let code = machine.module(closure.module).function(closure.function);
+    if !code.is_stub && machine.program.relevance.of(closure.module, closure.function) {
+        return None;
+    }
+    let (symbol, class) = instance_from_outside(machine, receiver)?;
+    let heirs = heirs(machine, class, &code.name, closure);
+    if heirs.is_empty() {
+        return None;
+    }
+    let kind = machine.state.terms.intern(Term::Apply(OVERRIDDEN.into(), Box::new([symbol])));
+    let mut rest = Guard::TRUE;
+    let mut value = Value::unbound();
+    for (heir, function) in heirs.iter() {
+        let number = machine.state.terms.int(i128::from(heir.0));
+        let is_heir = machine.state.terms.operate(Operator::Eq, &[kind, number]);
+        let is_heir = machine.state.truth_of_term(is_heir);
+        let guards = &mut machine.state.paths.guards;
+        let taken = guards.and(rest, is_heir);
+        value.push(guards, taken, Val::Function(function.clone()));
+        rest = guards.without(rest, is_heir);
+    }
+    value.push(&mut machine.state.paths.guards, rest, Val::Function(closure.clone()));
+    Some(value)
+}
+
+/// The symbol of an instance that a caller made, and the class that it is known by.
+fn instance_from_outside(machine: &Machine<'_>, receiver: &Value) -> Option<(TermId, ClassHandle)> {
+    let Some(Val::Object(id)) = receiver.single() else { return None };
+    let object = &machine.state.store.objects[id.0 as usize];
+    let is_from_outside =
+        machine.state.terms.is_parameter(object.symbol) || machine.state.store.shadows.get(&object.symbol) == Some(id);
+    object.class.filter(|_| is_from_outside).map(|class| (object.symbol, class))
+}
+
+/// The classes that inherit from `class` and whose method of this name is another, which touches keys; each with the method.
+fn heirs(machine: &mut Machine<'_>, class: ClassHandle, name: &Name, own: &Closure) -> Heirs {
+    let statement = |machine: &Machine<'_>, class: ClassHandle| {
+        let info = &machine.state.store.classes[class.0 as usize];
+        (info.module, info.class)
+    };
+    let base = statement(machine, class);
+    if let Some(known) = machine.caches.heirs.get(&(base, name.clone())) {
+        return known.clone();
+    }
+    let touches_keys = |machine: &Machine<'_>, method: &Closure| {
+        machine.program.relevance.of(method.module, method.function)
+            && !machine.module(method.module).function(method.function).is_stub
+    };
+    let mut found: Vec<(ClassHandle, Rc<Closure>)> = Vec::new();
+    let mut seen = FxHashSet::default();
+    // A module that ran again made its classes anew: the last one counts.
+    let classes = u32::try_from(machine.state.store.classes.len()).unwrap_or(u32::MAX);
+    for heir in (0..classes).rev().map(ClassHandle) {
+        if machine.state.store.classes[heir.0 as usize].bases.is_empty() || !seen.insert(statement(machine, heir)) {
+            continue;
+        }
+        let inherits = machine.state.lineage(heir).into_iter().any(|of| statement(machine, of) == base);
+        let Some(method) = machine.state.class_attribute(heir, name).filter(|_| inherits) else { continue };
+        let Some(Val::Function(method)) = method.single() else { continue };
+        if (own.module, own.function) != (method.module, method.function) && touches_keys(machine, method) {
+            found.push((heir, method.clone()));
+        }
+        if found.len() == HEIRS {
+            break;
+        }
+    }
+    let found: Heirs = found.into();
+    machine.caches.heirs.insert((base, name.clone()), found.clone());
+    found
+}
