@@ -60,8 +60,6 @@ pub(super) fn search_fixes(
             has_fixes && is_requested(job, finding) && judged.shown == Shown::Yes && !is_noted
         })
         .collect();
-    let is_note = |index: &usize| settings.judge(&report.findings[*index]).level == Level::Note;
-    let noted: Vec<usize> = wanted.iter().copied().filter(is_note).collect();
     let Some(original) = program.of_file(report.file) else { return };
     if wanted.is_empty() {
         return;
@@ -71,7 +69,7 @@ pub(super) fn search_fixes(
         let kind = SourceKind::of_path(&member.display);
         let world = Cell::new(world.take());
         let validator = FixValidator { job, project, program, usage, world, original, kind, report };
-        (validator.fixes(&wanted, &noted), validator.world.take())
+        (validator.fixes(&wanted), validator.world.take())
     });
     let (fixes, there) = fixes.unwrap_or_default();
     *world = there;
@@ -129,8 +127,8 @@ struct FixValidator<'a, 'j, 'p> {
 }
 
 impl FixValidator<'_, '_, '_> {
-    /// Fixes for the findings that are wanted, of which some are only noted.
-    fn fixes(&self, wanted: &[usize], noted: &[usize]) -> Vec<(usize, Fix)> {
+    /// Fixes for the findings that are wanted.
+    fn fixes(&self, wanted: &[usize]) -> Vec<(usize, Fix)> {
         let text = &self.report.text;
         let cells = &self.report.cells;
         let parsed = python::parse_cells(text, cells, self.kind);
@@ -145,13 +143,7 @@ impl FixValidator<'_, '_, '_> {
             FixContext::new(self.report.file, text, &parsed.module, self.project.models, &self.project.settings.roots)
                 .in_cells(cells.iter().map(|cell| cell.span))
                 .in_project(self.usage);
-        // Keys are alike there so that two things are equal.
-        let is_compared = |index: &usize| {
-            let finding = &findings[*index];
-            noted.contains(index) && fix::is_compared(&cx, finding.primary)
-        };
-        let wanted: Vec<usize> = wanted.iter().copied().filter(|index| !is_compared(index)).collect();
-        let wanted = fix::in_order(findings, wanted);
+        let wanted = fix::in_order(findings, wanted.to_vec());
         let mut before: Option<Analysis> = None;
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));

@@ -47,7 +47,7 @@ pub struct Proposal {
     pub edits: Vec<Edit>,
     /// Positions of the findings that they resolve.
     pub resolves: Vec<usize>,
-    /// Names and seeds that they introduce.
+    /// Names that they introduce.
     pub names: Vec<Reserved>,
 }
 
@@ -64,7 +64,7 @@ impl Proposal {
         Self { proof, ..self }
     }
 
-    /// With the names and seeds that it introduces.
+    /// With the names that it introduces.
     pub(super) fn naming(self, names: Vec<Reserved>) -> Self {
         Self { names, ..self }
     }
@@ -190,12 +190,11 @@ impl<'a> FixContext<'a> {
         self.is_in_one_cell(first, second) && memchr::memchr_iter(b'\n', between.as_bytes()).count() <= FAR
     }
 
-    /// Reserves the names of a proposal, and records what it resolves. Of one that is only displayed it reserves the seeds,
-    /// which a person may take one after another.
+    /// Reserves the names of a proposal, unless it is only displayed, and records what it resolves.
     pub fn accept(&mut self, proposal: &Proposal) {
-        let is_applied = proposal.applicability != Applicability::Display;
-        let is_seed = |one: &&Reserved| one.name.starts_with(|first: char| first.is_ascii_digit());
-        self.promised.extend(proposal.names.iter().filter(|one| is_applied || is_seed(one)).cloned());
+        if proposal.applicability != Applicability::Display {
+            self.promised.extend(proposal.names.iter().cloned());
+        }
         self.resolved.extend(proposal.resolves.iter().copied());
     }
 

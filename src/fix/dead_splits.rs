@@ -6,8 +6,7 @@
 use super::children::split_of;
 use super::context::{FixContext, Proposal, is_plain};
 use super::derived::is_mentioned;
-use super::intent::pair;
-use super::key_uses::uses_of;
+use super::key_uses::{pair, uses_of};
 use super::layout;
 use super::liveness::Variable;
 use super::names::ScopeId;

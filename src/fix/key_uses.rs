@@ -7,7 +7,7 @@ use super::carry::given;
 use super::context::{FixContext, is_keyish, is_plain};
 use super::purpose_names::Given;
 use super::tree::{self, Step};
-use crate::finding::{Finding, RuleId, Sharing};
+use crate::finding::{Finding, Place, RuleId, Sharing};
 use crate::models::{Callable, Effect, Runs};
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
@@ -223,5 +223,49 @@ pub(super) fn root_name(expr: &Expr) -> Option<&str> {
         Expr::Attribute(attribute) => root_name(&attribute.value),
         Expr::Subscript(subscript) => root_name(&subscript.value),
         _ => None,
+    }
+}
+
+/// The two calls of a finding in its own frame.
+pub(super) fn pair<'a>(cx: &FixContext<'a>, finding: &Finding) -> Option<[&'a ast::ExprCall; 2]> {
+    let evidence = finding.evidence.as_ref()?;
+    let call = |way: &[Place]| tree::call_at(cx.module, cx.here(*way.first()?)?);
+    Some([call(&evidence.first)?, call(&evidence.second)?])
+}
+
+/// The calls of some findings in their own frames.
+pub(super) fn calls<'a, 'f>(
+    cx: &FixContext<'a>,
+    findings: impl Iterator<Item = &'f Finding>,
+) -> Vec<&'a ast::ExprCall> {
+    let mut calls: Vec<&ast::ExprCall> = findings.filter_map(|finding| pair(cx, finding)).flatten().collect();
+    calls.sort_by_key(|call| span_of(*call));
+    calls.dedup_by_key(|call| span_of(*call));
+    calls
+}
+
+/// Whether what is taken for a key may be a number: nothing but streams are made of it, and it is called a seed.
+pub(super) fn may_be_number<'e>(cx: &FixContext<'_>, calls: impl IntoIterator<Item = &'e ast::ExprCall>) -> bool {
+    let mut calls = calls.into_iter().peekable();
+    let is_seed = |expr: &Expr| cx.code(expr).to_ascii_lowercase().contains("seed");
+    calls.peek().is_some() && calls.all(|call| cx.stream_seed_of(call).is_some() && tree::arguments(call).any(is_seed))
+}
+
+/// Whether a call is known to draw or derive for itself, which it has no reason to do twice alike; what makes parameters or a
+/// state has.
+pub(super) fn draws(cx: &FixContext<'_>, call: &ast::ExprCall) -> bool {
+    let effect = |expr: &Expr| cx.model_of(expr).map(|callable| &callable.effect);
+    match &*call.func {
+        // `vmap(normal)(keys)`, `vmap(lambda key: normal(key))(keys)`
+        Expr::Call(maps) if matches!(effect(&maps.func), Some(Effect::Transform { .. })) => {
+            match maps.arguments.args.first() {
+                Some(Expr::Lambda(lambda)) => tree::expressions_within(&lambda.body)
+                    .into_iter()
+                    .any(|expr| matches!(expr, Expr::Call(call) if draws(cx, call))),
+                Some(function) => effect(function).is_some_and(|effect| !matches!(effect, Effect::Consume { .. })),
+                None => false,
+            }
+        }
+        function => effect(function).is_some_and(|effect| !matches!(effect, Effect::Consume { .. })),
     }
 }

@@ -6,16 +6,13 @@ use super::attribute_keys::{Storage, storage_of};
 use super::carry::{self, Carried};
 use super::children;
 use super::context::{FixContext, Proposal};
-use super::display_loops::is_shown;
-use super::fold_index::{each_element, fold_index, fold_parameter, is_range, replace, scan_children};
-use super::intent::may_be_number;
+use super::fold_index::{each_element, fold_index, fold_parameter, replace, scan_children};
 use super::jax;
-use super::key_uses::Use;
+use super::key_uses::{Use, may_be_number};
 use super::layout;
 use super::names::Does;
-use super::repeats::{Loop, Repeats, is_constant, loop_of};
+use super::repeats::{Loop, Repeats, loop_of};
 use super::split_apart::{assigns, can_rebind};
-use super::sweep_loops::{is_dropped, is_sweep};
 use super::tree::{self, Step};
 use super::writer::statement;
 use crate::finding::Finding;
@@ -39,14 +36,6 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
             proposals.extend(split_each(cx, &found, suites(statement).first().copied()));
             if !is_kept {
                 proposals.extend(fold_index(cx, &found, statement));
-            }
-            // One seed for several configurations is mostly intended.
-            let is_made = found.calls.iter().any(|(_, key)| is_constant(cx, key));
-            let is_configured = is_made && goes_through_configurations(cx, statement);
-            let calls: Vec<&ast::ExprCall> = found.calls.iter().map(|(call, _)| *call).collect();
-            let is_compared = is_sweep(cx, statement) || is_shown(cx, found.scope, statement, &calls);
-            if is_configured || is_compared || is_dropped(cx, found.scope, statement, calls) {
-                Proposal::only_display(&mut proposals);
             }
         }
         Repeats::Comprehension(generators, _) => proposals.extend(each_element(cx, &found, generators, is_kept)),
@@ -105,12 +94,6 @@ fn idle_child(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
     let uses: Vec<Use<'_>> =
         found.calls.iter().map(|(call, key)| Use { call, key, steps: cx.steps(span_of(*call)) }).collect();
     children::idle(cx, &uses, &found.resolves)
-}
-
-/// Whether a loop sweeps settings: anything but numbers that are counted.
-fn goes_through_configurations(cx: &FixContext<'_>, statement: &Stmt) -> bool {
-    let Stmt::For(each) = statement else { return false };
-    !is_range(cx, &each.iter)
 }
 
 /// `keys[0]` in a loop over `keys` whose variable nothing reads: that variable was intended.

@@ -20,11 +20,9 @@ mod cross_module;
 mod dead_splits;
 mod derived;
 mod diff;
-mod display_loops;
-mod equality_asserts;
+mod doubts;
 mod fold_index;
 mod imports;
-mod intent;
 mod jax;
 mod key_uses;
 mod lanes;
@@ -41,7 +39,6 @@ mod reuse;
 mod seeds;
 mod single_keys;
 mod split_apart;
-mod sweep_loops;
 mod tree;
 mod typed;
 mod typed_uses;
@@ -51,7 +48,6 @@ pub use apply::{Batch, select};
 pub use context::{FixContext, Proof, Proposal};
 pub use cross_module::CrossModuleUsage;
 pub use diff::{hunks, unified};
-pub use equality_asserts::is_compared;
 pub use single_keys::SingleKeys;
 pub use typed::converted;
 pub use typed_uses::{KnownKey, stays_legal};
@@ -87,13 +83,16 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
     }
     proposals.retain(|proposal| !proposal.edits.is_empty());
     for proposal in &mut proposals {
+        let mut resolved = proposal.resolves.iter().filter_map(|at| findings.get(*at));
+        // What may be intended is left to people.
+        if resolved.any(|finding| doubts::are_doubtful(cx, finding)) {
+            proposal.applicability = Applicability::Display;
+        }
         if proposal.applicability != Applicability::Unsafe || proposal.proof != Proof::Claim {
             continue;
         }
-        let calls = intent::calls(cx, proposal.resolves.iter().filter_map(|at| findings.get(*at)));
-        if equality_asserts::is_compared_within_tolerance(cx, &calls)
-            || optional_keys::may_be_none(cx, &calls, &proposal.edits)
-        {
+        let calls = key_uses::calls(cx, proposal.resolves.iter().filter_map(|at| findings.get(*at)));
+        if optional_keys::may_be_none(cx, &calls, &proposal.edits) {
             proposal.applicability = Applicability::Display;
         }
     }

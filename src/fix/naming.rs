@@ -11,7 +11,7 @@ use super::tree;
 use crate::python::ast::{Expr, Stmt};
 use crate::text::Span;
 
-/// A name that a proposal introduces; a seed is a name that no variable has.
+/// A name that a proposal introduces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reserved {
     /// The whole scope that it is introduced in.

@@ -6,7 +6,7 @@
 //! **Invariant:** a key that the function itself compares with `None` is left to the replay, which runs both ways.
 
 use super::context::FixContext;
-use super::intent::draws;
+use super::key_uses::draws;
 use super::tree;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::{span_of, suites};

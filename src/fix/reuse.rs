@@ -1,20 +1,17 @@
 //! One key for several uses (KEY101, KEY103, KEY104): each gets a key of its own.
 //!
-//! **Invariant:** a child that exists already is preferred to a new one; a reuse that may be intended gets fixes that are only
-//! displayed.
+//! **Invariant:** a child that exists already is preferred to a new one.
 
 use super::children;
 use super::context::{FixContext, Proposal};
-use super::equality_asserts::are_asserted_equal;
-use super::intent::{are_rows_alike, may_be_intended, may_be_number, pair};
-use super::key_uses::{MOST_USES, Use, family, only_key, uses_of};
+use super::key_uses::{MOST_USES, Use, family, may_be_number, only_key, pair, uses_of};
 use super::layout;
 use super::liveness::Variable;
 use super::names::Does;
 use super::split_apart::{apart, can_rebind};
 use super::tree::{self, Step};
-use crate::finding::{Applicability, Finding, RuleId};
-use crate::python::ast::{self, Expr, Stmt};
+use crate::finding::{Finding, RuleId};
+use crate::python::ast::{Expr, Stmt};
 use crate::python::span_of;
 use crate::text::Edit;
 
@@ -71,24 +68,9 @@ fn with_other_branches(cx: &FixContext<'_>, findings: &[Finding], index: usize, 
 }
 
 fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let of_both = pair(cx, &findings[index]);
-    if of_both.is_some_and(|pair| are_rows_alike(cx, pair)) || may_be_number(cx, of_both.into_iter().flatten()) {
+    if may_be_number(cx, pair(cx, &findings[index]).into_iter().flatten()) {
         return Vec::new();
     }
-    let mut proposals = proposed(cx, findings, index);
-    for proposal in &mut proposals {
-        let resolved = || proposal.resolves.iter().map(|at| &findings[*at]);
-        let mut calls: Vec<&ast::ExprCall> = resolved().filter_map(|finding| pair(cx, finding)).flatten().collect();
-        calls.sort_by_key(|call| span_of(*call));
-        calls.dedup_by_key(|call| span_of(*call));
-        if resolved().any(|finding| may_be_intended(cx, finding)) || are_asserted_equal(cx, &calls) {
-            proposal.applicability = Applicability::Display;
-        }
-    }
-    proposals
-}
-
-fn proposed(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let family = family(cx, findings, index);
     let uses = if family.len() < MOST_USES { uses_of(cx, findings, &family) } else { None };
     let mut proposals: Vec<Proposal> = Vec::new();

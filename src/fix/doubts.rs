@@ -1,0 +1,56 @@
+//! Whether two draws that share a key may have to be alike, though nothing shows that they are meant to be.
+//!
+//! **Invariant:** an answer only leaves a fix to people; whether a finding is shown is decided by the judge alone.
+
+use super::context::FixContext;
+use super::key_uses::{draws, pair};
+use super::tree;
+use crate::finding::{ConsequenceKind, Finding, Sharing};
+use crate::python::ast::{self, AnyNodeRef, Expr};
+use crate::python::span_of;
+
+/// Whether one key may be what a finding's two draws need.
+pub(super) fn are_doubtful(cx: &FixContext<'_>, finding: &Finding) -> bool {
+    let is_only_looked_at = finding.consequence.as_ref().is_some_and(|consequence| {
+        matches!(consequence.kind, ConsequenceKind::Compared | ConsequenceKind::Timed | ConsequenceKind::ShapeOnly)
+    });
+    finding.intent.is_some() || is_only_looked_at || are_calls_alike(cx, finding)
+}
+
+/// Whether a function does with some data what it did with others, or one draw is the mirror image of the other.
+fn are_calls_alike(cx: &FixContext<'_>, finding: &Finding) -> bool {
+    let (Some(evidence), Some([first, second])) = (&finding.evidence, pair(cx, finding)) else { return false };
+    let code = |call: &ast::ExprCall| cx.slice(span_of(call));
+    if evidence.sharing != Sharing::Twice || span_of(first) == span_of(second) {
+        return false;
+    }
+    if code(first) == code(second) && is_mirrored(first, cx) != is_mirrored(second, cx) {
+        return true;
+    }
+    let of_program = evidence.first.len() > 1 && evidence.second.len() > 1;
+    // What makes a state or parameters may have to make them alike.
+    let is_made_alike = !draws(cx, first) && (code(first) == code(second) || cx.model_of(&first.func).is_some());
+    cx.code(&first.func) == cx.code(&second.func)
+        && (is_made_alike && !of_program || of_program && is_of_other_data(cx, first, second))
+}
+
+/// Whether two calls of one function are given different things that are no constants.
+fn is_of_other_data(cx: &FixContext<'_>, first: &ast::ExprCall, second: &ast::ExprCall) -> bool {
+    tree::arguments(first)
+        .zip(tree::arguments(second))
+        .any(|(left, right)| cx.code(left) != cx.code(right) && ![left, right].into_iter().any(Expr::is_literal_expr))
+}
+
+/// `-draw` or `1 - draw`, as antithetic variates are.
+fn is_mirrored(call: &ast::ExprCall, cx: &FixContext<'_>) -> bool {
+    let around = tree::ancestors(cx.module, span_of(call)).into_iter().rev();
+    match around.into_iter().find(|node| span_of(node) != span_of(call)) {
+        Some(AnyNodeRef::ExprUnaryOp(minus)) => minus.op == ast::UnaryOp::USub,
+        Some(AnyNodeRef::ExprBinOp(difference)) => {
+            difference.op == ast::Operator::Sub
+                && difference.left.is_number_literal_expr()
+                && matches!(&*difference.right, Expr::Call(right) if span_of(right) == span_of(call))
+        }
+        _ => false,
+    }
+}
