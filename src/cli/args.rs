@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use super::output::ColourChoice;
 use crate::config::{CommandLine, Options};
-use crate::finding::{Confidence, Level};
+use crate::finding::{Confidence, Level, RuleId};
 use crate::prng::implementation::Implementation;
 use crate::report::Format;
 
@@ -175,6 +175,12 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Whether the command line selects a rule by itself: by code or name, and not by a prefix.
+    pub(super) fn names(&self, rule: RuleId) -> bool {
+        let selected = self.select.iter().chain(&self.extend_select).flatten();
+        selected.into_iter().any(|selector| *selector == rule.code() || *selector == rule.name())
+    }
+
     /// The options in the form that the configuration takes; otherwise what is wrong with them.
     pub(super) fn command_line(&self) -> Result<CommandLine, String> {
         let per_file_ignores = self.per_file_ignores.as_deref().map(pairs).transpose()?;
@@ -224,7 +230,7 @@ impl ValueEnum for Format {
 /// Arguments of `keylint rule`.
 #[derive(Debug, clap::Args)]
 pub struct Rule {
-    /// A rule, by code or name. Without it, all rules are listed.
+    /// The rule to explain, by code or name. If it is left out, all rules are listed.
     #[arg(value_name = "CODE|NAME", conflicts_with = "all")]
     pub wanted: Option<String>,
     /// Print the pages of all rules.

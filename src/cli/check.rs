@@ -18,7 +18,7 @@ use super::progress::Ticker;
 use super::{Failure, Status, World};
 use crate::config::{Resolver, suggest};
 use crate::engine::{FixOutcome, Outcome, known_rules};
-use crate::finding::Finding;
+use crate::finding::{Finding, RuleId};
 use crate::report::{self, Format, Report, Root};
 use crate::source::{self, SourceFile};
 
@@ -228,6 +228,7 @@ fn print(
     let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
     let report =
         Report::new(&outcome.files, shown, &outcome.hidden).with_root(repository(world)).with_failure(outcome.failed);
+    let report = report.with_raw_keys_listed(command.selection.names(RuleId::LegacyPrngkey));
     let format = command.output_format;
     let (main, further) = destinations(&command.output_file)?;
     let lines: Vec<String> = fix::summary(repaired).into_iter().chain(fix::available(outcome, command)).collect();
@@ -273,6 +274,9 @@ fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>
         bytes.extend(report::statistics_json(report).bytes());
     }
     if format.is_for_people() && !args.quiet {
+        if let Some(table) = report::table(report).filter(|_| !layout.statistics) {
+            writeln!(bytes, "{table}")?;
+        }
         writeln!(bytes, "{}", report::summary(report))?;
         for line in layout.repairs {
             writeln!(bytes, "{line}")?;

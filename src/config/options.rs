@@ -63,7 +63,7 @@ pub struct Options {
     pub min_confidence: Option<Confidence>,
 }
 
-/// Stands for [`Level`] in the schema, so that plain data needs to know nothing of schemas.
+/// How bad a finding is.
 #[derive(JsonSchema)]
 #[serde(rename = "Level", rename_all = "lowercase")]
 #[expect(dead_code, reason = "the schema is derived from the variants; no value is ever made")]
@@ -73,7 +73,7 @@ enum LevelName {
     Error,
 }
 
-/// Stands for [`Confidence`] in the schema.
+/// How certain a finding is.
 #[derive(JsonSchema)]
 #[serde(rename = "Confidence", rename_all = "lowercase")]
 #[expect(dead_code, reason = "the schema is derived from the variants; no value is ever made")]

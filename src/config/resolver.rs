@@ -31,6 +31,9 @@ const USUAL_TESTS: [&str; 4] = ["tests/", "test_*.py", "*_test.py", "conftest.py
 /// Patterns of files that measure how fast things run.
 const BENCHMARKS: [&str; 5] = ["benchmarks/", "benchmark/", "bench_*.py", "*_bench.py", "*_benchmark.py"];
 
+/// Patterns of documents.
+const DOCS: [&str; 2] = ["docs/", "doc/"];
+
 /// What the command line says of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
@@ -161,6 +164,7 @@ impl Resolver {
             exclude: excludes(&layers, &mut sources)?,
             tests: tests(&layers, root, &mut sources)?,
             benchmarks: usual(root, "benchmarks", &BENCHMARKS)?,
+            docs: usual(root, "docs", &DOCS)?,
             cwd: self.cwd.clone(),
             roots,
             jax_version,

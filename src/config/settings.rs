@@ -89,6 +89,7 @@ pub struct Settings {
     pub(super) exclude: Vec<Patterns>,
     pub(super) tests: Patterns,
     pub(super) benchmarks: Patterns,
+    pub(super) docs: Patterns,
 }
 
 impl Settings {
@@ -114,7 +115,8 @@ impl Settings {
             .flat_map(|ignore| &ignore.selectors)
             .collect();
         let (is_test, is_benchmark) = (self.tests.matches(&path), self.benchmarks.matches(&path));
-        FileSettings { settings: self, is_test, is_benchmark, ignored }
+        let is_docs = self.docs.matches(&path);
+        FileSettings { settings: self, is_test, is_benchmark, is_docs, ignored }
     }
 
     /// The enabled rules and the level each has, by code.
@@ -173,6 +175,7 @@ pub struct FileSettings<'a> {
     settings: &'a Settings,
     is_test: bool,
     is_benchmark: bool,
+    is_docs: bool,
     ignored: Vec<&'a Selector>,
 }
 
@@ -192,7 +195,10 @@ impl FileSettings<'_> {
     pub fn judge(&self, finding: &Finding) -> Judgement {
         let setting = self.settings.rules.get(&finding.rule);
         let intent = self.intent(finding.rule);
-        let level = if intent.is_some() { Level::Note } else { level(finding, setting) };
+        // Raw keys in tests and documents are moved with the rest of the project, and harm nobody before.
+        let is_aside = finding.rule == RuleId::LegacyPrngkey && (self.is_test || self.is_docs);
+        let level = level(finding, setting);
+        let level = if intent.is_some() || is_aside { level.min(Level::Note) } else { level };
         let named = setting.is_some_and(|setting| setting.named);
         let shown = if !self.is_selected(finding.rule) {
             Shown::Unselected

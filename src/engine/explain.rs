@@ -4,34 +4,33 @@
 
 use std::fmt::Write;
 
-use crate::finding::Place;
-use crate::judge::facts::{Facts, Origin, Role, Use};
+use crate::finding::{Derivation, Place};
+use crate::judge::facts::{CarryKind, Facts, KeyKind, Origin, Role, Use};
 use crate::text::{FileId, LineIndex};
 
 use super::FileTable;
 
 // Writing to a string cannot fail, so that the results of `write!` below say nothing.
 
-/// One sentence about some places, the first of which it is mostly about.
+/// One sentence about a place, and what belongs to it in other places.
 pub(super) struct Remark {
-    places: Vec<Place>,
+    place: Place,
     text: String,
+    further: Vec<(Place, String)>,
 }
 
 impl Remark {
     /// Whether one of its places starts on a row of a file.
     pub(super) fn touches(&self, file: FileId, row: u32, lines: &LineIndex) -> bool {
-        self.places.iter().any(|place| place.file == file && lines.row(place.span.start) == row)
+        let mut places = std::iter::once(&self.place).chain(self.further.iter().map(|(place, _)| place));
+        places.any(|place| place.file == file && lines.row(place.span.start) == row)
     }
 
-    /// The sentence behind its place.
+    /// The sentence behind its place, and a line for each further place.
     pub(super) fn worded(&self, files: &FileTable) -> String {
-        let place = |place: &Place| files.locus(*place);
-        let mut worded = self.places.first().map_or_else(String::new, |first| format!("{}: ", place(first)));
-        worded.push_str(&self.text);
-        let further: Vec<String> = self.places.iter().skip(1).map(place).collect();
-        if !further.is_empty() {
-            let _ = write!(worded, " [see {}]", further.join(", "));
+        let mut worded = format!("{}: {}", files.locus(self.place), self.text);
+        for (place, text) in &self.further {
+            let _ = write!(worded, "\n  {}: {text}", files.locus(*place));
         }
         worded
     }
@@ -43,88 +42,88 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     collisions(facts, &mut all);
     shared(facts, &mut all);
     state(facts, &mut all);
-    for key in &facts.keys {
-        all.push(remark(key.place, &[], None, key.text.clone()));
+    for (place, brief) in facts.keys.iter().filter_map(|key| Some((key.place, key.brief.clone()?))) {
+        all.push(remark(place, Vec::new(), None, brief));
     }
     for buffer in &facts.buffers {
         let effect = if buffer.raises { "raises" } else { "treats the key as numbers" };
-        let kind = format!("{:?}", buffer.kind).to_lowercase();
-        let text = format!("`{}` {effect}: the key {} is of {kind} kind", buffer.text, key(&buffer.derivation));
-        all.push(remark(buffer.place, &[], buffer.origin.as_ref(), text));
+        let kind = match buffer.kind {
+            KeyKind::Typed => "a typed key",
+            KeyKind::Raw => "a raw key",
+            KeyKind::Unknown => "a key, typed or raw",
+        };
+        let text = format!("`{}` {effect}: {} is {kind}", buffer.text, key(&buffer.derivation));
+        all.push(remark(buffer.place, Vec::new(), buffer.origin.as_ref(), text));
     }
     for discarded in &facts.discarded {
         let what = if discarded.whole { "the whole result" } else { "a child" };
         let name = discarded.name.as_ref().map(|name| format!(", `{name}`,")).unwrap_or_default();
         let text = format!("{what}{name} of `{}` is never used", discarded.callee);
-        all.push(remark(discarded.place, &[], None, text));
+        all.push(remark(discarded.place, Vec::new(), None, text));
     }
     for reference in facts.references.iter().filter(|reference| reference.written != reference.path) {
         let text = format!("`{}` means `{}`", reference.written, reference.path);
-        all.push(remark(reference.place, &[], None, text));
+        all.push(remark(reference.place, Vec::new(), None, text));
     }
     for exhausted in &facts.exhausted {
         let text = format!("the analysis lost precision here: the budget for {} was used up", exhausted.budget);
-        all.push(remark(exhausted.place, &[], None, text));
+        all.push(remark(exhausted.place, Vec::new(), None, text));
     }
-    all.sort_by(|a, b| (a.places.first(), &a.text).cmp(&(b.places.first(), &b.text)));
-    all.dedup_by(|a, b| (&a.places, &a.text) == (&b.places, &b.text));
+    all.sort_by(|a, b| (a.place, &a.text, &a.further).cmp(&(b.place, &b.text, &b.further)));
+    all.dedup_by(|a, b| (a.place, &a.text, &a.further) == (b.place, &b.text, &b.further));
     all
 }
 
 fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
     for collision in &facts.collisions {
-        let derived = key(&collision.derivation);
-        let named = match &collision.name {
-            Some(name) if **name == *collision.derivation => derived,
-            Some(name) => format!("`{name}`, which is {derived},"),
-            None => derived,
-        };
-        let verb = role(collision.second.role);
-        let mut text = format!("the key {named} is {verb} by `{}`", collision.second.callee);
-        if collision.repeated_by.is_some() {
-            text.push_str(", the same in every iteration");
-        } else {
-            let first = role(collision.first.role);
-            let _ = write!(text, ", and an equal key was already {first} by `{}`", collision.first.callee);
+        let named = named(&collision.second, &collision.derivation);
+        let text = format!("{named} is {} ({} confidence)", by(&collision.second), collision.confidence);
+        let mut further = inner(&collision.second);
+        match collision.repeated_by {
+            Some(place) => {
+                if collision.first.leaf != collision.second.leaf {
+                    let text = format!("an equal key was {} in an earlier iteration", by(&collision.first));
+                    further.push((collision.first.place, text));
+                }
+                further.push((place, "this loop repeats it".to_owned()));
+            }
+            None => further.push((collision.first.place, format!("an equal key was {} before", by(&collision.first)))),
+        }
+        further.extend(inner(&collision.first));
+        if let Some((first, second)) = collision.derived_at {
+            further.extend([(first, "the first key is derived"), (second, "the other is derived")].map(owned));
         }
         if let Some(intent) = &collision.intent {
-            let _ = write!(text, "; probably intended: {}", intent.reason);
+            let lead = if intent.kind.excuses() { "probably intended" } else { "perhaps harmless" };
+            further.push((intent.place.unwrap_or(collision.second.place), format!("{lead}: {}", intent.reason)));
         }
-        let _ = write!(text, " ({} confidence)", collision.confidence);
-        let derived = collision.derived_at.iter().flat_map(|(first, second)| [*first, *second]);
-        let places: Vec<Place> = [collision.second.leaf, collision.first.place, collision.first.leaf]
-            .into_iter()
-            .chain(derived)
-            .chain(collision.repeated_by)
-            .chain(collision.intent.as_ref().and_then(|intent| intent.place))
-            .collect();
-        all.push(remark(collision.second.place, &places, collision.origin.as_ref(), text));
+        all.push(remark(collision.second.place, further, collision.origin.as_ref(), text));
     }
 }
 
 /// Keys that serve several lanes, or several calls.
 fn shared(facts: &Facts, all: &mut Vec<Remark>) {
     for broadcast in &facts.broadcasts {
-        let (key, callee) = (key(&broadcast.derivation), &broadcast.used.callee);
-        let text = format!(
-            "every batch element draws from the same key {key} with `{callee}` \
-             ({} confidence)",
-            broadcast.confidence
-        );
-        let places = [broadcast.used.leaf, broadcast.mapped_at];
-        all.push(remark(broadcast.used.place, &places, broadcast.origin.as_ref(), text));
+        let (key, callee) = (named(&broadcast.used, &broadcast.derivation), &broadcast.used.callee);
+        let text = format!("every batch element gives {key} to `{callee}` ({} confidence)", broadcast.confidence);
+        let mut further = inner(&broadcast.used);
+        further.push((broadcast.mapped_at, "mapped".to_owned()));
+        all.push(remark(broadcast.used.place, further, broadcast.origin.as_ref(), text));
     }
     for captured in &facts.captured {
         let (name, callee) = (&captured.name, &captured.callee);
         let text =
             format!("`{callee}` consumes the captured key `{name}` on every call ({} confidence)", captured.confidence);
-        let places = [captured.used.leaf, captured.defined_at];
-        all.push(remark(captured.used.place, &places, captured.origin.as_ref(), text));
+        let mut further = inner(&captured.used);
+        further.push((captured.defined_at, format!("`{callee}` is defined")));
+        all.push(remark(captured.used.place, further, captured.origin.as_ref(), text));
     }
     for ignored in &facts.ignored {
         let (callee, parameter) = (&ignored.callee, &ignored.parameter);
         let text = format!("`{callee}` creates a constant key, and the parameter `{parameter}` is ignored");
-        all.push(remark(ignored.place, &[ignored.declared_at, ignored.used.place, ignored.used.leaf], None, text));
+        let mut further = vec![(ignored.declared_at, format!("`{parameter}` is declared"))];
+        further.push((ignored.used.place, format!("the constant key is {}", by(&ignored.used))));
+        all.push(remark(ignored.place, further, None, text));
     }
 }
 
@@ -137,27 +136,46 @@ fn state(facts: &Facts, all: &mut Vec<Remark>) {
             by(&stale.used),
             stale.confidence
         );
-        let places: Vec<Place> = [stale.used.leaf].into_iter().chain(stale.stored_at).collect();
-        all.push(remark(stale.used.place, &places, None, text));
+        let mut further = inner(&stale.used);
+        further.extend(stale.stored_at.map(|place| (place, "the key is stored".to_owned())));
+        all.push(remark(stale.used.place, further, None, text));
     }
     for carried in &facts.carried {
-        let kind = format!("{:?}", carried.kind).to_lowercase();
-        let text = format!("the key {} is {kind} after it was {}", key(&carried.derivation), by(&carried.used));
-        all.push(remark(carried.place, &[carried.used.place, carried.used.leaf], None, text));
+        let kind = match carried.kind {
+            CarryKind::Returned => "returned",
+            CarryKind::Stored => "stored",
+            CarryKind::Carried => "carried on",
+        };
+        let text =
+            format!("{} is {kind} after it was {}", named(&carried.used, &carried.derivation), by(&carried.used));
+        let mut further = vec![(carried.used.place, "consumed".to_owned())];
+        further.extend(inner(&carried.used));
+        all.push(remark(carried.place, further, None, text));
     }
 }
 
-fn remark(place: Place, further: &[Place], origin: Option<&Origin>, mut text: String) -> Remark {
-    let mut places = vec![place];
-    for further in further.iter().copied().chain(origin.map(|origin| origin.place)) {
-        if !places.contains(&further) {
-            places.push(further);
-        }
-    }
-    if let Some(origin) = origin {
-        let _ = write!(text, "; origin: {}", origin.text);
-    }
-    Remark { places, text }
+fn owned((place, text): (Place, &str)) -> (Place, String) {
+    (place, text.to_owned())
+}
+
+/// The consuming call, where it lies below the place that is reported.
+fn inner(used: &Use) -> Vec<(Place, String)> {
+    if used.leaf == used.place { Vec::new() } else { vec![(used.leaf, format!("`{}` is called", used.callee))] }
+}
+
+fn named(used: &Use, derivation: &Derivation) -> String {
+    used.name.as_ref().map_or_else(|| key(derivation), |name| format!("`{}`", name.text))
+}
+
+fn remark(place: Place, mut further: Vec<(Place, String)>, origin: Option<&Origin>, text: String) -> Remark {
+    further.extend(origin.map(|origin| (origin.place, origin.text.clone())));
+    let mut seen = vec![place];
+    further.retain(|(further, _)| {
+        let is_new = !seen.contains(further);
+        seen.push(*further);
+        is_new
+    });
+    Remark { place, text, further }
 }
 
 fn by(used: &Use) -> String {
@@ -174,5 +192,5 @@ fn role(role: Role) -> &'static str {
 }
 
 fn key(derivation: &str) -> String {
-    if derivation.is_empty() { "of unknown derivation".to_owned() } else { format!("`{derivation}`") }
+    if derivation.is_empty() { "a key of unknown derivation".to_owned() } else { format!("`{derivation}`") }
 }

@@ -44,13 +44,13 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
         let path = files.path(file).display();
         let (first, told) = match (cell, files.cells(file)) {
             (Some(number), cells) => match cells.numbered(number) {
-                Some(cell) => (lines.row(cell.span.start), format!("row {row} of cell {number}")),
+                Some(cell) => (lines.row(cell.span.start), format!("line {row} of cell {number}")),
                 None => return Err(format!("`{path}` has no Python cell {number}")),
             },
             (None, cells) if !cells.is_empty() => {
                 return Err(format!("`{path}` is a notebook; name the cell as well: `{path}:CELL:LINE`"));
             }
-            (None, _) => (1, format!("row {row}")),
+            (None, _) => (1, format!("line {row}")),
         };
         let row = row.saturating_add(first - 1);
         let mut answer = String::new();

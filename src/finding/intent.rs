@@ -83,7 +83,7 @@ kinds! {
         /// One of the runs is only timed or warms up the compiler.
         Timed "timed" "one of the two runs is only timed, or warms up the compiler",
         /// A draw is only waited for.
-        OnlyAwaited "only-awaited" "one of the draws is only waited for, its numbers are not used",
+        OnlyAwaited "only-awaited" "one of the draws is only waited for; its numbers are not used",
         /// A function measures how long each of the runs takes.
         Measured "measured" "a function measures how long each of these runs takes",
         /// The first of two identical calls is made for nothing.
@@ -125,7 +125,7 @@ kinds! {
         /// Different children of two equal splits are used.
         DisjointChildren "disjoint-children" "the code uses different children of the two splits",
         /// The program says so in a comment or a name.
-        SaidSo "said-so" "the program says that the key is shared on purpose",
+        SaidSo "said-so" "a comment or a name says that the key is shared on purpose",
     }
 }
 

@@ -8,18 +8,16 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{Key, Val, Value};
-use crate::analysis::is_entry;
 use crate::analysis::record::{Activation, Consumption, Escape, LoggedReference, Recording};
 use crate::finding::{Confidence, Intent, IntentKind, Place};
 use crate::ir::{FunctionId, FunctionKind, OpKind, Variable};
+use crate::judge::broadcasts::conclude_broadcasts;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{
-    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision,
-    Exhausted, Facts, KeyFact, KeyKind, Reference, Role,
+    BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision, Exhausted, Facts, KeyFact,
+    KeyKind, Reference, Role,
 };
 use crate::judge::guarded::Guarded;
-use crate::judge::intent::default_key::is_fallback;
-use crate::judge::intent::split_escape::is_split_alike;
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
 use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
@@ -101,8 +99,12 @@ pub fn mark_guarded(run: &Recording<'_>, references: &mut [Reference]) {
 /// What is believed of every key, place by place.
 fn conclude_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     for derivation in run.log.derivations.iter().filter(|derivation| derivation.place.file == file) {
-        let text = format!("`{}` creates {}", derivation.callee, run.terms.describe(derivation.term));
-        facts.keys.push(KeyFact { place: derivation.place, text });
+        let term = run.terms.describe(derivation.term);
+        let text = format!("`{}` creates `{term}`", derivation.callee);
+        // What splits or folds a key is told as that.
+        let is_new = matches!(run.terms.get(derivation.term), Term::Seed(_));
+        let brief = is_new.then(|| text.clone());
+        facts.keys.push(KeyFact { place: derivation.place, text, brief });
     }
     for event in run.log.consumptions.iter().filter(|event| event.place.file == file) {
         let what = match event.role {
@@ -113,65 +115,10 @@ fn conclude_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             Role::Unresolved => "is unresolved and may consume",
         };
         let key = run.terms.describe(event.target.term);
-        let written = match &event.written {
-            Some(written) if **written != *key => format!(", written `{written}`"),
-            _ => String::new(),
-        };
-        facts.keys.push(KeyFact { place: event.place, text: format!("`{}` {what} {key}{written}", event.callee) });
-    }
-}
-
-fn conclude_broadcasts(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
-    let mut seen = BTreeSet::new();
-    for broadcast in &run.log.broadcasts {
-        let event = &run.log.consumptions[broadcast.event];
-        let chain = event.chain();
-        // The mapped body's own frame tells it: the one right below the mapping call.
-        let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id);
-        let Some(mapper) = mapper else { continue };
-        let own = |activation: &Activation| {
-            let module = run.module(activation.module);
-            activation.root || !is_entry(module, module.function(activation.function))
-        };
-        if !chain[..=mapper].iter().all(|(activation, _)| own(activation)) {
-            continue;
-        }
-        // A mapped function that stands on its own is right for its other callers: the mapping call tells it.
-        let mapped = chain.get(mapper + 1).is_some_and(|(activation, _)| {
-            let module = run.module(activation.module);
-            is_entry(module, module.function(activation.function))
-        });
-        let depth = if mapped { mapper } else { (mapper + 1).min(chain.len() - 1) };
-        let used = use_at(event, &chain, depth);
-        if used.place.file != file || !seen.insert((used.place, broadcast.mapped_at)) {
-            continue;
-        }
-        // A key made because none was given serves until one is.
-        if is_fallback(run, event) || is_split_alike(run, event, broadcast) {
-            continue;
-        }
-        let copied =
-            run.derivation(event.target.derivation).is_some_and(|derivation| derivation.place == broadcast.mapped_at);
-        let kind = if copied {
-            BroadcastKind::Copied
-        } else if broadcast.unmapped {
-            BroadcastKind::Unmapped
-        } else {
-            BroadcastKind::Captured
-        };
-        facts.broadcasts.push(Broadcast {
-            kind,
-            function: run.qualified(&chain[depth].0),
-            used,
-            mapped_at: broadcast.mapped_at,
-            intent: None,
-            origin: origin(run, event.target.term, event.target.derivation),
-            derivation: derivation(run.terms, event.target.term),
-            confidence: match event.role {
-                Role::Sample | Role::Split => Confidence::High,
-                _ => Confidence::Medium,
-            },
-        });
+        let text = format!("`{}` {what} `{key}`", event.callee);
+        let written = event.written.as_deref().unwrap_or(&key);
+        let brief = Some(format!("`{}` {what} `{written}`", event.callee));
+        facts.keys.push(KeyFact { place: event.place, text, brief });
     }
 }
 
@@ -250,13 +197,14 @@ fn conclude_captures(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
         }
         let code = run.module(root.module).function(root.function);
         let defined_at = Place { file: run.module(root.module).file, span: code.span };
+        let used = use_at(run, &event, &chain, 0);
         facts.captured.push(CapturedUse {
             kind,
             callee: code.name.to_string(),
             defined_at,
-            used: use_at(&event, &chain, 0),
             origin: origin(run, event.target.term, event.target.derivation),
-            name: event.written.as_ref().map_or_else(|| run.terms.describe(event.target.term), ToString::to_string),
+            name: used.name.as_ref().map_or_else(|| run.terms.describe(event.target.term), |name| name.text.clone()),
+            used,
             confidence: Confidence::Medium,
             function: run.qualified(root),
         });
@@ -295,7 +243,7 @@ pub fn defaults(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
             kind: CaptureKind::Default,
             callee: code.name.to_string(),
             defined_at: Place { file, span: code.span },
-            used: use_at(&event, &chain, 0),
+            used: use_at(run, &event, &chain, 0),
             origin: default.alternatives().iter().find_map(|alternative| match &alternative.val {
                 Val::Key(key) => origin(run, key.term, key.derivation),
                 _ => None,
@@ -355,9 +303,8 @@ fn conclude_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, f
         facts.carried.push(CarriedKey {
             kind: exit.kind,
             place: exit.place,
-            used: use_at(&event, &chain, 0),
+            used: use_at(run, &event, &chain, 0),
             derivation: derivation(run.terms, exit.term),
-            name: exit.name.as_ref().or(event.written.as_ref()).map(ToString::to_string),
             confidence: Confidence::Medium,
             function: run.qualified(&exit.activation),
         });

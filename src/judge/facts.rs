@@ -41,6 +41,8 @@ pub struct Facts {
     pub indirect: Vec<Collision>,
     /// Why all that the module shares is intended, if it is.
     pub intent: Option<Intent>,
+    /// The name under which the module imports `jax.random`: `jr`.
+    pub random: Option<String>,
 }
 
 impl Facts {
@@ -61,6 +63,7 @@ impl Facts {
         self.exhausted.extend(other.exhausted);
         self.indirect.extend(other.indirect);
         self.intent = self.intent.take().or(other.intent);
+        self.random = self.random.take().or(other.random);
     }
 
     /// Sorts everything by place and keeps one fact of each kind for one place.
@@ -188,6 +191,8 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
             .any(|(_, inner)| inner.len() == function.len() || inner[function.len()..].starts_with('.'))
     };
     for facts in modules {
+        let ignored: BTreeSet<Place> = facts.ignored.iter().map(|ignored| ignored.place).collect();
+        facts.broadcasts.retain(|broadcast| broadcast.made_at.is_none_or(|made| !ignored.contains(&made)));
         // A parameter may be given a key of its own, whose reuse says nothing of the default.
         facts.captured.retain(|captured| {
             let CapturedUse { used, origin, function, .. } = captured;
@@ -215,8 +220,19 @@ pub struct Use {
     pub callee: String,
     /// How the key is consumed.
     pub role: Role,
-    /// The argument of the consuming call, where it is a name or attribute chain.
+    /// The argument of the consuming call, where it is a name or attribute chain that is not captured.
     pub written: Option<String>,
+    /// What the key is called in the reporting frame.
+    pub name: Option<KeyName>,
+}
+
+/// A key as the program writes it at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyName {
+    /// A name, an attribute chain, or a subscript of one.
+    pub text: String,
+    /// Whether a statement there can bind it anew: not in a lambda, nor what is captured, nor an element.
+    pub can_rebind: bool,
 }
 
 /// Where a key came from.
@@ -249,6 +265,19 @@ pub enum CollisionKind {
     FoldAndSampled,
 }
 
+/// What repeats a consumption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LoopKind {
+    /// A `for` or `while` statement.
+    Statement,
+    /// A comprehension.
+    Comprehension,
+    /// A call that runs a function again and again: `scan`, `map`.
+    Call,
+    /// A call that runs a function on each leaf of a tree.
+    Leaves,
+}
+
 /// Two consumptions of equal keys on one feasible path; `second` is second in execution order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collision {
@@ -264,10 +293,14 @@ pub struct Collision {
     pub origin: Option<Origin>,
     /// The key as derived, for people: `split(key(0))[1]`.
     pub derivation: Derivation,
-    /// The expression the second consumption was given, where it is a name or attribute chain.
-    pub name: Option<String>,
     /// The loop, where `kind` is `Iterated`: its head or the transform's call.
     pub repeated_by: Option<Place>,
+    /// What kind of loop that is.
+    pub loop_kind: LoopKind,
+    /// The streams, or parameters, of one call that are given the key.
+    pub entries: Vec<String>,
+    /// Where the key of the first consumption is handed on to the next iteration, if that is the mistake.
+    pub carried_at: Option<Place>,
     /// The other child that nothing uses, where the parent was probably meant to be a child (`key, sub = split(key)`).
     pub meant: Option<String>,
     /// Why the program probably means it.
@@ -297,6 +330,8 @@ pub enum BroadcastKind {
     Unmapped,
     /// The batch was made of copies (`repeat`, `tile`, `broadcast_to`, `[key] * n`, `stack([key, key])`).
     Copied,
+    /// The mapped function makes it, from a seed that all lanes share.
+    Constant,
 }
 
 /// One key drawn from by all lanes of a mapped function.
@@ -308,6 +343,10 @@ pub struct Broadcast {
     pub used: Use,
     /// The mapping call, or the call that copied the key.
     pub mapped_at: Place,
+    /// The constructor, where the mapped function makes the key.
+    pub made_at: Option<Place>,
+    /// The stream that the key comes from, where it is one of the program's own.
+    pub stream: Option<String>,
     /// Why the program probably means it.
     pub intent: Option<Intent>,
     /// Where the key came from.
@@ -416,8 +455,6 @@ pub struct CarriedKey {
     pub used: Use,
     /// The key as derived.
     pub derivation: Derivation,
-    /// The variable, where it has a name.
-    pub name: Option<String>,
     /// How certain.
     pub confidence: Confidence,
     /// Qualified name of the function.
@@ -467,6 +504,8 @@ pub struct KeyFact {
     pub place: Place,
     /// A sentence: how the key was derived, and what happens to it here.
     pub text: String,
+    /// The same in the program's own words, whoever calls; `None` where another fact says it.
+    pub brief: Option<String>,
 }
 
 /// An expression, or a variable that is bound, whose value is a key.

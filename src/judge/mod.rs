@@ -5,12 +5,14 @@
 //!
 //! **Invariant:** a recording is only read. Every decision is a function of it, of the guards' diagrams and of the program.
 
+mod broadcasts;
 mod derivation;
 mod extract;
 pub mod facts;
 mod guarded;
 mod intent;
 pub use intent::{documented, notebook, said_so};
+mod naming;
 mod origin;
 mod paths;
 mod reuse;
@@ -36,6 +38,7 @@ pub fn analyse(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleI
             Stage::Body => {
                 facts = extract::facts(run, paths);
                 facts.intent = extract::test_code(run);
+                facts.random = naming::random_module(run);
                 stale.note_stores(run);
             }
             Stage::Entry(id) => {

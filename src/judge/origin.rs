@@ -5,15 +5,17 @@
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::record::Recording;
 use crate::finding::Place;
-use crate::judge::facts::Origin;
+use crate::judge::facts::{Origin, Role};
 use crate::text::{FileId, Span};
 
 /// Where a key came from.
 pub fn origin(run: &Recording<'_>, term: TermId, derivation: u32) -> Option<Origin> {
     if let Some(derivation) = run.derivation(derivation) {
         let short = derivation.callee.as_ref();
-        let text = match run.terms.get(term) {
-            Term::Child(_, index) if matches!(run.terms.get(derivation.term), Term::Children(_)) => {
+        let text = match (run.terms.get(term), parent_of(run, derivation.place)) {
+            (Term::Child(..) | Term::Children(_), Some((Role::Split, parent))) => format!("split from `{parent}` here"),
+            (Term::Fold(..), Some((Role::Fold, parent))) => format!("derived from `{parent}` here"),
+            (Term::Child(_, index), _) if matches!(run.terms.get(derivation.term), Term::Children(_)) => {
                 format!("element {} of the result of `{short}`", run.terms.describe(*index))
             }
             _ => format!("created by `{short}`"),
@@ -38,4 +40,10 @@ pub fn origin(run: &Recording<'_>, term: TermId, derivation: u32) -> Option<Orig
     }
     let place = run.log.origins.get(&term)?;
     Some(Origin { place: *place, text: format!("`{}` is read here", run.terms.describe(term)) })
+}
+
+/// How a derivation comes about, and what it is made of, as written there.
+fn parent_of<'r>(run: &Recording<'r>, place: Place) -> Option<(Role, &'r str)> {
+    let mut derived = run.log.consumptions.iter().filter(|event| matches!(event.role, Role::Split | Role::Fold));
+    derived.find(|event| event.place == place).and_then(|event| Some((event.role, event.written.as_deref()?)))
 }

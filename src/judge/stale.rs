@@ -11,6 +11,7 @@ use crate::analysis::record::{Consumption, LoggedStore, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Argument, Block, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Variable};
 use crate::judge::facts::{CaptureKind, CapturedUse, Role, StaleState, Use};
+use crate::judge::naming::{name_at, own_name};
 use crate::judge::paths::Paths;
 
 /// Functions between one and the statements of its module that are looked through.
@@ -72,7 +73,7 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
         if happens_once(run, paths, event.guard) || is_memoised(run, code) {
             continue;
         }
-        let used = Use { place, ..leaf_use(&event) };
+        let used = Use { place, ..leaf_use(run, &event) };
         if let Some((class, name)) = attribute_of_self(run, event.target.term) {
             if run.log.stores.iter().any(|store| store.name == name) || is_handed_on(run, &event, &name) {
                 continue;
@@ -236,13 +237,14 @@ fn calls_outside_loops(code: &Function, block: &Block, is_it: &dyn Fn(&OpKind) -
 }
 
 /// A use told where it happens.
-pub fn leaf_use(event: &Consumption) -> Use {
+pub fn leaf_use(run: &Recording<'_>, event: &Consumption) -> Use {
     Use {
         place: event.place,
         leaf: event.place,
         via: Vec::new(),
         callee: event.callee.to_string(),
         role: event.role,
-        written: event.written.as_ref().map(ToString::to_string),
+        written: own_name(run, event),
+        name: name_at(run, event, &vec![(event.activation.clone(), event.place)], 0),
     }
 }

@@ -216,7 +216,7 @@ fn conclude_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             callee: derivation.callee.to_string(),
             parameter: parameter.name.to_string(),
             declared_at: Place { file, span: parameter.span },
-            used: leaf_use(&event),
+            used: leaf_use(run, &event),
             confidence: Confidence::Medium,
             function: code.qualified.to_string(),
         });

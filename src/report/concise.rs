@@ -1,15 +1,16 @@
 //! The `concise` format: `path:row:column: CODE [level] message`, in a notebook `path:cell number:row:column: …`.
 //!
-//! **Invariant:** exactly one line per finding.
+//! **Invariant:** exactly one line per finding, but for raw keys, which many files have: one line tells of all of them.
 
 use std::io::{self, Write};
 
 use super::Report;
 use super::neutral::neutral;
+use super::summary::folded;
 use crate::finding::Level;
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
-    for finding in report.findings() {
+    for finding in report.for_people() {
         let message = neutral(finding.message.lines().next().unwrap_or_default());
         let locus = report.locus(finding.primary);
         let (code, level) = (finding.rule, finding.level);
@@ -24,5 +25,5 @@ pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> i
             writeln!(out, "{locus}: {code} [{level}] {message}")?;
         }
     }
-    Ok(())
+    folded(report).map_or(Ok(()), |line| writeln!(out, "{line}"))
 }

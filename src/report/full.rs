@@ -9,11 +9,13 @@ use codespan_reporting::diagnostic::{Diagnostic, LabelStyle, Severity};
 use super::Report;
 use super::excerpt::{Excerpt, Mark};
 use super::neutral::neutral;
-use crate::finding::{Applicability, Confidence, Finding, Level, Place};
+use super::summary::folded;
+use crate::finding::{Applicability, Confidence, Finding, IntentKind, Level, Place};
 use crate::text::{LineIndex, Span};
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
-    report.findings().iter().try_for_each(|finding| write_one(report, finding, colour, out))
+    report.for_people().iter().try_for_each(|finding| write_one(report, finding, colour, out))?;
+    folded(report).map_or(Ok(()), |line| writeln!(out, "{line}\n"))
 }
 
 fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -34,7 +36,8 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
             notes.push(format!("note: {}: {}", neutral(&label.message), report.locus(label.place)));
         }
     }
-    let intent = finding.intent.as_ref().map(|intent| ("probably intended: ", &intent.reason, intent.place));
+    let lead = |kind: IntentKind| if kind.excuses() { "probably intended: " } else { "perhaps harmless: " };
+    let intent = finding.intent.as_ref().map(|intent| (lead(intent.kind), &intent.reason, intent.place));
     let consequence = finding.consequence.as_ref().map(|fate| ("", &fate.message, fate.place));
     for (lead, sentence, place) in consequence.into_iter().chain(intent) {
         let at = match place {

@@ -21,14 +21,14 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::config::HiddenCounts;
-use crate::finding::{Finding, Place};
+use crate::finding::{Finding, Place, RuleId};
 use crate::rules;
 use crate::text::{Cell, Cells, FileId, LineColumn, LineIndex};
 
 pub use excerpt::problem;
 pub use neutral::{neutral, neutral_line};
 pub use root::Root;
-pub use summary::{statistics, statistics_json, summary};
+pub use summary::{statistics, statistics_json, summary, table};
 
 /// Gives path, text and cells of the files that findings speak of.
 pub trait FileTable {
@@ -116,6 +116,7 @@ pub struct Report<'a> {
     lines: BTreeMap<FileId, LineIndex>,
     root: Root,
     failed: bool,
+    lists_raw_keys: bool,
 }
 
 impl<'a> Report<'a> {
@@ -140,7 +141,7 @@ impl<'a> Report<'a> {
                 lines.entry(file).or_insert_with(|| LineIndex::new(files.text(file)));
             }
         }
-        Self { files, findings, hidden, lines, root: Root::default(), failed: false }
+        Self { files, findings, hidden, lines, root: Root::default(), failed: false, lists_raw_keys: false }
     }
 
     /// The same report, with files named from the root of a repository where a format asks for that.
@@ -153,6 +154,28 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn with_failure(self, failed: bool) -> Self {
         Self { failed, ..self }
+    }
+
+    /// The same report, in which people see each finding about raw keys: they asked for that rule.
+    #[must_use]
+    pub fn with_raw_keys_listed(self, lists_raw_keys: bool) -> Self {
+        Self { lists_raw_keys, ..self }
+    }
+
+    /// The findings that people are shown one by one: file by file, in each the worst first.
+    fn for_people(&self) -> Vec<&'a Finding> {
+        let folds = self.folded() > 0;
+        let is_told = |finding: &&Finding| !folds || finding.rule != RuleId::LegacyPrngkey;
+        let mut told: Vec<&'a Finding> = self.findings.iter().copied().filter(|finding| is_told(finding)).collect();
+        let path = |finding: &Finding| self.files.path(finding.primary.file);
+        told.sort_by(|a, b| path(a).cmp(path(b)).then_with(|| b.level.cmp(&a.level)));
+        told
+    }
+
+    /// How many files with raw keys are told of in one line.
+    fn folded(&self) -> usize {
+        let files = self.findings.iter().filter(|finding| finding.rule == RuleId::LegacyPrngkey).count();
+        if self.lists_raw_keys || files < 2 { 0 } else { files }
     }
 
     /// The findings, in the order of the report.

@@ -28,6 +28,22 @@ pub fn summary(report: &Report<'_>) -> String {
     line
 }
 
+/// One line for all files with raw keys, where that stands for their findings.
+pub(super) fn folded(report: &Report<'_>) -> Option<String> {
+    let files = report.folded();
+    let code = RuleId::LegacyPrngkey.code();
+    (files > 0).then(|| format!("{files} files make raw keys with `PRNGKey`: `--select {code}` lists them ({code})"))
+}
+
+/// Most findings that need no table.
+const FEW: usize = 12;
+
+/// A table of the rules, where there are enough findings to lose count of them.
+pub fn table(report: &Report<'_>) -> Option<String> {
+    let is_long = report.for_people().len() > FEW && per_rule(report).len() > 1;
+    is_long.then(|| statistics(report))
+}
+
 fn hidden(hidden: &HiddenCounts) -> String {
     let levels = hidden.by_level.iter().rev().map(|(level, count)| counted(*count, &level.to_string()));
     let confidences = hidden

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** related places are told as origin, first use, second use; the flow is in execution order.
 
-use crate::finding::{Evidence, Finding, Label, Level, Repair, Sharing};
+use crate::finding::{Derivation, Evidence, Finding, Label, Level, Made, Repair, Sharing};
 use crate::judge::facts::{Collision, CollisionKind, Role, Use};
 
 use super::Rule;
@@ -32,6 +32,12 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, text: Text) -> Finding {
         (Some(again), Some(used)) => again.place.file == used.place.file && again.place.span < used.place.span,
         _ => false,
     };
+    let carried = hit.carried_at.map(|place| {
+        let spent = hit.first.name.as_ref().map_or_else(|| "the key".to_owned(), |name| wording::code(&name.text));
+        wording::label(place, format!("{spent}, already {}, goes on from here", wording::participle(hit.first.role)))
+    });
+    wording::relate(&mut finding, carried.clone());
+
     let middle = if both_before_use { [derived_again, first] } else { [first, derived_again] };
     finding.evidence = Some(Evidence {
         sharing: if hit.kind == CollisionKind::Iterated { Sharing::Iteration } else { Sharing::Twice },
@@ -47,13 +53,36 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, text: Text) -> Finding {
         unused: hit.meant.clone(),
         used_at: None,
     });
-    finding.flow = origin.into_iter().chain(derived_first).chain(middle.into_iter().flatten()).chain(second).collect();
+    finding.flow = origin
+        .into_iter()
+        .chain(derived_first)
+        .chain(middle.into_iter().flatten())
+        .chain(carried)
+        .chain(second)
+        .collect();
     finding
 }
 
 /// How the key of a collision is named.
 pub(super) fn subject(hit: &Collision) -> String {
-    wording::subject(hit.name.as_deref(), &hit.derivation)
+    wording::subject(hit.second.name.as_ref(), &hit.derivation)
+}
+
+/// The two names of one key, where the two consumptions know it by different ones: "`a` and `b`".
+pub(super) fn two_names(hit: &Collision) -> Option<String> {
+    let (first, second) = (hit.first.name.as_ref()?, hit.second.name.as_ref()?);
+    (first.text != second.text).then(|| format!("{} and {}", wording::code(&first.text), wording::code(&second.text)))
+}
+
+/// Why a key that `fold_in` derived equals a child of a `split`.
+pub(super) fn folds_like_split(derivation: &Derivation) -> String {
+    let (parent, index) = match derivation.made() {
+        Made::Child(parent, Some(index)) | Made::Fold(parent, Some(index)) => (parent, index.to_string()),
+        Made::Child(parent, None) | Made::Fold(parent, None) => (parent, "i".to_owned()),
+        _ => return "since JAX 0.5 `fold_in(key, i)` equals `split(key)[i]`".to_owned(),
+    };
+    let parent = if matches!(parent.made(), Made::Elsewhere) { parent.to_string() } else { "key".to_owned() };
+    format!("since JAX 0.5 `fold_in({parent}, {index})` equals `split({parent})[{index}]`")
 }
 
 /// " by `a`" where both consumptions have the same callee, else `separator` and "first by `a`, then by `b`".

@@ -13,18 +13,18 @@ pub(super) fn find(facts: &Facts) -> Vec<&CarriedKey> {
 }
 
 pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
-    let name = hit.name.as_deref();
+    let name = hit.used.name.as_ref();
     let subject = wording::subject(name, &hit.derivation);
     let how = match hit.kind {
         CarryKind::Returned => "returned",
         CarryKind::Stored => "stored",
         CarryKind::Carried => "passed to the next iteration",
     };
-    let key = wording::variable(name);
     let text = Text {
         message: format!("{subject} is {how} after {} consumed it", wording::code(&hit.used.callee)),
         label: format!("a consumed key is {how} here"),
-        help: format!("draw from a child, `{key}, subkey = jax.random.split({key})`, so that the key {how} is fresh"),
+        help: wording::rebinding(name)
+            .map_or_else(String::new, |split| format!("draw from a child, {split}, so that the key {how} is fresh")),
     };
     let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
     let used = wording::steps(&hit.used, wording::participle(hit.used.role));

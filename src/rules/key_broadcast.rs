@@ -13,18 +13,24 @@ pub(super) fn find(facts: &Facts) -> Vec<&Broadcast> {
 }
 
 pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
-    let subject = wording::subject(None, &hit.derivation);
+    let subject = wording::subject(hit.used.name.as_ref(), &hit.derivation);
     let callee = wording::code(&hit.used.callee);
+    let repetition = wording::repetition(hit.used.role);
     let (how, mapped) = match hit.kind {
+        BroadcastKind::Constant => ("made anew for each batch element, from the same seed", "mapped here"),
         BroadcastKind::Captured => ("captured by a mapped function", "mapped here"),
         BroadcastKind::Unmapped => ("passed unmapped to a mapped function", "mapped here"),
         BroadcastKind::Copied => ("copied into a batch", "copied here"),
     };
-    let repetition = wording::repetition(hit.used.role);
+    let key = wording::variable(hit.used.name.as_ref());
+    let message = match &hit.stream {
+        Some(stream) => format!("{} is {how}, so every batch element gets the same key from it", wording::code(stream)),
+        None => format!("{subject} is {how}, so {callee} {repetition} for every batch element"),
+    };
     let text = Text {
-        message: format!("{subject} is {how}, so {callee} {repetition} for every batch element"),
+        message,
         label: "one key for the whole batch".to_owned(),
-        help: "create one key per batch element, `keys = jax.random.split(key, n)`, and map over `keys`".to_owned(),
+        help: format!("create one key for each batch element, `jax.random.split({key}, n)`, and map over these keys"),
     };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
     finding.intent.clone_from(&hit.intent);

@@ -25,6 +25,7 @@ fn holds(outer: &BufferUse, inner: &BufferUse) -> bool {
 
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let (text, key) = (&hit.text, buffer::a_key(hit.kind));
+    let unpacked = if text.is_empty() { "this".to_owned() } else { format!("`{text}`") };
     let (message, label, help) = match (hit.op, hit.raises) {
         (BufferOp::Reseed, _) => (
             format!("`{text}` seeds a key with a word of another key"),
@@ -32,12 +33,12 @@ pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
             "derive the new key: `new_key, key = jax.random.split(key)`",
         ),
         (BufferOp::Unpack, true) => (
-            format!("`{text}` unpacks {key}, which raises: a single key is not a sequence"),
+            format!("unpacking {unpacked} raises: {key} is not a sequence"),
             "raises here",
             "split the key: `key, subkey = jax.random.split(key)`",
         ),
         (BufferOp::Unpack, false) => (
-            format!("`{text}` unpacks the words of {key}, which are not keys"),
+            format!("unpacking {unpacked} gives the words of {key}, which are not keys"),
             "the words of one key, not new keys",
             "split the key: `key, subkey = jax.random.split(key)`",
         ),

@@ -17,18 +17,16 @@ pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
 
 pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     let subject = collision::subject(hit);
-    let derivation = wording::code(&hit.derivation);
+    let equal = collision::two_names(hit)
+        .map_or_else(|| "two keys are equal".to_owned(), |names| format!("{names} are the same key"));
     let is_disjoint = hit.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DisjointChildren);
     let (message, help) = match hit.kind {
         CollisionKind::FoldedTwice => (
-            format!(
-                "two `fold_in` calls with equal data give the same key {derivation}, and both results are \
-                 consumed"
-            ),
+            format!("{equal}: two `fold_in` calls have equal data, and both results are consumed"),
             "fold in different data, or first fold in a distinct constant to separate the streams".to_owned(),
         ),
         CollisionKind::FoldMeetsChild => (
-            format!("`fold_in` gives the same key as a child of `split`, {derivation}, and both results are consumed"),
+            format!("{equal}: {}, and both are consumed", collision::folds_like_split(&hit.derivation)),
             "derive from a key with either `split` or `fold_in`, not with both".to_owned(),
         ),
         _ if is_disjoint => (
@@ -37,11 +35,11 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
         ),
         _ => (
             format!("{subject} is split twice, and both splits give the same children"),
-            format!(
-                "split once into as many keys as you need, or keep the new parent: \
-                 `{0}, subkey = jax.random.split({0})`",
-                wording::variable(hit.name.as_deref())
-            ),
+            if hit.second.place == hit.second.leaf {
+                "split once into as many keys as you need".to_owned()
+            } else {
+                wording::split_help(hit.second.name.as_ref())
+            },
         ),
     };
     let what = match hit.kind {

@@ -20,7 +20,7 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     if hit.kind == CollisionKind::FoldAndSampled {
         let text = Text {
             message: format!(
-                "{subject} is both consumed and passed to `fold_in`: {} and {}",
+                "{subject} is given to {} and to {}, although a key that is folded should serve nothing else",
                 wording::code(&hit.first.callee),
                 wording::code(&hit.second.callee)
             ),
@@ -33,7 +33,7 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     }
     let help = match &hit.meant {
         Some(meant) => format!("use `{meant}`, which is still unused"),
-        None => wording::split_help(hit.name.as_deref()),
+        None => wording::split_help(hit.second.name.as_ref()),
     };
     let label = wording::here(&hit.second, &collision::again(&hit.first, &hit.second));
     collision::finding(rule, hit, Text { message: message(&subject, hit), label, help })
@@ -42,6 +42,15 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
 /// Claims a draw where both calls are samplers, a consumption where both are known to consume, else a possible one.
 fn message(subject: &str, hit: &Collision) -> String {
     let (first, second) = (wording::code(&hit.first.callee), wording::code(&hit.second.callee));
+    if let [one, other, ..] = hit.entries.as_slice() {
+        return format!(
+            "{subject} is given to {second} twice, as {} and as {}",
+            wording::code(one),
+            wording::code(other)
+        );
+    }
+    // One key under two names.
+    let subject = collision::two_names(hit).map_or_else(|| subject.to_owned(), |names| format!("one key, {names},"));
     match (hit.first.role, hit.second.role) {
         (Role::Unresolved, Role::Unresolved) => {
             format!("{subject} may be consumed twice{}", collision::callees(hit, ","))

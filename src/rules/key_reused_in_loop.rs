@@ -3,7 +3,7 @@
 //! **Invariant:** the repetition is told of the loop; a key consumed twice within one iteration is another rule's.
 
 use crate::finding::Finding;
-use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
+use crate::judge::facts::{Collision, CollisionKind, Facts, LoopKind, Role};
 
 use super::Rule;
 use super::collision;
@@ -19,8 +19,8 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     let message = if hit.derived_at.is_some() {
         let first = wording::code(&hit.first.callee);
         format!(
-            "{subject} equals the key that {first} consumed in an earlier iteration: `fold_in` and `split` derive \
-             the same key"
+            "{subject} equals the key that {first} consumed in an earlier iteration: {}",
+            collision::folds_like_split(&hit.derivation)
         )
     } else if hit.first.leaf == hit.second.leaf {
         match hit.second.role {
@@ -40,25 +40,53 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
                 format!("{subject} is consumed in every iteration, so {callee} draws the same numbers each time")
             }
             Role::Library | Role::Protocol => {
-                format!("{subject} is consumed in every iteration, so {callee} gets the same randomness each time")
+                format!("{subject} is consumed in every iteration, so {callee} gets the same key each time")
             }
             Role::Unresolved => format!("{subject} is passed unchanged to {callee} in every iteration"),
         }
     } else {
         let first = wording::code(&hit.first.callee);
-        format!("{subject} is consumed by {first} in one iteration and by {callee} in a later one")
+        match (&hit.first.name, collision::two_names(hit)) {
+            (Some(name), Some(_)) => format!(
+                "{} is consumed by {first} in one iteration and, as {subject}, by {callee} in a later one",
+                wording::code(&name.text)
+            ),
+            _ => format!("{subject} is consumed by {first} in one iteration and by {callee} in a later one"),
+        }
     };
-    let key = wording::variable(hit.name.as_deref());
     let text = Text {
         message,
         label: format!(
             "{} in a later iteration",
             wording::here(&hit.second, &collision::again(&hit.first, &hit.second))
         ),
-        help: format!(
-            "rebind the key in each iteration, `{key}, subkey = jax.random.split({key})`, or derive a key from the \
-             index, `jax.random.fold_in({key}, i)`"
-        ),
+        help: help(hit),
     };
     collision::finding(rule, hit, text)
+}
+
+/// How each iteration gets a key of its own.
+fn help(hit: &Collision) -> String {
+    let name = hit.second.name.as_ref();
+    let key = wording::variable(name);
+    if hit.derived_at.is_some() {
+        return "derive from a key with either `split` or `fold_in`, not with both".to_owned();
+    }
+    if hit.carried_at.is_some() || hit.first.leaf != hit.second.leaf {
+        return "hand a key that nothing has consumed on to the next iteration".to_owned();
+    }
+    match hit.loop_kind {
+        LoopKind::Statement => {
+            let index = format!("derive a key from the index, `jax.random.fold_in({key}, i)`");
+            wording::rebinding(name)
+                .map_or(index.clone(), |split| format!("take a child in each iteration, {split}, or {index}"))
+        }
+        LoopKind::Comprehension => format!("iterate over `jax.random.split({key}, n)` as well"),
+        LoopKind::Call => {
+            format!("give each iteration a key of its own: run over `jax.random.split({key}, n)` as well")
+        }
+        LoopKind::Leaves => {
+            format!("split {} into one key for each leaf, and map over those as well", wording::code(key))
+        }
+    }
 }

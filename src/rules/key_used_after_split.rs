@@ -15,17 +15,17 @@ pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
 
 pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     let subject = collision::subject(hit);
-    let key = wording::variable(hit.name.as_deref());
+    let key = wording::code(wording::variable(hit.second.name.as_ref()));
     let (message, what, help) = if hit.second.role == Role::Split {
         (
             format!("{subject} is split after {} consumed it", wording::code(&hit.first.callee)),
             "split",
-            format!("split before the first draw, `{key}, subkey = jax.random.split({key})`, and draw from `subkey`"),
+            format!("split {key} before the first draw, and draw from a child"),
         )
     } else {
         let help = match &hit.meant {
             Some(meant) => format!("use `{meant}`, the child that is still unused"),
-            None => "split off one more child for this call; a key must not be used after it is split".to_owned(),
+            None => format!("split {key} into one more child, and use that one here"),
         };
         (format!("{subject} is consumed by {} after it was split", wording::code(&hit.second.callee)), "consumed", help)
     };

@@ -99,6 +99,11 @@ pub fn check(facts: &Facts) -> Vec<Finding> {
             finding.intent.get_or_insert_with(|| intent.clone());
         }
     }
+    if let Some(random) = &facts.random {
+        for help in findings.iter_mut().filter_map(|finding| finding.help.as_mut()) {
+            *help = help.replace("jax.random.", &format!("{random}."));
+        }
+    }
     findings.sort_by(|a, b| (a.primary, a.rule, &a.message).cmp(&(b.primary, b.rule, &b.message)));
     findings.dedup_by(|a, b| (a.primary, a.rule, &a.message) == (b.primary, b.rule, &b.message));
     findings

@@ -41,7 +41,7 @@ pub fn unreadable_file(place: Place, problem: &str) -> Finding {
     let text = Text {
         message: format!("the file cannot be read: {}", wording::sentence(problem)),
         label: "not analysed".to_owned(),
-        help: "repair the file or exclude it".to_owned(),
+        help: "correct the file, or exclude it".to_owned(),
     };
     finding(RuleId::UnreadableFile, place, text)
 }

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** where one seed is a fallback default only, the finding is a note.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Made};
 use crate::judge::facts::{Collision, CollisionKind, Facts};
 
 use super::Rule;
@@ -14,14 +14,24 @@ pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
 }
 
 pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
-    let key = wording::subject(None, &hit.derivation);
-    let text = Text {
-        message: format!(
-            "{key} is created twice from the same seed, and both keys are consumed{}",
-            collision::callees(hit, ":")
-        ),
-        label: wording::here(&hit.second, "an equal key is consumed"),
-        help: "create one key from the seed, and split it with `jax.random.split`".to_owned(),
+    let seed = match hit.derivation.made() {
+        Made::Seed(Some(seed), _) => format!("seed {seed}"),
+        _ => "the same seed".to_owned(),
     };
+    let callees = collision::callees(hit, ":");
+    // One constructor that two calls come to, or two.
+    let is_one = hit.derived_at.is_some_and(|(first, again)| first == again);
+    let (message, help) = if is_one {
+        (
+            format!("both calls create their key from {seed}, and the two equal keys are consumed{callees}"),
+            "create the key once, outside the function, and give each call a child of it",
+        )
+    } else {
+        (
+            format!("two keys are created from {seed}, and both are consumed{callees}"),
+            "create one key from the seed, and split it with `jax.random.split`",
+        )
+    };
+    let text = Text { message, label: wording::here(&hit.second, "an equal key is consumed"), help: help.to_owned() };
     collision::finding(rule, hit, text)
 }

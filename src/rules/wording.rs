@@ -3,8 +3,8 @@
 //! **Invariant:** messages hold no line numbers, since baselines outlive moved lines; places are labels. Texts are
 //! lower case and have no full stop.
 
-use crate::finding::{Confidence, Finding, Label, Place, Repair};
-use crate::judge::facts::{Origin, Role, Use};
+use crate::finding::{Confidence, Derivation, Finding, Label, Made, Place, Repair};
+use crate::judge::facts::{KeyName, Origin, Role, Use};
 
 use super::Rule;
 
@@ -17,7 +17,7 @@ pub(super) struct Text {
     pub message: String,
     /// What the reader sees at the primary place.
     pub label: String,
-    /// What to do instead.
+    /// What to do instead; empty where nothing short would fit.
     pub help: String,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Text {
 pub(super) fn finding(rule: &Rule, place: Place, confidence: Confidence, function: &str, text: Text) -> Finding {
     Finding {
         label: text.label,
-        help: Some(text.help),
+        help: Some(text.help).filter(|help| !help.is_empty()),
         function: function.to_owned(),
         ..Finding::new(rule.id, rule.level, confidence, place, text.message)
     }
@@ -36,24 +36,51 @@ pub(super) fn code(text: &str) -> String {
     format!("`{text}`")
 }
 
-/// How a key is named: by its variable, else by its derivation, else not at all.
-pub(super) fn subject(name: Option<&str>, derivation: &str) -> String {
-    match name {
-        Some(name) => code(name),
-        None if derivation.is_empty() => "the key".to_owned(),
-        None => code(derivation),
+/// How a key is named: as written, else by how it was derived.
+pub(super) fn subject(name: Option<&KeyName>, derivation: &Derivation) -> String {
+    name.map_or_else(|| derived(derivation), |name| code(&name.text))
+}
+
+/// A key that has no name where it is told of, in words.
+fn derived(derivation: &Derivation) -> String {
+    let source = |parent: &Derivation| match parent.made() {
+        Made::Elsewhere | Made::Part(_) if !parent.is_empty() => Some(code(parent)),
+        Made::Seed(Some(seed), _) => Some(format!("seed {seed}")),
+        _ => None,
+    };
+    let root = || std::iter::successors(derivation.parent(), |of| of.parent()).find_map(source);
+    match derivation.made() {
+        Made::Elsewhere | Made::Part(_) if derivation.is_empty() => "the key".to_owned(),
+        Made::Elsewhere | Made::Part(_) => code(derivation),
+        Made::Seed(Some(seed), _) => format!("the key of seed {seed}"),
+        Made::Seed(None, _) => "the key of one seed".to_owned(),
+        Made::Child(parent, _) | Made::Children(parent) => match (source(parent), root()) {
+            (Some(parent), _) => format!("a key split from {parent}"),
+            (None, Some(root)) => format!("a key derived from {root}"),
+            (None, None) => "the key".to_owned(),
+        },
+        Made::Fold(..) | Made::Clone(_) => {
+            root().map_or_else(|| "the key".to_owned(), |root| format!("a key derived from {root}"))
+        }
     }
 }
 
-/// The variable to use in advice: the key's own where it has one, else `key`.
-pub(super) fn variable(name: Option<&str>) -> &str {
-    name.unwrap_or("key")
+/// The key to use in advice: as written where it has a name, else `key`.
+pub(super) fn variable(name: Option<&KeyName>) -> &str {
+    name.map_or("key", |name| &name.text)
+}
+
+/// A statement that takes a child of a key and keeps another one under its name; `None` where no statement can bind that name.
+pub(super) fn rebinding(name: Option<&KeyName>) -> Option<String> {
+    let key = variable(name);
+    let child = if key == "subkey" { "draw_key" } else { "subkey" };
+    name.is_none_or(|name| name.can_rebind).then(|| format!("`{key}, {child} = jax.random.split({key})`"))
 }
 
 /// The advice that fits most reuse.
-pub(super) fn split_help(name: Option<&str>) -> String {
+pub(super) fn split_help(name: Option<&KeyName>) -> String {
     let key = variable(name);
-    format!("split the key first, `{key}, subkey = jax.random.split({key})`, and pass each call its own subkey")
+    format!("give each call a key of its own: `key1, key2 = jax.random.split({key})`")
 }
 
 /// Past participle for what a consumption does to its key.
@@ -72,7 +99,7 @@ pub(super) fn repetition(role: Role) -> &'static str {
         Role::Sample => "draws the same numbers",
         Role::Split => "derives the same keys",
         Role::Fold => "derives the same key",
-        Role::Library | Role::Protocol | Role::Unresolved => "gets the same randomness",
+        Role::Library | Role::Protocol | Role::Unresolved => "gets the same key",
     }
 }
 

@@ -7,7 +7,8 @@ use std::fmt::Write;
 use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Made, Place};
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision,
-    CollisionKind, Discarded, Facts, IgnoredCaller, KeyKind, Origin, Reference, ReferenceKind, Role, StaleState, Use,
+    CollisionKind, Discarded, Facts, IgnoredCaller, KeyKind, KeyName, LoopKind, Origin, Reference, ReferenceKind, Role,
+    StaleState, Use,
 };
 use keylint::rules;
 use keylint::text::{FileId, Span};
@@ -22,7 +23,15 @@ fn sample(line: u32, callee: &str) -> Use {
 }
 
 fn used(line: u32, callee: &str, role: Role) -> Use {
-    Use { place: at(line), leaf: at(line), via: Vec::new(), callee: callee.to_owned(), role, written: None }
+    Use {
+        place: at(line),
+        leaf: at(line),
+        via: Vec::new(),
+        callee: callee.to_owned(),
+        role,
+        written: None,
+        name: named(),
+    }
 }
 
 /// A consumption on line 90 that is reached through a call on `line` and another one on line 80.
@@ -34,7 +43,12 @@ fn through(line: u32, callee: &str) -> Use {
         callee: callee.to_owned(),
         role: Role::Sample,
         written: None,
+        name: named(),
     }
+}
+
+fn named() -> Option<KeyName> {
+    Some(KeyName { text: "key".to_owned(), can_rebind: true })
 }
 
 fn origin() -> Origin {
@@ -49,8 +63,10 @@ fn collision(kind: CollisionKind, first: Use, second: Use) -> Collision {
         derived_at: None,
         origin: Some(origin()),
         derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
-        name: Some("key".to_owned()),
         repeated_by: None,
+        loop_kind: LoopKind::Statement,
+        entries: Vec::new(),
+        carried_at: None,
         meant: None,
         intent: None,
         consequence: None,
@@ -116,7 +132,7 @@ fn of_collisions(collisions: Vec<Collision>) -> String {
 fn two_draws_from_one_key() {
     let normal = "jax.random.normal";
     let mut unnamed = collision(CollisionKind::Sampled, sample(2, normal), sample(3, normal));
-    unnamed.name = None;
+    (unnamed.first.name, unnamed.second.name) = (None, None);
     let mut meant = collision(CollisionKind::Sampled, sample(4, "jax.random.uniform"), sample(5, normal));
     meant.meant = Some("subkey".to_owned());
     let helper = collision(CollisionKind::Sampled, through(6, normal), through(7, normal));
@@ -139,7 +155,7 @@ fn a_key_consumed_by_each_iteration() {
     split.repeated_by = Some(at(4));
     let mut neighbours = collision(CollisionKind::Iterated, sample(8, "jax.random.uniform"), sample(7, normal));
     neighbours.repeated_by = Some(at(6));
-    neighbours.name = None;
+    (neighbours.first.name, neighbours.second.name) = (None, None);
     neighbours.derivation = Derivation::new("split(key, n)[i]".to_owned(), Made::Elsewhere);
     let mut helper = collision(CollisionKind::Iterated, through(9, normal), through(9, normal));
     helper.repeated_by = Some(at(8));
@@ -212,7 +228,6 @@ fn keys_that_outlive_their_draw() {
         place: at(line),
         used: sample(11, normal),
         derivation: Derivation::new("key".to_owned(), Made::Elsewhere),
-        name: Some("key".to_owned()),
         confidence: Confidence::High,
         function: "sample".to_owned(),
     };
@@ -239,6 +254,8 @@ fn keys_shared_or_lost() {
         kind,
         used: sample(line, "jax.random.normal"),
         mapped_at: at(2),
+        made_at: None,
+        stream: None,
         intent: None,
         origin: Some(origin()),
         derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),

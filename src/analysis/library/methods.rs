@@ -72,7 +72,7 @@ fn method_of_val<'p>(
             }
             match machine.program.models.callable(&path) {
                 Some(callable) if callable.exact => {
-                    functions::apply_model(machine, frame, callable, &path, args.with_receiver(receiver), place)
+                    functions::apply_model(machine, frame, callable, &path, args.with_receiver(receiver, None), place)
                 }
                 _ => machine.state.terms.opaque(name.clone(), Some(place)),
             }
@@ -129,7 +129,7 @@ fn method_of_val<'p>(
         }
         Val::Term(_) if let Some(callable) = text_method(machine.program, name, &args) => {
             let path: Name = callable.path.as_str().into();
-            functions::apply_model(machine, frame, callable, &path, args.with_receiver(receiver), place)
+            functions::apply_model(machine, frame, callable, &path, args.with_receiver(receiver, None), place)
         }
         Val::Term(term) if &**name == "get" && !args.positional.is_empty() => {
             let key = machine.state.term_of(&args.positional[0].value);

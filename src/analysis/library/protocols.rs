@@ -129,7 +129,7 @@ pub fn protocol_or_unknown<'p>(
             if let Some(callable) = models.of_array(name)
                 && callable.lengths.is_some()
             {
-                machine.state.note_lengths(callable, &args.with_receiver(receiver), &result);
+                machine.state.note_lengths(callable, &args.with_receiver(receiver, None), &result);
             }
             result
         }

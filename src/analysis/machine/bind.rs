@@ -5,13 +5,13 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::value::{Closure, Val, Value};
-use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache};
+use crate::analysis::domain::value::{Closure, EnvironmentId, Val, Value};
+use crate::analysis::machine::{Frame, Machine, annotate, call, index, name_cache};
 use crate::analysis::store::State;
 use crate::analysis::store::args::{Arg, Args};
-use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::heap::{Entry, Given, Item, Kind};
 use crate::finding::Place;
-use crate::ir::{Argument, Function, ParameterKind};
+use crate::ir::{Argument, Function, Name, Parameter, ParameterKind};
 
 impl<'p> Machine<'p> {
     /// The arguments of a call operation, known spreads expanded.
@@ -62,6 +62,18 @@ impl<'p> Machine<'p> {
             }
         }
         args
+    }
+
+    /// Makes the variables of a call: arguments bound to parameters, and how they are written.
+    pub fn entered(&mut self, code: &Function, closure: &Rc<Closure>, args: Args, place: Place) -> EnvironmentId {
+        let written = written_arguments(code, &args);
+        let slots = self.bind(code, closure, args, Some(place));
+        let value = |slot: u32| slots.get(slot as usize).cloned().unwrap_or_default();
+        let given = written.into_iter().map(|(slot, written)| Given { slot, written, value: value(slot) });
+        let given: Rc<[Given]> = given.collect();
+        let environment = call::new_environment(&mut self.state, slots, closure.environment);
+        self.state.store.environments[environment.0 as usize].given = Some(given).filter(|given| !given.is_empty());
+        environment
     }
 
     /// Binds arguments to the parameters of a function: one value for each slot of its frame.
@@ -137,6 +149,19 @@ impl<'p> Machine<'p> {
         }
         slots
     }
+}
+
+/// The arguments that are written as names, by the parameters that take them.
+fn written_arguments(code: &Function, args: &Args) -> Vec<(u32, Name)> {
+    let takes =
+        |parameter: &&Parameter| matches!(parameter.kind, ParameterKind::PositionalOnly | ParameterKind::Normal);
+    let by_place = (0..).zip(code.parameters.iter().take_while(takes)).zip(&args.positional);
+    let placed = by_place.filter_map(|((slot, _), arg)| Some((slot, arg.written.clone()?)));
+    let named = args.keywords.iter().filter_map(|(name, arg)| {
+        let slot = code.parameters.iter().position(|parameter| parameter.name == *name)?;
+        Some((u32::try_from(slot).ok()?, arg.written.clone()?))
+    });
+    placed.chain(named).collect()
 }
 
 /// The elements of a list by their places, and whether those are all of them: elements of paths that exclude each other share a

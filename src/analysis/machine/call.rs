@@ -108,7 +108,9 @@ impl<'p> Machine<'p> {
                 {
                     return self.library.protocol_or_unknown(self, frame, val, &name, Call { args, place, written });
                 }
-                let args = args.with_receiver(receiver.clone());
+                // `grid.reset` is a method of `grid`.
+                let owner = written.as_deref().and_then(|written| written.rsplit_once('.'));
+                let args = args.with_receiver(receiver.clone(), owner.map(|(owner, _)| owner.into()));
                 let possible = overrides::possible(self, receiver, function);
                 self.call_value(frame, possible.as_ref().unwrap_or(function), args, Some(place))
             }
@@ -284,8 +286,7 @@ impl<'p> Machine<'p> {
         if !code.is_generator && cutoff::would_be_cut_off(self, closure, &args) {
             return cutoff::unknown_result(self, &given, code, place);
         }
-        let slots = self.bind(code, closure, args, Some(place));
-        let environment = new_environment(&mut self.state, slots, closure.environment);
+        let environment = self.entered(code, closure, args, place);
         if code.is_generator {
             let suspended =
                 Suspended { module: closure.module, function: closure.function, environment, class: closure.class };
@@ -501,6 +502,6 @@ fn bound_to(terms: &Terms, function: &Val) -> Option<(Value, Name)> {
 
 pub fn new_environment(state: &mut State, slots: Vec<Value>, parent: Option<EnvironmentId>) -> EnvironmentId {
     let id = EnvironmentId(u32::try_from(state.store.environments.len()).unwrap_or(u32::MAX));
-    state.store.environments.push(Environment { slots, parent });
+    state.store.environments.push(Environment { slots, parent, given: None });
     id
 }

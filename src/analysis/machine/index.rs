@@ -608,7 +608,7 @@ fn unpack_val<'p>(
     if let Val::Key(key) = val
         && !may_be_many(machine, *key)
     {
-        let text = format!("unpacking {}", written.unwrap_or("it"));
+        let text = written.unwrap_or_default().to_owned();
         notes::buffer_use(machine, frame, BufferOp::Unpack, *key, place, text, key.kind == KeyKind::Typed);
         return (0..count).map(|_| machine.state.terms.opaque("<word>", Some(place))).collect();
     }

@@ -66,14 +66,15 @@ pub fn written_text<'p>(machine: &Machine<'p>, frame: &Frame<'p>, temp: Temp) ->
     if frame.inlined.is_some() {
         return None;
     }
-    if let Some(name) = text::written_name(frame, temp) {
+    let module = machine.module(frame.module);
+    if let Some(name) = text::written_name(module, frame, temp) {
         return Some(name);
     }
     let question = (frame.module, frame.activation.function, temp);
     if let Some(known) = machine.caches.names.borrow().written.get(&question) {
         return known.clone();
     }
-    let answer = text::source_text(frame, temp);
+    let answer = text::source_text(module, frame, temp);
     machine.caches.names.borrow_mut().written.insert(question, answer.clone());
     answer
 }

@@ -79,7 +79,7 @@ pub fn note_index<'p>(
     }
     let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
     let (op, text) = if unpack {
-        (BufferOp::Unpack, format!("unpacking {}", written.unwrap_or("it")))
+        (BufferOp::Unpack, written.unwrap_or_default().to_owned())
     } else {
         (BufferOp::Index, format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index)))
     };
@@ -93,7 +93,7 @@ pub fn touch_iterated<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &
     {
         let place = machine.place(frame, op.span);
         let raises = key.kind == KeyKind::Typed;
-        buffer_use(machine, frame, BufferOp::Unpack, key, place, "iterating over it".into(), raises);
+        buffer_use(machine, frame, BufferOp::Unpack, key, place, String::new(), raises);
     }
 }
 
@@ -253,7 +253,7 @@ pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value
         && key.kind != KeyKind::Unknown
     {
         let place = machine.place(frame, op.span);
-        let text = format!("the truth of {}", written.as_deref().unwrap_or("a key"));
+        let text = format!("bool({})", written.as_deref().unwrap_or("…"));
         buffer_use(machine, frame, BufferOp::Number, key, place, text, true);
     } else if let Some(Val::Term(term)) = test.single().cloned()
         && evidence::may_be_key(&machine.state.terms, term)
@@ -261,7 +261,7 @@ pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value
     {
         let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
         let place = machine.place(frame, op.span);
-        log_buffer(machine, frame, BufferOp::Number, key, place, format!("the truth of {written}"), true, true);
+        log_buffer(machine, frame, BufferOp::Number, key, place, format!("bool({written})"), true, true);
     }
 }
 

@@ -5,13 +5,18 @@
 use crate::analysis::domain::value::Value;
 use crate::analysis::machine::Frame;
 use crate::analysis::store::State;
-use crate::ir::{Constant, Name, OpKind, Temp, Variable};
+use crate::ir::{Constant, Function, Module, Name, OpKind, Temp, Variable};
 
 /// An operand that is a name.
-pub fn written_name(frame: &Frame<'_>, temp: Temp) -> Option<Name> {
+pub fn written_name(module: &Module, frame: &Frame<'_>, temp: Temp) -> Option<Name> {
+    let slot_of =
+        |code: &Function, slot: u32| code.slots.get(slot as usize).filter(|name| !name.starts_with('<')).cloned();
     match &frame.code.ops.get(temp as usize)?.kind {
-        OpKind::Load(Variable::Local(slot)) => {
-            frame.code.slots.get(*slot as usize).filter(|name| !name.starts_with('<')).cloned()
+        OpKind::Load(Variable::Local(slot)) => slot_of(frame.code, *slot),
+        OpKind::Load(Variable::Outer(depth, slot)) => {
+            let enclosing = |code: &&Function| code.parent.map(|parent| module.function(parent));
+            let mut outwards = std::iter::successors(Some(frame.code), enclosing);
+            slot_of(outwards.nth(*depth as usize)?, *slot)
         }
         OpKind::Load(Variable::Global(name)) => Some(name.clone()),
         _ => None,
@@ -19,19 +24,19 @@ pub fn written_name(frame: &Frame<'_>, temp: Temp) -> Option<Name> {
 }
 
 /// The source of an operand, put together.
-pub fn source_text(frame: &Frame<'_>, temp: Temp) -> Option<Name> {
+pub fn source_text(module: &Module, frame: &Frame<'_>, temp: Temp) -> Option<Name> {
     match &frame.code.ops.get(temp as usize)?.kind {
-        OpKind::Load(_) => written_name(frame, temp),
+        OpKind::Load(_) => written_name(module, frame, temp),
         OpKind::Attribute(object, name) => {
-            let object = source_text(frame, *object)?;
+            let object = source_text(module, frame, *object)?;
             Some(format!("{object}.{name}").into())
         }
         OpKind::Item(object, index) => {
-            let object = source_text(frame, *object)?;
+            let object = source_text(module, frame, *object)?;
             let index = match &frame.code.ops.get(*index as usize)?.kind {
                 OpKind::Constant(Constant::Int(value)) => value.to_string(),
                 OpKind::Constant(Constant::Str(text)) => format!("{text:?}"),
-                _ => source_text(frame, *index)?.to_string(),
+                _ => source_text(module, frame, *index)?.to_string(),
             };
             Some(format!("{object}[{index}]").into())
         }

@@ -48,8 +48,8 @@ impl Args {
     }
 
     /// The same with a first argument put before the others.
-    pub fn with_receiver(mut self, receiver: Value) -> Self {
-        self.positional.insert(0, Arg { value: receiver, written: None });
+    pub fn with_receiver(mut self, receiver: Value, written: Option<Name>) -> Self {
+        self.positional.insert(0, Arg { value: receiver, written });
         self
     }
 

@@ -263,6 +263,19 @@ pub struct Environment {
     pub slots: Vec<Value>,
     /// The environment of the enclosing activation.
     pub parent: Option<EnvironmentId>,
+    /// What the call handed over that is written as a name.
+    pub given: Option<Rc<[Given]>>,
+}
+
+/// An argument of a call, as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    /// The parameter that took it.
+    pub slot: u32,
+    /// As written: a name, an attribute chain, or a subscript of one.
+    pub written: Name,
+    /// What it was.
+    pub value: Value,
 }
 
 /// A module of the program, as far as this analysis has run it.

@@ -3,6 +3,7 @@
 //! **Invariant:** finding comes first and asks only whether two keys must be equal on a path; what that is worth is asked afterwards.
 
 mod detect;
+mod repetition;
 mod report;
 
 pub use detect::{Reuse, Reuses, detect, others};

@@ -14,14 +14,16 @@ use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, Escape, Iteration, Recording};
 use crate::finding::{Confidence, Place};
 use crate::judge::derivation::derivation;
-use crate::judge::facts::{Collision, CollisionKind, Role, Use};
+use crate::judge::facts::{Collision, CollisionKind, LoopKind, Role, Use};
 use crate::judge::intent;
 use crate::judge::intent::default_key::{is_fallback, waits_for_none};
 use crate::judge::intent::timing::awaited;
 use crate::judge::intent::{Pair, doubt};
+use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
 use crate::judge::reuse::Reuse;
+use crate::judge::reuse::repetition::{carried_at, loop_kind};
 use crate::judge::unused::unread_children;
 
 /// How the two consumptions of a meeting are placed.
@@ -41,7 +43,7 @@ fn repeated_by(first: &Consumption, second: &Consumption) -> Option<Rc<Iteration
     a.into_iter().rev().find(|x| b.iter().any(|y| x.instance == y.instance && x.copy != y.copy))
 }
 
-pub fn use_at(event: &Consumption, chain: &Chain, depth: usize) -> Use {
+pub fn use_at(run: &Recording<'_>, event: &Consumption, chain: &Chain, depth: usize) -> Use {
     let last = chain.len() - 1;
     let depth = depth.min(last);
     Use {
@@ -50,7 +52,8 @@ pub fn use_at(event: &Consumption, chain: &Chain, depth: usize) -> Use {
         via: if depth < last { chain[depth + 1..last].iter().map(|(_, place)| *place).collect() } else { Vec::new() },
         callee: event.callee.to_string(),
         role: event.role,
-        written: event.written.as_ref().map(ToString::to_string),
+        written: own_name(run, event),
+        name: name_at(run, event, chain, depth),
     }
 }
 
@@ -88,8 +91,8 @@ fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confid
     }
     match common {
         Some(depth) if direct => Placed {
-            first: use_at(first, &a, depth),
-            second: use_at(second, &b, depth),
+            first: use_at(run, first, &a, depth),
+            second: use_at(run, second, &b, depth),
             function: run.qualified(&a[depth].0),
             direct: true,
             confidence,
@@ -97,8 +100,8 @@ fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confid
         Some(depth) => {
             let told = if is_own_mistake(run, &a[depth].0, second) { depth } else { caller };
             Placed {
-                first: use_at(first, &a, told),
-                second: use_at(second, &b, told),
+                first: use_at(run, first, &a, told),
+                second: use_at(run, second, &b, told),
                 function: run.qualified(&a[told].0),
                 direct: false,
                 confidence,
@@ -112,8 +115,8 @@ fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confid
                 _ => Confidence::Medium,
             };
             Placed {
-                first: use_at(first, &a, 0),
-                second: use_at(second, &b, 0),
+                first: use_at(run, first, &a, 0),
+                second: use_at(run, second, &b, 0),
                 function: run.qualified(&b[0].0),
                 direct: true,
                 confidence: confidence.min(least),
@@ -236,6 +239,9 @@ pub fn report(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Optio
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
     let awaited = || awaited(run, &first).or_else(|| awaited(run, &second));
     let intent = intent::of(run, kind, &pair).or(doubt).or_else(awaited);
+    let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
+    let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
+    let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
     let collision = Collision {
         kind,
         first: placed.first,
@@ -243,8 +249,10 @@ pub fn report(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Optio
         derived_at,
         origin: origin(run, second.target.term, second.target.derivation),
         derivation: derivation(run.terms, second.target.term),
-        name: second.written.as_ref().map(ToString::to_string),
         repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
+        loop_kind,
+        entries: entries(run, &first, &second),
+        carried_at,
         meant: sister_unused(run, &first, &second, kind),
         intent,
         consequence: None,

@@ -1,0 +1,111 @@
+//! One key for a whole batch: which draws of a mapped function share a key, and why.
+//!
+//! **Invariant:** one cause is one fact. A draw from the children of a key that all lanes split is a consequence of that split, and all
+//! draws from a constant key that the mapped function makes have that constructor for their cause.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::is_entry;
+use crate::analysis::record::{Activation, Chain, Consumption, LoggedBroadcast, Recording};
+use crate::finding::{Confidence, Place};
+use crate::judge::derivation::derivation;
+use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};
+use crate::judge::intent::default_key::is_fallback;
+use crate::judge::intent::split_escape::is_split_alike;
+use crate::judge::naming::stream_at;
+use crate::judge::origin::origin;
+use crate::judge::reuse::use_at;
+use crate::text::FileId;
+
+/// What all lanes of a mapped function draw from.
+pub fn conclude_broadcasts(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    let mut seen = BTreeSet::new();
+    let mut split: BTreeSet<(Place, TermId)> = BTreeSet::new();
+    for broadcast in &run.log.broadcasts {
+        let event = &run.log.consumptions[broadcast.event];
+        let chain = event.chain();
+        let Some((mapper, depth)) = reporting_frame(run, broadcast, &chain) else { continue };
+        let used = use_at(run, event, &chain, depth);
+        if used.place.file != file || seen.contains(&(used.place, broadcast.mapped_at)) {
+            continue;
+        }
+        // A key made because none was given serves until one is.
+        if is_fallback(run, event) || is_split_alike(run, event, broadcast) {
+            continue;
+        }
+        if is_consequence(run, event.target.term, &|parent| split.contains(&(broadcast.mapped_at, parent))) {
+            continue;
+        }
+        let made_at = made_inside(run, event, &chain, mapper).filter(|place| place.file == file);
+        if made_at.is_some_and(|place| !seen.insert((place, broadcast.mapped_at))) {
+            continue;
+        }
+        seen.insert((used.place, broadcast.mapped_at));
+        if event.role == Role::Split {
+            split.insert((broadcast.mapped_at, event.target.term));
+        }
+        let copied =
+            run.derivation(event.target.derivation).is_some_and(|derivation| derivation.place == broadcast.mapped_at);
+        let kind = match made_at {
+            Some(_) => BroadcastKind::Constant,
+            None if copied => BroadcastKind::Copied,
+            None if broadcast.unmapped => BroadcastKind::Unmapped,
+            None => BroadcastKind::Captured,
+        };
+        facts.broadcasts.push(Broadcast {
+            kind,
+            function: run.qualified(&chain[depth].0),
+            stream: stream_at(run, event, &chain, depth),
+            used,
+            mapped_at: broadcast.mapped_at,
+            made_at,
+            intent: None,
+            origin: origin(run, event.target.term, event.target.derivation),
+            derivation: derivation(run.terms, event.target.term),
+            confidence: match event.role {
+                Role::Sample | Role::Split => Confidence::High,
+                _ => Confidence::Medium,
+            },
+        });
+    }
+}
+
+/// Whether a key is a child of one that all lanes split alike, or derived from such a child.
+fn is_consequence(run: &Recording<'_>, term: TermId, is_split: &dyn Fn(TermId) -> bool) -> bool {
+    let ancestors = run.terms.ancestors(term);
+    let mut pairs = std::iter::once(&term).chain(&ancestors).zip(&ancestors);
+    pairs.any(|(made, parent)| matches!(run.terms.get(*made), Term::Child(..) | Term::Children(_)) && is_split(*parent))
+}
+
+/// Positions in a chain: of the frame that maps, and of the one that is reported.
+fn reporting_frame(run: &Recording<'_>, broadcast: &LoggedBroadcast, chain: &Chain) -> Option<(usize, usize)> {
+    // The mapped body's own frame tells it: the one right below the mapping call.
+    let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id)?;
+    let is_one = |activation: &Activation| {
+        let module = run.module(activation.module);
+        is_entry(module, module.function(activation.function))
+    };
+    if !chain[..=mapper].iter().all(|(activation, _)| activation.root || !is_one(activation)) {
+        return None;
+    }
+    // A mapped function that stands on its own is right for its other callers: the mapping call tells it.
+    let is_mapped_one = chain.get(mapper + 1).is_some_and(|(activation, _)| is_one(activation));
+    Some((mapper, if is_mapped_one { mapper } else { (mapper + 1).min(chain.len() - 1) }))
+}
+
+/// Where the mapped function itself makes the key of a consumption from a seed: then nothing is shared, and every lane makes it anew.
+fn made_inside(run: &Recording<'_>, event: &Consumption, chain: &Chain, mapper: usize) -> Option<Place> {
+    let root = run.terms.root(event.target.term);
+    let lane = chain.get(mapper + 1)?.0.id;
+    if !matches!(run.terms.get(root), Term::Seed(_)) {
+        return None;
+    }
+    let is_inside = |activation: &Activation| {
+        let mut outwards =
+            std::iter::successors(Some(activation), |inner| inner.caller.as_ref().map(|(outer, _)| &**outer));
+        outwards.any(|activation| activation.id == lane)
+    };
+    let mut made = run.log.derivations.iter().rev();
+    made.find(|made| made.term == root && is_inside(&made.activation)).map(|made| made.place)
+}

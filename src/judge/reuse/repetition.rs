@@ -1,0 +1,55 @@
+//! What repeats a consumption, and where a spent key goes on to the next iteration.
+//!
+//! **Invariant:** answers come from the code of the loop's own function; where it does not say, the plainest answer is given.
+
+use crate::analysis::record::{Consumption, Recording};
+use crate::finding::Place;
+use crate::ir::{Element, Function, OpKind, Temp, Variable};
+use crate::judge::facts::LoopKind;
+
+/// Most displays within each other that are searched for a variable.
+const DEPTH: u32 = 4;
+
+/// What kind of loop has its head at a place.
+pub fn loop_kind(run: &Recording<'_>, event: &Consumption, head: Place, repeated: Place) -> LoopKind {
+    if run.log.trees.contains_key(&head) {
+        return LoopKind::Leaves;
+    }
+    if event.chain().iter().any(|(activation, _)| run.call_at(activation, head).is_some()) {
+        return LoopKind::Call;
+    }
+    if head.file == repeated.file && head.span.contains(repeated.span.start) {
+        return LoopKind::Comprehension;
+    }
+    LoopKind::Statement
+}
+
+/// Where the key of the first consumption is handed on under the name of the second: `return state, used_key`, `key = used_key`.
+pub fn carried_at(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> Option<Place> {
+    let (spent, next) = (first.written.as_deref()?, second.written.as_deref()?);
+    let (module, code) = (run.module(first.activation.module), run.code(&first.activation));
+    let is_here = first.activation.module == second.activation.module
+        && first.activation.function == second.activation.function
+        && spent != next;
+    let slot = |name: &str| code.slots.iter().take(code.named as usize).position(|slot| &**slot == name);
+    let (Some(spent), Some(next), true) = (slot(spent), slot(next), is_here) else { return None };
+    let hands_on = code.ops.iter().find(|op| match &op.kind {
+        OpKind::Return(Some(value)) => reads(code, *value, spent, DEPTH),
+        OpKind::Store(Variable::Local(stored), value) => *stored as usize == next && reads(code, *value, spent, 1),
+        _ => false,
+    })?;
+    Some(Place { file: module.file, span: hands_on.span })
+}
+
+/// Whether a value is a variable, or a display that holds it.
+fn reads(code: &Function, temp: Temp, slot: usize, depth: u32) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    match code.ops.get(temp as usize).map(|op| &op.kind) {
+        Some(OpKind::Load(Variable::Local(read))) => *read as usize == slot,
+        Some(OpKind::Build(_, elements)) => elements.iter().any(|element| match element {
+            Element::Value(value) => reads(code, *value, slot, depth),
+            _ => false,
+        }),
+        _ => false,
+    }
+}
