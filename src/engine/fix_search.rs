@@ -244,7 +244,8 @@ impl FixValidator<'_, '_, '_> {
         finding: &Finding,
         proposal: &Proposal,
     ) -> Option<Fix> {
-        if !resolves(before, after, &self.report.findings, proposal) {
+        let types_keys = matches!(proposal.proof, Proof::Keys(_));
+        if !resolves(before, after, &self.report.findings, proposal) || types_keys && hides_words(before, after) {
             return None;
         }
         let verdict = match proposal.proof {
@@ -339,6 +340,17 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
         .iter()
         .all(|((rule, function), count)| of(after, *rule, function).0 + count <= of(before, *rule, function).0);
     is_gone && after.counts.iter().all(|((rule, function), (_, certain))| *certain <= of(before, *rule, function).1)
+}
+
+/// Whether words that are taken for keys or numbers of their own are no longer reported, though nothing was done about them.
+fn hides_words(before: &Analysis, after: &Analysis) -> bool {
+    let count = |analysis: &Analysis| {
+        let is_word = |finding: &&Finding| {
+            matches!(finding.rule, RuleId::KeyBufferIndexed | RuleId::KeyArithmetic) && finding.level > Level::Note
+        };
+        analysis.findings.iter().filter(is_word).count()
+    };
+    count(after) < count(before)
 }
 
 /// An edit of annotations makes and consumes the very same keys at the very same places.

@@ -125,6 +125,13 @@ fn unpacked(cx: &FixContext<'_>, span: Span, index: usize) -> Option<Proposal> {
 /// `key + i` becomes `fold_in(key, i)`, `key + jnp.arange(n)[:, None]` becomes `split(key, n)`.
 pub(super) fn arithmetic(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let span = findings[index].primary.span;
+    // What is calculated of a sum would be calculated of a typed key.
+    let is_around = |other: &Finding| {
+        other.rule == RuleId::KeyArithmetic && other.primary.span.covers(span) && other.primary.span != span
+    };
+    if findings.iter().any(is_around) {
+        return Vec::new();
+    }
     let edit = match tree::expression_at(cx.module, span) {
         Some(Expr::BinOp(sum)) if folds(sum.op) => pair(cx, &sum.left, &sum.right).and_then(|(key, other)| {
             let content = derived(cx, key, other)?;

@@ -153,6 +153,24 @@ pub(super) struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
+    /// The split that a use is: a statement that binds its children.
+    pub fn by(cx: &FixContext<'a>, scope: ScopeId, splits: &Use<'a>) -> Option<Self> {
+        let step = *splits.steps.last()?;
+        let (split, names) =
+            split_of(cx, step.statement()).filter(|(split, _)| span_of(*split) == splits.call_span())?;
+        Some(Self { key: cx.code(splits.key), is_kept: false, scope, step, split, names })
+    }
+
+    /// The children that nothing reads, up to the last of some uses.
+    pub fn idle_until(&self, cx: &FixContext<'a>, last: Span) -> Vec<&'a ast::ExprName> {
+        self.idle(cx, &cx.behind(self.step), last)
+    }
+
+    /// The names that it binds, the statement, and its call.
+    pub fn parts(&self) -> (&'a [Expr], Step<'a>, &'a ast::ExprCall) {
+        (self.names, self.step, self.split)
+    }
+
     /// The split that made the key of a use.
     pub fn of(cx: &FixContext<'a>, one: &Use<'a>) -> Option<Self> {
         let is_kept = !one.key.is_name_expr();

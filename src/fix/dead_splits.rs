@@ -12,8 +12,8 @@ use super::liveness::Variable;
 use super::names::ScopeId;
 use super::split_apart::loop_below;
 use super::tree::{self, Step};
-use crate::finding::{Applicability, Finding};
-use crate::python::ast::{self, Expr};
+use crate::finding::{Applicability, Finding, RuleId};
+use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
@@ -29,7 +29,7 @@ struct Dead<'a> {
 pub(super) fn prefer(cx: &FixContext<'_>, findings: &[Finding], index: usize, others: Vec<Proposal>) -> Vec<Proposal> {
     let Some([first, second]) = pair(cx, &findings[index]) else { return others };
     let (first, second) = if span_of(first) <= span_of(second) { (first, second) } else { (second, first) };
-    let later = Dead::of(cx, second);
+    let later = Dead::of(cx, second).or_else(|| Dead::dropped(cx, second));
     let earlier = Dead::of(cx, first).filter(|_| span_of(first) != span_of(second));
     if later.is_none() && earlier.is_none() {
         return others;
@@ -78,6 +78,18 @@ impl<'a> Dead<'a> {
         (is_plainly_made && names.iter().all(is_dead)).then_some(Self { scope, way, call: split, names })
     }
 
+    /// `split(key)` as a statement of its own, after which nothing reads the key.
+    fn dropped(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<Self> {
+        let way = cx.steps(span_of(call));
+        let step = *way.last()?;
+        let Stmt::Expr(statement) = step.statement() else { return None };
+        let [Expr::Name(key), ..] = &call.arguments.args[..] else { return None };
+        let scope = cx.names.frame_at(span_of(call).start)?;
+        let is_statement = span_of(&*statement.value) == span_of(call) && cx.is_split(call);
+        let is_needed = Variable::of(cx, scope, key.id.as_str()).is_read_from(&cx.behind(step));
+        (is_statement && !is_needed && !cx.is_notebook()).then_some(Self { scope, way, call, names: &[] })
+    }
+
     fn step(&self) -> Step<'a> {
         self.way[self.way.len() - 1]
     }
@@ -124,14 +136,16 @@ impl<'a> Dead<'a> {
     /// The statement is taken out.
     fn removed(&self, cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<Proposal> {
         let statement = self.statement();
-        let lines = layout::own_lines(cx.text, statement).filter(|_| self.step().suite.len() > 1)?;
+        let (lines, _) = layout::own_lines_with_comment(cx.text, statement).filter(|_| self.step().suite.len() > 1)?;
         let call = span_of(self.call);
         let resolves = cx.matching(findings, |other| {
-            other.rule == findings[index].rule
-                && pair(cx, other).is_some_and(|calls| calls.into_iter().any(|one| span_of(one) == call))
+            let is_unused = other.rule == RuleId::SplitDiscarded && cx.here(other.primary) == Some(call);
+            let is_again = other.rule == findings[index].rule
+                && pair(cx, other).is_some_and(|calls| calls.into_iter().any(|one| span_of(one) == call));
+            is_again || is_unused
         });
         let is_mentioned = self.names.iter().any(|name| self.is_spoken_of(cx, cx.code(name)))
-            || layout::comments_around(cx.text, statement).next().is_some();
+            || layout::comment_above(cx.text, statement).is_some();
         Some(
             Proposal::new("remove this split, which nothing uses".to_owned(), vec![Edit::delete(lines)], resolves)
                 .applied(if is_mentioned || cx.is_notebook() { Applicability::Display } else { Applicability::Unsafe }),

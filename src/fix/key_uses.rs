@@ -33,6 +33,10 @@ impl<'a> Use<'a> {
         span_of(self.key)
     }
 
+    pub(super) fn call_span(&self) -> Span {
+        span_of(self.call)
+    }
+
     /// What a key of its own stands for: the key, or the child that is taken of it at once, as in `split(key)[0]`.
     pub(super) fn replaceable(&self, cx: &FixContext<'_>) -> Span {
         let is_split = cx.is_split(self.call);

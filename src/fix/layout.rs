@@ -50,6 +50,26 @@ pub(super) fn own_lines(text: &str, statement: Span) -> Option<Span> {
     Some(Span::new(statement.start - u32::try_from(indent.len()).ok()?, end))
 }
 
+/// The span of a statement that stands alone on its lines but for a comment after it, with the end of the last one, and that comment.
+pub(super) fn own_lines_with_comment(text: &str, statement: Span) -> Option<(Span, &str)> {
+    let rest = text.get(statement.end as usize..)?;
+    let line = rest.find(['\n', '\r']).map_or(rest, |end| &rest[..end]);
+    let said = line.trim_start_matches([' ', '\t']);
+    if !said.starts_with('#') {
+        return own_lines(text, statement).map(|lines| (lines, ""));
+    }
+    let end = statement.end + u32::try_from(line.len()).ok()?;
+    let lines = own_lines(text, Span::new(statement.start, end))?;
+    Some((lines, line.trim_end()))
+}
+
+/// What a comment says that stands alone on the line before a statement.
+pub(super) fn comment_above(text: &str, statement: Span) -> Option<&str> {
+    let head = text.get(..statement.start as usize).unwrap_or_default();
+    let line = head.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    head[..line].lines().next_back()?.trim_start().strip_prefix('#')
+}
+
 /// What comments on the lines of a statement may say, and on the line before where that is a comment only; a sign in a string
 /// counts as one.
 pub(super) fn comments_around(text: &str, statement: Span) -> impl Iterator<Item = &str> {

@@ -6,7 +6,7 @@ use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
 use super::names::Does;
 use super::tree;
-use crate::finding::{Applicability, Finding};
+use crate::finding::{Applicability, Finding, RuleId};
 use crate::models::ARRAY;
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
@@ -14,7 +14,34 @@ use crate::text::{Edit, Span};
 
 /// Removed types become `jax.Array` where they annotate; `shuffle` becomes `permutation`.
 pub(super) fn removed(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    shuffled(cx, &findings[index], index).or_else(|| annotations(cx, &findings[index], index)).into_iter().collect()
+    let finding = &findings[index];
+    let proposal = shuffled(cx, finding, index).or_else(|| alias(cx, findings, index));
+    proposal.or_else(|| annotations(cx, finding, index)).into_iter().collect()
+}
+
+/// `Key = jax.random.KeyArray`: the type is written once, and all that use its new name are fixed with it.
+fn alias(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    let of = |at: usize| -> Option<&Expr> {
+        let span = cx.here(findings[at].primary)?;
+        let binding = match tree::expression_at(cx.module, span)? {
+            Expr::Name(name) => {
+                let mut bindings = cx.names.occurrences(name.id.as_str()).iter().filter(|one| one.does != Does::Read);
+                let (only, None) = (bindings.next()?, bindings.next()) else { return None };
+                only.span
+            }
+            _ => span,
+        };
+        let Stmt::Assign(assign) = cx.steps(binding).pop()?.statement() else { return None };
+        let ([Expr::Name(_)], Expr::Attribute(gone)) = (&assign.targets[..], &*assign.value) else { return None };
+        TYPES.contains(&gone.attr.as_str()).then_some(&*assign.value)
+    };
+    let gone = of(index)?;
+    let array = cx.imports.spelling(&cx.names, 0, ARRAY)?;
+    let is_same = |at: &usize| of(*at).is_some_and(|other| span_of(other) == span_of(gone));
+    let resolves = cx.matching(findings, |other| other.rule == RuleId::RemovedKeyType).into_iter().filter(is_same);
+    let message = format!("annotate with `{array}`");
+    let edits = vec![Edit::replace(span_of(gone), array)];
+    Some(Proposal::new(message, edits, resolves.collect()).proved_by(Proof::Nothing).applied(Applicability::Safe))
 }
 
 fn shuffled(cx: &FixContext<'_>, finding: &Finding, index: usize) -> Option<Proposal> {

@@ -10,12 +10,14 @@ use super::fold_index::{each_element, fold_index, fold_parameter, replace, scan_
 use super::jax;
 use super::key_uses::{Use, may_be_number};
 use super::layout;
+use super::liveness::Variable;
 use super::names::Does;
 use super::repeats::{Loop, Repeats, loop_of};
 use super::split_apart::{assigns, can_rebind};
 use super::tree::{self, Step};
 use super::writer::statement;
-use crate::finding::Finding;
+use crate::finding::{Finding, RuleId};
+use crate::models::Effect;
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::{span_of, suites};
 use crate::text::{Edit, Span};
@@ -31,6 +33,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     match &found.repeats {
         Repeats::Statement(statement) => {
             proposals.extend(own_element(cx, &found, statement));
+            proposals.extend(folded_before(cx, &found, findings));
             proposals.extend(kept_parent(cx, &found));
             proposals.extend(idle_child(cx, &found));
             proposals.extend(split_each(cx, &found, suites(statement).first().copied()));
@@ -64,6 +67,44 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
         Proposal::only_display(&mut proposals);
     }
     proposals
+}
+
+/// `fold_in(key, step)` before the draw, of which nothing is used: the draw was to take that.
+fn folded_before(cx: &FixContext<'_>, found: &Loop<'_>, findings: &[Finding]) -> Option<Proposal> {
+    let [(call, key @ Expr::Name(_))] = found.calls[..] else { return None };
+    let last = cx.steps(span_of(call)).pop()?;
+    let folds = |expr: &Expr| {
+        let Expr::Call(fold) = expr else { return false };
+        let is_fold = cx.model_of(&fold.func).is_some_and(|callable| matches!(callable.effect, Effect::Fold { .. }));
+        is_fold && fold.arguments.args.first().is_some_and(|parent| cx.code(parent) == cx.code(key))
+    };
+    let made = |index: usize| {
+        let step = Step { suite: last.suite, index };
+        let value = match step.statement() {
+            Stmt::Assign(assign) if matches!(assign.targets[..], [Expr::Name(_)]) => &*assign.value,
+            Stmt::Expr(statement) => &*statement.value,
+            _ => return None,
+        };
+        folds(value).then_some((step, value))
+    };
+    let (step, value) = (0..last.index).rev().find_map(made)?;
+    let fold = span_of(value);
+    let is_unused = |other: &Finding| other.rule == RuleId::SplitDiscarded && cx.here(other.primary) == Some(fold);
+    let mut resolves = found.resolves.clone();
+    resolves.extend(cx.matching(findings, is_unused));
+    if let Stmt::Assign(assign) = step.statement() {
+        let [Expr::Name(name)] = &assign.targets[..] else { return None };
+        let name = name.id.as_str();
+        let is_idle = Variable::of(cx, found.scope, name).is_unneeded_from(&cx.behind(step));
+        let message = format!("use `{name}`, which is still unused; the numbers change");
+        return is_idle.then(|| Proposal::new(message, vec![replace(key, name.to_owned())], resolves));
+    }
+    let (lines, _) = layout::own_lines_with_comment(cx.text, span_of(step.statement()))?;
+    let edits = vec![Edit::delete(lines), replace(key, cx.slice(fold).to_owned())];
+    let is_near = cx.are_near(fold, span_of(call)) && !cx.slice(fold).contains('\n');
+    is_near.then(|| {
+        Proposal::new("draw from the key that is derived here; the numbers change".to_owned(), edits, resolves)
+    })
 }
 
 /// `_, subkey = split(key)`: the parent that was thrown away is kept.

@@ -21,6 +21,7 @@ mod dead_splits;
 mod derived;
 mod diff;
 mod doubts;
+mod elements;
 mod fold_index;
 mod imports;
 mod jax;

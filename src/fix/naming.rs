@@ -120,7 +120,9 @@ impl FixContext<'_> {
         if let Some(names) = run {
             return names;
         }
-        if count == 1 && is_usual {
+        // Beside `params_key`, another is called after its use as well.
+        let is_general = |name: &&str| *name == key || is_general_child(name, key) || ends_in_digit(name);
+        if count == 1 && is_usual && (bound.is_empty() || bound.iter().any(is_general)) {
             let single = self.fresh_within(scope, key, 1, range);
             if !single.iter().any(|name| ends_in_digit(name)) {
                 return single;

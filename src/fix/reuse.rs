@@ -4,6 +4,7 @@
 
 use super::children;
 use super::context::{FixContext, Proposal};
+use super::elements;
 use super::key_uses::{MOST_USES, Use, family, may_be_number, only_key, pair, uses_of};
 use super::layout;
 use super::liveness::Variable;
@@ -76,6 +77,8 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
     let mut proposals: Vec<Proposal> = Vec::new();
     proposals.extend(children::other_parent(cx, findings, index));
     proposals.extend(uses.as_ref().and_then(|uses| children::idle(cx, uses, &family)));
+    proposals.extend(uses.as_ref().and_then(|uses| elements::free(cx, uses, &family)));
+    proposals.extend(uses.as_ref().and_then(|uses| bound_result(cx, uses, &family)));
     proposals.extend(unused_sibling(cx, findings, index));
     proposals.extend(uses.as_ref().and_then(|uses| children::more(cx, uses, &family)));
     if family.len() >= MOST_USES {
@@ -131,6 +134,26 @@ fn renewed(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<
         Proposal::new(
             format!("split `{}` again for each call; the numbers change", cx.code(parent)),
             edits,
+            resolves.to_vec(),
+        )
+    })
+}
+
+/// `advance(key)`, whose result is dropped, makes the next key: `key = advance(key)`.
+fn bound_result(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
+    let (first, later) = uses.split_first()?;
+    let Expr::Name(key) = first.key else { return None };
+    let key = key.id.as_str();
+    let Stmt::Expr(statement) = first.steps.last()?.statement() else { return None };
+    let scope = cx.names.frame_at(first.span().start)?;
+    // What a library function returns is its own; a function that is given nothing but a key has nothing else to return.
+    let is_helper = cx.model_of(&first.call.func).is_none() && first.call.arguments.len() == 1;
+    let is_same = later.iter().all(|one| cx.code(one.key) == key && cx.names.frame_at(one.span().start) == Some(scope));
+    let is_statement = span_of(&*statement.value) == first.call_span();
+    (is_statement && is_helper && is_same && can_rebind(cx, scope, key)).then(|| {
+        Proposal::new(
+            format!("keep the key that `{}` returns; the numbers change", cx.code(&first.call.func)),
+            vec![Edit::insert(first.call_span().start, format!("{key} = "))],
             resolves.to_vec(),
         )
     })

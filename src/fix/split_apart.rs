@@ -71,6 +71,15 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     if name.is_some() && !rebinds && !is_live(cx, &site, uses) {
         proposals.extend(writer.widen(first, &uses[1..]));
     }
+    if name.is_some() && (rebinds || !is_live(cx, &site, uses)) {
+        proposals.extend(writer.hoist(last, &uses[..uses.len() - 1]));
+    }
+    // What splits the key for a loop goes on with it, rather than with one of two keys that are called alike.
+    let is_whole = last.replaceable(cx) == last.span();
+    let goes_on_with = can_rebind && !rebinds && uses.len() == 2 && cx.is_split(last.call) && is_whole;
+    if goes_on_with && cx.purposes(site.scope, key, &[first.given(), last.given()], writer.range(uses)).is_none() {
+        proposals.extend(writer.split_into(&uses[..1], true));
+    }
     let names_only = || writer.split_into(uses, false);
     if !can_rebind {
         proposals.extend(names_only());

@@ -10,10 +10,10 @@ use super::liveness::Variable;
 use super::names::ScopeId;
 use super::naming::Reserved;
 use super::purpose_names::Given;
-use super::tree::Step;
+use super::tree::{self, Step};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
-use crate::text::{Edit, Span};
+use crate::text::{Edit, Span, apply_edits};
 
 /// Where the statement that splits goes, and what it may do there.
 pub(super) struct Site<'a> {
@@ -73,7 +73,7 @@ impl Writer<'_, '_> {
     }
 
     /// From the site to the last of some uses.
-    fn range(&self, uses: &[Use<'_>]) -> Span {
+    pub(super) fn range(&self, uses: &[Use<'_>]) -> Span {
         Span::new(self.start, uses.iter().map(|one| span_of(one.call).end).fold(self.start, u32::max))
     }
 
@@ -121,13 +121,69 @@ impl Writer<'_, '_> {
         {
             return Some(proposal);
         }
-        let range = self.range(uses);
-        let known: Vec<&str> = bound.iter().map(|target| self.cx.code(target)).collect();
-        let given: Vec<Given<'_>> = uses.iter().map(Use::given).collect();
-        let names = self.cx.more_children(self.site.scope, self.key, (&known, true), &given, range);
-        let mut edits = children::widened(bound, call, &names)?;
+        let made = Made::by(self.cx, self.site.scope, splits)?;
+        let others: Vec<&Use<'_>> = uses.iter().collect();
+        let mut idle = made.idle_until(self.cx, uses.last()?.span());
+        idle.truncate(uses.len());
+        let (mut edits, names, range) = made.give(self.cx, &others, &idle)?;
         edits.extend(replaced(self.cx, uses, &names));
-        Some(self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range)))
+        edits.sort_by_key(|edit| edit.span);
+        let proposal = self.proposal(edits, self.promised(&names, &idle, range));
+        Some(match &names[..] {
+            [name] if idle.iter().any(|child| child.id.as_str() == name) => {
+                Proposal { message: format!("draw from the unused child `{name}`; the numbers change"), ..proposal }
+            }
+            _ => proposal,
+        })
+    }
+
+    /// `a, b = split(key)` after draws from `key` comes before them, and makes their keys as well.
+    pub(super) fn hoist(&self, splits: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
+        let cx = self.cx;
+        let made = Made::by(cx, self.site.scope, splits)?;
+        let (bound, step, call) = made.parts();
+        let statement = span_of(step.statement());
+        let (lines, comment) = layout::own_lines_with_comment(cx.text, statement)?;
+        let between = Span::new(self.start, statement.start);
+        let is_own = |span: Span| uses.iter().any(|one| one.span() == span);
+        // Between the two places its children mean nothing yet, and the key means what the split finds.
+        let is_untouched = |target: &Expr| {
+            let code = cx.code(target);
+            let mut known = cx.names.occurrences(code).iter();
+            target.is_name_expr() && !known.any(|one| between.covers(one.span) && !is_own(one.span))
+        };
+        let is_plain = tree::arguments(call).all(|given| given.is_name_expr() || given.is_number_literal_expr());
+        let is_near = cx.are_near(Span::new(self.start, self.start), statement);
+        let is_above = step.is_beside(self.site.step) && self.site.step.index < step.index;
+        if uses.is_empty() || !is_above || !is_near || !is_plain || !bound.iter().all(is_untouched) {
+            return None;
+        }
+        let others: Vec<&Use<'_>> = uses.iter().collect();
+        let mut idle = made.idle_until(cx, statement);
+        idle.truncate(uses.len());
+        let (edits, names, range) = made.give(cx, &others, &idle)?;
+        let within = edits.into_iter().map(|edit| {
+            let at = |offset: u32| offset.checked_sub(statement.start);
+            Some(Edit { span: Span::new(at(edit.span.start)?, at(edit.span.end)?), ..edit })
+        });
+        let mut within: Vec<Edit> = within.collect::<Option<_>>()?;
+        within.sort_by_key(|edit| edit.span);
+        let code = apply_edits(cx.slice(statement), &within).ok()?;
+        let mut edits = vec![layout::before(cx.text, self.start, &format!("{code}{comment}")), Edit::delete(lines)];
+        edits.extend(replaced(cx, uses, &names));
+        let range = Span::new(self.start.min(range.start), range.end);
+        let is_line = comment.is_empty() || layout::indentation(cx.text, self.start).is_some();
+        let proposal = self.proposal(edits, self.promised(&names, &idle, range));
+        let message = format!("split `{}` first, with a key for each call; the numbers change", self.key);
+        is_line.then_some(Proposal { message, ..proposal })
+    }
+
+    /// Names that a proposal makes, and the children among them that were there, which are its own from now on.
+    fn promised(&self, names: &[String], idle: &[&ast::ExprName], range: Span) -> Vec<Reserved> {
+        let mut reserved = self.cx.promise_within(self.site.scope, names, range);
+        let known = idle.iter().map(|child| child.id.to_string()).filter(|name| names.contains(name));
+        reserved.extend(self.cx.promise(self.site.scope, &known.collect::<Vec<_>>()));
+        reserved
     }
 
     /// `a, b = split(key)` and `c, d = split(key)` after it become `a, b, c, d = split(key, 4)`.

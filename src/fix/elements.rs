@@ -1,0 +1,98 @@
+//! Elements of one array of keys: `keys[1]` used twice, where `keys = split(key, 3)`.
+//!
+//! **Invariant:** the array is bound once, by a split into a number of keys that is written down, and everything that reads it reads an
+//! element with a number.
+
+use std::collections::BTreeSet;
+
+use super::context::{FixContext, Proposal};
+use super::key_uses::Use;
+use super::names::{Does, ScopeKind};
+use super::split_apart::loop_below;
+use super::tree;
+use crate::python::ast::{self, Expr, Number, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// Most elements that a split is extended to.
+const MOST: usize = 64;
+
+/// Every use but the first gets an element that nothing reads, and the split makes more where there are too few.
+pub(super) fn free(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
+    let (first, later) = uses.split_first()?;
+    let Expr::Subscript(item) = first.key else { return None };
+    let Expr::Name(array) = &*item.value else { return None };
+    let array = array.id.as_str();
+    if later.is_empty() || uses.iter().any(|one| cx.code(one.key) != cx.code(first.key)) {
+        return None;
+    }
+    let scope = cx.names.frame_at(first.span().start)?;
+    let occurrences = cx.names.occurrences(array).iter().filter(|one| one.scope == scope);
+    let mut bindings = occurrences.clone().filter(|one| one.does != Does::Read);
+    let (binding, None) = (bindings.next()?, bindings.next()) else { return None };
+    let step = cx.steps(binding.span).pop()?;
+    let Stmt::Assign(assign) = step.statement() else { return None };
+    let ([Expr::Name(_)], Expr::Call(split)) = (&assign.targets[..], &*assign.value) else { return None };
+    let count = count(split).filter(|_| cx.is_split(split))?;
+    let length = number(count)?;
+    let depth = cx.steps(binding.span).len() - 1;
+    let leads = |one: &Use<'_>| one.steps.iter().any(|other| other.is_beside(step) && step.index < other.index);
+    if cx.names.scopes[scope].kind == ScopeKind::Class
+        || !uses.iter().all(|one| leads(one) && loop_below(one, depth).is_none())
+        || cx.is_exported_from(scope, array)
+    {
+        return None;
+    }
+    let read = cx.names.occurrences(array).iter().filter(|one| one.does == Does::Read);
+    let mut taken = BTreeSet::new();
+    for one in read.filter(|one| cx.names.binder(one.scope, array) == Some(scope)) {
+        taken.insert(element(cx, one.span, length)?);
+    }
+    let mut free = (0..MOST).filter(|index| !taken.contains(index));
+    let mut edits = Vec::with_capacity(uses.len());
+    let mut most = length;
+    for one in later {
+        let index = free.next()?;
+        most = most.max(index + 1);
+        edits.push(Edit::replace(one.span(), format!("{array}[{index}]")));
+    }
+    let message = if most == length {
+        format!("draw from an element of `{array}` that nothing uses; the numbers change")
+    } else {
+        edits.push(Edit::replace(span_of(count), most.to_string()));
+        "split into more keys, one for each call; the numbers change".to_owned()
+    };
+    Some(Proposal::new(message, edits, resolves.to_vec()))
+}
+
+/// The number of keys that a split makes, as written.
+fn count(split: &ast::ExprCall) -> Option<&Expr> {
+    match (&split.arguments.args[..], &split.arguments.keywords[..]) {
+        ([_, count], []) => Some(count),
+        ([_], [count]) => Some(&count.value),
+        _ => None,
+    }
+}
+
+fn number(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::NumberLiteral(literal) => match &literal.value {
+            Number::Int(number) => number.as_usize().filter(|number| *number <= MOST),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The element that is read where the name of the array stands.
+fn element(cx: &FixContext<'_>, name: Span, length: usize) -> Option<usize> {
+    let around = tree::ancestors(cx.module, name);
+    let item = around.into_iter().rev().find_map(|node| match node {
+        ast::AnyNodeRef::ExprSubscript(item) if span_of(&*item.value) == name => Some(item),
+        _ => None,
+    })?;
+    match &*item.slice {
+        Expr::UnaryOp(minus) if minus.op == ast::UnaryOp::USub => length.checked_sub(number(&minus.operand)?),
+        index => number(index),
+    }
+}
