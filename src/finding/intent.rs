@@ -82,8 +82,6 @@ kinds! {
         Compared "compared" "the results are compared with each other",
         /// One of the runs is only timed or warms up the compiler.
         Timed "timed" "one of the two runs is only timed, or warms up the compiler",
-        /// A draw is only waited for.
-        OnlyAwaited "only-awaited" "one of the draws is only waited for; its numbers are not used",
         /// A function measures how long each of the runs takes.
         Measured "measured" "a function measures how long each of these runs takes",
         /// The first of two identical calls is made for nothing.
@@ -94,6 +92,8 @@ kinds! {
         Inverse "inverse" "the second function undoes the first and needs the same numbers",
         /// Two sides of one choice.
         Alternatives "alternatives" "each element uses only one of the two draws",
+        /// A loss and its gradients.
+        PairedGradients "paired-gradients" "a loss and its gradients are taken under the same draw",
         /// A network and its target copy.
         TargetCopy "target-copy" "both draws initialise a network and its target copy",
         /// One set of options goes to two calls of one function.
@@ -110,16 +110,8 @@ kinds! {
         Sweep "sweep" "the loop compares settings under the same key",
         /// A loop shows what comes of one key under several settings.
         Shown "shown" "the loop shows the same draw under several settings",
-        /// Only the shape or dtype of a draw is used.
-        ShapeOnly "shape-only" "only the shape or dtype of one of the draws is used",
-        /// Only the structure of what is initialised is used.
-        StructureProbe "structure-probe" "only the structure of the result of one call is used",
         /// The call is there to raise.
         ExpectedError "expected-error" "one of the calls is expected to raise",
-        /// The draw is a by-product that the caller drops.
-        DroppedResult "dropped-result" "the caller discards the result of one of the draws",
-        /// No child of the split is drawn from.
-        UnusedChildren "unused-children" "nothing is drawn from the children of one of the splits",
         /// No key is asked of a stream.
         UnusedStream "unused-stream" "no key is requested from one of the streams",
         /// Different children of two equal splits are used.
@@ -133,16 +125,7 @@ impl IntentKind {
     /// Whether a reuse with this intent is a note. The other kinds say that a consumption serves no numbers, so that it is doubtful
     /// whether there is a reuse at all: that lowers its confidence.
     pub const fn excuses(self) -> bool {
-        !matches!(
-            self,
-            Self::ShapeOnly
-                | Self::StructureProbe
-                | Self::ExpectedError
-                | Self::DroppedResult
-                | Self::UnusedChildren
-                | Self::UnusedStream
-                | Self::OnlyAwaited
-        )
+        !matches!(self, Self::ExpectedError | Self::UnusedStream)
     }
 }
 
@@ -167,5 +150,12 @@ kinds! {
         ShapeOnly "shape-only" "only the shape of a draw is used",
         /// Nothing observes one of them.
         Unobserved "unobserved" "nothing observes one of the draws",
+    }
+}
+
+impl ConsequenceKind {
+    /// Whether nobody sees the numbers of both draws, so that it makes no difference that they are equal.
+    pub const fn is_harmless(self) -> bool {
+        matches!(self, Self::Compared | Self::Timed | Self::ShapeOnly | Self::Unobserved)
     }
 }

@@ -64,6 +64,7 @@ pub mod liveness;
 mod lower;
 mod op;
 pub mod prelude;
+mod reaching;
 mod scope;
 mod uses;
 mod validate;
@@ -73,6 +74,7 @@ use std::sync::Arc;
 pub use annotation::Annotation;
 pub use lower::{EffectLookup, binary_operator, lower, lower_if};
 pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable};
+pub use reaching::Reaching;
 pub use uses::Uses;
 pub use validate::validate;
 

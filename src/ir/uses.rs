@@ -2,9 +2,12 @@
 //!
 //! **Invariant:** one pass over the operations answers all questions, so that asking for each of many operations stays linear.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Function, Module, OpKind, Temp, Variable};
+use super::{Function, Module, OpKind, Reaching, Temp, Variable};
 use crate::text::Span;
 
 /// The definitions and uses of one function.
@@ -22,6 +25,8 @@ pub struct Uses {
     stores: FxHashMap<u32, u32>,
     /// Slots that a function within it reads or writes.
     captured: FxHashSet<u32>,
+    /// Which reads see which stores, for the variables of which that was asked.
+    reaching: RefCell<FxHashMap<Variable, Rc<Reaching>>>,
 }
 
 impl Uses {
@@ -34,6 +39,7 @@ impl Uses {
             loads: FxHashMap::default(),
             stores: FxHashMap::default(),
             captured: FxHashSet::default(),
+            reaching: RefCell::default(),
         };
         for (temp, op) in (0u32..).zip(&code.ops) {
             op.kind.operands(&mut |operand| {
@@ -98,5 +104,15 @@ impl Uses {
     /// Whether the function, or one within it, reads or deletes a slot of it.
     pub fn reads_slot(&self, slot: u32) -> bool {
         self.read.contains(&slot)
+    }
+
+    /// The reaching definitions of a variable of the function that these uses are of.
+    pub fn reaching(&self, code: &Function, variable: &Variable) -> Rc<Reaching> {
+        if let Some(known) = self.reaching.borrow().get(variable) {
+            return known.clone();
+        }
+        let reaching = Rc::new(Reaching::of(code, variable));
+        self.reaching.borrow_mut().insert(variable.clone(), reaching.clone());
+        reaching
     }
 }

@@ -9,6 +9,7 @@ use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::is_entry;
 use crate::analysis::record::{Activation, Chain, Consumption, LoggedBroadcast, Recording};
 use crate::finding::{Confidence, Place};
+use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};
 use crate::judge::intent::default_key::is_fallback;
@@ -19,7 +20,7 @@ use crate::judge::reuse::use_at;
 use crate::text::FileId;
 
 /// What all lanes of a mapped function draw from.
-pub fn conclude_broadcasts(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+pub fn conclude_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
     let mut split: BTreeSet<(Place, TermId)> = BTreeSet::new();
     for broadcast in &run.log.broadcasts {
@@ -61,6 +62,7 @@ pub fn conclude_broadcasts(run: &Recording<'_>, facts: &mut Facts, file: FileId)
             mapped_at: broadcast.mapped_at,
             made_at,
             intent: None,
+            consequence: flows.unseen(broadcast.event),
             origin: origin(run, event.target.term, event.target.derivation),
             derivation: derivation(run.terms, event.target.term),
             confidence: match event.role {

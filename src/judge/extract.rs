@@ -12,6 +12,7 @@ use crate::analysis::record::{Activation, Consumption, Escape, LoggedReference, 
 use crate::finding::{Confidence, Intent, IntentKind, Place};
 use crate::ir::{FunctionId, FunctionKind, OpKind, Variable};
 use crate::judge::broadcasts::conclude_broadcasts;
+use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{
     BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision, Exhausted, Facts, KeyFact,
@@ -29,9 +30,10 @@ use crate::text::FileId;
 pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     let mut facts = Facts { references: references(run), ..Facts::default() };
     let file = run.module(run.home).file;
+    let flows = Flows::new(run);
     let reuses = detect(run, paths);
     for reuse in &reuses.all {
-        if let Some((collision, direct)) = report_harm(run, paths, &reuses, *reuse)
+        if let Some((collision, direct)) = report_harm(run, &flows, paths, &reuses, *reuse)
             && collision.second.place.file == file
         {
             if direct {
@@ -43,7 +45,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     }
     conclude_keys(run, &mut facts, file);
     conclude_values(run, &mut facts, file);
-    conclude_broadcasts(run, &mut facts, file);
+    conclude_broadcasts(run, &flows, &mut facts, file);
     conclude_buffers(run, paths, &mut facts, file);
     conclude_captures(run, &mut facts, file);
     conclude_exits(run, paths, &reuses, &mut facts, file);
@@ -57,17 +59,24 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
 /// Most other meetings of an event that are looked at for one that does harm.
 const OTHERS: usize = 8;
 
-/// Reports a reuse, or another of the same event where that one is intended or serves no numbers.
-fn report_harm(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, reuse: Reuse) -> Option<(Collision, bool)> {
-    let reported = report(run, paths, reuse);
-    if reported.as_ref().is_none_or(|(collision, _)| collision.intent.is_none()) {
+/// Reports a reuse, or another of the same event where that one is intended or does no harm.
+fn report_harm(
+    run: &Recording<'_>,
+    flows: &Flows<'_>,
+    paths: &mut Paths<'_>,
+    reuses: &Reuses,
+    reuse: Reuse,
+) -> Option<(Collision, bool)> {
+    let reported = report(run, flows, paths, reuse);
+    let is_doubtful = |collision: &Collision| collision.intent.is_some() || collision.is_harmless();
+    if reported.as_ref().is_none_or(|(collision, _)| !is_doubtful(collision)) {
         return reported;
     }
     let others = others(run, paths, reuses, reuse).into_iter().take(OTHERS);
     let harmful = others
         .filter(|other| other.confidence > Confidence::Low)
-        .filter_map(|other| report(run, paths, other))
-        .find(|(collision, _)| collision.intent.is_none() && collision.confidence > Confidence::Low);
+        .filter_map(|other| report(run, flows, paths, other))
+        .find(|(collision, _)| !is_doubtful(collision) && collision.confidence > Confidence::Low);
     harmful.or(reported)
 }
 

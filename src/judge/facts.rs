@@ -318,6 +318,7 @@ impl Collision {
     /// and is told by its confidence.
     pub fn is_harmless(&self) -> bool {
         self.intent.as_ref().is_some_and(|intent| intent.kind.excuses())
+            || self.consequence.as_ref().is_some_and(|consequence| consequence.kind.is_harmless())
     }
 }
 
@@ -349,6 +350,8 @@ pub struct Broadcast {
     pub stream: Option<String>,
     /// Why the program probably means it.
     pub intent: Option<Intent>,
+    /// What becomes of the draws, where nobody sees them.
+    pub consequence: Option<Consequence>,
     /// Where the key came from.
     pub origin: Option<Origin>,
     /// The key as derived.

@@ -6,6 +6,7 @@
 //! **Invariant:** a recording is only read. Every decision is a function of it, of the guards' diagrams and of the program.
 
 mod broadcasts;
+mod consequence;
 mod derivation;
 mod extract;
 pub mod facts;

@@ -3,15 +3,13 @@
 //! **Invariant:** these come from the definitions and uses of a whole body, not from the copies of it that ran.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use crate::analysis::domain::marks::SEEDED;
 use crate::analysis::domain::term::Term;
-use crate::analysis::domain::value::Val;
 use crate::analysis::program::names::is_of_another_kind;
 use crate::analysis::record::{Activation, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Constant, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
+use crate::ir::{FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
 use crate::judge::facts::{Discarded, Facts, IgnoredCaller, Role};
 use crate::judge::stale::leaf_use;
 use crate::models::Effect;
@@ -23,8 +21,8 @@ enum Fate {
     Ignored,
     /// It is stored in a variable that nothing reads.
     Unread(Name),
-    /// These children of it are read.
-    Children(BTreeSet<u32>, Vec<(u32, Name)>),
+    /// It is taken apart, and nothing reads these children.
+    Children(Vec<Name>),
     /// It is used as a whole.
     Used,
 }
@@ -58,8 +56,8 @@ pub fn conclude_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
         match fate_of(run, activation, derivation.place) {
             Some(Fate::Ignored) => facts.discarded.push(discarded(true, None)),
             Some(Fate::Unread(name)) => facts.discarded.push(discarded(true, Some(name.to_string()))),
-            Some(Fate::Children(_, unread)) => {
-                for (_, name) in unread.iter().filter(|(_, name)| !name.starts_with('_')) {
+            Some(Fate::Children(unread)) => {
+                for name in unread.iter().filter(|name| !name.starts_with('_')) {
                     facts.discarded.push(discarded(false, Some(name.to_string())));
                 }
             }
@@ -69,20 +67,10 @@ pub fn conclude_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     conclude_ignored(run, facts, file);
 }
 
-/// Which children of the split at this place are read; `None` where that cannot be told.
-pub fn children_used(run: &Recording<'_>, place: Place, activation: &Rc<Activation>) -> Option<BTreeSet<u32>> {
-    match fate_of(run, activation, place)? {
-        Fate::Children(used, _) => Some(used),
-        _ => None,
-    }
-}
-
 /// The names of the children of the split at this place that nothing reads; `None` where that cannot be told.
 pub fn unread_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Name>> {
     match fate_of(run, activation, place)? {
-        Fate::Children(_, unread) => {
-            Some(unread.into_iter().map(|(_, name)| name).filter(|name| !name.starts_with('_')).collect())
-        }
+        Fate::Children(unread) => Some(unread.into_iter().filter(|name| !name.starts_with('_')).collect()),
         _ => None,
     }
 }
@@ -103,10 +91,8 @@ fn fate_of(run: &Recording<'_>, activation: &Activation, place: Place) -> Option
             }
             OpKind::Store(Variable::Global(name), _) if &**name == "_" => Some(Fate::Unread(name.clone())),
             OpKind::Unpack { star: None, .. } => {
-                let mut used = BTreeSet::new();
                 let mut unread = Vec::new();
                 for part in uses.readers(*only) {
-                    let OpKind::Project(_, index) = code.ops[*part as usize].kind else { continue };
                     let slot = match uses.readers(*part) {
                         [store] => match &code.ops[*store as usize].kind {
                             OpKind::Store(Variable::Local(slot), _) => Some(*slot),
@@ -114,42 +100,15 @@ fn fate_of(run: &Recording<'_>, activation: &Activation, place: Place) -> Option
                         },
                         _ => None,
                     };
-                    match slot {
-                        Some(slot) if !is_read(run, module, id, slot) => {
-                            unread.push((index, code.slots.get(slot as usize)?.clone()));
-                        }
-                        _ => {
-                            used.insert(index);
-                        }
+                    if let Some(slot) = slot.filter(|slot| !is_read(run, module, id, *slot)) {
+                        unread.push(code.slots.get(slot as usize)?.clone());
                     }
                 }
-                Some(Fate::Children(used, unread))
-            }
-            OpKind::Item(_, index) => {
-                let number = match &code.ops[*index as usize].kind {
-                    OpKind::Constant(Constant::Int(number)) => Some(*number),
-                    OpKind::Load(Variable::Local(slot)) if uses.stores_of(*slot) == 0 => {
-                        number_given(run, activation, *slot)
-                    }
-                    _ => None,
-                };
-                Some(match number {
-                    Some(number) => Fate::Children(BTreeSet::from([u32::try_from(number).ok()?]), Vec::new()),
-                    None => Fate::Used,
-                })
+                Some(Fate::Children(unread))
             }
             _ => Some(Fate::Used),
         },
         _ => Some(Fate::Used),
-    }
-}
-
-/// The number that an activation was given for a parameter.
-fn number_given(run: &Recording<'_>, activation: &Activation, slot: u32) -> Option<i128> {
-    let environment = &run.environments[activation.environment.0 as usize];
-    match environment.slots.get(slot as usize)?.single()? {
-        Val::Term(term) => run.terms.as_int(*term),
-        _ => None,
     }
 }
 

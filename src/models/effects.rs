@@ -110,7 +110,16 @@ impl Reader<'_> {
                 return None;
             }
         };
-        Some(Callable { path: String::new(), params, effect, lengths: None, exact: true, since: None, removed: None })
+        Some(Callable {
+            path: String::new(),
+            params,
+            effect,
+            lengths: None,
+            structure: Vec::new(),
+            exact: true,
+            since: None,
+            removed: None,
+        })
     }
 }
 
@@ -216,7 +225,7 @@ fn transform(take: &mut Taker<'_, '_>, raw: RawCallable) -> Option<Transform> {
 }
 
 /// Fields that every function row may have.
-const COMMON: &[&str] = &["path", "paths", "params", "effect", "lengths", "since", "removed"];
+const COMMON: &[&str] = &["path", "paths", "params", "effect", "lengths", "structure", "since", "removed"];
 
 /// Fields that have a meaning for an effect, beside the common ones.
 fn fields_of(effect: EffectName) -> &'static [&'static str] {

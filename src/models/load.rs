@@ -207,7 +207,7 @@ impl<'t> Reader<'t> {
     fn callable(&mut self, row: &Row, raw: RawCallable, exact: bool) {
         let paths = self.paths(row, raw.path.clone(), raw.paths.clone());
         let params = self.params(row, &raw.params);
-        let (since, removed) = (raw.since.clone(), raw.removed.clone());
+        let (since, removed, structure) = (raw.since.clone(), raw.removed.clone(), raw.structure.clone());
         // A sampler's shape is that of its result, whether a row says so or not; along an axis it takes the place of one.
         let has = |name: &str| params.iter().any(|param| param.name == name);
         let is_shaped = raw.effect == super::raw::EffectName::Sample && has("shape") && !has("axis");
@@ -236,6 +236,7 @@ impl<'t> Reader<'t> {
                 params: params.clone(),
                 effect,
                 lengths: lengths.clone(),
+                structure: structure.clone(),
                 exact,
                 since: since.clone(),
                 removed: removed.clone(),
@@ -372,6 +373,7 @@ impl<'t> Reader<'t> {
                 runs: raw.runs.clone(),
                 changes: raw.changes.clone(),
                 blank: raw.blank.clone(),
+                reads_shapes: raw.reads_shapes,
                 declares: raw.declares.clone(),
                 requests_no_key: raw.requests_no_key.clone(),
                 no_draw_by_default: raw.no_draw_by_default,

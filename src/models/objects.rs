@@ -155,6 +155,8 @@ pub struct Protocol {
     pub changes: Vec<String>,
     /// The parts of the result, by name, into which nothing is drawn.
     pub blank: Vec<String>,
+    /// Whether it reads nothing but the shapes of its other arguments.
+    pub reads_shapes: bool,
     /// The receiver's method that declares a parameter with an initialiser, its second argument, which the call runs: where all are
     /// constant and the receiver's methods ask for no key in another way, nothing is drawn.
     pub declares: Option<String>,

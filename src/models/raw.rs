@@ -77,6 +77,8 @@ pub(super) struct RawCallable {
     pub params: Vec<String>,
     pub effect: EffectName,
     pub lengths: Option<String>,
+    #[serde(default)]
+    pub structure: Vec<u32>,
     pub since: Option<String>,
     pub removed: Option<String>,
     pub key: Option<OneOrMany>,
@@ -196,6 +198,8 @@ pub(super) struct RawProtocol {
     pub changes: Vec<String>,
     #[serde(default)]
     pub blank: Vec<String>,
+    #[serde(default)]
+    pub reads_shapes: bool,
     pub declares: Option<String>,
     #[serde(default)]
     pub requests_no_key: Vec<String>,

@@ -65,6 +65,8 @@ pub struct Callable {
     pub effect: Effect,
     /// The parameter that gives the lengths of the result's axes.
     pub lengths: Option<String>,
+    /// The elements of the result that hold no numbers of the arguments, only their structure.
+    pub structure: Vec<u32>,
     /// False where no row names the path and a namespace's default speaks for it.
     pub exact: bool,
     /// The version that brought it, where later than the library's first modelled version.

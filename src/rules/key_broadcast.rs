@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** lanes are not iterations; a loop's repetition is another rule's.
 
-use crate::finding::{Evidence, Finding, Repair, Sharing};
+use crate::finding::{Evidence, Finding, Level, Repair, Sharing};
 use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};
 
 use super::Rule;
@@ -33,7 +33,11 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
         help: format!("create one key for each batch element, `jax.random.split({key}, n)`, and map over these keys"),
     };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
+    if hit.consequence.is_some() {
+        finding.level = finding.level.min(Level::Note);
+    }
     finding.intent.clone_from(&hit.intent);
+    finding.consequence.clone_from(&hit.consequence);
     let origin = wording::origin(hit.origin.as_ref());
     let mapped = wording::label(hit.mapped_at, mapped.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([mapped.clone()]));

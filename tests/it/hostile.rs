@@ -300,7 +300,7 @@ fn many_branches_end() {
 fn long_functions_end() {
     let mut straight = String::from("from jax import random\ndef f(key):\n");
     let mut uses = String::from("from jax import random\ndef f(key):\n    keys = random.split(key, 2000)\n");
-    let mut reuses = String::from("from jax import random\ndef f(key):\n");
+    let mut reuses = String::from("from jax import random\ndef f(key, out):\n");
     let mut folds = String::from("from jax import random\ndef f(key):\n");
     let mut aliases = String::from("from jax import random\ndef f(a0):\n");
     for index in 0..5_000 {
@@ -309,7 +309,7 @@ fn long_functions_end() {
     }
     for index in 0..2_000 {
         writeln!(uses, "    x{index} = random.normal(keys[{index}])").unwrap();
-        writeln!(reuses, "    x{index} = random.normal(key)").unwrap();
+        writeln!(reuses, "    out.append(random.normal(key))").unwrap();
         writeln!(aliases, "    a{} = (a{index}, a{index})", index + 1).unwrap();
     }
     writeln!(aliases, "    return a2000").unwrap();

@@ -257,6 +257,7 @@ fn keys_shared_or_lost() {
         made_at: None,
         stream: None,
         intent: None,
+        consequence: None,
         origin: Some(origin()),
         derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
         confidence: Confidence::High,

@@ -70,7 +70,7 @@ fn run_along<'p>(
     let born = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
     let mut lane =
         Lane { symbols: vec![born], place, activation: frame.activation.clone(), born, unmapped: Vec::new() };
-    let mut mapped = Args { spread: Vec::new(), mappings: Vec::new(), ..Args::default() };
+    let mut mapped = Args { put_before: args.put_before, ..Args::default() };
     let mut length = None;
     for (index, arg) in args.positional.iter().enumerate() {
         let axis = match axes {

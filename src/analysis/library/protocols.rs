@@ -208,6 +208,7 @@ fn run_named<'p>(
         keywords: args.keywords.iter().filter(|(name, _)| takes(name)).cloned().collect(),
         spread: args.spread.clone(),
         mappings: args.mappings.clone(),
+        put_before: None,
     };
     if !given.values().cloned().collect::<Vec<_>>().iter().any(|value| holds_key(machine, value)) {
         return false;

@@ -16,7 +16,7 @@ use crate::ir::{Argument, Function, Name, Parameter, ParameterKind};
 impl<'p> Machine<'p> {
     /// The arguments of a call operation, known spreads expanded.
     pub fn arguments(&mut self, frame: &mut Frame<'p>, arguments: &[Argument]) -> Args {
-        let mut args = Args::default();
+        let mut args = Args { put_before: Some(0), ..Args::default() };
         for argument in arguments {
             match argument {
                 Argument::Positional(temp) => {

@@ -15,7 +15,7 @@ use crate::analysis::machine::{
     split_escape, stream_use,
 };
 use crate::analysis::program::Program;
-use crate::analysis::record::Activation;
+use crate::analysis::record::{Activation, Callee};
 use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::budget::FUEL_PORTION;
 use crate::analysis::store::heap::{Environment, Kind, Source, Suspended};
@@ -106,6 +106,7 @@ impl<'p> Machine<'p> {
                 if let Some(name) = self.library.idle_method(self, function)
                     && let Some(val) = receiver.single()
                 {
+                    self.recorder.reach(place, Callee::Method(name.clone()));
                     return self.library.protocol_or_unknown(self, frame, val, &name, Call { args, place, written });
                 }
                 // `grid.reset` is a method of `grid`.
@@ -116,31 +117,25 @@ impl<'p> Machine<'p> {
             }
             Val::UnknownMethod(method) => {
                 let (receiver, name) = &**method;
+                self.recorder.reach(place, Callee::Method(name.clone()));
                 self.library.call_method(self, frame, receiver, name, Call { args, place, written })
             }
-            Val::Class(class) => self.construct(frame, *class, args, place),
+            Val::Class(class) => {
+                self.recorder.reach(place, Callee::Class);
+                self.construct(frame, *class, args, place)
+            }
             Val::Library(path) => {
                 let path = path.clone();
+                self.recorder.reach(place, Callee::Library(path.clone()));
                 self.library.call_library(self, frame, &path, Call { args, place, written })
             }
             Val::Wrapped(wrapped) => {
                 let wrapped = wrapped.clone();
+                self.recorder.reach(place, Callee::Library(wrapped.transform.clone()));
                 self.library.call_wrapped(self, frame, &wrapped, args, place)
             }
             Val::Partial(partial) if partial.keywords.first().is_some_and(|(mark, _)| &**mark == "<cached>") => {
-                let function = partial.function.clone();
-                let mut key = vec![self.state.term_of(&function)];
-                for value in args.values().cloned().collect::<Vec<_>>() {
-                    key.push(self.state.term_of(&value));
-                }
-                if let Some((guard, known)) = self.caches.results.get(&key).cloned()
-                    && self.state.paths.guards.without(self.state.paths.pc, guard).is_false()
-                {
-                    return known;
-                }
-                let result = self.call_value(frame, &function, args, Some(place));
-                self.caches.results.insert(key, (self.state.paths.pc, result.clone()));
-                result
+                self.call_cached(frame, &partial.function.clone(), args, place)
             }
             Val::Partial(partial) if partial.keywords.first().is_some_and(|(mark, _)| &**mark == DISPATCHED) => {
                 self.unresolved(frame, &args, place, None, written, Some(function))
@@ -154,7 +149,8 @@ impl<'p> Machine<'p> {
                 self.make_record(frame, &names, &args, place)
             }
             Val::Partial(partial) => {
-                let mut merged = Args { spread: args.spread, mappings: args.mappings, ..Args::default() };
+                let put_before = args.put_before.map(|count| count + partial.positional.len());
+                let mut merged = Args { spread: args.spread, mappings: args.mappings, put_before, ..Args::default() };
                 let bound = partial.positional.iter().map(|value| Arg { value: value.clone(), written: None });
                 merged.positional = bound.chain(args.positional).collect();
                 for (name, value) in &partial.keywords {
@@ -170,6 +166,7 @@ impl<'p> Machine<'p> {
                 let dunder: Name = "__call__".into();
                 if let Kind::Stream(path) = &self.state.store.objects[object.0 as usize].kind {
                     let path = path.clone();
+                    self.recorder.reach(place, Callee::Library(path.clone()));
                     return self.library.call_stream(self, &path, place);
                 }
                 match self.state.instance_method(function, &dunder) {
@@ -179,11 +176,28 @@ impl<'p> Machine<'p> {
             }
             _ => match receiver.cloned().or_else(|| bound_to(&self.state.terms, function)) {
                 Some((object, name)) => {
+                    self.recorder.reach(place, Callee::Method(name.clone()));
                     self.library.call_method(self, frame, &object, &name, Call { args, place, written })
                 }
                 None => self.unresolved(frame, &args, place, None, written, Some(function)),
             },
         }
+    }
+
+    /// Calls a function that remembers what it returned.
+    fn call_cached(&mut self, frame: &mut Frame<'p>, function: &Value, args: Args, place: Place) -> Value {
+        let mut key = vec![self.state.term_of(function)];
+        for value in args.values().cloned().collect::<Vec<_>>() {
+            key.push(self.state.term_of(&value));
+        }
+        if let Some((guard, known)) = self.caches.results.get(&key).cloned()
+            && self.state.paths.guards.without(self.state.paths.pc, guard).is_false()
+        {
+            return known;
+        }
+        let result = self.call_value(frame, function, args, Some(place));
+        self.caches.results.insert(key, (self.state.paths.pc, result.clone()));
+        result
     }
 
     /// A call that nothing resolves: its result is fresh, keys given are consumed with low confidence, and mutable things
@@ -197,6 +211,7 @@ impl<'p> Machine<'p> {
         written: Option<Name>,
         callee: Option<&Val>,
     ) -> Value {
+        self.recorder.reach(place, Callee::Unknown);
         let text = written.unwrap_or_else(|| match receiver {
             Some((_, name)) => name.clone(),
             None => "<call>".into(),
@@ -263,11 +278,14 @@ impl<'p> Machine<'p> {
             return prelude::run_inlined(self, frame, closure, args, place);
         }
         if !code.effects.is_empty() {
+            self.recorder.reach(place, Callee::Unknown);
             return self.declared_call(frame, code, closure, &args, place);
         }
         if code.elided {
             return self.unresolved(frame, &args, place, None, Some(code.name.clone()), None);
         }
+        let reached = Callee::Function(closure.module, closure.function, args.put_before);
+        self.recorder.reach(place, if code.is_stub { Callee::Unknown } else { reached });
         let given: Vec<Value> = args.values().cloned().collect();
         if !self.is_worth_running(closure, code, &args) {
             return cutoff::unknown_result(self, &given, code, place);

@@ -43,6 +43,8 @@ pub struct Log {
     pub scalar_keys: FxHashSet<TermId>,
     /// Calls that ask an argument for its shape or dtype alone.
     pub measures: FxHashSet<Place>,
+    /// What calls reached, by place.
+    pub callees: FxHashMap<Place, Vec<Callee>>,
     /// Calls that choose between arrays, with the function called: `jnp.where(test, x, y)`.
     pub choices: FxHashMap<Place, Name>,
     /// Calls that go through the leaves of a tree, with the functions of the program that they run on them.
@@ -63,6 +65,22 @@ pub struct Log {
     pub observed: FxHashSet<Observed>,
     /// Expressions that were containers, objects or arrays of keys when they were run.
     pub not_single: FxHashSet<Place>,
+}
+
+/// What a call reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// A function of the program, with the number of arguments that were put before those that the call writes; `None` where the
+    /// arguments are others.
+    Function(ModuleIndex, FunctionId, Option<usize>),
+    /// A function of a library.
+    Library(Name),
+    /// A method of a value of no class in the program.
+    Method(Name),
+    /// A class of the program.
+    Class,
+    /// Something that nothing resolves.
+    Unknown,
 }
 
 /// How a closure left the function that made it.

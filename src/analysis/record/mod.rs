@@ -22,7 +22,7 @@ use crate::finding::Place;
 use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable};
 
 pub use log::{
-    Activation, Arranged, Chain, Children, Consumption, Derivation, Escape, Iteration, Log, LoggedBroadcast,
+    Activation, Arranged, Callee, Chain, Children, Consumption, Derivation, Escape, Iteration, Log, LoggedBroadcast,
     LoggedBuffer, LoggedExit, LoggedReference, LoggedStore, Observed, Streams, Target,
 };
 

@@ -9,7 +9,7 @@ use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::record::{
-    Arranged, Consumption, Derivation, Escape, Log, LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedReference,
+    Arranged, Callee, Consumption, Derivation, Escape, Log, LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedReference,
     LoggedStore, Observed,
 };
 use crate::finding::Place;
@@ -18,6 +18,9 @@ use crate::text::FileId;
 
 /// References that a call is looked for among, from the last.
 const RECENT: usize = 64;
+
+/// Most callees that one call is said to have.
+const CALLEES: usize = 8;
 
 /// What records.
 #[derive(Clone, Default)]
@@ -133,6 +136,14 @@ impl Recorder {
             && reference.kind == ReferenceKind::Value
         {
             reference.kind = ReferenceKind::Call;
+        }
+    }
+
+    /// A call reached something.
+    pub fn reach(&mut self, place: Place, callee: Callee) {
+        let known = self.log.callees.entry(place).or_default();
+        if !known.contains(&callee) && known.len() <= CALLEES {
+            known.push(if known.len() < CALLEES { callee } else { Callee::Unknown });
         }
     }
 

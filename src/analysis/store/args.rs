@@ -38,6 +38,9 @@ pub struct Args {
     pub spread: Vec<Value>,
     /// `**kw` of unknown keys: what was spread.
     pub mappings: Vec<Value>,
+    /// How many arguments a receiver or a partial put before those that the call writes; `None` where the arguments are not those
+    /// of a call as written.
+    pub put_before: Option<usize>,
 }
 
 impl Args {
@@ -50,6 +53,7 @@ impl Args {
     /// The same with a first argument put before the others.
     pub fn with_receiver(mut self, receiver: Value, written: Option<Name>) -> Self {
         self.positional.insert(0, Arg { value: receiver, written });
+        self.put_before = self.put_before.map(|count| count + 1);
         self
     }
 

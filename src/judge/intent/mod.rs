@@ -7,25 +7,20 @@
 //! them. What is intended is still reported, as a note; what serves no numbers, with low confidence.
 
 mod aligned_rows;
-mod alternatives;
 pub mod default_key;
-mod disjoint_children;
 pub mod documented;
 mod expected_error;
 mod inverse;
 pub mod notebook;
+mod paired_gradients;
 pub mod said_so;
-mod shape_only;
 mod shared_options;
 pub mod split_escape;
 mod stream_use;
 mod sweep;
 mod target_copy;
 pub mod timing;
-mod unread_result;
 
-use std::ops::ControlFlow;
-use std::ops::ControlFlow::{Break, Continue};
 use std::rc::Rc;
 
 use crate::analysis::record::{Consumption, Iteration, Recording};
@@ -55,25 +50,18 @@ type Doubt = fn(&Recording<'_>, usize) -> Option<Intent>;
 
 /// Two draws serve one end, for which they have to be equal or of which only one counts.
 const PAIRED: [Reason; 4] =
-    [inverse::undone, shared_options::option_of_both, alternatives::alternatives, target_copy::target_copy];
+    [inverse::undone, shared_options::option_of_both, target_copy::target_copy, paired_gradients::paired_gradients];
 
 /// Only how long a draw takes matters.
 const TIMED: [Reason; 3] = [timing::timed, timing::warm_up, timing::measured];
 
 /// What makes it doubtful that a consumption serves any numbers.
-const DOUBTS: [Doubt; 6] = [
-    stream_use::unused_stream,
-    shape_only::shape_only,
-    shape_only::structure_probe,
-    unread_result::dropped_result,
-    split_escape::unused_children,
-    expected_error::expected_error,
-];
+const DOUBTS: [Doubt; 2] = [stream_use::unused_stream, expected_error::expected_error];
 
 /// Why two consumptions of one key are probably intended, if they are.
 pub fn of(run: &Recording<'_>, kind: CollisionKind, pair: &Pair<'_>) -> Option<Intent> {
     let groups: &[&[Reason]] = match kind {
-        CollisionKind::SplitTwice => &[&[disjoint_children::disjoint_children], &TIMED, &PAIRED],
+        CollisionKind::SplitTwice => &[&TIMED, &PAIRED],
         CollisionKind::SeededTwice => &[&[default_key::documented_default, timing::run_again, timing::measured]],
         CollisionKind::Sampled => &[&[aligned_rows::aligned_rows], &TIMED, &PAIRED],
         CollisionKind::Iterated => {
@@ -125,20 +113,6 @@ fn calls_apart<'r>(run: &Recording<'r>, pair: &Pair<'_>, away: usize) -> Option<
 
 /// Most operations that a result is followed through.
 const STEPS: usize = 16;
-
-/// Follows a result through the operations that alone read what comes of it, until one of them tells the answer. `step` is given the
-/// operation that reads and what it reads, and goes on with what it makes.
-fn follow<T>(uses: &Uses, temp: Temp, step: impl Fn(Temp, Temp) -> ControlFlow<Option<T>, Temp>) -> Option<T> {
-    let mut temp = temp;
-    for _ in 0..STEPS {
-        let [reader] = uses.readers(temp) else { return None };
-        match step(*reader, temp) {
-            Break(answer) => return answer,
-            Continue(made) => temp = made,
-        }
-    }
-    None
-}
 
 /// The variables that a result is stored in, whole or taken apart; `None` where something else is done with it.
 fn bound_to<'c>(code: &'c Function, uses: &Uses, temp: Temp) -> Option<Vec<&'c Variable>> {

@@ -6,7 +6,6 @@ use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, Function, FunctionId, OpKind, Temp, Uses, Variable};
-use crate::judge::facts::Role;
 use crate::judge::intent::{Calls, Pair, bound_to, calls_apart, intent, is_written_alike};
 use crate::models::{BuiltinOp, Effect, Models};
 
@@ -40,20 +39,6 @@ pub fn timed(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let is_timed = (is_only_awaited(code, models, uses, *once) || is_awaited_until(code, models, uses, *once, *again))
         && (once == again || is_written_alike(code, *once, *again));
     is_timed.then(|| intent(IntentKind::Timed, calls.place(*once)))
-}
-
-/// The numbers of a draw are only waited for: `normal(key, ()).block_until_ready()` as a statement.
-pub fn awaited(run: &Recording<'_>, draw: &Consumption) -> Option<Intent> {
-    if draw.role != Role::Sample {
-        return None;
-    }
-    let code = run.code(&draw.activation);
-    let uses = run.uses_of(draw.activation.module, draw.activation.function);
-    let [attribute] = uses.readers(run.call_at(&draw.activation, draw.place)?) else { return None };
-    let OpKind::Attribute(_, name) = &code.ops[*attribute as usize].kind else { return None };
-    let forwards = matches!(run.program.models.of_array(name)?.effect, Effect::Forward { .. });
-    let is_dropped = matches!(uses.readers(*attribute), [call] if uses.readers(*call).is_empty());
-    (forwards && is_dropped).then(|| intent(IntentKind::OnlyAwaited, draw.place))
 }
 
 /// Whether nothing is done with a result but to wait until it is there: `draw(key).block_until_ready()`.

@@ -14,7 +14,6 @@ use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::Confidence;
 use crate::ir::Operator;
 use crate::judge::facts::Role;
-use crate::judge::intent::timing::awaited;
 use crate::judge::paths::Paths;
 use crate::models::Construct;
 
@@ -158,9 +157,6 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
         if x.by_default || y.by_default {
             confidence = confidence.min(Confidence::Medium);
         }
-    }
-    if awaited(run, a).is_some() || awaited(run, b).is_some() {
-        confidence = Confidence::Low;
     }
     // A draw that stands in the `try` itself did happen; one within a call that may have raised perhaps did not.
     let own = raised_in(a.activation.id);

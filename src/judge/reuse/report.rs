@@ -12,12 +12,12 @@ use crate::analysis::heap::Kind;
 use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, Escape, Iteration, Recording};
-use crate::finding::{Confidence, Place};
+use crate::finding::{Confidence, Intent, IntentKind, Place};
+use crate::judge::consequence::{Flows, alternatives, consequence};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{Collision, CollisionKind, LoopKind, Role, Use};
 use crate::judge::intent;
 use crate::judge::intent::default_key::{is_fallback, waits_for_none};
-use crate::judge::intent::timing::awaited;
 use crate::judge::intent::{Pair, doubt};
 use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
@@ -187,7 +187,12 @@ fn sees_itself(run: &Recording<'_>, activation: &Activation, event: &Consumption
 
 /// Words a reuse for a frame; `None` where nothing says that it is one of keys. The second part says whether the frame sees the reuse by
 /// itself.
-pub fn report(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Option<(Collision, bool)> {
+pub fn report(
+    run: &Recording<'_>,
+    flows: &Flows<'_>,
+    paths: &mut Paths<'_>,
+    reuse: Reuse,
+) -> Option<(Collision, bool)> {
     let first = run.log.consumptions[reuse.first].clone();
     let second = run.log.consumptions[reuse.second].clone();
     if !is_known_key(run, &first) && !is_known_key(run, &second) {
@@ -237,8 +242,8 @@ pub fn report(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Optio
         placed.confidence = Confidence::Low;
     }
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
-    let awaited = || awaited(run, &first).or_else(|| awaited(run, &second));
-    let intent = intent::of(run, kind, &pair).or(doubt).or_else(awaited);
+    let intent = intent::of(run, kind, &pair).or_else(|| flow_intent(flows, kind, reuse)).or(doubt);
+    let consequence = consequence(flows, reuse.first, reuse.second);
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
@@ -255,11 +260,31 @@ pub fn report(run: &Recording<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Optio
         carried_at,
         meant: sister_unused(run, &first, &second, kind),
         intent,
-        consequence: None,
+        consequence,
         confidence: placed.confidence,
         function: placed.function,
     };
     Some((collision, placed.direct))
+}
+
+/// Why both draws are intended, as far as what becomes of them tells.
+fn flow_intent(flows: &Flows<'_>, kind: CollisionKind, reuse: Reuse) -> Option<Intent> {
+    match kind {
+        CollisionKind::SplitTwice => {
+            let (one, other) = (flows.children_seen(reuse.first)?, flows.children_seen(reuse.second)?);
+            let is_apart = !one.is_empty() && !other.is_empty() && one.iter().all(|child| !other.contains(child));
+            is_apart.then(|| Intent::new(IntentKind::DisjointChildren, None))
+        }
+        CollisionKind::Sampled | CollisionKind::Iterated => {
+            let place = alternatives(flows, reuse.first, reuse.second)?;
+            Some(Intent::new(IntentKind::Alternatives, Some(place)))
+        }
+        CollisionKind::SplitAndSampled
+        | CollisionKind::FoldedTwice
+        | CollisionKind::FoldMeetsChild
+        | CollisionKind::SeededTwice
+        | CollisionKind::FoldAndSampled => None,
+    }
 }
 
 /// Whether a key is held in an attribute, or in a container that is.

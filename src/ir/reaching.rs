@@ -1,0 +1,218 @@
+//! Reaching definitions: which reads of a variable may see the value that a given operation stored in it.
+//!
+//! **Invariant:** a read that is not listed for a store sees that store's value on no path. Where the nesting of loops is too deep
+//! to be followed, and inside of `try`, stores overwrite nothing.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Block, Function, OpKind, Temp, Variable};
+
+/// Most definitions that may hold at one point; where there are more, every read may see every one.
+const HELD: usize = 64;
+
+/// Most loops within each other whose bodies are followed twice; deeper ones are followed as if nothing in them were overwritten.
+const NESTED: u32 = 5;
+
+/// What of one variable of a function is read where.
+#[derive(Clone, Debug, Default)]
+pub struct Reaching {
+    stores: FxHashMap<Temp, Vec<Temp>>,
+    parameter: Vec<Temp>,
+    /// Every read, where every definition may reach every one.
+    everywhere: Option<Vec<Temp>>,
+}
+
+impl Reaching {
+    /// The reaching definitions of a variable.
+    pub fn of(function: &Function, variable: &Variable) -> Self {
+        let mut walk = Walk {
+            function,
+            variable,
+            seen: FxHashSet::default(),
+            depth: 0,
+            breaks: Vec::new(),
+            nexts: Vec::new(),
+            is_lost: false,
+        };
+        let is_parameter = matches!(variable, Variable::Local(slot) if (*slot as usize) < function.parameters.len());
+        let entry: State = is_parameter.then_some(Definition::Parameter).into_iter().collect();
+        let _ = walk.block(&function.body, Some(entry));
+        let mut reaching = Self::default();
+        if walk.is_lost {
+            let loads = (0u32..).zip(&function.ops);
+            let is_load = |kind: &OpKind| matches!(kind, OpKind::Load(read) if read == variable);
+            reaching.everywhere = Some(loads.filter(|(_, op)| is_load(&op.kind)).map(|(temp, _)| temp).collect());
+            return reaching;
+        }
+        for (definition, load) in walk.seen {
+            match definition {
+                Definition::Store(store) => reaching.stores.entry(store).or_default().push(load),
+                Definition::Parameter => reaching.parameter.push(load),
+            }
+        }
+        for loads in reaching.stores.values_mut().chain([&mut reaching.parameter]) {
+            loads.sort_unstable();
+        }
+        reaching
+    }
+
+    /// The operations that may read what a store stored, in order.
+    pub fn loads_of(&self, store: Temp) -> &[Temp] {
+        match &self.everywhere {
+            Some(loads) => loads,
+            None => self.stores.get(&store).map_or(&[], Vec::as_slice),
+        }
+    }
+
+    /// The operations that may read what was given for the parameter, in order.
+    pub fn loads_of_parameter(&self) -> &[Temp] {
+        self.everywhere.as_ref().unwrap_or(&self.parameter)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Definition {
+    Store(Temp),
+    Parameter,
+}
+
+/// Which definitions the variable may hold.
+type State = Vec<Definition>;
+
+fn join(into: &mut Option<State>, other: Option<State>) {
+    let Some(other) = other else { return };
+    let Some(state) = into else {
+        *into = Some(other);
+        return;
+    };
+    for definition in other {
+        if !state.contains(&definition) {
+            state.push(definition);
+        }
+    }
+}
+
+struct Walk<'f> {
+    function: &'f Function,
+    variable: &'f Variable,
+    seen: FxHashSet<(Definition, Temp)>,
+    /// Loops around.
+    depth: u32,
+    /// What holds at each `break` out of the loops around, innermost last.
+    breaks: Vec<Option<State>>,
+    /// The same at each `continue`.
+    nexts: Vec<Option<State>>,
+    /// Whether too many definitions held at some point.
+    is_lost: bool,
+}
+
+impl Walk<'_> {
+    /// What holds after a block, given what holds before it; `None` where nothing runs.
+    fn block(&mut self, block: &Block, mut state: Option<State>) -> Option<State> {
+        for temp in block {
+            let held = state.take()?;
+            state = self.op(*temp, held);
+        }
+        state
+    }
+
+    fn op(&mut self, temp: Temp, state: State) -> Option<State> {
+        let Some(op) = self.function.ops.get(temp as usize) else { return Some(state) };
+        self.is_lost |= state.len() > HELD;
+        if self.is_lost {
+            return None;
+        }
+        match &op.kind {
+            OpKind::Load(variable) if variable == self.variable => {
+                self.seen.extend(state.iter().map(|definition| (*definition, temp)));
+                Some(state)
+            }
+            OpKind::Store(variable, _) if variable == self.variable => Some(vec![Definition::Store(temp)]),
+            OpKind::Delete(variable) if variable == self.variable => Some(State::new()),
+            OpKind::If { then, orelse, .. } => {
+                let mut after = self.block(then, Some(state.clone()));
+                let other = self.block(orelse, Some(state));
+                join(&mut after, other);
+                after
+            }
+            OpKind::Loop { head, body, orelse, .. } => self.iterate(head, body, orelse, state),
+            OpKind::Try { body, handlers, orelse, finally } => {
+                // Any operation of the body may raise: a handler sees every store of it.
+                let mut raised = Some(state.clone());
+                let mut after = self.block(body, Some(state));
+                self.add_stores(body, &mut raised);
+                join(&mut raised, after.clone());
+                after = self.block(orelse, after);
+                let mut left = raised.clone();
+                for handler in handlers {
+                    let handled = self.block(&handler.body, raised.clone());
+                    self.add_stores(&handler.body, &mut left);
+                    join(&mut after, handled);
+                }
+                self.add_stores(orelse, &mut left);
+                // `finally` runs on every way out; what follows it follows a normal one.
+                let _ = self.block(finally, left);
+                self.block(finally, after)
+            }
+            OpKind::Return(_) | OpKind::Raise(_) => None,
+            OpKind::Break => {
+                if let Some(breaks) = self.breaks.last_mut() {
+                    join(breaks, Some(state));
+                }
+                None
+            }
+            OpKind::Continue => {
+                if let Some(nexts) = self.nexts.last_mut() {
+                    join(nexts, Some(state));
+                }
+                None
+            }
+            _ => Some(state),
+        }
+    }
+
+    fn iterate(&mut self, head: &Block, body: &Block, orelse: &Block, state: State) -> Option<State> {
+        self.depth += 1;
+        let mut before = Some(state);
+        if self.depth > NESTED {
+            for block in [head, body] {
+                self.add_stores(block, &mut before);
+            }
+        }
+        let rounds = if self.depth > NESTED { 1 } else { 2 };
+        let (mut done, mut left) = (None, None);
+        for _ in 0..rounds {
+            self.breaks.push(None);
+            self.nexts.push(None);
+            let tested = self.block(head, before.clone());
+            join(&mut done, tested.clone());
+            let mut after = self.block(body, tested);
+            join(&mut after, self.nexts.pop().flatten());
+            join(&mut left, self.breaks.pop().flatten());
+            join(&mut before, after);
+        }
+        // What the last round left behind may be seen by the test once more.
+        let tested = self.block(head, before);
+        join(&mut done, tested);
+        self.depth -= 1;
+        let mut after = self.block(orelse, done);
+        join(&mut after, left);
+        after
+    }
+
+    /// Adds every store of a block to what may hold.
+    fn add_stores(&self, block: &Block, state: &mut Option<State>) {
+        let Some(state) = state else { return };
+        let mut work: Vec<&Block> = vec![block];
+        while let Some(block) = work.pop() {
+            for temp in block {
+                let Some(op) = self.function.ops.get(*temp as usize) else { continue };
+                let is_new = |state: &State| state.len() <= HELD && !state.contains(&Definition::Store(*temp));
+                if matches!(&op.kind, OpKind::Store(variable, _) if variable == self.variable) && is_new(state) {
+                    state.push(Definition::Store(*temp));
+                }
+                work.extend(op.kind.blocks());
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Code that does not run on a path on which two draws meet.
+//!
+//! **Invariant:** only code of a frame that both draws have in common is left out, and only where no loop may bring control back to
+//! it with what it read still there.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::record::{Consumption, Recording};
+use crate::ir::{Block, Function, OpKind, Temp, Variable};
+
+/// The operations that do not run where both draws happen with one key, for the frame that both have in common, by activation: what
+/// becomes of `draw` there cannot be seen together with `other`.
+pub fn excluded(run: &Recording<'_>, draw: &Consumption, other: &Consumption) -> FxHashMap<u32, FxHashSet<Temp>> {
+    let mut excluded = FxHashMap::default();
+    let (a, b) = (draw.chain(), other.chain());
+    let Some(common) = a.iter().zip(&b).take_while(|((x, _), (y, _))| x.id == y.id).count().checked_sub(1) else {
+        return excluded;
+    };
+    let ((activation, one), (_, two)) = (&a[common], &b[common]);
+    let code = run.code(activation);
+    let (Some(from), Some(to)) = (run.call_at(activation, *one), run.call_at(activation, *two)) else {
+        return excluded;
+    };
+    let mut left_out = FxHashSet::default();
+    let Some(way) = way_to(code, to) else { return excluded };
+    leave_out_other_arms(code, &way, &mut left_out);
+    // Where the variable that holds the key is bound anew in between, the other draw has another key.
+    if let Some(variable) = key_variable(code, other).filter(|_| from <= to && common + 1 == b.len()) {
+        let inner = way.iter().rev().find(|(block, at)| is_loop(code, block[*at]));
+        let inner = inner.map(|(block, at)| block[*at]);
+        leave_out_renewals(code, &variable, (from, to), inner, &mut left_out);
+    }
+    if !left_out.is_empty() {
+        excluded.insert(activation.id, left_out);
+    }
+    excluded
+}
+
+/// The blocks around an operation with the positions in them, outermost first.
+fn way_to(code: &Function, temp: Temp) -> Option<Vec<(&Block, usize)>> {
+    let mut way: Vec<(&Block, usize)> = vec![(&code.body, 0)];
+    loop {
+        let (block, at) = way.pop()?;
+        let Some(current) = block.get(at).copied() else {
+            if let Some((_, outer)) = way.last_mut() {
+                *outer += 1;
+                continue;
+            }
+            return None;
+        };
+        way.push((block, at));
+        if current == temp {
+            return Some(way);
+        }
+        let blocks = code.ops.get(current as usize)?.kind.blocks();
+        match blocks.into_iter().find(|inner| holds(code, inner, temp)) {
+            Some(inner) => way.push((inner, 0)),
+            None => {
+                if let Some((_, at)) = way.last_mut() {
+                    *at += 1;
+                }
+            }
+        }
+    }
+}
+
+fn holds(code: &Function, block: &Block, temp: Temp) -> bool {
+    let mut work = vec![block];
+    while let Some(block) = work.pop() {
+        for inner in block {
+            if *inner == temp {
+                return true;
+            }
+            work.extend(code.ops.get(*inner as usize).map(|op| op.kind.blocks()).unwrap_or_default());
+        }
+    }
+    false
+}
+
+fn is_loop(code: &Function, temp: Temp) -> bool {
+    matches!(code.ops.get(temp as usize).map(|op| &op.kind), Some(OpKind::Loop { .. }))
+}
+
+/// Leaves out the other arms of the branches around an operation, and what follows them where the operation's arm always leaves.
+fn leave_out_other_arms(code: &Function, way: &[(&Block, usize)], left_out: &mut FxHashSet<Temp>) {
+    // A loop may come back to another arm with what was drawn before.
+    if way.iter().any(|(block, at)| is_loop(code, block[*at])) {
+        return;
+    }
+    let mut leaves = false;
+    for (depth, (block, at)) in way.iter().enumerate().rev() {
+        if leaves {
+            for temp in block.iter().skip(at + 1) {
+                leave_out(code, *temp, left_out);
+            }
+        }
+        leaves |= block.iter().skip(*at).any(|temp| {
+            matches!(code.ops.get(*temp as usize).map(|op| &op.kind), Some(OpKind::Return(_) | OpKind::Raise(_)))
+        });
+        let Some((outer, at)) = depth.checked_sub(1).and_then(|depth| way.get(depth)) else { continue };
+        match code.ops.get(outer[*at] as usize).map(|op| &op.kind) {
+            Some(OpKind::If { then, orelse, .. }) => {
+                let other = if std::ptr::eq(then, *block) { orelse } else { then };
+                for temp in other {
+                    leave_out(code, *temp, left_out);
+                }
+            }
+            // Handlers and `finally` run on ways out that are not followed here.
+            _ => return,
+        }
+    }
+}
+
+/// Leaves out arms that bind a variable anew between two operations; in a loop, anywhere in its body.
+fn leave_out_renewals(
+    code: &Function,
+    variable: &Variable,
+    (from, to): (Temp, Temp),
+    inner: Option<Temp>,
+    left_out: &mut FxHashSet<Temp>,
+) {
+    let is_between = |temp: Temp| match inner.map(|inner| &code.ops[inner as usize].kind) {
+        Some(OpKind::Loop { body, .. }) if from == to => holds(code, body, temp),
+        _ => from < temp && temp < to,
+    };
+    for (temp, op) in (0u32..).zip(&code.ops) {
+        let OpKind::If { then, orelse, .. } = &op.kind else { continue };
+        if !is_between(temp) {
+            continue;
+        }
+        for arm in [then, orelse] {
+            let renews = |temp: &Temp| matches!(&code.ops[*temp as usize].kind, OpKind::Store(written, _) if written == variable);
+            if arm.iter().any(renews) && !holds(code, arm, from) && !holds(code, arm, to) {
+                for temp in arm {
+                    leave_out(code, *temp, left_out);
+                }
+            }
+        }
+    }
+}
+
+fn leave_out(code: &Function, temp: Temp, left_out: &mut FxHashSet<Temp>) {
+    let mut work = vec![temp];
+    while let Some(temp) = work.pop() {
+        left_out.insert(temp);
+        let blocks = code.ops.get(temp as usize).map(|op| op.kind.blocks()).unwrap_or_default();
+        work.extend(blocks.into_iter().flatten().copied());
+    }
+}
+
+/// The variable that held the key of a draw, where it was one.
+fn key_variable(code: &Function, draw: &Consumption) -> Option<Variable> {
+    let name = draw.written.as_deref()?;
+    let slot = code.slots.iter().take(code.named as usize).position(|slot| **slot == *name)?;
+    Some(Variable::Local(u32::try_from(slot).ok()?))
+}

@@ -1,0 +1,544 @@
+//! Value flow within one function: what a value reaches, by definitions and uses.
+//!
+//! A value is followed by part: of a draw that stands in a tuple, what takes the other elements reads nothing.
+//!
+//! **Invariant:** what cannot be followed counts as observed. The number of steps is bounded, and so is the depth of parts.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashSet;
+
+use crate::analysis::domain::value::{EnvironmentId, ModuleIndex, Val};
+use crate::analysis::record::{Callee, MEASURES};
+use crate::finding::Place;
+use crate::ir::{
+    Argument, Collection, Constant, Element, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Uses,
+    Variable,
+};
+use crate::judge::consequence::Flows;
+
+/// Most parts within each other that are told apart.
+const NESTED: usize = 4;
+
+/// Most steps within one function.
+const STEPS: usize = 4_000;
+
+/// Which part of a value is followed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// The element at an index.
+    Index(u32),
+    /// The entry of a key.
+    Key(Name),
+    /// The attribute of a name.
+    Field(Name),
+    /// Some element.
+    Any,
+}
+
+/// The part of a value that is followed, outermost first; empty for all of it.
+pub type Path = Vec<Part>;
+
+/// What becomes of a value, as a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ways(u8);
+
+impl Ways {
+    /// Only its shape, dtype or structure is asked for.
+    pub const SHAPE: Self = Self(1);
+    /// It is returned by the outermost function.
+    pub const RETURNED: Self = Self(2);
+    /// It is stored where other code may read it.
+    pub const STORED: Self = Self(4);
+    /// It is printed, or reaches something unknown.
+    pub const ESCAPES: Self = Self(8);
+    /// It decides a branch.
+    pub const DECIDES: Self = Self(16);
+
+    /// Adds another way.
+    pub fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// Whether it goes this way.
+    pub fn has(self, way: Self) -> bool {
+        self.0 & way.0 != 0
+    }
+
+    /// Whether its numbers can make a difference.
+    pub fn is_observed(self) -> bool {
+        self.0 & !Self::SHAPE.0 != 0
+    }
+}
+
+/// What a function does with a part of a value.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    /// What becomes of it in the function and in those that it calls.
+    pub ways: Ways,
+    /// Where it stands in what the function returns.
+    pub returned: Vec<Path>,
+    /// Where it stands in what the function was given, by parameter.
+    pub mutated: Vec<(u32, Path)>,
+    /// The operations whose results hold something of it.
+    pub reached: FxHashSet<Temp>,
+    /// The choices that it is a side of: the call, and the argument.
+    pub sides: Vec<(Temp, usize)>,
+}
+
+/// Follows values through one function.
+pub struct Body<'a, 'r> {
+    pub flows: &'a Flows<'r>,
+    pub module: ModuleIndex,
+    pub id: FunctionId,
+    pub code: &'r Function,
+    uses: Rc<Uses>,
+    /// Operations that do not run on the paths that are asked about.
+    pub excluded: &'a FxHashSet<Temp>,
+    /// An attribute, as variable and name, that is given a new key and does not count as an observer.
+    pub renewed: Option<(Variable, Name)>,
+    /// What its variables held when it ran, where one run of it is asked about.
+    pub environment: Option<EnvironmentId>,
+    /// Functions that may still be looked into below this one.
+    pub depth: u32,
+    seen: FxHashSet<(Temp, Path)>,
+    work: Vec<(Temp, Path)>,
+    effects: Effects,
+}
+
+impl<'a, 'r> Body<'a, 'r> {
+    pub fn new(
+        flows: &'a Flows<'r>,
+        (module, id): (ModuleIndex, FunctionId),
+        excluded: &'a FxHashSet<Temp>,
+        depth: u32,
+    ) -> Self {
+        let (code, uses) = (flows.run.module(module).function(id), flows.run.uses_of(module, id));
+        Self {
+            flows,
+            module,
+            id,
+            code,
+            uses,
+            excluded,
+            renewed: None,
+            environment: None,
+            depth,
+            seen: FxHashSet::default(),
+            work: Vec::new(),
+            effects: Effects::default(),
+        }
+    }
+
+    /// Starts with a part of the result of an operation.
+    pub fn hold(&mut self, temp: Temp, mut path: Path) {
+        if path.len() > NESTED {
+            path.truncate(NESTED);
+        }
+        if self.seen.insert((temp, path.clone())) {
+            self.work.push((temp, path));
+        }
+    }
+
+    /// Starts with a part of what is given for a parameter.
+    pub fn hold_parameter(&mut self, slot: u32, path: &Path) {
+        let uses = self.uses.clone();
+        for load in uses.reaching(self.code, &Variable::Local(slot)).loads_of_parameter() {
+            self.hold(*load, path.clone());
+        }
+        if uses.is_captured(slot) {
+            self.hold_captured(slot, path);
+        }
+    }
+
+    /// Follows everything to its end.
+    pub fn finish(mut self) -> Effects {
+        let mut steps = 0;
+        while let Some((temp, path)) = self.work.pop() {
+            steps += 1;
+            if steps > STEPS {
+                self.effects.ways.add(Ways::ESCAPES);
+                break;
+            }
+            self.effects.reached.insert(temp);
+            let uses = self.uses.clone();
+            for reader in uses.readers(temp).iter().filter(|reader| !self.excluded.contains(reader)) {
+                self.read(*reader, temp, &path);
+            }
+        }
+        self.effects.returned.sort_unstable();
+        self.effects.returned.dedup();
+        self.effects.mutated.sort_unstable();
+        self.effects.mutated.dedup();
+        self.effects
+    }
+
+    pub fn add(&mut self, way: Ways) {
+        self.effects.ways.add(way);
+    }
+
+    pub fn add_side(&mut self, call: Temp, argument: usize) {
+        self.effects.sides.push((call, argument));
+    }
+
+    pub fn place(&self, temp: Temp) -> Place {
+        Place { file: self.flows.run.module(self.module).file, span: self.code.ops[temp as usize].span }
+    }
+
+    /// One operation reads a part of a value.
+    fn read(&mut self, reader: Temp, temp: Temp, path: &Path) {
+        let code = self.code;
+        match &code.ops[reader as usize].kind {
+            OpKind::Return(_) => self.effects.returned.push(path.clone()),
+            OpKind::Store(variable, _) => self.store(reader, variable, path),
+            OpKind::StoreAttribute(object, name, value) => {
+                if *value == temp && !self.is_renewed(*object, name) {
+                    self.put_into(*object, &within(Part::Field(name.clone()), path));
+                }
+            }
+            OpKind::StoreItem(object, index, value) => {
+                if *value == temp {
+                    let part = self.part_at(*index);
+                    self.put_into(*object, &within(part, path));
+                } else if *index == temp {
+                    self.put_into(*object, &Path::new());
+                }
+            }
+            OpKind::Append(container, element) => {
+                let whole = path.clone();
+                let path = match element {
+                    Element::Value(_) => within(Part::Any, path),
+                    Element::Pair(_, value) if *value == temp => within(Part::Any, path),
+                    Element::Pair(..) | Element::Spread(_) | Element::SpreadMapping(_) => whole,
+                };
+                self.hold_everywhere(*container, path);
+            }
+            OpKind::Attribute(_, name) => self.attribute(reader, name, path),
+            OpKind::Item(object, index) => self.item(reader, (*object, *index), temp, path),
+            OpKind::Build(collection, elements) => self.build(reader, *collection, elements, temp, path),
+            OpKind::Unpack { star, .. } => self.unpack(reader, *star, path),
+            // A mark of the value, which `Unpack` follows itself.
+            OpKind::Project(..) => {}
+            OpKind::Iterate(_) | OpKind::Await(_) | OpKind::Enter(_) => self.hold(reader, path.clone()),
+            OpKind::Next(_) => match path.split_first() {
+                Some((_, rest)) => self.hold(reader, rest.to_vec()),
+                None => self.hold(reader, Path::new()),
+            },
+            OpKind::Operate(Operator::Is | Operator::IsNot, ..) => self.add(Ways::SHAPE),
+            OpKind::Operate(..) => self.hold(reader, Path::new()),
+            OpKind::Call(callee, arguments) => self.call(reader, (*callee, arguments), temp, path),
+            OpKind::If { .. } | OpKind::Loop { .. } | OpKind::Raise(_) => self.add(Ways::DECIDES),
+            OpKind::Function(..) | OpKind::Class(..) | OpKind::Yield { .. } | OpKind::DeleteItem(..) => {
+                self.add(Ways::ESCAPES);
+            }
+            OpKind::Annotate(..)
+            | OpKind::Leave(_)
+            | OpKind::DeleteAttribute(..)
+            | OpKind::Constant(_)
+            | OpKind::Load(_)
+            | OpKind::Delete(_)
+            | OpKind::Import { .. }
+            | OpKind::ImportFrom { .. }
+            | OpKind::Try { .. }
+            | OpKind::Break
+            | OpKind::Continue
+            | OpKind::Unsupported(_) => {}
+        }
+    }
+
+    fn store(&mut self, store: Temp, variable: &Variable, path: &Path) {
+        match variable {
+            Variable::Local(slot) if self.code.kind != FunctionKind::ClassBody => {
+                let uses = self.uses.clone();
+                for load in uses.reaching(self.code, variable).loads_of(store) {
+                    if !self.excluded.contains(load) {
+                        self.hold(*load, path.clone());
+                    }
+                }
+                if uses.is_captured(*slot) {
+                    self.hold_captured(*slot, path);
+                }
+            }
+            // The name by which Python code says that it drops a value.
+            Variable::Global(name) if &**name == "_" => {}
+            Variable::Global(_) => {
+                self.add(Ways::STORED);
+                let uses = self.uses.clone();
+                for load in uses.reaching(self.code, variable).loads_of(store) {
+                    self.hold(*load, path.clone());
+                }
+            }
+            Variable::Local(_) | Variable::Outer(..) => self.add(Ways::STORED),
+        }
+    }
+
+    /// A variable that functions within this one read: what they do with it, and what holds them.
+    fn hold_captured(&mut self, slot: u32, path: &Path) {
+        let run = self.flows.run;
+        let module = run.module(self.module);
+        let mut readers = Vec::new();
+        for (id, inner) in (0u32..).map(FunctionId).zip(&module.functions) {
+            if id == self.id || !self.code.full.covers(inner.full) {
+                continue;
+            }
+            for (temp, op) in (0u32..).zip(&inner.ops) {
+                match &op.kind {
+                    OpKind::Load(Variable::Outer(1, read)) if inner.parent == Some(self.id) => {
+                        if *read == slot {
+                            readers.push((id, temp));
+                        }
+                    }
+                    OpKind::Load(Variable::Outer(_, read)) | OpKind::Store(Variable::Outer(_, read), _)
+                        if *read == slot =>
+                    {
+                        // Which variable is meant depends on the functions in between.
+                        self.add(Ways::STORED);
+                        return;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let made: Vec<(Temp, FunctionId)> = (0u32..)
+            .zip(&self.code.ops)
+            .filter_map(|(temp, op)| match &op.kind {
+                OpKind::Function(id, _) => Some((temp, *id)),
+                _ => None,
+            })
+            .collect();
+        for (id, load) in readers {
+            let Some(effects) = self.flows.of_load((self.module, id), load, path, self.depth) else {
+                self.add(Ways::ESCAPES);
+                continue;
+            };
+            self.effects.ways.add(effects.ways);
+            if !effects.mutated.is_empty() {
+                self.add(Ways::STORED);
+            }
+            // Whoever runs the function gets something of the value.
+            if !effects.returned.is_empty() {
+                for (temp, _) in made.iter().filter(|(_, made)| *made == id) {
+                    self.hold(*temp, Path::new());
+                }
+            }
+        }
+    }
+
+    /// Holds a part of what an operation gave, wherever that is.
+    fn hold_everywhere(&mut self, temp: Temp, path: Path) {
+        match &self.code.ops[temp as usize].kind {
+            OpKind::Load(_) | OpKind::Attribute(..) | OpKind::Item(..) => self.put_into(temp, &path),
+            _ => self.hold(temp, path),
+        }
+    }
+
+    /// A part of a value is put into an object.
+    pub fn put_into(&mut self, object: Temp, path: &Path) {
+        match &self.code.ops[object as usize].kind {
+            OpKind::Load(Variable::Local(slot)) => {
+                let uses = self.uses.clone();
+                if (*slot as usize) < self.code.parameters.len() {
+                    self.effects.mutated.push((*slot, path.clone()));
+                }
+                for load in uses.loads_of(*slot) {
+                    if !self.excluded.contains(load) {
+                        self.hold(*load, path.clone());
+                    }
+                }
+                if uses.is_captured(*slot) {
+                    self.add(Ways::STORED);
+                }
+            }
+            OpKind::Attribute(of, name) => self.put_into(*of, &within(Part::Field(name.clone()), path)),
+            OpKind::Item(of, _) => self.put_into(*of, &within(Part::Any, path)),
+            OpKind::Build(..) => self.hold(object, path.clone()),
+            // What a call gives may be held elsewhere: `super()` stands for `self`.
+            _ => {
+                self.add(Ways::STORED);
+                self.hold(object, path.clone());
+            }
+        }
+    }
+
+    fn is_renewed(&self, object: Temp, name: &Name) -> bool {
+        self.renewed.as_ref().is_some_and(|(variable, attribute)| {
+            attribute == name && matches!(&self.code.ops[object as usize].kind, OpKind::Load(of) if of == variable)
+        })
+    }
+
+    fn attribute(&mut self, reader: Temp, name: &Name, path: &Path) {
+        let uses = self.uses.clone();
+        let is_called =
+            |call: &&Temp| matches!(&self.code.ops[**call as usize].kind, OpKind::Call(callee, _) if *callee == reader);
+        if uses.readers(reader).iter().any(|call| is_called(&call)) {
+            // A method: `call` sees the receiver through it.
+            self.hold(reader, path.clone());
+            return;
+        }
+        match path.split_first() {
+            None if MEASURES.contains(&&**name) => self.add(Ways::SHAPE),
+            Some((Part::Field(field), rest)) => {
+                if field == name {
+                    self.hold(reader, rest.to_vec());
+                }
+            }
+            _ => self.hold(reader, Path::new()),
+        }
+    }
+
+    /// Which part of a container an index selects.
+    fn part_at(&self, index: Temp) -> Part {
+        match &self.code.ops[index as usize].kind {
+            OpKind::Constant(Constant::Str(key)) => Part::Key(key.clone()),
+            OpKind::Constant(Constant::Int(index)) => u32::try_from(*index).map_or(Part::Any, Part::Index),
+            OpKind::Load(Variable::Local(slot)) if self.uses.stores_of(*slot) == 0 => {
+                self.number_given(*slot).map_or(Part::Any, Part::Index)
+            }
+            _ => Part::Any,
+        }
+    }
+
+    /// The number that was given for a parameter.
+    fn number_given(&self, slot: u32) -> Option<u32> {
+        let run = self.flows.run;
+        let environment = &run.environments[self.environment?.0 as usize];
+        match environment.slots.get(slot as usize)?.single()? {
+            Val::Term(term) => u32::try_from(run.terms.as_int(*term)?).ok(),
+            _ => None,
+        }
+    }
+
+    /// What a function returned goes to whatever ran it in a call: the result, or what a method changes.
+    pub fn give_to_caller(&mut self, call: Temp) {
+        let run = self.flows.run;
+        let OpKind::Call(callee, _) = self.code.ops[call as usize].kind else { return };
+        for reached in run.log.callees.get(&self.place(call)).into_iter().flatten() {
+            match (reached, &self.code.ops[callee as usize].kind) {
+                (Callee::Method(_), OpKind::Attribute(object, _)) => self.put_into(*object, &vec![Part::Any]),
+                (Callee::Method(_) | Callee::Unknown, _) => self.add(Ways::ESCAPES),
+                (Callee::Function(..) | Callee::Library(_) | Callee::Class, _) => {}
+            }
+        }
+    }
+
+    fn item(&mut self, reader: Temp, (object, index): (Temp, Temp), temp: Temp, path: &Path) {
+        if index == temp && object != temp {
+            // A choice of rows: the numbers select.
+            self.hold(reader, Path::new());
+            return;
+        }
+        let Some((held, rest)) = path.split_first() else {
+            self.hold(reader, Path::new());
+            return;
+        };
+        if matches!(self.code.ops[index as usize].kind, OpKind::Build(Collection::Slice | Collection::Tuple, _)) {
+            self.hold(reader, Path::new());
+            return;
+        }
+        let asked = self.part_at(index);
+        match (held, &asked) {
+            (Part::Index(_) | Part::Key(_), Part::Index(_) | Part::Key(_)) if *held != asked => {}
+            (Part::Field(_), _) => self.hold(reader, Path::new()),
+            _ => self.hold(reader, rest.to_vec()),
+        }
+    }
+
+    fn build(&mut self, reader: Temp, collection: Collection, elements: &[Element], temp: Temp, path: &Path) {
+        if matches!(collection, Collection::Slice | Collection::Text) {
+            self.hold(reader, Path::new());
+            return;
+        }
+        let mut is_placed = true;
+        for (index, element) in (0u32..).zip(elements) {
+            match element {
+                Element::Value(value) if *value == temp => {
+                    let is_listed = matches!(collection, Collection::Tuple | Collection::List) && is_placed;
+                    let part = if is_listed { Part::Index(index) } else { Part::Any };
+                    self.hold(reader, within(part, path));
+                }
+                Element::Pair(key, value) if *value == temp => {
+                    let part = match self.part_at(*key) {
+                        key @ Part::Key(_) => key,
+                        _ => Part::Any,
+                    };
+                    self.hold(reader, within(part, path));
+                }
+                Element::Pair(key, _) if *key == temp => self.hold(reader, Path::new()),
+                Element::Spread(spread) | Element::SpreadMapping(spread) => {
+                    is_placed = false;
+                    if *spread == temp {
+                        let is_mapping = matches!(element, Element::SpreadMapping(_));
+                        let kept = match path.split_first() {
+                            Some((_, _)) if is_mapping => path.clone(),
+                            Some((_, rest)) => within(Part::Any, &rest.to_vec()),
+                            None => Path::new(),
+                        };
+                        self.hold(reader, kept);
+                    }
+                }
+                Element::Value(_) | Element::Pair(..) => {}
+            }
+        }
+    }
+
+    fn unpack(&mut self, reader: Temp, star: Option<u32>, path: &Path) {
+        let uses = self.uses.clone();
+        for part in uses.readers(reader).iter().filter(|part| !self.excluded.contains(part)) {
+            let OpKind::Project(_, index) = self.code.ops[*part as usize].kind else { continue };
+            let is_exact = star.is_none_or(|star| index < star);
+            match path.split_first() {
+                None => self.hold(*part, Path::new()),
+                Some((Part::Index(held), rest)) if is_exact => {
+                    if *held == index {
+                        self.hold(*part, rest.to_vec());
+                    }
+                }
+                Some((Part::Index(held), _)) if star.is_some_and(|star| *held < star) => {}
+                Some((_, rest)) if is_exact => self.hold(*part, rest.to_vec()),
+                Some(_) => self.hold(*part, Path::new()),
+            }
+        }
+    }
+
+    /// The parameter slots and parts that an argument of a call goes to: those of `slots` parameters, of which so many are filled
+    /// before the arguments that the call writes.
+    pub fn argument_slots(
+        callee: &Function,
+        put_before: usize,
+        arguments: &[Argument],
+        temp: Temp,
+    ) -> Option<Vec<u32>> {
+        let mut slots = Vec::new();
+        let mut position = put_before;
+        for argument in arguments {
+            match argument {
+                Argument::Positional(value) => {
+                    if *value == temp {
+                        slots.push(positional_slot(callee, position)?);
+                    }
+                    position += 1;
+                }
+                Argument::Keyword(name, value) if *value == temp => {
+                    let by_name = callee.parameters.iter().position(|parameter| parameter.name == *name);
+                    slots.push(u32::try_from(by_name?).ok()?);
+                }
+                Argument::Keyword(..) => {}
+                // What stands where behind it is not known.
+                Argument::Spread(_) | Argument::SpreadMapping(_) => return None,
+            }
+        }
+        Some(slots)
+    }
+}
+
+/// The parameter that takes the argument at a position; `None` where it is one of several.
+fn positional_slot(callee: &Function, position: usize) -> Option<u32> {
+    use crate::ir::ParameterKind::{Normal, PositionalOnly};
+    let parameter = callee.parameters.get(position)?;
+    matches!(parameter.kind, PositionalOnly | Normal).then(|| u32::try_from(position).ok())?
+}
+
+/// A part within another.
+fn within(part: Part, path: &Path) -> Path {
+    std::iter::once(part).chain(path.iter().cloned()).take(NESTED).collect()
+}

@@ -1,0 +1,263 @@
+//! Value flow through calls: what becomes of a part of a value that a call is given.
+//!
+//! **Invariant:** a function of the program answers by its own body; of a library's, only what a model says counts as less than
+//! an observer.
+
+use crate::analysis::domain::value::ModuleIndex;
+use crate::analysis::record::Callee;
+use crate::ir::{Argument, FunctionId, OpKind, Temp};
+use crate::judge::consequence::body::{Body, Part, Path, Ways};
+use crate::models::{BuiltinOp, Effect, KeyPlace, Returns, Runs, TreeOp};
+
+/// Most elements of a result of which a model says that they are structure.
+const PARTS: u32 = 4;
+
+/// How the value comes to the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Given {
+    /// As an argument.
+    Argument,
+    /// As what the method is called on.
+    Receiver,
+    /// As what is called.
+    Callee,
+}
+
+impl Body<'_, '_> {
+    /// A call reads a part of a value.
+    pub(super) fn call(&mut self, call: Temp, (callee, arguments): (Temp, &[Argument]), temp: Temp, path: &Path) {
+        let is_method = matches!(self.code.ops[callee as usize].kind, OpKind::Attribute(..));
+        let given = match (callee == temp, is_method) {
+            (true, true) => Given::Receiver,
+            (true, false) => Given::Callee,
+            (false, _) => Given::Argument,
+        };
+        let place = self.place(call);
+        let run = self.flows.run;
+        let is_modelled = self.flows.is_modelled(place);
+        if given == Given::Argument && self.reads_only_shapes(callee, arguments, temp) && is_modelled {
+            self.add(Ways::SHAPE);
+            return;
+        }
+        let Some(callees) = run.log.callees.get(&place) else {
+            // Nothing ran it: a read of numbers through a method is none of an unknown.
+            if given != Given::Receiver || !path.is_empty() {
+                self.add(if is_modelled { Ways::default() } else { Ways::ESCAPES });
+            }
+            self.hold(call, Path::new());
+            return;
+        };
+        if let Some(argument) = arguments.iter().position(|argument| is_of(argument, temp))
+            && run.log.choices.contains_key(&place)
+        {
+            self.add_side(call, argument);
+        }
+        let runs_others = callees.iter().filter(|callee| !matches!(callee, Callee::Unknown)).count() > 1;
+        for reached in callees {
+            match reached {
+                Callee::Function(module, id, _) => {
+                    self.function(call, arguments, temp, path, given, (*module, *id));
+                }
+                Callee::Library(name) => self.library(call, arguments, temp, path, name, runs_others),
+                Callee::Method(name) => self.method(call, callee, path, given, (name, is_modelled, callees)),
+                // An instance holds what its class is given.
+                Callee::Class => {
+                    self.hold(call, Path::new());
+                }
+                Callee::Unknown => {
+                    let is_array_method = given == Given::Receiver && path.is_empty();
+                    if !is_modelled && !is_array_method && !self.is_of_array(callee) {
+                        self.add(Ways::ESCAPES);
+                    }
+                    self.hold(call, Path::new());
+                }
+            }
+        }
+    }
+
+    /// Whether a method that a model knows reads nothing but the shape of an argument: an example input of `init`, not its key.
+    fn reads_only_shapes(&self, callee: Temp, arguments: &[Argument], temp: Temp) -> bool {
+        let OpKind::Attribute(_, name) = &self.code.ops[callee as usize].kind else { return false };
+        let is_key = |place: &KeyPlace| {
+            arguments.iter().enumerate().any(|(index, argument)| match argument {
+                Argument::Positional(value) => *value == temp && place.position == Some(index),
+                Argument::Keyword(keyword, value) => {
+                    *value == temp && place.names.iter().any(|name| **name == **keyword)
+                }
+                Argument::Spread(value) | Argument::SpreadMapping(value) => *value == temp,
+            })
+        };
+        let protocols = self.flows.run.program.models.protocols(name);
+        protocols.iter().any(|protocol| protocol.reads_shapes && !is_key(&protocol.key))
+    }
+
+    fn is_of_array(&self, callee: Temp) -> bool {
+        match &self.code.ops[callee as usize].kind {
+            OpKind::Attribute(_, name) => self.flows.run.program.models.of_array(name).is_some(),
+            _ => false,
+        }
+    }
+
+    fn function(
+        &mut self,
+        call: Temp,
+        arguments: &[Argument],
+        temp: Temp,
+        path: &Path,
+        given: Given,
+        (module, id): (ModuleIndex, FunctionId),
+    ) {
+        let callee = self.flows.run.module(module).function(id);
+        let (put_before, keeps) = self.flows.put_before(self.place(call), (module, id));
+        let slots = match (put_before, given) {
+            // What the function captured was followed where it was made.
+            (_, Given::Callee) => {
+                self.hold(call, Path::new());
+                return;
+            }
+            (Some(1..), Given::Receiver) => Some(vec![0]),
+            (Some(count), Given::Argument) => Self::argument_slots(callee, count, arguments, temp),
+            _ => None,
+        };
+        let is_placed = slots.is_some();
+        let every = || (0u32..).take(callee.parameters.len()).collect();
+        let part = if is_placed { path.clone() } else { Path::new() };
+        for slot in slots.unwrap_or_else(every) {
+            let Some(effects) = self.flows.of_parameter((module, id), slot, &part, self.depth) else {
+                self.add(Ways::ESCAPES);
+                self.hold(call, Path::new());
+                continue;
+            };
+            self.add(effects.ways);
+            for path in &effects.returned {
+                self.hold(call, if keeps && is_placed && !callee.is_generator { path.clone() } else { Path::new() });
+            }
+            for (changed, path) in &effects.mutated {
+                self.change(call, arguments, (put_before, *changed), path);
+            }
+        }
+    }
+
+    /// A function changed what it was given for a parameter.
+    pub(super) fn change(
+        &mut self,
+        call: Temp,
+        arguments: &[Argument],
+        (put_before, slot): (Option<usize>, u32),
+        path: &Path,
+    ) {
+        let OpKind::Call(callee, _) = self.code.ops[call as usize].kind else { return };
+        let place = self.place(call);
+        let callees = self.flows.run.log.callees.get(&place);
+        // A constructor changes what its call makes.
+        if slot == 0 && callees.is_some_and(|callees| callees.contains(&Callee::Class)) {
+            self.hold(call, path.clone());
+            return;
+        }
+        let Some(count) = put_before else {
+            self.add(Ways::STORED);
+            return;
+        };
+        let object = match (slot as usize).checked_sub(count) {
+            None => match self.code.ops[callee as usize].kind {
+                OpKind::Attribute(object, _) if count == 1 => Some(object),
+                _ => None,
+            },
+            Some(position) => match arguments.get(position) {
+                Some(Argument::Positional(value)) => Some(*value),
+                _ => None,
+            },
+        };
+        match object {
+            Some(object) => self.put_into(object, path),
+            None => self.add(Ways::STORED),
+        }
+    }
+
+    fn library(&mut self, call: Temp, arguments: &[Argument], temp: Temp, path: &Path, name: &str, runs_others: bool) {
+        let Some(callable) = self.flows.run.program.models.callable(name) else {
+            self.add(Ways::ESCAPES);
+            self.hold(call, Path::new());
+            return;
+        };
+        if !callable.structure.is_empty() {
+            for index in (0..PARTS).filter(|index| !callable.structure.contains(index)) {
+                self.hold(call, vec![Part::Index(index)]);
+            }
+            return;
+        }
+        match &callable.effect {
+            // Only the pattern is measured; `full_like(pattern, value)` holds the value.
+            Effect::ShapeOf { .. } | Effect::Fabricate { .. } => {
+                if matches!(arguments.first(), Some(first) if is_of(first, temp)) {
+                    self.add(Ways::SHAPE);
+                } else {
+                    self.hold(call, Path::new());
+                }
+            }
+            Effect::Tree { op: TreeOp::Structure, .. }
+            | Effect::Builtin(BuiltinOp::Len | BuiltinOp::Isinstance | BuiltinOp::Type) => self.add(Ways::SHAPE),
+            Effect::Tree { op: TreeOp::Flatten | TreeOp::FlattenWithPath, .. } => {
+                self.hold(call, vec![Part::Index(0)]);
+            }
+            // What it runs says what becomes of its arguments.
+            Effect::Transform(transform)
+                if runs_others && (transform.runs == Runs::TreeMap || transform.returns == Returns::Function) => {}
+            Effect::Observe | Effect::Builtin(BuiltinOp::Print) => {
+                self.add(Ways::ESCAPES);
+                self.hold(call, Path::new());
+            }
+            Effect::Forward { .. } => self.hold(call, path.clone()),
+            Effect::Seed { .. }
+            | Effect::Split { .. }
+            | Effect::Fold { .. }
+            | Effect::Clone { .. }
+            | Effect::KeyData { .. }
+            | Effect::Wrap { .. }
+            | Effect::Sample { .. }
+            | Effect::Consume { .. }
+            | Effect::Pure { .. }
+            | Effect::Shape { .. }
+            | Effect::Number { .. }
+            | Effect::Supply { .. }
+            | Effect::Transform(_)
+            | Effect::Tree { .. }
+            | Effect::Factory { .. }
+            | Effect::Builtin(_)
+            | Effect::Prelude { .. } => self.hold(call, Path::new()),
+        }
+    }
+
+    /// A method of something that is no instance of a class of the program: of an array, a container, or unknown.
+    fn method(
+        &mut self,
+        call: Temp,
+        callee: Temp,
+        path: &Path,
+        given: Given,
+        (name, is_modelled, callees): (&str, bool, &[Callee]),
+    ) {
+        let models = self.flows.run.program.models;
+        match models.of_array(name).map(|callable| &callable.effect) {
+            Some(Effect::Forward { .. }) if given == Given::Receiver => self.hold(call, path.clone()),
+            None if given == Given::Argument && !is_modelled && !callees.contains(&Callee::Unknown) => {
+                // A container takes it in, as far as is known.
+                if let OpKind::Attribute(container, _) = self.code.ops[callee as usize].kind {
+                    let held = std::iter::once(Part::Any).chain(path.iter().cloned()).collect();
+                    self.put_into(container, &held);
+                }
+                self.hold(call, Path::new());
+            }
+            _ => self.hold(call, Path::new()),
+        }
+    }
+}
+
+fn is_of(argument: &Argument, temp: Temp) -> bool {
+    match argument {
+        Argument::Positional(value)
+        | Argument::Keyword(_, value)
+        | Argument::Spread(value)
+        | Argument::SpreadMapping(value) => *value == temp,
+    }
+}

@@ -1,0 +1,100 @@
+//! Where two draws meet.
+//!
+//! **Invariant:** a place is named only where both draws certainly go, in the innermost frame that both have in common.
+
+use crate::analysis::record::{Activation, Consumption, Recording};
+use crate::finding::{Consequence, ConsequenceKind, Place};
+use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
+use crate::judge::consequence::{Frame, Reach};
+use crate::models::Effect;
+
+/// Most operations between the one in which two draws meet and the name that it is stored under.
+const STEPS: usize = 16;
+
+/// The innermost frame that two draws reach, with what each of them reaches in it.
+fn common<'a>(one: &'a Reach, other: &'a Reach) -> Option<(&'a Frame, &'a Frame)> {
+    one.frames.iter().find_map(|frame| {
+        let same = other.frames.iter().find(|other| other.activation == frame.activation)?;
+        Some((frame, same))
+    })
+}
+
+fn activation_of(event: &Consumption, id: u32) -> Option<std::rc::Rc<Activation>> {
+    event.chain().into_iter().map(|(activation, _)| activation).find(|activation| activation.id == id)
+}
+
+/// The first value into which both draws go.
+pub fn meeting(
+    run: &Recording<'_>,
+    (first, one): (&Consumption, &Reach),
+    (second, other): (&Consumption, &Reach),
+) -> Option<Consequence> {
+    if first.place == second.place {
+        return None;
+    }
+    let (here, there) = common(one, other)?;
+    let activation = activation_of(first, here.activation)?;
+    let (code, uses) = (run.code(&activation), run.uses_of(activation.module, activation.function));
+    let mut shared: Vec<Temp> = here.effects.reached.intersection(&there.effects.reached).copied().collect();
+    shared.sort_unstable();
+    let file = run.module(activation.module).file;
+    let meeting = shared.into_iter().find(|temp| !matches!(code.ops[*temp as usize].kind, OpKind::Load(_)))?;
+    let (message, temp) = described(code, &uses, meeting)?;
+    let place = Place { file, span: code.ops[temp as usize].span };
+    Some(Consequence { kind: ConsequenceKind::Meet, message, place: Some(place) })
+}
+
+/// What a value is called in which two draws meet: the variable that it is stored in, or that it is returned.
+fn described(code: &Function, uses: &Uses, meeting: Temp) -> Option<(String, Temp)> {
+    let mut temp = meeting;
+    for _ in 0..STEPS {
+        let readers = uses.readers(temp);
+        for reader in readers {
+            match &code.ops[*reader as usize].kind {
+                OpKind::Store(variable, _) => {
+                    let name = match variable {
+                        Variable::Local(slot) => code.slots.get(*slot as usize)?,
+                        Variable::Global(name) => name,
+                        Variable::Outer(..) => return None,
+                    };
+                    return (!name.starts_with('<')).then(|| (format!("both enter `{name}`"), *reader));
+                }
+                OpKind::Return(_) => return Some(("both are returned".to_owned(), *reader)),
+                _ => {}
+            }
+        }
+        temp = *readers.first()?;
+    }
+    None
+}
+
+/// A choice in which each of two draws is one side: the activation, the call and its place.
+pub fn choice(run: &Recording<'_>, first: &Consumption, one: &Reach, other: &Reach) -> Option<(u32, Temp, Place)> {
+    let (here, there) = common(one, other)?;
+    let activation = activation_of(first, here.activation)?;
+    let code = run.code(&activation);
+    let side_of = |frame: &Frame| match frame.effects.sides.as_slice() {
+        [(call, argument)] => Some((*call, *argument)),
+        _ => None,
+    };
+    let ((call, side), (chosen, opposite)) = (side_of(here)?, side_of(there)?);
+    let OpKind::Call(_, arguments) = &code.ops.get(call as usize)?.kind else { return None };
+    let place = Place { file: run.module(activation.module).file, span: code.ops[call as usize].span };
+    let test = test_of(run, run.log.choices.get(&place)?, arguments)?;
+    if call != chosen || side == opposite || side == test || opposite == test {
+        return None;
+    }
+    Some((activation.id, call, place))
+}
+
+/// Which argument of a call of a function that chooses tells what is chosen; the others are sides.
+fn test_of(run: &Recording<'_>, choice: &str, given: &[Argument]) -> Option<usize> {
+    let callable = run.program.models.callable(choice)?;
+    let Effect::Shape { chosen: Some(chosen), .. } = &callable.effect else { return None };
+    let by_name =
+        given.iter().position(|argument| matches!(argument, Argument::Keyword(name, _) if **name == **chosen));
+    let at = callable.position(chosen)?;
+    let is_placed =
+        given.iter().take(at + 1).filter(|argument| matches!(argument, Argument::Positional(_))).count() > at;
+    by_name.or(is_placed.then_some(at))
+}

@@ -1,0 +1,365 @@
+//! What becomes of two draws from one key.
+//!
+//! A reuse matters if both draws influence what somebody can see. Each draw is followed by definitions and uses, through calls of
+//! functions of the program, from the frame in which it happened out to the one that was run: a result that is returned, stored,
+//! printed or handed to something unknown is seen; one of which only the shape is asked for, or that nothing reads, is not.
+//!
+//! **Invariant:** what cannot be followed counts as seen, so a draw that is called unobserved is.
+
+mod apart;
+mod body;
+mod calls;
+mod meet;
+mod unused_children;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::domain::value::ModuleIndex;
+use crate::analysis::record::{Callee, Consumption, Recording};
+use crate::finding::{Consequence, ConsequenceKind, Place};
+use crate::ir::{Constant, FunctionId, FunctionKind, OpKind, Temp, Variable};
+use crate::judge::consequence::body::{Body, Effects, Part, Path, Ways};
+use crate::judge::facts::Role;
+use crate::models::{Effect, TransformResult};
+
+/// How many functions deep a value is followed into calls.
+const DEPTH: u32 = 6;
+
+/// Most functions that are looked into for one recording.
+const BODIES: usize = 20_000;
+
+/// Most children of a split that are told apart.
+const CHILDREN: u32 = 8;
+
+/// A part of what a function is given, or of what an operation of it loads.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Start {
+    Parameter(u32, Path),
+    Load(Temp, Path),
+}
+
+/// A function of the program.
+type Code = (ModuleIndex, FunctionId);
+
+/// What functions do with parts of what they are given; nothing while that is being found out.
+type Summaries = FxHashMap<(Code, Start), Option<Rc<Effects>>>;
+
+/// The value flow of a recording, asked for draw by draw.
+pub struct Flows<'r> {
+    run: &'r Recording<'r>,
+    summaries: RefCell<Summaries>,
+    /// What was found of whole draws.
+    draws: RefCell<FxHashMap<usize, Rc<Reach>>>,
+    /// Calls of which a model says what they do with keys.
+    modelled: FxHashMap<Place, usize>,
+}
+
+/// What a draw reaches.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// What becomes of it.
+    ways: Ways,
+    /// What it reaches in each frame, innermost first: the activation and its operations.
+    frames: Vec<Frame>,
+}
+
+#[derive(Clone, Debug)]
+struct Frame {
+    activation: u32,
+    effects: Effects,
+}
+
+/// A question about a draw: which part of its result, and on which paths.
+struct Question<'a> {
+    path: Path,
+    /// For frames, by activation: the operations that do not run.
+    excluded: &'a FxHashMap<u32, FxHashSet<Temp>>,
+    /// Whether a key that takes the place of the one that was split counts as seen.
+    sees_renewal: bool,
+}
+
+impl<'r> Flows<'r> {
+    /// The flows of a recording.
+    pub fn new(run: &'r Recording<'r>) -> Self {
+        let modelled = (0..).zip(&run.log.consumptions).filter(|(_, event)| event.role != Role::Unresolved);
+        Self {
+            run,
+            summaries: RefCell::default(),
+            draws: RefCell::default(),
+            modelled: modelled.map(|(index, event)| (event.place, index)).collect(),
+        }
+    }
+
+    /// Whether a model says what a call does with keys.
+    fn is_modelled(&self, place: Place) -> bool {
+        self.modelled.contains_key(&place)
+    }
+
+    /// What a function does with a part of what it is given; `None` where that is not known.
+    fn of_parameter(&self, code: Code, slot: u32, path: &Path, depth: u32) -> Option<Rc<Effects>> {
+        self.summary(code, Start::Parameter(slot, path.clone()), depth)
+    }
+
+    /// What a function does with a part of what an operation of it loads.
+    fn of_load(&self, code: Code, load: Temp, path: &Path, depth: u32) -> Option<Rc<Effects>> {
+        self.summary(code, Start::Load(load, path.clone()), depth)
+    }
+
+    fn summary(&self, code: Code, start: Start, depth: u32) -> Option<Rc<Effects>> {
+        let depth = depth.checked_sub(1)?;
+        let key = (code, start);
+        if let Some(known) = self.summaries.borrow().get(&key) {
+            // A function that calls itself: what it does with the rest is what it does with this.
+            return Some(known.clone().unwrap_or_default());
+        }
+        if self.summaries.borrow().len() > BODIES {
+            return None;
+        }
+        self.summaries.borrow_mut().insert(key.clone(), None);
+        let none = FxHashSet::default();
+        let mut body = Body::new(self, code, &none, depth);
+        match &key.1 {
+            Start::Parameter(slot, path) => body.hold_parameter(*slot, path),
+            Start::Load(load, path) => body.hold(*load, path.clone()),
+        }
+        let effects = Rc::new(body.finish());
+        self.summaries.borrow_mut().insert(key, Some(effects.clone()));
+        Some(effects)
+    }
+
+    /// What a draw reaches.
+    pub fn reach(&self, consumption: usize) -> Rc<Reach> {
+        if let Some(known) = self.draws.borrow().get(&consumption) {
+            return known.clone();
+        }
+        let question = Question { path: Path::new(), excluded: &FxHashMap::default(), sees_renewal: true };
+        let reach = Rc::new(self.follow(&self.run.log.consumptions[consumption], &question));
+        self.draws.borrow_mut().insert(consumption, reach.clone());
+        reach
+    }
+
+    /// What becomes of a draw of a mapped function, where nobody sees it. The attribute that held a key that was split is nobody: a
+    /// stream that only moves on is not drawn from.
+    pub fn unseen(&self, consumption: usize) -> Option<Consequence> {
+        let event = &self.run.log.consumptions[consumption];
+        let question = Question { path: Path::new(), excluded: &FxHashMap::default(), sees_renewal: false };
+        let ways =
+            if event.role == Role::Split { self.follow(event, &question).ways } else { self.reach(consumption).ways };
+        let kind = if ways.has(Ways::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
+        (!ways.is_observed()).then(|| new(kind, Some(event.place)))
+    }
+
+    /// The children of a split that are seen; `None` where they cannot be told apart.
+    pub fn children_seen(&self, consumption: usize) -> Option<Vec<u32>> {
+        let event = &self.run.log.consumptions[consumption];
+        let excluded = FxHashMap::default();
+        let is_seen = |index: u32| {
+            let question = Question { path: vec![Part::Index(index)], excluded: &excluded, sees_renewal: true };
+            self.follow(event, &question).ways.is_observed()
+        };
+        (!is_seen(CHILDREN)).then(|| (0..CHILDREN).filter(|index| is_seen(*index)).collect())
+    }
+
+    /// Follows a draw from the frame in which it happened outwards.
+    fn follow(&self, event: &Consumption, question: &Question<'_>) -> Reach {
+        let run = self.run;
+        let mut reach = Reach::default();
+        let chain = event.chain();
+        let mut held: Vec<Path> = vec![question.path.clone()];
+        // What the function below changed, by parameter.
+        let mut changed: Vec<(u32, Path)> = Vec::new();
+        let mut below: Option<Code> = None;
+        let none = FxHashSet::default();
+        for (activation, place) in chain.iter().rev() {
+            let code = (activation.module, activation.function);
+            let function = run.module(code.0).function(code.1);
+            let call = run.call_at(activation, *place);
+            let Some(call) = call else {
+                reach.ways.add(Ways::ESCAPES);
+                return reach;
+            };
+            let excluded = question.excluded.get(&activation.id).unwrap_or(&none);
+            let mut body = Body::new(self, code, excluded, DEPTH);
+            body.environment = Some(activation.environment);
+            let mut keeps = true;
+            if let Some(below) = below {
+                let (put_before, is_kept) = self.put_before(*place, below);
+                keeps = is_kept;
+                if let OpKind::Call(_, arguments) = &function.ops[call as usize].kind {
+                    for (slot, path) in &changed {
+                        body.change(call, arguments, (put_before, *slot), path);
+                    }
+                }
+                if put_before.is_none() && !held.is_empty() {
+                    body.give_to_caller(call);
+                }
+            } else {
+                if !question.sees_renewal {
+                    body.renewed = renewed(function, event);
+                }
+                reach.ways.add(by_itself(event, self.run.uses_of(code.0, code.1).readers(call).is_empty()));
+            }
+            for path in &held {
+                body.hold(call, if keeps { path.clone() } else { Path::new() });
+            }
+            if below.is_none() && self.asks_for_blank_parts(event, code, call) {
+                reach.ways.add(Ways::SHAPE);
+                return reach;
+            }
+            let effects = body.finish();
+            reach.ways.add(effects.ways);
+            held.clone_from(&effects.returned);
+            changed.clone_from(&effects.mutated);
+            let is_over = held.is_empty() && changed.is_empty();
+            reach.frames.push(Frame { activation: activation.id, effects });
+            if is_over {
+                return reach;
+            }
+            if function.is_generator || function.is_async || function.kind == FunctionKind::ClassBody {
+                reach.ways.add(Ways::ESCAPES);
+                return reach;
+            }
+            below = Some(code);
+        }
+        if !held.is_empty() {
+            reach.ways.add(Ways::RETURNED);
+        }
+        if !changed.is_empty() {
+            reach.ways.add(Ways::STORED);
+        }
+        reach
+    }
+
+    /// How many arguments were put before those that a call writes, where it runs a function with what it writes; and whether it hands
+    /// on what that returns.
+    fn put_before(&self, place: Place, below: Code) -> (Option<usize>, bool) {
+        let callees = self.run.log.callees.get(&place).map_or(&[][..], Vec::as_slice);
+        let count = callees.iter().find_map(|callee| match callee {
+            Callee::Function(module, id, put_before) if (*module, *id) == below => *put_before,
+            _ => None,
+        });
+        (count, count.is_some() && callees.iter().all(|callee| self.keeps_result(callee)))
+    }
+
+    /// Whether a transform hands on what the function returns that it runs, as `vmap` does and `value_and_grad` does not.
+    fn keeps_result(&self, callee: &Callee) -> bool {
+        let Callee::Library(path) = callee else { return true };
+        match self.run.program.models.callable(path).map(|callable| &callable.effect) {
+            Some(Effect::Transform(transform)) => transform.result == TransformResult::Value,
+            _ => true,
+        }
+    }
+
+    /// Whether only those parts of an initialisation are read into which its method draws nothing: `model.init(key, x)["cache"]`.
+    fn asks_for_blank_parts(&self, event: &Consumption, (module, id): Code, call: Temp) -> bool {
+        let method = event.callee.rsplit('.').next().unwrap_or(&event.callee);
+        let protocols = self.run.program.models.protocols(method);
+        if event.role != Role::Protocol || protocols.iter().all(|protocol| protocol.blank.is_empty()) {
+            return false;
+        }
+        let (code, uses) = (self.run.module(module).function(id), self.run.uses_of(module, id));
+        let is_blank = |name: &str| protocols.iter().any(|protocol| protocol.blank.iter().any(|blank| blank == name));
+        let asks = |reader: &Temp| match &code.ops[*reader as usize].kind {
+            OpKind::Item(_, index) => {
+                matches!(&code.ops[*index as usize].kind, OpKind::Constant(Constant::Str(name)) if is_blank(name))
+            }
+            _ => false,
+        };
+        let readers = uses.readers(call);
+        let read = |reader: &Temp| match &code.ops[*reader as usize].kind {
+            OpKind::Store(variable @ Variable::Local(slot), _) if !uses.is_captured(*slot) => {
+                let reaching = uses.reaching(code, variable);
+                let loads = reaching.loads_of(*reader);
+                !loads.is_empty() && loads.iter().all(|load| uses.readers(*load).iter().all(asks))
+            }
+            _ => asks(reader),
+        };
+        !readers.is_empty() && readers.iter().all(read)
+    }
+}
+
+/// What becomes of a draw besides what is done with its result. A statement that draws or splits and drops what it gets is not finished,
+/// and a method whose result nobody wants is called for what it changes.
+fn by_itself(event: &Consumption, is_dropped: bool) -> Ways {
+    match event.role {
+        Role::Unresolved => Ways::ESCAPES,
+        _ if is_dropped => Ways::ESCAPES,
+        _ => Ways::default(),
+    }
+}
+
+/// The attribute that a key was read from to be split, as variable and name.
+fn renewed(code: &crate::ir::Function, event: &Consumption) -> Option<(Variable, crate::ir::Name)> {
+    let (owner, name) = event.written.as_deref()?.rsplit_once('.')?;
+    let slot = code.slots.iter().take(code.named as usize).position(|slot| **slot == *owner)?;
+    Some((Variable::Local(u32::try_from(slot).ok()?), name.into()))
+}
+
+/// What becomes of two draws.
+pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Option<Consequence> {
+    let (one, other) = (flows.reach(first), flows.reach(second));
+    let (a, b) = (&flows.run.log.consumptions[first], &flows.run.log.consumptions[second]);
+    let are_splits = a.role == Role::Split && b.role == Role::Split;
+    let idle = |reach: &Reach, event: &Consumption| {
+        // Two splits of which one is dropped give no child twice.
+        if are_splits && is_dropped(flows.run, event) || unused_children::is_split_for_nothing(flows.run, event) {
+            return Some(new(ConsequenceKind::Unobserved, Some(event.place)));
+        }
+        let kind = if reach.ways.has(Ways::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
+        (!reach.ways.is_observed()).then(|| new(kind, Some(event.place)))
+    };
+    if let Some(idle) = idle(&one, a).or_else(|| idle(&other, b)) {
+        return Some(idle);
+    }
+    // Of what both reach, only what runs on a path with both draws counts.
+    let excluded = apart::excluded(flows.run, a, b);
+    if !excluded.is_empty() {
+        let question = Question { path: Path::new(), excluded: &excluded, sees_renewal: true };
+        if let Some(idle) = idle(&flows.follow(a, &question), a) {
+            return Some(idle);
+        }
+    }
+    let excluded = apart::excluded(flows.run, b, a);
+    if !excluded.is_empty() {
+        let question = Question { path: Path::new(), excluded: &excluded, sees_renewal: true };
+        if let Some(idle) = idle(&flows.follow(b, &question), b) {
+            return Some(idle);
+        }
+    }
+    if let Some(meeting) = meet::meeting(flows.run, (a, &one), (b, &other)) {
+        return Some(meeting);
+    }
+    let both = |way: Ways| one.ways.has(way) && other.ways.has(way);
+    let kind = match () {
+        () if both(Ways::RETURNED) => ConsequenceKind::Returned,
+        () if both(Ways::STORED) => ConsequenceKind::Stored,
+        () => ConsequenceKind::Escapes,
+    };
+    Some(new(kind, None))
+}
+
+/// The choice of which both draws are sides, so that each element is one of them: `where(c, normal(key), uniform(key))`.
+pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Place> {
+    let (one, other) = (flows.reach(first), flows.reach(second));
+    let log = &flows.run.log.consumptions;
+    let (activation, call, place) = meet::choice(flows.run, &log[first], &one, &other)?;
+    let excluded = FxHashMap::from_iter([(activation, FxHashSet::from_iter([call]))]);
+    let goes_elsewhere = |draw: usize| {
+        let question = Question { path: Path::new(), excluded: &excluded, sees_renewal: true };
+        flows.follow(&log[draw], &question).ways.is_observed()
+    };
+    (!goes_elsewhere(first) && !goes_elsewhere(second)).then_some(place)
+}
+
+/// Whether a statement drops what a call gives.
+fn is_dropped(run: &Recording<'_>, event: &Consumption) -> bool {
+    let uses = run.uses_of(event.activation.module, event.activation.function);
+    run.call_at(&event.activation, event.place).is_some_and(|call| uses.readers(call).is_empty())
+}
+
+fn new(kind: ConsequenceKind, place: Option<Place>) -> Consequence {
+    Consequence { kind, message: kind.sentence().to_owned(), place }
+}

@@ -1,0 +1,58 @@
+//! Splits whose children are handed on to those who never draw from them.
+//!
+//! A function may split the key that it is given for helpers of which, as they are called here, none reads its key: `del rng`, or
+//! `if batch_size != -1` with the default. Nothing is drawn then, and so nothing twice.
+//!
+//! **Invariant:** a child counts as drawn from once anything but a function in sight has it in hand, or once a function returns,
+//! stores, captures or computes with it. A split whose children are merely not read is no such split: that may be the mistake.
+
+use rustc_hash::FxHashSet;
+
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::DerivationId;
+use crate::analysis::record::{Consumption, Recording};
+use crate::judge::facts::Role;
+
+/// Whether a split's children go to functions that, as they are called, draw from none of them.
+pub fn is_split_for_nothing(run: &Recording<'_>, event: &Consumption) -> bool {
+    if event.role != Role::Split || run.log.children.given.is_empty() {
+        return false;
+    }
+    let instances: Vec<u32> = event.iterations().iter().map(|iteration| iteration.instance).collect();
+    // What an iteration makes may serve the next one, and not all are run.
+    let is_alike = |other: &Consumption| {
+        other.activation.id == event.activation.id
+            || other.iterations().iter().any(|iteration| instances.contains(&iteration.instance))
+    };
+    let alike = run
+        .log
+        .consumptions
+        .iter()
+        .filter(|other| other.role == Role::Split && other.place == event.place && is_alike(other));
+    let activations: FxHashSet<u32> = alike.map(|other| other.activation.id).collect();
+    let made = (1u32..)
+        .zip(&run.log.derivations)
+        .filter(|(_, derivation)| derivation.place == event.place && activations.contains(&derivation.activation.id));
+    let mut made = made.peekable();
+    made.peek().is_some()
+        && made.all(|(id, derivation)| {
+            let parent = match run.terms.get(derivation.term) {
+                Term::Children(parent) => *parent,
+                _ => return false,
+            };
+            let children = &run.log.children;
+            children.given.contains(&id)
+                && !children.taken.contains(&id)
+                && !children.parents.contains(&parent)
+                && !run.log.consumptions.iter().any(|other| is_of_child(run, other, id, parent))
+        })
+}
+
+/// Whether an event may be a use of a child that a split made.
+fn is_of_child(run: &Recording<'_>, event: &Consumption, split: DerivationId, parent: TermId) -> bool {
+    let term = event.target.term;
+    match event.target.derivation {
+        0 => term != parent && run.terms.mentions(term, &|part| part == parent),
+        derivation => derivation == split,
+    }
+}

@@ -1,0 +1,81 @@
+//! A loss and its gradients under one draw: they are of one function, so they have to see the same numbers.
+//!
+//! **Invariant:** the calls run one function on the same arguments, apart from the one that is differentiated.
+
+use crate::analysis::record::{Callee, Recording};
+use crate::finding::{Intent, IntentKind, Place};
+use crate::ir::{Argument, OpKind, Temp, Variable};
+use crate::judge::intent::{Calls, Pair, calls_apart, intent, is_written_alike};
+use crate::models::{Effect, TransformResult};
+
+/// Two draws happen within calls of one function, of which one takes the gradient, on the same data:
+/// `loss(w, key, x)`, `grad(loss)(w + step, key, x)`.
+pub fn paired_gradients(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    if pair.repeated_by.is_some() || pair.first.place != pair.second.place {
+        return None;
+    }
+    let calls = calls_apart(run, pair, 1)?;
+    let (once, again) = (calls.place(calls.once), calls.place(calls.again));
+    let gradient = [again, once].into_iter().find(|place| takes_gradient(run, *place))?;
+    let is_pair = calls.once != calls.again && runs_one_function(run, once, again) && has_one_batch(&calls);
+    is_pair.then(|| intent(IntentKind::PairedGradients, gradient))
+}
+
+fn callees<'r>(run: &Recording<'r>, place: Place) -> &'r [Callee] {
+    run.log.callees.get(&place).map_or(&[], Vec::as_slice)
+}
+
+fn takes_gradient(run: &Recording<'_>, place: Place) -> bool {
+    callees(run, place).iter().any(|callee| {
+        let Callee::Library(path) = callee else { return false };
+        run.program.models.callable(path).is_some_and(|callable| match &callable.effect {
+            Effect::Transform(transform) => matches!(
+                transform.result,
+                TransformResult::Grad | TransformResult::ValueAndGrad | TransformResult::Jvp | TransformResult::Vjp
+            ),
+            _ => false,
+        })
+    })
+}
+
+fn runs_one_function(run: &Recording<'_>, once: Place, again: Place) -> bool {
+    let functions = |place| {
+        callees(run, place).iter().filter_map(|callee| match callee {
+            Callee::Function(module, id, _) => Some((*module, *id)),
+            _ => None,
+        })
+    };
+    functions(once).any(|one| functions(again).any(|other| one == other))
+}
+
+/// Whether two calls are given the same, apart from their first arguments.
+fn has_one_batch(calls: &Calls<'_>) -> bool {
+    let given = |call: Temp| match &calls.code.ops[call as usize].kind {
+        OpKind::Call(_, given) => given.get(1..),
+        _ => None,
+    };
+    let (Some(one), Some(other)) = (given(calls.once), given(calls.again)) else { return false };
+    let is_same = |(one, other): (&Argument, &Argument)| match (one, other) {
+        (Argument::Positional(one), Argument::Positional(other)) => is_unchanged(calls, *one, *other),
+        (Argument::Keyword(name, one), Argument::Keyword(named, other)) => {
+            name == named && is_unchanged(calls, *one, *other)
+        }
+        _ => false,
+    };
+    one.len() == other.len() && one.iter().zip(other).all(is_same)
+}
+
+/// Whether two operations, written alike, give the same: nothing that they read is bound anew between the calls.
+fn is_unchanged(calls: &Calls<'_>, one: Temp, other: Temp) -> bool {
+    let between = calls.once.min(calls.again)..calls.once.max(calls.again);
+    let is_bound_anew = |variable: &Variable| {
+        between
+            .clone()
+            .any(|temp| matches!(&calls.code.ops[temp as usize].kind, OpKind::Store(of, _) if of == variable))
+    };
+    is_written_alike(calls.code, one, other)
+        && match &calls.code.ops[one as usize].kind {
+            OpKind::Load(variable) => !is_bound_anew(variable),
+            _ => true,
+        }
+}
