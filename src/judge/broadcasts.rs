@@ -16,7 +16,7 @@ use crate::judge::intent::default_key::is_fallback;
 use crate::judge::intent::split_escape::is_split_alike;
 use crate::judge::naming::stream_at;
 use crate::judge::origin::origin;
-use crate::judge::reuse::use_at;
+use crate::judge::reuse::{is_known_key, use_at};
 use crate::text::FileId;
 
 /// What all lanes of a mapped function draw from.
@@ -25,10 +25,21 @@ pub fn conclude_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut F
     let mut split: BTreeSet<(Place, TermId)> = BTreeSet::new();
     for broadcast in &run.log.broadcasts {
         let event = &run.log.consumptions[broadcast.event];
+        // A call that nothing resolves may be given anything.
+        if !is_known_key(run, event) {
+            continue;
+        }
         let chain = event.chain();
         let Some((mapper, depth)) = reporting_frame(run, broadcast, &chain) else { continue };
         let used = use_at(run, event, &chain, depth);
-        if used.place.file != file || seen.contains(&(used.place, broadcast.mapped_at)) {
+        if used.place.file != file {
+            continue;
+        }
+        if seen.contains(&(used.place, broadcast.mapped_at)) {
+            // A later iteration splits another key there.
+            if event.role == Role::Split {
+                split.insert((broadcast.mapped_at, event.target.term));
+            }
             continue;
         }
         // A key made because none was given serves until one is.
@@ -67,6 +78,7 @@ pub fn conclude_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut F
             derivation: derivation(run.terms, event.target.term),
             confidence: match event.role {
                 Role::Sample | Role::Split => Confidence::High,
+                Role::Unresolved => Confidence::Low,
                 _ => Confidence::Medium,
             },
         });

@@ -276,7 +276,7 @@ impl<'t> Reader<'t> {
         let paths = self.paths(row, raw.path, raw.paths);
         let params = self.params(row, &raw.params);
         let allowed: &[&str] = match raw.construct {
-            ConstructName::Stream => &["seeds", "call", "next", "items", "methods", "otherwise"],
+            ConstructName::Stream => &["seeds", "splits", "call", "next", "items", "methods", "otherwise"],
             ConstructName::Record => &["frozen", "sequence"],
             ConstructName::Plain => &["consumes"],
         };
@@ -293,6 +293,7 @@ impl<'t> Reader<'t> {
         let construct = match raw.construct {
             ConstructName::Stream => Construct::Stream {
                 seeds: names(raw.seeds),
+                splits: raw.splits.unwrap_or(false),
                 call: raw.call.unwrap_or(Yield::Unknown),
                 next: raw.next.unwrap_or(Yield::Unknown),
                 items: raw.items.or(raw.next).unwrap_or(Yield::Unknown),

@@ -36,6 +36,8 @@ pub enum Construct {
     Stream {
         /// Parameters that are keys or seeds (or dicts of them); a key given is consumed by the construction.
         seeds: Vec<String>,
+        /// Whether its keys are children of a split of the key given, and not folds.
+        splits: bool,
         /// What calling the object itself gives.
         call: Yield,
         /// What `next` and iteration give.

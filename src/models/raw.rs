@@ -146,6 +146,7 @@ pub(super) struct RawClass {
     pub params: Vec<String>,
     pub construct: ConstructName,
     pub seeds: Option<OneOrMany>,
+    pub splits: Option<bool>,
     pub consumes: Option<OneOrMany>,
     pub frozen: Option<bool>,
     pub sequence: Option<bool>,

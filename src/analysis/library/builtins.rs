@@ -18,7 +18,7 @@ use crate::analysis::store::heap::{Item, Kind, Source};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
-use crate::models::BuiltinOp;
+use crate::models::{BuiltinOp, Yield};
 
 /// Whether `hasattr` asks for a function of a library that a model describes, and no version has removed.
 fn is_modelled_member(machine: &Machine<'_>, parts: &[Value]) -> bool {
@@ -455,7 +455,11 @@ fn next_builtin<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: 
             Kind::Stream(path) => {
                 let path = path.clone();
                 let given = functions::stream_next(this.program, &path);
-                functions::stream_result(this, given, &path, place)
+                let stream = this.state.store.objects[id.0 as usize].symbol;
+                match given {
+                    Yield::Key => derive::supplied_by(this, stream, place),
+                    given => functions::stream_result(this, given, &path, place),
+                }
             }
             Kind::Instance => {
                 let dunder: Name = "__next__".into();

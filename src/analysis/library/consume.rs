@@ -251,14 +251,12 @@ pub fn log_event<'p>(
 /// A key that is the same in every lane serves them all.
 fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
     let event = &machine.recorder.log().consumptions[index];
-    if matches!(event.role, Role::Unresolved | Role::Protocol) {
-        return;
-    }
     let (target, guard) = (event.target, event.guard);
     for lane in machine.transforms.lanes.clone().iter().rev() {
         // A view that the lanes share among them covers a range; a lane's own key mentions the lane.
         let own = machine.state.terms.mentions(target.term, &|term| {
-            lane.symbols.contains(&term) || term.0 >= lane.born.0 && is_symbol(&machine.state.terms, term)
+            let is_younger = term.0 >= lane.born.0 && is_symbol(&machine.state.terms, term);
+            lane.symbols.contains(&term) || is_younger && !machine.transforms.shared.contains(&term)
         });
         // The keys of an array that the lanes share out are logged one by one.
         if lane.symbols.iter().any(|symbol| {

@@ -233,6 +233,16 @@ pub fn supplied_keys(machine: &mut Machine<'_>, place: Place) -> Value {
     })))
 }
 
+/// A fresh key from a stream. While a mapped function runs, a stream that was made outside gives all lanes one key.
+pub fn supplied_by(machine: &mut Machine<'_>, stream: TermId, place: Place) -> Value {
+    let is_shared = machine.transforms.lanes.last().is_some_and(|lane| stream < lane.born);
+    let key = supplied_key(&mut machine.state.terms, place);
+    if is_shared && let Some(Val::Key(Key { term, .. })) = key.single() {
+        machine.transforms.shared.insert(*term);
+    }
+    key
+}
+
 /// A fresh key from a stateful source.
 pub fn supplied_key(terms: &mut Terms, place: Place) -> Value {
     let term = terms.fresh(Symbol::Opaque, SUPPLIED, Some(place));

@@ -14,6 +14,7 @@ use crate::analysis::machine::Machine;
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Kind, Source};
 use crate::ir::{Function, OpKind, Variable};
+use crate::models::Effect;
 
 /// How deep containers and closures are looked into; what lies deeper is taken for a key.
 pub const DEPTH: u32 = 5;
@@ -135,9 +136,16 @@ impl<'p> Reach<'_, 'p> {
                 let info = &self.interp.state.store.classes[class.0 as usize];
                 info.bases.iter().chain(info.attributes.values()).any(|value| self.reaches(value, inner))
             }),
-            Val::Library(path) => {
-                self.names == Names::All && self.interp.program.models.mentions(path, self.interp.program.roots)
-            }
+            Val::Library(path) => match self.names {
+                Names::All => self.interp.program.models.mentions(path, self.interp.program.roots),
+                // Called by a name of the function's own, it draws all the same.
+                Names::Home | Names::Nobody => {
+                    let callable = self.interp.program.models.callable(path);
+                    callable.is_some_and(|callable| {
+                        matches!(callable.effect, Effect::Sample { .. } | Effect::Consume { .. })
+                    })
+                }
+            },
             Val::Module(_) => self.names == Names::All,
             _ => self.val_holds(&alternative.val, depth),
         })

@@ -83,6 +83,8 @@ pub struct Transforms {
     pub extents: FxHashMap<TermId, Extent>,
     /// Keys that a lane's own key stands for, where they are no range of one family.
     pub keys: FxHashMap<TermId, Vec<Target>>,
+    /// Keys that a stream gave within a mapped function which did not make the stream: the same for all lanes.
+    pub shared: FxHashSet<TermId>,
     /// How many transforms that only trace are around.
     pub abstract_depth: u32,
 }

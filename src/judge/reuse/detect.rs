@@ -198,8 +198,8 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
         }
         (Role::Fold, _) | (_, Role::Fold) => None,
         // A stream may only fold its key: a draw from that key is then no draw of the stream's.
-        (Role::Sample, _) if is_stream(run, b) => Some(Confidence::Low),
-        (_, Role::Sample) if is_stream(run, a) => Some(Confidence::Low),
+        (Role::Sample, _) if folds(run, b) => Some(Confidence::Low),
+        (_, Role::Sample) if folds(run, a) => Some(Confidence::Low),
         (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
         (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
         (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
@@ -207,14 +207,14 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
     }
 }
 
-/// Whether an event is the making of a stream of keys.
-fn is_stream(run: &Recording<'_>, event: &Consumption) -> bool {
+/// Whether an event is the making of a stream that is not known to split its key.
+fn folds(run: &Recording<'_>, event: &Consumption) -> bool {
     event.role == Role::Library
         && run
             .program
             .models
             .class(&event.callee)
-            .is_some_and(|class| matches!(class.construct, Construct::Stream { .. }))
+            .is_some_and(|class| matches!(class.construct, Construct::Stream { splits: false, .. }))
 }
 
 /// Whether something decides a guard that iterations which are not run may have written.

@@ -7,4 +7,4 @@ mod repetition;
 mod report;
 
 pub use detect::{Reuse, Reuses, detect, others};
-pub use report::{report, use_at};
+pub use report::{is_known_key, report, use_at};

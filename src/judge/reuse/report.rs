@@ -319,7 +319,7 @@ fn sister_unused(
 }
 
 /// Whether something besides a protocol or an unknown call says that a value is a key: its name is enough beside a protocol.
-fn is_known_key(run: &Recording<'_>, event: &Consumption) -> bool {
+pub fn is_known_key(run: &Recording<'_>, event: &Consumption) -> bool {
     !matches!(event.role, Role::Protocol | Role::Unresolved)
         || event.target.derivation != 0
         || run.log.declared.contains(&event.target.term)
