@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::domain::term::Term;
+use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Key, Val, Value};
-use crate::analysis::record::{Activation, Consumption, Escape, LoggedReference, Recording};
+use crate::analysis::is_entry;
+use crate::analysis::record::{Activation, Consumption, Escape, LoggedBuffer, LoggedReference, Recording};
 use crate::finding::{Confidence, Intent, IntentKind, Place};
 use crate::ir::{FunctionId, FunctionKind, OpKind, Variable};
 use crate::judge::broadcasts::conclude_broadcasts;
@@ -137,6 +138,9 @@ fn conclude_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Fact
         if used.place.file != file || !seen.insert((used.place, used.op)) {
             continue;
         }
+        if is_kind_known(run, paths, &used) {
+            continue;
+        }
         let mut confidence = Confidence::High;
         if used.if_scalar {
             // Only a draw from the very same value proves that it is one key.
@@ -176,6 +180,13 @@ fn conclude_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Fact
             function: run.qualified(&used.activation),
         });
     }
+}
+
+/// Whether the program asked for the key's dtype before it relied on its shape: `if not issubdtype(key.dtype, prng_key): raise …`.
+fn is_kind_known(run: &Recording<'_>, paths: &Paths<'_>, used: &LoggedBuffer) -> bool {
+    let asks = |term: TermId| matches!(run.terms.get(term), Term::Attribute(of, name, _) if *of == used.key.term && &**name == "dtype");
+    used.op == BufferOp::ShapeLogic
+        && paths.support(used.guard).into_iter().any(|literal| run.terms.mentions(literal, &asks))
 }
 
 /// Whether an activation is of a function of the home module.

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a raw key has one axis more than a typed one; nothing else of the shapes differs.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Level};
 use crate::judge::facts::{BufferOp, BufferUse, Facts};
 
 use super::Rule;
@@ -10,7 +10,7 @@ use super::buffer;
 use super::wording::Text;
 
 pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
-    buffer::find(facts, &[BufferOp::ShapeLogic])
+    buffer::find(facts, &[BufferOp::ShapeLogic, BufferOp::RawShape])
 }
 
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
@@ -28,5 +28,9 @@ pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
                `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`"
             .to_owned(),
     };
-    buffer::finding(rule, hit, text)
+    let mut finding = buffer::finding(rule, hit, text);
+    if hit.op == BufferOp::RawShape {
+        finding.level = Level::Note;
+    }
+    finding
 }

@@ -49,6 +49,8 @@ pub enum BufferOp {
     Reshape,
     /// Logic on `.shape`, `.ndim`, `.size` or `len`.
     ShapeLogic,
+    /// `keys.reshape(n, -1)` of raw keys, which keeps each key's words together.
+    RawShape,
     /// Logic on `.dtype`, or `astype`/`view`.
     DtypeLogic,
     /// Edited key data wrapped again.

@@ -266,30 +266,26 @@ fn reshape<'p>(
     if raw && op == ShapeOp::Ravel && matches!(val, Val::Key(_)) {
         return Value::of(val.clone());
     }
-    if raw
-        && op == ShapeOp::Reshape
-        && last == Some(-1)
-        && dims.is_some_and(|dims| dims.len() > 1)
-        && matches!(val, Val::Array(_))
-    {
+    let keeps_words = raw && op == ShapeOp::Reshape && last == Some(-1) && keeps_words(machine, val, dims);
+    if keeps_words {
         // `(n, 2)` words reshaped to `(m, -1)`: right for raw keys only.
-        notes::buffer_use(machine, frame, BufferOp::ShapeLogic, key, place, text.to_owned(), false);
-        return match val {
-            Val::Array(array) => arrays::reordered(&array.clone()),
-            _ => Value::of(val.clone()),
-        };
+        notes::buffer_use(machine, frame, BufferOp::RawShape, key, place, text.to_owned(), false);
     }
     let all_known = dims.is_some_and(|dims| dims.iter().all(|dim| machine.state.terms.as_int(*dim).is_some()));
     let mixes = raw
             && match op {
                 ShapeOp::Ravel => true,
-                _ => all_known && !matches!(last, Some(2 | 4)),
+                _ => all_known && !matches!(last, Some(2 | 4)) && !keeps_words,
             }
             // `reshape(-1)` of a single raw key is the key.
             && !(matches!(val, Val::Key(_)) && dims.is_some_and(|dims| dims.len() == 1));
     if mixes {
         notes::buffer_use(machine, frame, BufferOp::Reshape, key, place, text.to_owned(), false);
         return machine.state.terms.opaque("<mixed words>", Some(place));
+    }
+    if op == ShapeOp::Reshape && matches!(val, Val::Array(_)) && is_open(machine, dims) {
+        // How many axes there are now is not known, nor what an index selects.
+        return machine.state.terms.opaque("<reshaped keys>", Some(place));
     }
     match val {
         Val::Array(array) => {
@@ -337,6 +333,25 @@ fn reshape<'p>(
             arrays::listed(&mut machine.state.terms, vec![Value::of(val.clone())], key.kind)
         }
         _ => Value::of(val.clone()),
+    }
+}
+
+/// Whether the words of raw keys stay together where all but the last of the lengths are written and the last is open: the lengths
+/// count the keys, or are unknown.
+fn keeps_words(machine: &mut Machine<'_>, val: &Val, dims: Option<&[TermId]>) -> bool {
+    let (Val::Array(array), Some([lengths @ .., _])) = (val, dims) else { return false };
+    let terms = &mut machine.state.terms;
+    let total = consume::flat_length(terms, array).and_then(|total| terms.as_int(total));
+    let count = lengths.iter().try_fold(1_i128, |count, length| count.checked_mul(terms.as_int(*length)?));
+    !lengths.is_empty() && total.zip(count).is_none_or(|(total, count)| total == count)
+}
+
+/// Whether the lengths do not even tell how many axes there are: `keys.reshape(shape)`.
+fn is_open(machine: &Machine<'_>, dims: Option<&[TermId]>) -> bool {
+    match dims {
+        None => true,
+        Some([only]) => machine.state.terms.as_int(*only).is_none(),
+        Some(_) => false,
     }
 }
 
