@@ -6,10 +6,12 @@ use std::collections::BTreeSet;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::{ClassHandle, Val};
+use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Consumption, LoggedStore, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Block, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Variable};
+use crate::ir::{
+    Argument, Block, Constant, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Variable,
+};
 use crate::judge::facts::{CaptureKind, CapturedUse, Role, StaleState, Use};
 use crate::judge::naming::{name_at, own_name};
 use crate::judge::paths::Paths;
@@ -70,7 +72,7 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
         if outermost.function != id || outermost.module != run.home || place.file != file {
             continue;
         }
-        if happens_once(run, paths, event.guard) || is_memoised(run, code) {
+        if happens_once(run, paths, code, event.guard) || is_memoised(run, code) {
             continue;
         }
         let used = Use { place, ..leaf_use(run, &event) };
@@ -84,6 +86,7 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
             candidates.push(Candidate { class: Some(class), name, fact });
         } else if let Some((name, _, _)) = run.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
             && !run.log.global_stores.contains(name)
+            && !is_bound_anew(run, name)
         {
             let name = name.clone();
             let mut fact = stale_fact(used, name.to_string(), code);
@@ -113,8 +116,12 @@ fn is_handed_on(run: &Recording<'_>, event: &Consumption, name: &Name) -> bool {
 }
 
 /// Whether a consumption waits for an attribute or global that is not there yet: `if self.w is None: self.w = …`.
-fn happens_once(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> bool {
+/// Or for a flag that the same function sets: `if not self.built: …; self.built = True`.
+fn happens_once(run: &Recording<'_>, paths: &Paths<'_>, code: &Function, guard: Guard) -> bool {
+    let is_set =
+        |flag: &Name| code.ops.iter().any(|op| matches!(&op.kind, OpKind::StoreAttribute(_, name, _) if name == flag));
     paths.support(guard).iter().any(|literal| match run.terms.get(*literal) {
+        Term::Attribute(_, flag, _) => is_set(flag),
         Term::Operate(Operator::Is, parts) => {
             matches!(run.terms.get(parts[0]), Term::Attribute(..)) && matches!(run.terms.get(parts[1]), Term::None)
         }
@@ -138,6 +145,101 @@ fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
             FunctionKind::Def => callers > 0 && runs_once(run, reader, callers - 1),
             _ => false,
         }
+}
+
+/// Whether a function of the module binds a global: the module's own statements give it its first value.
+fn is_bound_anew(run: &Recording<'_>, name: &Name) -> bool {
+    let functions = run.module(run.home).functions.iter().filter(|code| code.kind != FunctionKind::Module);
+    functions
+        .flat_map(|code| &code.ops)
+        .any(|op| matches!(&op.kind, OpKind::Store(Variable::Global(bound), _) if bound == name))
+}
+
+fn is_constructor(function: &str) -> bool {
+    matches!(function, "__init__" | "__post_init__")
+}
+
+/// Whether a method keeps a new key in a way that is no plain store, `cls._key = …`, `setattr(self, name, …)`, or gives it to a new
+/// instance of its class: then the instances are values, each with a key of its own.
+fn is_kept_anew(run: &Recording<'_>, lineage: &[ClassHandle], attribute: &Name) -> bool {
+    lineage.iter().any(|handle| {
+        let info = &run.classes[handle.0 as usize];
+        let module = run.module(info.module);
+        let methods = module.functions.iter().filter(|code| code.class == Some(info.class));
+        methods.filter(|code| !is_constructor(&code.name)).any(|code| {
+            code.ops.iter().any(|op| stores_by_other_name(run, lineage, code, &op.kind, attribute))
+                || makes_another(run, lineage, info.module, code, attribute)
+        })
+    })
+}
+
+fn stores_by_other_name(
+    run: &Recording<'_>,
+    lineage: &[ClassHandle],
+    code: &Function,
+    kind: &OpKind,
+    attribute: &Name,
+) -> bool {
+    let of = |temp: Temp| &code.ops[temp as usize].kind;
+    let is_it = |name: Temp| match of(name) {
+        OpKind::Constant(Constant::Str(name)) => name == attribute,
+        _ => true,
+    };
+    match kind {
+        OpKind::StoreAttribute(owner, name, _) if name == attribute => match of(*owner) {
+            OpKind::Load(Variable::Local(0)) => true,
+            _ => is_class(run, lineage, run.home, code, *owner),
+        },
+        OpKind::StoreItem(owner, index, _) => {
+            matches!(of(*owner), OpKind::Attribute(_, name) if &**name == "__dict__") && is_it(*index)
+        }
+        OpKind::Call(callee, given) => {
+            let sets = match of(*callee) {
+                OpKind::Load(Variable::Global(name)) => &**name == "setattr",
+                OpKind::Attribute(_, name) => &**name == "__setattr__",
+                _ => false,
+            };
+            sets && matches!(&**given, [.., Argument::Positional(name), Argument::Positional(_)] if is_it(*name))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a method makes another instance of its class, and reads the attribute for it: `Rng(jax.random.fold_in(self._key, i))`.
+fn makes_another(
+    run: &Recording<'_>,
+    lineage: &[ClassHandle],
+    module: ModuleIndex,
+    code: &Function,
+    attribute: &Name,
+) -> bool {
+    let reads = code.ops.iter().any(|op| match &op.kind {
+        OpKind::Attribute(of, name) => {
+            name == attribute && matches!(code.ops[*of as usize].kind, OpKind::Load(Variable::Local(0)))
+        }
+        _ => false,
+    });
+    reads
+        && code.ops.iter().any(|op| {
+            matches!(&op.kind, OpKind::Call(callee, given)
+                if !given.is_empty() && is_class(run, lineage, module, code, *callee))
+        })
+}
+
+/// Whether an expression is the class itself: its name, `type(self)`, `self.__class__`.
+fn is_class(run: &Recording<'_>, lineage: &[ClassHandle], module: ModuleIndex, code: &Function, temp: Temp) -> bool {
+    match &code.ops[temp as usize].kind {
+        OpKind::Attribute(_, name) if &**name == "__class__" => true,
+        OpKind::Call(callee, given) => {
+            let is_type =
+                matches!(&code.ops[*callee as usize].kind, OpKind::Load(Variable::Global(name)) if &**name == "type");
+            is_type && given.len() == 1
+        }
+        _ => match run.named(module, code, temp).as_ref().and_then(Value::single) {
+            Some(Val::Class(class)) => lineage.contains(class),
+            _ => false,
+        },
+    }
 }
 
 /// Whether the results of a method are kept: it runs once for each instance and arguments.
@@ -215,7 +317,7 @@ fn attributes_of(run: &Recording<'_>, candidates: Vec<Candidate>, stores: &[Logg
                 stores.iter().filter(|store| store.name == candidate.name && lineage.contains(&store.class)).peekable();
             let Some(stored) = own.peek().copied() else { continue };
             // Where another method replaces the key, this one may rely on it.
-            if own.any(|store| !matches!(&*store.function, "__init__" | "__post_init__")) {
+            if own.any(|store| !is_constructor(&store.function)) || is_kept_anew(run, &lineage, &candidate.name) {
                 continue;
             }
             fact.stored_at = Some(stored.place);

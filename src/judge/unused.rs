@@ -9,7 +9,7 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::program::names::is_of_another_kind;
 use crate::analysis::record::{Activation, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
+use crate::ir::{Block, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
 use crate::judge::facts::{Discarded, Facts, IgnoredCaller, Role};
 use crate::judge::stale::leaf_use;
 use crate::models::Effect;
@@ -121,15 +121,35 @@ fn is_read(run: &Recording<'_>, module: usize, id: FunctionId, slot: u32) -> boo
     run.uses_of(module, id).reads_slot(slot)
 }
 
-/// Whether a function reads what it was given for a parameter, before it writes something else there.
+/// Whether a function may read what it was given for a parameter: on some way nothing else is written there first.
 fn is_heeded(run: &Recording<'_>, module: usize, id: FunctionId, slot: u32) -> bool {
     let code = run.module(module).function(id);
-    let first = code.ops.iter().find_map(|op| match &op.kind {
-        OpKind::Load(Variable::Local(read)) if *read == slot => Some(true),
-        OpKind::Store(Variable::Local(written), _) if *written == slot => Some(false),
-        _ => None,
-    });
-    first.unwrap_or_else(|| is_read(run, module, id, slot))
+    match first_access(code, &code.body, slot) {
+        Some(access) => access == Access::Read,
+        None => is_read(run, module, id, slot),
+    }
+}
+
+/// What comes first of a variable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Written,
+}
+
+/// Whether a block may read a variable before it has certainly written it; `None` where it goes on without having done either.
+fn first_access(code: &Function, block: &Block, slot: u32) -> Option<Access> {
+    let within = |block: &Block| first_access(code, block, slot);
+    block.iter().find_map(|temp| match &code.ops[*temp as usize].kind {
+        OpKind::Load(Variable::Local(read)) if *read == slot => Some(Access::Read),
+        OpKind::Store(Variable::Local(written), _) if *written == slot => Some(Access::Written),
+        OpKind::If { then, orelse, .. } => match (within(then), within(orelse)) {
+            (Some(Access::Written), Some(Access::Written)) => Some(Access::Written),
+            (one, other) => [one, other].contains(&Some(Access::Read)).then_some(Access::Read),
+        },
+        OpKind::Try { body, handlers, .. } if handlers.is_empty() => within(body),
+        kind => kind.blocks().into_iter().any(|block| within(block) == Some(Access::Read)).then_some(Access::Read),
+    })
 }
 
 /// A function that takes a key or seed that it never reads, and draws from a constant one.
