@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::marks::EXPECTED;
+use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Key, Val, Value};
 use crate::analysis::is_entry;
 use crate::analysis::record::{Activation, Consumption, Escape, LoggedBuffer, LoggedReference, Recording};
@@ -138,7 +139,7 @@ fn conclude_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Fact
         if used.place.file != file || !seen.insert((used.place, used.op)) {
             continue;
         }
-        if is_kind_known(run, paths, &used) {
+        if is_kind_known(run, paths, &used) || is_expected_to_raise(run, paths, &used) {
             continue;
         }
         let mut confidence = Confidence::High;
@@ -187,6 +188,13 @@ fn is_kind_known(run: &Recording<'_>, paths: &Paths<'_>, used: &LoggedBuffer) ->
     let asks = |term: TermId| matches!(run.terms.get(term), Term::Attribute(of, name, _) if *of == used.key.term && &**name == "dtype");
     used.op == BufferOp::ShapeLogic
         && paths.support(used.guard).into_iter().any(|literal| run.terms.mentions(literal, &asks))
+}
+
+/// Whether a test expects an exception there: `with pytest.raises(TypeError): random.normal(key[0])`.
+fn is_expected_to_raise(run: &Recording<'_>, paths: &Paths<'_>, used: &LoggedBuffer) -> bool {
+    paths.support(used.guard).into_iter().any(|literal| {
+        run.terms.symbol(literal).is_some_and(|info| info.symbol == Symbol::Path && &*info.text == EXPECTED)
+    })
 }
 
 /// Whether an activation is of a function of the home module.

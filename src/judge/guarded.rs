@@ -9,6 +9,7 @@ use crate::analysis::domain::value::Val;
 use crate::analysis::record::Recording;
 use crate::ir::{Argument, Block, Constant, Function, Module, Name, Op, OpKind, Operator, Temp, Variable};
 use crate::judge::facts::ReferenceKind;
+use crate::models::{BuiltinOp, Effect};
 use crate::text::Span;
 
 /// What a missing attribute raises, and a missing name of an import.
@@ -65,8 +66,10 @@ impl Guarded {
                             guarded.branch(module, code, question, [then, orelse]);
                         }
                     }
-                    OpKind::Try { body, handlers, .. } => {
-                        let (mut attribute, mut import) = (false, false);
+                    OpKind::Try { body, handlers, finally, .. } => {
+                        let manager = swallowing(run, code, finally);
+                        let (mut attribute, mut import) =
+                            manager.map_or((false, false), |manager| caught(code, manager));
                         for handler in handlers {
                             let (one, other) = handler.types.map_or((true, true), |types| caught(code, types));
                             attribute |= one;
@@ -189,6 +192,18 @@ fn has(run: &Recording<'_>, code: &Function, call: &OpKind) -> Option<(String, b
     let holder = run.named(run.home, code, *of);
     let is_library = holder.is_some_and(|holder| matches!(holder.single(), Some(Val::Library(_))));
     is_hasattr.then(|| (name.to_string(), is_library))
+}
+
+/// The context manager that a block leaves, where it swallows what its body raises: `suppress(AttributeError)`.
+fn swallowing(run: &Recording<'_>, code: &Function, finally: &Block) -> Option<Temp> {
+    let [leave] = &**finally else { return None };
+    let OpKind::Leave(enter) = &code.ops[*leave as usize].kind else { return None };
+    let OpKind::Enter(manager) = &code.ops[*enter as usize].kind else { return None };
+    let OpKind::Call(callee, _) = &code.ops[*manager as usize].kind else { return None };
+    let callee = run.named(run.home, code, *callee)?;
+    let Val::Library(path) = callee.single()? else { return None };
+    let effect = &run.program.models.callable(path)?.effect;
+    matches!(effect, Effect::Builtin(BuiltinOp::Raises | BuiltinOp::Suppress)).then_some(*manager)
 }
 
 /// Whether a handler of these types catches what a missing attribute raises, and what a missing name of an import does.

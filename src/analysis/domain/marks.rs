@@ -14,6 +14,9 @@ pub const RAISES: &str = "<raises";
 /// What an instance from outside is of: the number of a class that inherits from the one it is known by.
 pub const OVERRIDDEN: &str = "<overridden>";
 
+/// The name of the edge into a body that is expected to raise.
+pub const EXPECTED: &str = "<raises as expected>";
+
 /// The name of the exception edges of one activation.
 pub fn raised_in(activation: u32) -> String {
     format!("{RAISES} in {activation}>")

@@ -3,7 +3,7 @@
 //! **Invariant:** an operation runs only while some path reaches it, and each costs one unit of fuel.
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::marks::{RAISES, raised_in};
+use crate::analysis::domain::marks::{EXPECTED, RAISES, raised_in};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::{
@@ -324,7 +324,7 @@ impl<'p> Machine<'p> {
         let before = self.state.paths.pc;
         if manager == Some(EXPECTS) {
             // Where the body raises is not known: perhaps before anything in it took effect.
-            let literal = self.state.terms.fresh(Symbol::Path, RAISES, None);
+            let literal = self.state.terms.fresh(Symbol::Path, EXPECTED, None);
             let runs = self.state.paths.guards.literal(literal);
             self.state.paths.pc = self.state.paths.guards.and(before, runs);
         }
