@@ -110,6 +110,29 @@ impl Operator {
         matches!(self, Self::Div | Self::FloorDiv | Self::Mod | Self::Pow)
     }
 
+    /// Whether it computes a number of numbers.
+    pub fn computes(self) -> bool {
+        matches!(
+            self,
+            Self::Add
+                | Self::Sub
+                | Self::Mul
+                | Self::MatMul
+                | Self::Div
+                | Self::FloorDiv
+                | Self::Mod
+                | Self::Pow
+                | Self::Shl
+                | Self::Shr
+                | Self::Or
+                | Self::Xor
+                | Self::And
+                | Self::Invert
+                | Self::Neg
+                | Self::Pos
+        )
+    }
+
     /// The operator as written in Python; of a test of `match`, a word for it.
     pub fn sign(self) -> &'static str {
         match self {

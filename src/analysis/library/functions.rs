@@ -4,7 +4,7 @@
 
 use crate::analysis::domain::kinds::{BufferOp, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
-use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::domain::value::{ClassHandle, Val, Value};
 use crate::analysis::library::{builtins, consume, derive, parameters, shape, transform, tree};
 use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, notes, operate, prelude};
 use crate::analysis::program::Program;
@@ -440,9 +440,39 @@ pub fn stream_item<'p>(program: &'p Program<'p>, path: &Name) -> Yield {
     }
 }
 
+/// Special methods that compute nothing.
+const PLAIN: [&str; 12] = [
+    "__doc__",
+    "__module__",
+    "__qualname__",
+    "__annotations__",
+    "__init__",
+    "__post_init__",
+    "__repr__",
+    "__str__",
+    "__eq__",
+    "__hash__",
+    "__len__",
+    "__slots__",
+];
+
 /// Whether a value is no instance of a class, since no stream is an array and no key is a stream.
 pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> bool {
-    let Some(Val::Library(path)) = class.single() else { return false };
+    let path = match class.single() {
+        Some(Val::Library(path)) => path,
+        Some(Val::Class(class)) => {
+            let alternatives = value.alternatives();
+            return !alternatives.is_empty()
+                && alternatives.iter().all(|alternative| is_foreign(machine, &alternative.val, *class));
+        }
+        Some(Val::Tuple(classes)) => {
+            return !classes.is_empty()
+                && classes.iter().all(|class| {
+                    !matches!(class.single(), Some(Val::Tuple(_))) && is_other_than(machine, value, class)
+                });
+        }
+        _ => return false,
+    };
     match value.single() {
         Some(Val::Object(id)) => {
             matches!(machine.state.store.objects[id.0 as usize].kind, Kind::Stream(_))
@@ -452,6 +482,42 @@ pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> boo
             let class = machine.program.models.class(path);
             class.is_some_and(|class| matches!(class.construct, Construct::Stream { .. }))
         }
+        _ => false,
+    }
+}
+
+/// Whether a value is no instance of a class of the program: it is one of another class, or no instance of such a class at all.
+fn is_foreign(machine: &Machine<'_>, val: &Val, class: ClassHandle) -> bool {
+    let is_known = |class: &ClassHandle| {
+        machine.state.store.classes[class.0 as usize]
+            .bases
+            .iter()
+            .all(|base| matches!(base.single(), Some(Val::Class(_))))
+    };
+    match val {
+        Val::Object(id) => {
+            let object = &machine.state.store.objects[id.0 as usize];
+            match object.class {
+                Some(of) => {
+                    let lineage = machine.state.lineage(of);
+                    !lineage.contains(&class) && lineage.iter().all(is_known)
+                }
+                None => false,
+            }
+        }
+        Val::Key(_) | Val::Array(_) | Val::Tuple(_) => machine.state.lineage(class).iter().all(is_known),
+        // What is computed of numbers is a number, but for a class that computes.
+        Val::Term(term) => match machine.state.terms.get(*term) {
+            Term::Operate(operator, _) if operator.computes() => {
+                let lineage = machine.state.lineage(class);
+                let computes = |class: &ClassHandle| {
+                    let attributes = &machine.state.store.classes[class.0 as usize].attributes;
+                    attributes.keys().any(|name| name.starts_with("__") && !PLAIN.contains(&&**name))
+                };
+                lineage.iter().all(is_known) && !lineage.iter().any(computes)
+            }
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -62,7 +62,7 @@ pub fn protocol_or_unknown<'p>(
                         .intern(Term::Apply(crate::analysis::machine::exec::EXPECTS.into(), Box::new([]))),
                 );
             }
-            (_, Some(key)) if holds_key(machine, &key.value) || is_called_a_key(machine, key) => {
+            (_, Some(key)) if is_of_keys(machine, &key.value) || is_called_a_key(machine, key) => {
                 matched = Some((protocol, key.clone(), named));
                 break;
             }
@@ -89,7 +89,7 @@ pub fn protocol_or_unknown<'p>(
             elsewhere.into_iter().filter(|protocol| protocol.effect == ProtocolEffect::Consume).find_map(|protocol| {
                 let key = key_of_protocol(protocol, &args)??;
                 let is_named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
-                let is_evident = holds_key(machine, &key.value) || is_called_a_key(machine, key);
+                let is_evident = is_of_keys(machine, &key.value) || is_called_a_key(machine, key);
                 ((is_named || is_strange) && is_evident).then(|| (protocol, key.clone()))
             });
     }
@@ -265,6 +265,25 @@ fn may_hold_key(terms: &Terms, value: &Value) -> bool {
 /// Whether what is handed over could be a key and is called one.
 fn is_called_a_key(machine: &Machine<'_>, arg: &Arg) -> bool {
     matches!(arg.value.single(), Some(Val::Term(term)) if notes::looks_like_a_key(machine, *term, arg.written.as_deref()))
+}
+
+/// Whether a value is a key, or a container of nothing else: `{"params": key, "dropout": key_2}`. A state that holds a key beside
+/// other things is not that key.
+fn is_of_keys(machine: &mut Machine<'_>, value: &Value) -> bool {
+    let contents: Vec<Vec<Value>> = value
+        .alternatives()
+        .iter()
+        .filter_map(|alternative| match &alternative.val {
+            Val::Tuple(parts) => Some(parts.to_vec()),
+            Val::Object(id) => match &machine.state.store.objects[id.0 as usize].kind {
+                Kind::Dict { entries, .. } => Some(entries.iter().map(|entry| entry.value.clone()).collect()),
+                Kind::List { items, .. } => Some(items.iter().map(|item| item.value.clone()).collect()),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    holds_key(machine, value) && contents.iter().flatten().all(|part| holds_key(machine, part))
 }
 
 /// Whether a value is, or holds, something known to be a key.

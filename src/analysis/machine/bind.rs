@@ -5,6 +5,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{Closure, EnvironmentId, Val, Value};
 use crate::analysis::machine::{Frame, Machine, annotate, call, index, name_cache};
 use crate::analysis::store::State;
@@ -12,6 +13,7 @@ use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::heap::{Entry, Given, Item, Kind};
 use crate::finding::Place;
 use crate::ir::{Argument, Function, Name, Parameter, ParameterKind};
+use crate::text::{FileId, Span};
 
 impl<'p> Machine<'p> {
     /// The arguments of a call operation, known spreads expanded.
@@ -76,11 +78,34 @@ impl<'p> Machine<'p> {
         environment
     }
 
+    /// The names that cannot be among the mappings of a call: if the only one is what the `**options` of a function gathered, that
+    /// function's own parameters took them.
+    fn taken_from(&self, mappings: &[Value]) -> Vec<Name> {
+        let [mapping] = mappings else { return Vec::new() };
+        let Some(Val::Term(term)) = mapping.single() else { return Vec::new() };
+        let gathered = self.state.terms.symbol(*term).filter(|info| info.symbol == Symbol::Parameter);
+        let Some(place) = gathered.and_then(|info| info.place) else { return Vec::new() };
+        let Some(module) = self.program.of_file(FileId(place.0)) else { return Vec::new() };
+        let gathers = |code: &&Function| {
+            let mut parameters = code.parameters.iter();
+            parameters.any(|parameter| {
+                parameter.kind == ParameterKind::Keywords && parameter.span == Span::new(place.1, place.2)
+            })
+        };
+        let owner = self.module(module).functions.iter().find(gathers);
+        let named = owner
+            .into_iter()
+            .flat_map(|code| code.parameters.iter())
+            .filter(|parameter| matches!(parameter.kind, ParameterKind::Normal | ParameterKind::KeywordOnly));
+        named.map(|parameter| parameter.name.clone()).collect()
+    }
+
     /// Binds arguments to the parameters of a function: one value for each slot of its frame.
     pub fn bind(&mut self, code: &Function, closure: &Rc<Closure>, mut args: Args, place: Option<Place>) -> Vec<Value> {
         let mut slots = Value::places(code.slots.len());
         let mut positional = std::mem::take(&mut args.positional).into_iter();
         let uncertain = !args.spread.is_empty();
+        let taken = self.taken_from(&args.mappings);
         for (index, parameter) in code.parameters.iter().enumerate() {
             let keyword = |args: &mut Args| {
                 let found = args.keywords.iter().position(|(name, _)| *name == parameter.name)?;
@@ -118,7 +143,7 @@ impl<'p> Machine<'p> {
             };
             let value = match bound {
                 Some(value) => value,
-                None if uncertain || !args.mappings.is_empty() => {
+                None if uncertain || !args.mappings.is_empty() && !taken.contains(&parameter.name) => {
                     let mapping = args.mappings.first().cloned();
                     match mapping {
                         Some(mapping) if parameter.kind != ParameterKind::PositionalOnly => {
