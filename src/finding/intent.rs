@@ -116,6 +116,10 @@ kinds! {
         UnusedStream "unused-stream" "no key is requested from one of the streams",
         /// Different children of two equal splits are used.
         DisjointChildren "disjoint-children" "the code uses different children of the two splits",
+        /// Only one lane of a mapped draw is used.
+        OneLane "one-lane" "only one lane of the mapped result is used",
+        /// The mapped function makes a key for each lane where the lanes are to differ.
+        PerLane "per-lane" "the mapped function derives a key for each lane where the lanes should differ",
         /// The program says so in a comment or a name.
         SaidSo "said-so" "a comment or a name says that the key is shared on purpose",
     }

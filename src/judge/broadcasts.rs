@@ -13,6 +13,7 @@ use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};
 use crate::judge::intent::default_key::is_fallback;
+use crate::judge::intent::of_lanes;
 use crate::judge::intent::split_escape::is_split_alike;
 use crate::judge::naming::stream_at;
 use crate::judge::origin::origin;
@@ -72,7 +73,7 @@ pub fn conclude_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut F
             used,
             mapped_at: broadcast.mapped_at,
             made_at,
-            intent: None,
+            intent: of_lanes(run, broadcast),
             consequence: flows.unseen(broadcast.event),
             origin: origin(run, event.target.term, event.target.derivation),
             derivation: derivation(run.terms, event.target.term),

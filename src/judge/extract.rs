@@ -9,7 +9,6 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::marks::EXPECTED;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Key, Val, Value};
-use crate::analysis::is_entry;
 use crate::analysis::record::{Activation, Consumption, Escape, LoggedBuffer, LoggedReference, Recording};
 use crate::finding::{Confidence, Intent, IntentKind, Place};
 use crate::ir::{FunctionId, FunctionKind, OpKind, Variable};

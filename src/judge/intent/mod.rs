@@ -11,6 +11,8 @@ pub mod default_key;
 pub mod documented;
 mod expected_error;
 mod inverse;
+mod lanes;
+mod masks;
 pub mod notebook;
 mod paired_gradients;
 pub mod said_so;
@@ -23,7 +25,7 @@ pub mod timing;
 
 use std::rc::Rc;
 
-use crate::analysis::record::{Consumption, Iteration, Recording};
+use crate::analysis::record::{Consumption, Iteration, LoggedBroadcast, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, Element, Function, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::CollisionKind;
@@ -49,8 +51,13 @@ type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
 type Doubt = fn(&Recording<'_>, usize) -> Option<Intent>;
 
 /// Two draws serve one end, for which they have to be equal or of which only one counts.
-const PAIRED: [Reason; 4] =
-    [inverse::undone, shared_options::option_of_both, target_copy::target_copy, paired_gradients::paired_gradients];
+const PAIRED: [Reason; 5] = [
+    inverse::undone,
+    shared_options::option_of_both,
+    masks::masked,
+    target_copy::target_copy,
+    paired_gradients::paired_gradients,
+];
 
 /// Only how long a draw takes matters.
 const TIMED: [Reason; 3] = [timing::timed, timing::warm_up, timing::measured];
@@ -73,6 +80,11 @@ pub fn of(run: &Recording<'_>, kind: CollisionKind, pair: &Pair<'_>) -> Option<I
         | CollisionKind::FoldAndSampled => &[],
     };
     groups.iter().copied().flatten().find_map(|reason| reason(run, pair))
+}
+
+/// Why all lanes of a mapped function probably share a key on purpose, if they do.
+pub fn of_lanes(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
+    lanes::of(run, broadcast)
 }
 
 /// Why a consumption probably serves no numbers, if it does not.

@@ -1,0 +1,68 @@
+//! Keys that all lanes of a mapped function share, and may.
+//!
+//! **Invariant:** one lane is followed only where every read of the mapped result selects one element; a key for each lane is made only
+//! where something of the lane's own is folded in.
+
+use crate::analysis::domain::term::{Symbol, TermId};
+use crate::analysis::record::{Consumption, LoggedBroadcast, Recording};
+use crate::finding::{Intent, IntentKind};
+use crate::ir::{Collection, OpKind, Temp, Variable};
+use crate::judge::facts::Role;
+use crate::judge::intent::{STEPS, intent};
+
+/// Why the lanes of a mapped function probably share a key on purpose, if they do.
+pub fn of(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
+    one_lane(run, broadcast).or_else(|| per_lane(run, broadcast))
+}
+
+/// Only one lane of what is drawn is used: `vmap(lambda row: categorical(key, row))(rows)[state]`.
+fn one_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
+    let code = run.code(&broadcast.activation);
+    let uses = run.uses_of(broadcast.activation.module, broadcast.activation.function);
+    let mapped = run.call_at(&broadcast.activation, broadcast.mapped_at)?;
+    let mut work = vec![mapped];
+    let mut selected = None;
+    for _ in 0..STEPS {
+        let Some(temp) = work.pop() else { break };
+        for reader in uses.readers(temp) {
+            match &code.ops[*reader as usize].kind {
+                OpKind::Store(Variable::Local(slot), _) if uses.stores_of(*slot) == 1 && !uses.is_captured(*slot) => {
+                    work.extend(uses.loads_of(*slot));
+                }
+                OpKind::Item(of, index) if *of == temp && selects_one(run, broadcast, *index) => {
+                    if selected.replace(*index).is_some() {
+                        return None;
+                    }
+                }
+                _ => return None,
+            }
+        }
+    }
+    let selected = selected.filter(|_| work.is_empty())?;
+    let place = crate::finding::Place { file: broadcast.mapped_at.file, span: code.ops[selected as usize].span };
+    Some(intent(IntentKind::OneLane, place))
+}
+
+/// Whether an index certainly selects no slice: a number, or a plain variable or attribute.
+fn selects_one(run: &Recording<'_>, broadcast: &LoggedBroadcast, index: Temp) -> bool {
+    match &run.code(&broadcast.activation).ops[index as usize].kind {
+        OpKind::Build(Collection::Slice | Collection::Tuple | Collection::List, _) => false,
+        OpKind::Constant(crate::ir::Constant::Int(_)) | OpKind::Load(_) | OpKind::Attribute(..) => true,
+        _ => false,
+    }
+}
+
+/// The lanes carry one key on, and make keys of their own of it where they are to differ: `fold_in(key, axis_index("batch"))` beside
+/// what they share.
+fn per_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
+    let event = &run.log.consumptions[broadcast.event];
+    let root = run.terms.root(event.target.term);
+    let is_root = |part: TermId| part == root;
+    let is_unknown =
+        |part| run.terms.symbol(part).is_some_and(|info| matches!(info.symbol, Symbol::Opaque | Symbol::Deleted));
+    let is_own = |part: TermId| broadcast.symbols.contains(&part) || part.0 >= broadcast.born.0 && is_unknown(part);
+    let within = |other: &&Consumption| other.lanes > 0 && run.terms.mentions(other.target.term, &is_root);
+    let drawn = run.log.consumptions.iter().filter(within).filter(|other| other.role != Role::Fold);
+    let own = drawn.clone().find(|other| run.terms.mentions(other.target.term, &is_own))?;
+    Some(intent(IntentKind::PerLane, own.place))
+}
