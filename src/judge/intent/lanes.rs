@@ -3,7 +3,7 @@
 //! **Invariant:** one lane is followed only where every read of the mapped result selects one element; a key for each lane is made only
 //! where something of the lane's own is folded in.
 
-use crate::analysis::domain::term::{Symbol, TermId};
+use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::record::{Consumption, LoggedBroadcast, Recording};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{Collection, OpKind, Temp, Variable};
@@ -52,17 +52,23 @@ fn selects_one(run: &Recording<'_>, broadcast: &LoggedBroadcast, index: Temp) ->
     }
 }
 
-/// The lanes carry one key on, and make keys of their own of it where they are to differ: `fold_in(key, axis_index("batch"))` beside
-/// what they share.
+/// A child of the shared key serves to make keys of the lanes' own, and nothing else: `fold_in(noise_key, axis_index("batch"))` beside
+/// what they share. A child that is carried on as well may have been folded by mistake.
 fn per_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
-    let event = &run.log.consumptions[broadcast.event];
-    let root = run.terms.root(event.target.term);
-    let is_root = |part: TermId| part == root;
+    let root = run.terms.root(run.log.consumptions[broadcast.event].target.term);
     let is_unknown =
         |part| run.terms.symbol(part).is_some_and(|info| matches!(info.symbol, Symbol::Opaque | Symbol::Deleted));
     let is_own = |part: TermId| broadcast.symbols.contains(&part) || part.0 >= broadcast.born.0 && is_unknown(part);
-    let within = |other: &&Consumption| other.lanes > 0 && run.terms.mentions(other.target.term, &is_root);
-    let drawn = run.log.consumptions.iter().filter(within).filter(|other| other.role != Role::Fold);
-    let own = drawn.clone().find(|other| run.terms.mentions(other.target.term, &is_own))?;
-    Some(intent(IntentKind::PerLane, own.place))
+    let in_lanes = || run.log.consumptions.iter().filter(|other| other.lanes > 0);
+    let serves_lanes = |fold: &&Consumption| {
+        let child = fold.target.term;
+        matches!(run.terms.get(child), Term::Child(..))
+            && run.terms.root(child) == root
+            && !run.log.exits.iter().any(|exit| exit.term == child)
+            && in_lanes()
+                .filter(|other| run.terms.mentions(other.target.term, &|part| part == child))
+                .all(|other| other.role == Role::Fold || run.terms.mentions(other.target.term, &is_own))
+    };
+    let fold = in_lanes().filter(|other| other.role == Role::Fold).find(serves_lanes)?;
+    Some(intent(IntentKind::PerLane, fold.place))
 }
