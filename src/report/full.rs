@@ -40,6 +40,14 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
     let intent = finding.intent.as_ref().map(|intent| (lead(intent.kind), &intent.reason, intent.place));
     let consequence = finding.consequence.as_ref().map(|fate| ("", &fate.message, fate.place));
     for (lead, sentence, place) in consequence.into_iter().chain(intent) {
+        // A place that can be shown shows what it is evidence of.
+        if let Some(place) = place.filter(|place| lead.is_empty() && is_near(*place)) {
+            let span = within(place.span);
+            if marks.iter().all(|mark| mark.span != span) {
+                marks.push(Mark { style: LabelStyle::Secondary, span, message: sentence });
+                continue;
+            }
+        }
         let at = match place {
             Some(place) if is_near(place) => {
                 let span = within(place.span);

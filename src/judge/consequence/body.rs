@@ -99,6 +99,8 @@ pub struct Body<'a, 'r> {
     pub renewed: Option<(Variable, Name)>,
     /// What its variables held when it ran, where one run of it is asked about.
     pub environment: Option<EnvironmentId>,
+    /// Whether what is drawn from keys is not followed.
+    pub only_keys: bool,
     /// Functions that may still be looked into below this one.
     pub depth: u32,
     seen: FxHashSet<(Temp, Path)>,
@@ -123,6 +125,7 @@ impl<'a, 'r> Body<'a, 'r> {
             excluded,
             renewed: None,
             environment: None,
+            only_keys: false,
             depth,
             seen: FxHashSet::default(),
             work: Vec::new(),

@@ -35,6 +35,9 @@ impl Body<'_, '_> {
         let place = self.place(call);
         let run = self.flows.run;
         let is_modelled = self.flows.is_modelled(place);
+        if self.only_keys && is_modelled {
+            return;
+        }
         if given == Given::Argument && self.reads_only_shapes(callee, arguments, temp) && is_modelled {
             self.add(Ways::SHAPE);
             return;

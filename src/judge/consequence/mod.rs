@@ -79,6 +79,15 @@ struct Question<'a> {
     excluded: &'a FxHashMap<u32, FxHashSet<Temp>>,
     /// Whether a key that takes the place of the one that was split counts as seen.
     sees_renewal: bool,
+    /// Whether only keys are followed, and not what is drawn from them.
+    only_keys: bool,
+}
+
+impl<'a> Question<'a> {
+    /// What becomes of a part of a result.
+    fn of(path: Path, excluded: &'a FxHashMap<u32, FxHashSet<Temp>>) -> Self {
+        Self { path, excluded, sees_renewal: true, only_keys: false }
+    }
 }
 
 impl<'r> Flows<'r> {
@@ -135,8 +144,14 @@ impl<'r> Flows<'r> {
         if let Some(known) = self.draws.borrow().get(&consumption) {
             return known.clone();
         }
-        let question = Question { path: Path::new(), excluded: &FxHashMap::default(), sees_renewal: true };
-        let reach = Rc::new(self.follow(&self.run.log.consumptions[consumption], &question));
+        let excluded = FxHashMap::default();
+        let event = &self.run.log.consumptions[consumption];
+        let mut reach = self.follow(event, &Question::of(Path::new(), &excluded));
+        if event.role == Role::Split && !reach.ways.is_observed() {
+            let keys = Question { only_keys: true, ..Question::of(Path::new(), &excluded) };
+            reach.ways.add(self.follow(event, &keys).ways);
+        }
+        let reach = Rc::new(reach);
         self.draws.borrow_mut().insert(consumption, reach.clone());
         reach
     }
@@ -145,7 +160,8 @@ impl<'r> Flows<'r> {
     /// stream that only moves on is not drawn from.
     pub fn unseen(&self, consumption: usize) -> Option<Consequence> {
         let event = &self.run.log.consumptions[consumption];
-        let question = Question { path: Path::new(), excluded: &FxHashMap::default(), sees_renewal: false };
+        let excluded = FxHashMap::default();
+        let question = Question { sees_renewal: false, ..Question::of(Path::new(), &excluded) };
         let ways =
             if event.role == Role::Split { self.follow(event, &question).ways } else { self.reach(consumption).ways };
         let kind = if ways.has(Ways::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
@@ -156,10 +172,8 @@ impl<'r> Flows<'r> {
     pub fn children_seen(&self, consumption: usize) -> Option<Vec<u32>> {
         let event = &self.run.log.consumptions[consumption];
         let excluded = FxHashMap::default();
-        let is_seen = |index: u32| {
-            let question = Question { path: vec![Part::Index(index)], excluded: &excluded, sees_renewal: true };
-            self.follow(event, &question).ways.is_observed()
-        };
+        let is_seen =
+            |index: u32| self.follow(event, &Question::of(vec![Part::Index(index)], &excluded)).ways.is_observed();
         (!is_seen(CHILDREN)).then(|| (0..CHILDREN).filter(|index| is_seen(*index)).collect())
     }
 
@@ -184,6 +198,7 @@ impl<'r> Flows<'r> {
             let excluded = question.excluded.get(&activation.id).unwrap_or(&none);
             let mut body = Body::new(self, code, excluded, DEPTH);
             body.environment = Some(activation.environment);
+            body.only_keys = question.only_keys;
             let mut keeps = true;
             if let Some(below) = below {
                 let (put_before, is_kept) = self.put_before(*place, below);
@@ -200,7 +215,12 @@ impl<'r> Flows<'r> {
                 if !question.sees_renewal {
                     body.renewed = renewed(function, event);
                 }
-                reach.ways.add(by_itself(event, self.run.uses_of(code.0, code.1).readers(call).is_empty()));
+                reach.ways.add(by_itself(event));
+            }
+            // A statement that drops what is drawn at once, or a key, is not finished.
+            let is_dropped = !held.is_empty() && self.run.uses_of(code.0, code.1).readers(call).is_empty();
+            if is_dropped && (below.is_none() || question.only_keys) {
+                reach.ways.add(Ways::ESCAPES);
             }
             for path in &held {
                 body.hold(call, if keeps { path.clone() } else { Path::new() });
@@ -281,14 +301,9 @@ impl<'r> Flows<'r> {
     }
 }
 
-/// What becomes of a draw besides what is done with its result. A statement that draws or splits and drops what it gets is not finished,
-/// and a method whose result nobody wants is called for what it changes.
-fn by_itself(event: &Consumption, is_dropped: bool) -> Ways {
-    match event.role {
-        Role::Unresolved => Ways::ESCAPES,
-        _ if is_dropped => Ways::ESCAPES,
-        _ => Ways::default(),
-    }
+/// What becomes of a draw besides what is done with its result.
+fn by_itself(event: &Consumption) -> Ways {
+    if event.role == Role::Unresolved { Ways::ESCAPES } else { Ways::default() }
 }
 
 /// The attribute that a key was read from to be split, as variable and name.
@@ -317,14 +332,14 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Option<Con
     // Of what both reach, only what runs on a path with both draws counts.
     let excluded = apart::excluded(flows.run, a, b);
     if !excluded.is_empty() {
-        let question = Question { path: Path::new(), excluded: &excluded, sees_renewal: true };
+        let question = Question::of(Path::new(), &excluded);
         if let Some(idle) = idle(&flows.follow(a, &question), a) {
             return Some(idle);
         }
     }
     let excluded = apart::excluded(flows.run, b, a);
     if !excluded.is_empty() {
-        let question = Question { path: Path::new(), excluded: &excluded, sees_renewal: true };
+        let question = Question::of(Path::new(), &excluded);
         if let Some(idle) = idle(&flows.follow(b, &question), b) {
             return Some(idle);
         }
@@ -348,7 +363,7 @@ pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Pl
     let (activation, call, place) = meet::choice(flows.run, &log[first], &one, &other)?;
     let excluded = FxHashMap::from_iter([(activation, FxHashSet::from_iter([call]))]);
     let goes_elsewhere = |draw: usize| {
-        let question = Question { path: Path::new(), excluded: &excluded, sees_renewal: true };
+        let question = Question::of(Path::new(), &excluded);
         flows.follow(&log[draw], &question).ways.is_observed()
     };
     (!goes_elsewhere(first) && !goes_elsewhere(second)).then_some(place)
