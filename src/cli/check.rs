@@ -275,7 +275,8 @@ fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>
     }
     if format.is_for_people() && !args.quiet {
         if let Some(table) = report::table(report).filter(|_| !layout.statistics) {
-            writeln!(bytes, "{table}")?;
+            let gap = if bytes.ends_with(b"\n\n") { "" } else { "\n" };
+            writeln!(bytes, "{gap}{table}")?;
         }
         writeln!(bytes, "{}", report::summary(report))?;
         for line in layout.repairs {

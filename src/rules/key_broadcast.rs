@@ -17,7 +17,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let callee = wording::code(&hit.used.callee);
     let repetition = wording::repetition(hit.used.role);
     let (how, mapped) = match hit.kind {
-        BroadcastKind::Constant => ("made anew for each batch element, from the same seed", "mapped here"),
+        BroadcastKind::Constant => ("made from the same seed for every batch element", "mapped here"),
         BroadcastKind::Captured => ("captured by a mapped function", "mapped here"),
         BroadcastKind::Unmapped => ("passed unmapped to a mapped function", "mapped here"),
         BroadcastKind::Copied => ("copied into a batch", "copied here"),
@@ -25,12 +25,22 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let key = wording::variable(hit.used.name.as_ref());
     let message = match &hit.stream {
         Some(stream) => format!("{} is {how}, so every batch element gets the same key from it", wording::code(stream)),
+        None if hit.kind == BroadcastKind::Constant => {
+            format!("{subject} is {how}, so {callee} {repetition} each time")
+        }
         None => format!("{subject} is {how}, so {callee} {repetition} for every batch element"),
     };
     let text = Text {
         message,
         label: "one key for the whole batch".to_owned(),
-        help: format!("create one key for each batch element, `jax.random.split({key}, n)`, and map over these keys"),
+        help: match hit.kind {
+            BroadcastKind::Constant => {
+                "derive the key from an argument that differs between the batch elements".to_owned()
+            }
+            _ => {
+                format!("create one key for each batch element, `jax.random.split({key}, n)`, and map over these keys")
+            }
+        },
     };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
     if hit.consequence.is_some() {

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** the repetition is told of the loop; a key consumed twice within one iteration is another rule's.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Made};
 use crate::judge::facts::{Collision, CollisionKind, Facts, LoopKind, Role};
 
 use super::Rule;
@@ -72,7 +72,10 @@ fn help(hit: &Collision) -> String {
     if hit.derived_at.is_some() {
         return "derive from a key with either `split` or `fold_in`, not with both".to_owned();
     }
-    if hit.carried_at.is_some() || hit.first.leaf != hit.second.leaf {
+    if name.is_none() && matches!(hit.derivation.made(), Made::Seed(..)) {
+        return "create the key once, before the loop, and split it for each iteration".to_owned();
+    }
+    if hit.carried_at.is_some() || collision::two_names(hit).is_some() {
         return "hand a key that nothing has consumed on to the next iteration".to_owned();
     }
     match hit.loop_kind {
@@ -83,7 +86,10 @@ fn help(hit: &Collision) -> String {
         }
         LoopKind::Comprehension => format!("iterate over `jax.random.split({key}, n)` as well"),
         LoopKind::Call => {
-            format!("give each iteration a key of its own: run over `jax.random.split({key}, n)` as well")
+            format!(
+                "derive a key from the index, `jax.random.fold_in({key}, i)`, or run over `jax.random.split({key}, n)` \
+                 as well"
+            )
         }
         LoopKind::Leaves => {
             format!("split {} into one key for each leaf, and map over those as well", wording::code(key))

@@ -23,7 +23,10 @@ pub(super) fn find(facts: &Facts) -> Vec<Hit<'_>> {
 
 pub(super) fn describe(rule: &Rule, hit: &Hit<'_>) -> Finding {
     let text = Text {
-        message: format!("{} creates raw keys, for which JAX recommends typed keys instead", wording::code(&hit.first.written)),
+        message: format!(
+            "{} creates raw keys, for which JAX recommends typed keys instead",
+            wording::code(&hit.first.written)
+        ),
         label: "creates a raw key".to_owned(),
         help: "create typed keys with `jax.random.key`; the numbers drawn stay the same".to_owned(),
     };

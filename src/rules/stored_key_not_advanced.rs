@@ -21,7 +21,11 @@ pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
             wording::repetition(hit.used.role)
         ),
         label: wording::here(&hit.used, "consumed and not replaced"),
-        help: format!("store a new key whenever you use one: `{name}, subkey = jax.random.split({name})`"),
+        help: if name.contains('.') {
+            format!("store a new key whenever you use one: `{name}, subkey = jax.random.split({name})`")
+        } else {
+            format!("pass the function a key instead of reading `{name}`")
+        },
     };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
     let stored = hit.stored_at.map(|place| wording::label(place, format!("the key of `{name}` is stored here")));

@@ -53,7 +53,7 @@ fn derived(derivation: &Derivation) -> String {
         Made::Elsewhere | Made::Part(_) if derivation.is_empty() => "the key".to_owned(),
         Made::Elsewhere | Made::Part(_) => code(derivation),
         Made::Seed(Some(seed), _) => format!("the key of seed {seed}"),
-        Made::Seed(None, _) => "the key of one seed".to_owned(),
+        Made::Seed(None, _) => "one key".to_owned(),
         Made::Child(parent, _) | Made::Children(parent) => match (source(parent), root()) {
             (Some(parent), _) => format!("a key split from {parent}"),
             (None, Some(root)) => format!("a key derived from {root}"),
@@ -80,6 +80,9 @@ pub(super) fn rebinding(name: Option<&KeyName>) -> Option<String> {
 /// The advice that fits most reuse.
 pub(super) fn split_help(name: Option<&KeyName>) -> String {
     let key = variable(name);
+    if key.contains('.') {
+        return format!("store a new key in `{key}` whenever one is used");
+    }
     format!("give each call a key of its own: `key1, key2 = jax.random.split({key})`")
 }
 
@@ -111,7 +114,8 @@ pub(super) fn here(used: &Use, what: &str) -> String {
 /// The way into a consumption: the place in the reporting frame, the calls below it, the consuming call.
 pub(super) fn steps(used: &Use, what: &str) -> Vec<Label> {
     if is_direct(used) {
-        return vec![label(used.place, format!("{what} here by {}", code(&used.callee)))];
+        let by = if used.role == Role::Split { String::new() } else { format!(" by {}", code(&used.callee)) };
+        return vec![label(used.place, format!("{what} here{by}"))];
     }
     let mut steps = vec![label(used.place, format!("{what} inside this call"))];
     steps.extend(inner_steps(used));

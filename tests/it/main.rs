@@ -33,4 +33,5 @@ mod rule_docs;
 mod rules;
 mod server;
 mod structures;
+mod words;
 mod worlds;

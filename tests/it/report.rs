@@ -7,7 +7,7 @@ use keylint::engine::FileTable;
 use keylint::finding::{
     Confidence, Consequence, ConsequenceKind, Finding, Intent, IntentKind, Label, Level, Place, RuleId,
 };
-use keylint::report::{Format, Report, statistics, summary};
+use keylint::report::{Format, Report, statistics, summary, table};
 use keylint::text::{FileId, Span};
 use proptest::prelude::*;
 
@@ -225,6 +225,41 @@ fn the_summary_counts_what_is_shown_and_what_is_hidden() {
     );
     let empty = HiddenCounts::default();
     assert_eq!(statistics(&Report::new(&files, &found, &empty)), "3  KEY101  key-reused\n1  KEY105  seed-reused\n");
+}
+
+#[test]
+fn people_see_errors_first_and_raw_keys_in_one_line() {
+    let mut files = FileTable::default();
+    let text = "f(k)\nf(k)\nf(k)\n";
+    let (file, other) = (files.add(PathBuf::from("a.py"), text.into()), files.add(PathBuf::from("b.py"), text.into()));
+    let error = finding(place(&files, file, "f(k)", 2));
+    let warning = Finding { level: Level::Warning, primary: place(&files, file, "f(k)", 0), ..error.clone() };
+    let raw = Finding { rule: RuleId::LegacyPrngkey, ..warning.clone() };
+    let raw_again = Finding { primary: place(&files, other, "f(k)", 1), ..raw.clone() };
+    let hidden = HiddenCounts::default();
+    let written = |findings: &[Finding], format: Format, lists: bool| {
+        let mut out = Vec::new();
+        let report = Report::new(&files, findings, &hidden).with_raw_keys_listed(lists);
+        report.write(format, false, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let all = [warning, error.clone(), raw.clone(), raw_again];
+    let lines = written(&all, Format::Concise, false);
+    let rows: Vec<&str> = lines.lines().collect();
+    assert!(
+        rows[0].starts_with("a.py:3:1: KEY101 [error]") && rows[1].starts_with("a.py:1:1: KEY101 [warning]"),
+        "{lines}"
+    );
+    assert_eq!(rows[2..], ["2 files make raw keys with `PRNGKey`: `--select KEY301` lists them (KEY301)"]);
+    assert_eq!(written(&all, Format::Concise, true).lines().count(), 4);
+    assert_eq!(written(&[raw], Format::Concise, false).lines().count(), 1, "a single file is told as any other");
+    let json = written(&all, Format::JsonLines, false);
+    assert_eq!(json.lines().count(), 4, "tools get all of them");
+    assert_eq!(table(&Report::new(&files, &all, &hidden)), None, "a short report needs no table");
+    let mut many = vec![error; 20];
+    many[0].rule = RuleId::SeedReused;
+    let long = table(&Report::new(&files, &many, &hidden)).unwrap();
+    assert_eq!(long, "19  KEY101  key-reused\n 1  KEY105  seed-reused\n");
 }
 
 proptest! {

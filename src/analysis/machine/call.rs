@@ -170,7 +170,10 @@ impl<'p> Machine<'p> {
                     return self.library.call_stream(self, &path, place);
                 }
                 match self.state.instance_method(function, &dunder) {
-                    Some(method) => self.call_value(frame, &method, args, Some(place)),
+                    Some(method) => {
+                        let written = written.map(|object| format!("{object}.__call__").into());
+                        self.call_written(frame, &method, args, place, None, written)
+                    }
                     None => self.unresolved(frame, &args, place, receiver, written, Some(function)),
                 }
             }

@@ -18,7 +18,16 @@ pub fn loop_kind(run: &Recording<'_>, event: &Consumption, head: Place, repeated
     if event.chain().iter().any(|(activation, _)| run.call_at(activation, head).is_some()) {
         return LoopKind::Call;
     }
-    if head.file == repeated.file && head.span.contains(repeated.span.start) {
+    // The place of a `while` holds its body, as that of a comprehension holds its element.
+    let is_while = event.chain().iter().any(|(activation, _)| {
+        run.module(activation.module).file == head.file
+            && run
+                .code(activation)
+                .ops
+                .iter()
+                .any(|op| op.span == head.span && matches!(op.kind, OpKind::Loop { test: Some(_), .. }))
+    });
+    if !is_while && head.file == repeated.file && head.span.contains(repeated.span.start) {
         return LoopKind::Comprehension;
     }
     LoopKind::Statement
