@@ -10,9 +10,11 @@ use keylint::cli::{self, EngineBackend, World};
 fn keylint(arguments: &[&str]) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/words");
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let arguments = ["keylint"].iter().chain(arguments).map(Into::into);
+    let arguments = ["keylint"].iter().chain(arguments).map(|argument| {
+        if argument.starts_with("names.py") { folder.join(argument).into() } else { (*argument).into() }
+    });
     let mut world = World {
-        cwd: folder,
+        cwd: folder.clone(),
         env: &|_| None,
         stdout_is_terminal: false,
         stderr_is_terminal: false,
@@ -21,7 +23,8 @@ fn keylint(arguments: &[&str]) -> String {
         stderr: &mut err,
     };
     cli::run(arguments, &EngineBackend, &mut world);
-    String::from_utf8(out).unwrap() + &String::from_utf8(err).unwrap()
+    let printed = String::from_utf8(out).unwrap() + &String::from_utf8(err).unwrap();
+    printed.replace(&format!("{}/", folder.display()), "")
 }
 
 #[test]
