@@ -10,7 +10,7 @@ use super::Report;
 use super::excerpt::{Excerpt, Mark};
 use super::neutral::neutral;
 use super::summary::folded;
-use crate::finding::{Applicability, Confidence, Finding, IntentKind, Level, Place};
+use crate::finding::{Applicability, Confidence, ConsequenceKind, Finding, IntentKind, Level, Place};
 use crate::text::{LineIndex, Span};
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -38,7 +38,11 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
     }
     let lead = |kind: IntentKind| if kind.excuses() { "probably intended: " } else { "perhaps harmless: " };
     let intent = finding.intent.as_ref().map(|intent| (lead(intent.kind), &intent.reason, intent.place));
-    let consequence = finding.consequence.as_ref().map(|fate| ("", &fate.message, fate.place));
+    // That both draws matter goes without saying, unless one can see where.
+    let is_plain =
+        |kind| matches!(kind, ConsequenceKind::Returned | ConsequenceKind::Stored | ConsequenceKind::Escapes);
+    let consequence = finding.consequence.as_ref().filter(|fate| fate.place.is_some() || !is_plain(fate.kind));
+    let consequence = consequence.map(|fate| ("", &fate.message, fate.place));
     for (lead, sentence, place) in consequence.into_iter().chain(intent) {
         // A place that can be shown shows what it is evidence of.
         if let Some(place) = place.filter(|place| lead.is_empty() && is_near(*place)) {
@@ -51,8 +55,11 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
         let at = match place {
             Some(place) if is_near(place) => {
                 let span = within(place.span);
-                if marks.iter().all(|mark| mark.span != span) {
-                    marks.push(Mark { style: LabelStyle::Secondary, span, message: "evidence of the intent" });
+                let is_free = marks.iter().all(|mark| mark.span != span);
+                let message = if lead.is_empty() { sentence } else { "evidence of the intent" };
+                marks.extend(is_free.then_some(Mark { style: LabelStyle::Secondary, span, message }));
+                if is_free && lead.is_empty() {
+                    continue;
                 }
                 String::new()
             }

@@ -2,14 +2,24 @@
 //!
 //! **Invariant:** related places are told as origin, first use, second use; the flow is in execution order.
 
-use crate::finding::{Derivation, Evidence, Finding, Label, Level, Made, Repair, Sharing};
+use crate::finding::{ConsequenceKind, Derivation, Evidence, Finding, Label, Level, Made, Repair, Sharing};
 use crate::judge::facts::{Collision, CollisionKind, Role, Use};
 
 use super::Rule;
 use super::wording::{self, Text};
 
+/// How a message ends that tells of two draws.
+pub(super) const NOT_INDEPENDENT: &str = ", so the draws are not independent";
+
 /// The finding for a collision, at its second consumption.
-pub(super) fn finding(rule: &Rule, hit: &Collision, text: Text) -> Finding {
+pub(super) fn finding(rule: &Rule, hit: &Collision, mut text: Text) -> Finding {
+    // Where both draws meet says more than that they are not independent.
+    if let Some(fate) = hit.consequence.as_ref().filter(|fate| fate.kind == ConsequenceKind::Meet)
+        && !hit.is_harmless()
+    {
+        let claim = text.message.trim_end_matches(NOT_INDEPENDENT);
+        text.message = format!("{claim}, and {}", fate.message);
+    }
     let mut finding = wording::finding(rule, hit.second.place, hit.confidence, &hit.function, text);
     if hit.is_harmless() {
         finding.level = finding.level.min(Level::Note);

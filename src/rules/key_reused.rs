@@ -58,7 +58,7 @@ fn message(subject: &str, hit: &Collision) -> String {
         (Role::Unresolved, _) => format!("{subject} is consumed by {second}, and may already be consumed by {first}"),
         (_, Role::Unresolved) => format!("{subject} is consumed by {first}, and may be consumed again by {second}"),
         (Role::Sample, Role::Sample) => {
-            format!("{subject} is consumed twice{}, so the draws are not independent", collision::callees(hit, ","))
+            format!("{subject} is consumed twice{}{}", collision::callees(hit, ","), collision::NOT_INDEPENDENT)
         }
         (_, _) => format!("{subject} is consumed twice{}", collision::callees(hit, ",")),
     }

@@ -167,5 +167,5 @@ fn formats_and_intents_are_documented() {
     let formats: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
     assert_eq!(documented("# Report formats"), formats);
     let kinds: Vec<&str> = IntentKind::ALL.iter().map(|kind| kind.name()).collect();
-    assert_eq!(documented("## Intent and consequence"), kinds);
+    assert_eq!(documented("| kind | reason |"), kinds);
 }

@@ -41,7 +41,9 @@ pub fn meeting(
     let meeting = shared.into_iter().find(|temp| !matches!(code.ops[*temp as usize].kind, OpKind::Load(_)))?;
     let (message, temp) = described(code, &uses, meeting)?;
     let place = Place { file, span: code.ops[temp as usize].span };
-    Some(Consequence { kind: ConsequenceKind::Meet, message, place: Some(place) })
+    let is_return = matches!(code.ops[temp as usize].kind, OpKind::Return(_));
+    let kind = if is_return { ConsequenceKind::Returned } else { ConsequenceKind::Meet };
+    Some(Consequence { kind, message, place: Some(place) })
 }
 
 /// What a value is called in which two draws meet: the variable that it is stored in, or that it is returned.
