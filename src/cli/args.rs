@@ -78,6 +78,9 @@ pub struct Check {
     /// Show what `--fix` would change, as a diff, and write nothing.
     #[arg(long)]
     pub diff: bool,
+    /// With `--diff`, also show fixes that are not verified. They are never applied.
+    #[arg(long, requires = "diff")]
+    pub show_unverified: bool,
     /// Exit with 0 even if there are findings.
     #[arg(short, long)]
     pub exit_zero: bool,

@@ -17,7 +17,11 @@ use crate::text::Cell;
 
 /// Who has to agree before a fix is applied.
 pub(super) fn least(command: &Check) -> Applicability {
-    if command.unsafe_fixes { Applicability::Unsafe } else { Applicability::Safe }
+    match (command.show_unverified && command.diff && !command.fix, command.unsafe_fixes) {
+        (true, _) => Applicability::Display,
+        (false, true) => Applicability::Unsafe,
+        (false, false) => Applicability::Safe,
+    }
 }
 
 /// Writes the repaired files; the one from standard input goes to standard output.

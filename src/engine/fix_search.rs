@@ -215,7 +215,7 @@ impl FixValidator<'_, '_, '_> {
                 let Project { models, settings, .. } = self.project;
                 let there = FixContext::new(self.report.file, &text, &parsed.module, models, &settings.roots);
                 if types_keys && !fix::stays_legal(&there, &proposal.edits, &after.values) {
-                    proposal.applicability = Applicability::Display;
+                    proposal.leave("something in the file may need the words of a key");
                 }
                 let singles = SingleKeys {
                     text: &self.report.text,
@@ -248,20 +248,23 @@ impl FixValidator<'_, '_, '_> {
         if !resolves(before, after, &self.report.findings, proposal) || types_keys && hides_words(before, after) {
             return None;
         }
-        let verdict = match proposal.proof {
-            _ if !self.job.verify => Verdict::NotRun,
-            Proof::Nothing => same_keys(before, after, &proposal.edits),
+        let (verdict, gap) = match proposal.proof {
+            _ if !self.job.verify => (Verdict::NotRun, "replays are switched off".to_owned()),
+            Proof::Nothing => (same_keys(before, after, &proposal.edits), "other keys are drawn from".to_owned()),
             Proof::Claim | Proof::Keys(_) | Proof::Own { .. } => self.replayed(patched, finding, proposal)?,
         };
         // What a replay shows does not tell what was intended.
-        let is_for_people = proposal.applicability == Applicability::Display && verdict == Verdict::Verified;
-        let verdict = if is_for_people { Verdict::Inconclusive } else { verdict };
+        let is_for_people = proposal.applicability == Applicability::Display;
+        let verdict = if is_for_people && verdict == Verdict::Verified { Verdict::Inconclusive } else { verdict };
         let applicability = match verdict {
             Verdict::Verified => proposal.applicability,
             Verdict::NotRun => proposal.applicability.min(Applicability::Unsafe),
             Verdict::Inconclusive => Applicability::Display,
         };
-        Some(Fix { message: proposal.message.clone(), applicability, verdict, edits: proposal.edits.clone() })
+        let why = proposal.doubt.clone().filter(|_| is_for_people).unwrap_or(gap);
+        let reason = (verdict != Verdict::Verified).then_some(why);
+        let (message, edits) = (proposal.message.clone(), proposal.edits.clone());
+        Some(Fix { message, applicability, verdict, reason, edits })
     }
 
     /// The facts of the file in a program that has `module` for it.
@@ -300,8 +303,8 @@ impl FixValidator<'_, '_, '_> {
         Analysis { counts, findings, keys, values, not_single, unproven, is_exhausted }
     }
 
-    /// What the replay says of a fix; `None` where it refutes it.
-    fn replayed(&self, patched: &ir::Module, finding: &Finding, proposal: &Proposal) -> Option<Verdict> {
+    /// What the replay says of a fix, and why it is not verified; `None` where it refutes it.
+    fn replayed(&self, patched: &ir::Module, finding: &Finding, proposal: &Proposal) -> Option<(Verdict, String)> {
         let Project { models, settings, .. } = self.project;
         let replay = |modules| replay::Project::new(modules, self.project, models, &settings.roots);
         let mut modules = self.program.modules().to_vec();
@@ -320,9 +323,9 @@ impl FixValidator<'_, '_, '_> {
             }
         };
         match comparison {
-            Comparison::Verified => Some(Verdict::Verified),
+            Comparison::Verified => Some((Verdict::Verified, String::new())),
             Comparison::Refuted(_) => None,
-            Comparison::Inconclusive(_) => Some(Verdict::Inconclusive),
+            Comparison::Inconclusive(why) => Some((Verdict::Inconclusive, why)),
         }
     }
 }

@@ -181,6 +181,8 @@ pub struct Fix {
     pub applicability: Applicability,
     /// What its replay showed.
     pub verdict: Verdict,
+    /// Why it is not verified: lower case, no full stop; `None` if it is.
+    pub reason: Option<String>,
     /// Sorted edits of the finding's file that do not overlap.
     pub edits: Vec<Edit>,
 }

@@ -3,7 +3,7 @@
 //!
 //! **Invariant:** a key is split in the statement before the one that draws from it, and only that draw's argument is renamed.
 
-use super::attribute_keys::{Storage, storage_of};
+use super::attribute_keys::{NOT_STORED, Storage, storage_of};
 use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
 use super::key_uses::only_key;
@@ -35,7 +35,7 @@ pub(super) fn stored(cx: &FixContext<'_>, findings: &[Finding], index: usize) ->
     // A traced method that stores a key leaks a tracer.
     let key = key_of(cx, findings, index);
     if key.is_none_or(|key| storage_of(cx, key) != Storage::Writable) {
-        Proposal::only_display(&mut proposals);
+        proposals.iter_mut().for_each(|proposal| proposal.leave(NOT_STORED));
     }
     proposals
 }

@@ -11,6 +11,9 @@ use crate::models::Construct;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 
+/// Why a fix that stores a key is left to people.
+pub(super) const NOT_STORED: &str = "it is not known whether the object may store another key";
+
 /// How many classes of a file are followed from one to its bases.
 const LINEAGE: usize = 8;
 

@@ -7,7 +7,7 @@ use super::context::{FixContext, Proof, Proposal};
 use super::key_uses::only_key;
 use super::names::Does;
 use super::tree;
-use crate::finding::{Applicability, Finding};
+use crate::finding::Finding;
 use crate::python::ast::{self, Expr};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -16,9 +16,9 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     required(cx, findings, index).or_else(|| handed_over(cx, findings, index)).into_iter().collect()
 }
 
-fn proposal(message: String, applicability: Applicability, edits: Vec<Edit>, index: usize) -> Proposal {
+fn proposal(message: String, edits: Vec<Edit>, index: usize) -> Proposal {
     let proof = Proof::Own { instead: None };
-    Proposal::new(message, edits, vec![index]).proved_by(proof).applied(applicability)
+    Proposal::new(message, edits, vec![index]).proved_by(proof)
 }
 
 /// `def f(x, key=jax.random.key(0))` becomes `def f(x, key)`.
@@ -36,8 +36,8 @@ fn required(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     }
     let edits = vec![Edit::delete(Span::new(span_of(&all[at].parameter).end, span_of(default).end))];
     let message = format!("require every caller to pass `{parameter}`");
-    let applicability = if gives(cx, def, at, parameter) { Applicability::Unsafe } else { Applicability::Display };
-    Some(proposal(message, applicability, edits, index))
+    let proposal = proposal(message, edits, index);
+    Some(proposal.left_if(!gives(cx, def, at, parameter), "callers that are not in sight may leave the argument out"))
 }
 
 /// Whether the function is private to the file, has calls there, and all of them pass the parameter.
@@ -71,5 +71,5 @@ fn handed_over(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Optio
     let end = span_of(last).end;
     let edits = vec![Edit::insert(end, format!(", {name}"))];
     let message = format!("make `{name}` a parameter; every caller must pass a new key each time");
-    Some(proposal(message, Applicability::Display, edits, index))
+    Some(proposal(message, edits, index).left_if(true, "every caller has to be changed"))
 }

@@ -41,6 +41,8 @@ pub struct Proposal {
     pub message: String,
     /// Who may apply them, provided that they prove right.
     pub applicability: Applicability,
+    /// Why only a person may apply them, where that is so.
+    pub doubt: Option<String>,
     /// What their replay has to show.
     pub proof: Proof,
     /// The edits, sorted.
@@ -56,7 +58,7 @@ impl Proposal {
     pub(super) fn new(message: String, mut edits: Vec<Edit>, resolves: Vec<usize>) -> Self {
         edits.sort_by_key(|edit| edit.span);
         let (applicability, proof) = (Applicability::Unsafe, Proof::Claim);
-        Self { message, applicability, proof, edits, resolves, names: Vec::new() }
+        Self { message, applicability, doubt: None, proof, edits, resolves, names: Vec::new() }
     }
 
     /// With another proof.
@@ -74,11 +76,18 @@ impl Proposal {
         Self { applicability, ..self }
     }
 
-    /// Leaves proposals to people.
-    pub(super) fn only_display(proposals: &mut [Self]) {
-        for proposal in proposals {
-            proposal.applicability = Applicability::Display;
+    /// Leaves the proposal to people.
+    pub fn leave(&mut self, why: &str) {
+        self.applicability = Applicability::Display;
+        self.doubt.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// The same, if there is a reason.
+    pub(super) fn left_if(mut self, is_doubtful: bool, why: &str) -> Self {
+        if is_doubtful {
+            self.leave(why);
         }
+        self
     }
 }
 

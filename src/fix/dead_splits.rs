@@ -12,7 +12,7 @@ use super::liveness::Variable;
 use super::names::ScopeId;
 use super::split_apart::loop_below;
 use super::tree::{self, Step};
-use crate::finding::{Applicability, Finding, RuleId};
+use crate::finding::{Finding, RuleId};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -46,7 +46,7 @@ pub(super) fn prefer(cx: &FixContext<'_>, findings: &[Finding], index: usize, ot
     };
     for mut other in others {
         if !revives(&other) {
-            other.applicability = Applicability::Display;
+            other.leave("one of the two splits is dead, and should be removed");
         }
         proposals.push(other);
     }
@@ -148,7 +148,8 @@ impl<'a> Dead<'a> {
             || layout::comment_above(cx.text, statement).is_some();
         Some(
             Proposal::new("remove this split, which nothing uses".to_owned(), vec![Edit::delete(lines)], resolves)
-                .applied(if is_mentioned || cx.is_notebook() { Applicability::Display } else { Applicability::Unsafe }),
+                .left_if(is_mentioned, "a comment or a string mentions what is removed")
+                .left_if(cx.is_notebook(), "other cells may use what is removed"),
         )
     }
 }

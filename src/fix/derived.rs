@@ -98,7 +98,8 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
             vec![index],
         )
         .proved_by(Proof::Nothing)
-        .applied(if is_doubtful { Applicability::Display } else { Applicability::Safe })
+        .applied(Applicability::Safe)
+        .left_if(is_doubtful, "the child may be the one that was to be drawn from, or a comment mentions it")
     })
 }
 

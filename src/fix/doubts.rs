@@ -9,12 +9,15 @@ use crate::finding::{ConsequenceKind, Finding, Sharing};
 use crate::python::ast::{self, AnyNodeRef, Expr};
 use crate::python::span_of;
 
-/// Whether one key may be what a finding's two draws need.
-pub(super) fn are_doubtful(cx: &FixContext<'_>, finding: &Finding) -> bool {
+/// Why one key may be what a finding's two draws need.
+pub(super) fn doubt(cx: &FixContext<'_>, finding: &Finding) -> Option<String> {
     let is_only_looked_at = finding.consequence.as_ref().is_some_and(|consequence| {
         matches!(consequence.kind, ConsequenceKind::Compared | ConsequenceKind::Timed | ConsequenceKind::ShapeOnly)
     });
-    finding.intent.is_some() || is_only_looked_at || are_calls_alike(cx, finding)
+    let intent = finding.intent.as_ref().map(|intent| intent.reason.clone());
+    let fate = || finding.consequence.as_ref().filter(|_| is_only_looked_at).map(|fate| fate.message.clone());
+    let alike = || are_calls_alike(cx, finding).then(|| "the two calls may need the same numbers".to_owned());
+    intent.or_else(fate).or_else(alike)
 }
 
 /// Whether a function does with some data what it did with others, or one draw is the mirror image of the other.
@@ -28,6 +31,11 @@ fn are_calls_alike(cx: &FixContext<'_>, finding: &Finding) -> bool {
         return true;
     }
     let of_program = evidence.first.len() > 1 && evidence.second.len() > 1;
+    // What one cell of a notebook does, another does in a second way.
+    let is_other_cell = cx.is_notebook() && !cx.is_in_one_cell(span_of(first), span_of(second));
+    if of_program && is_other_cell && evidence.first.last() == evidence.second.last() {
+        return true;
+    }
     // What makes a state or parameters may have to make them alike.
     let is_made_alike = !draws(cx, first) && (code(first) == code(second) || cx.model_of(&first.func).is_some());
     cx.code(&first.func) == cx.code(&second.func)

@@ -11,7 +11,7 @@ use super::key_uses::only_key;
 use super::names::Does;
 use super::naming::Reserved;
 use super::tree;
-use crate::finding::{Applicability, Finding};
+use crate::finding::Finding;
 use crate::models::{Effect, Runs, ShapeOp};
 use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
 use crate::python::span_of;
@@ -40,7 +40,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
             vec![index],
         )
         .naming(names)
-        .applied(if is_lane_key { Applicability::Unsafe } else { Applicability::Display }),
+        .left_if(!is_lane_key, "the key is used elsewhere as well"),
     ]
 }
 

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a key is carried from one iteration to the next only in variables that the loop's own function binds.
 
-use super::attribute_keys::{Storage, storage_of};
+use super::attribute_keys::{NOT_STORED, Storage, storage_of};
 use super::carry::{self, Carried};
 use super::children;
 use super::context::{FixContext, Proposal};
@@ -64,7 +64,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     }
     // The next call would draw the same numbers again.
     if holds == Storage::Unknown {
-        Proposal::only_display(&mut proposals);
+        proposals.iter_mut().for_each(|proposal| proposal.leave(NOT_STORED));
     }
     proposals
 }

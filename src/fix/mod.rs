@@ -86,15 +86,15 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
     for proposal in &mut proposals {
         let mut resolved = proposal.resolves.iter().filter_map(|at| findings.get(*at));
         // What may be intended is left to people.
-        if resolved.any(|finding| doubts::are_doubtful(cx, finding)) {
-            proposal.applicability = Applicability::Display;
+        if let Some(doubt) = resolved.find_map(|finding| doubts::doubt(cx, finding)) {
+            proposal.leave(&doubt);
         }
         if proposal.applicability != Applicability::Unsafe || proposal.proof != Proof::Claim {
             continue;
         }
         let calls = key_uses::calls(cx, proposal.resolves.iter().filter_map(|at| findings.get(*at)));
         if optional_keys::may_be_none(cx, &calls, &proposal.edits) {
-            proposal.applicability = Applicability::Display;
+            proposal.leave("the key may be `None`");
         }
     }
     proposals

@@ -3,7 +3,7 @@
 //! **Invariant:** the statement that splits stands where every use passes it, in the function that holds them all, and the key is
 //! not rebound between there and the last of them.
 
-use super::attribute_keys::{Storage, storage_of};
+use super::attribute_keys::{NOT_STORED, Storage, storage_of};
 use super::context::{FixContext, Proposal};
 use super::jax;
 use super::key_uses::{Use, root_name};
@@ -97,7 +97,7 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     proposals.extend(inline(cx, uses, resolves));
     // The next call would draw the same numbers again.
     if holds == Storage::Unknown {
-        Proposal::only_display(&mut proposals);
+        proposals.iter_mut().for_each(|proposal| proposal.leave(NOT_STORED));
     }
     proposals
 }

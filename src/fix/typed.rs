@@ -8,7 +8,7 @@ use super::jax;
 use super::names::Does;
 use super::tree;
 use super::typed_uses::{is_key, maker};
-use crate::finding::{Applicability, Family, Finding, Touched};
+use crate::finding::{Family, Finding, Touched};
 use crate::models::Effect;
 use crate::python::ast::{Expr, Stmt};
 use crate::python::span_of;
@@ -29,7 +29,6 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     // Words that are calculated with are a mistake that a conversion would hide.
     let is_sum = |other: &Finding| other.touch.as_ref().is_some_and(|touch| touch.what == Touched::Sum);
     let hides = !cx.matching(findings, is_sum).is_empty();
-    let applicability = if hides { Applicability::Display } else { Applicability::Unsafe };
     vec![
         Proposal::new(
             "create typed keys; the numbers stay the same, but shapes and checkpoints of keys change".to_owned(),
@@ -37,7 +36,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
             vec![index],
         )
         .proved_by(Proof::Keys(places))
-        .applied(applicability),
+        .left_if(hides, "words of keys are calculated with, which the conversion would hide"),
     ]
 }
 

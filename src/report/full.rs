@@ -77,9 +77,12 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
     notes.extend(finding.help.iter().map(|help| format!("help: {}", neutral(help))));
     if let Some(fix) = &finding.fix {
         let applied = match fix.applicability {
-            Applicability::Safe => "safe",
-            Applicability::Unsafe => "unsafe",
-            Applicability::Display => "not verified",
+            Applicability::Safe => "safe".to_owned(),
+            Applicability::Unsafe => "unsafe".to_owned(),
+            Applicability::Display => match &fix.reason {
+                Some(reason) => format!("not verified: {}", neutral(reason)),
+                None => "not verified".to_owned(),
+            },
         };
         notes.push(format!("fix: {} ({applied})", neutral(&fix.message)));
     }

@@ -88,6 +88,9 @@ struct Repair<'a> {
     message: &'a str,
     applicability: Applicability,
     verdict: Verdict,
+    /// Why it is not verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
     edits: Vec<Change<'a>>,
 }
 
@@ -205,7 +208,13 @@ fn repair<'a>(report: &Report<'_>, file: FileId, fix: &'a Fix) -> Repair<'a> {
         let (location, end_location) = (report.start(place).into(), report.end(place).into());
         Change { cell: report.cell_number(place), location, end_location, content: &edit.content }
     });
-    Repair { message: &fix.message, applicability: fix.applicability, verdict: fix.verdict, edits: edits.collect() }
+    Repair {
+        message: &fix.message,
+        applicability: fix.applicability,
+        verdict: fix.verdict,
+        reason: fix.reason.as_deref(),
+        edits: edits.collect(),
+    }
 }
 
 impl From<LineColumn> for Spot {

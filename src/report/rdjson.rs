@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::neutral::escape_json;
-use crate::finding::{Applicability, Finding, Level, Place};
+use crate::finding::{Finding, Level, Place, Verdict};
 
 #[derive(Serialize)]
 struct Root<'a> {
@@ -81,7 +81,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
 
 fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
     // A reviewer's click applies one suggestion, so a fix of several edits, each of no use alone, is not suggested.
-    let fix = finding.fix.as_ref().filter(|fix| fix.applicability != Applicability::Display && fix.edits.len() == 1);
+    let fix = finding.fix.as_ref().filter(|fix| fix.verdict == Verdict::Verified && fix.edits.len() == 1);
     // Lines of a cell are not those of the document that would be edited.
     let fix = fix.filter(|_| report.cell(finding.primary).is_none());
     let edits = fix.map_or(&[][..], |fix| &fix.edits).iter();

@@ -4,10 +4,10 @@
 
 use super::parse::{Directive, Problem, parse};
 use crate::config::suggest;
-use crate::finding::{Family, Finding, Place, RuleId};
+use crate::finding::{Applicability, Family, Finding, Fix, Place, RuleId, Verdict};
 use crate::python::{Comment, StatementSpan};
 use crate::rules;
-use crate::text::{Cells, FileId, LineIndex, Span};
+use crate::text::{Cells, Edit, FileId, LineIndex, Span};
 
 /// The file whose comments apply.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ pub fn apply(source: Source<'_>, is_selected: &dyn Fn(RuleId) -> bool, findings:
     }
     let mut own = read.problems;
     own.extend(about_comments);
-    own.extend(read.suppressions.iter().filter_map(|suppression| suppression.unused(source.file, is_selected)));
+    own.extend(read.suppressions.iter().filter_map(|suppression| suppression.unused(source, is_selected)));
     own.sort_by_key(|finding| (finding.primary.span, finding.rule));
     for finding in own {
         let by_file = read
@@ -136,7 +136,7 @@ impl Suppression {
         Silenced { finding, reason: self.reason.clone(), comment: self.span, scope: self.scope }
     }
 
-    fn unused(&self, file: FileId, is_selected: &dyn Fn(RuleId) -> bool) -> Option<Finding> {
+    fn unused(&self, source: Source<'_>, is_selected: &dyn Fn(RuleId) -> bool) -> Option<Finding> {
         if !self.ours {
             return None;
         }
@@ -147,7 +147,19 @@ impl Suppression {
         let first = unused.first()?;
         let span = if unused.len() == named.len() { self.span } else { first.span };
         let codes: Vec<&str> = unused.iter().map(|named| named.rule.code()).collect();
-        let mut finding = rules::unused_suppression(Place { file, span }, &codes.join(", "));
+        let mut finding = rules::unused_suppression(Place { file: source.file, span }, &codes.join(", "));
+        let edit = if unused.len() == named.len() {
+            Edit::delete(source.without(self.span))
+        } else {
+            shortened(source, named, &unused)?
+        };
+        finding.fix = Some(Fix {
+            message: format!("remove `{}` from the comment", codes.join(", ")),
+            applicability: Applicability::Safe,
+            verdict: Verdict::Verified,
+            reason: None,
+            edits: vec![edit],
+        });
         finding.help = Some(match (unused.len() == named.len(), self.scope) {
             (true, Scope::Statement) => "remove the comment, or move it to the statement it belongs to".to_owned(),
             (true, Scope::File) => "remove the comment".to_owned(),
@@ -155,6 +167,16 @@ impl Suppression {
         });
         Some(finding)
     }
+}
+
+/// The brackets of a comment without the codes that suppress nothing.
+fn shortened(source: Source<'_>, named: &[Named], unused: &[&Named]) -> Option<Edit> {
+    let written = |named: &Named| source.text.get(named.span.start as usize..named.span.end as usize);
+    let is_kept = |named: &&Named| !unused.iter().any(|one| one.span == named.span);
+    let kept: Vec<&str> = named.iter().filter(is_kept).filter_map(written).collect();
+    let spans = || named.iter().map(|named| named.span);
+    let around = Span::new(spans().map(|span| span.start).min()?, spans().map(|span| span.end).max()?);
+    Some(Edit::replace(around, kept.join(", ")))
 }
 
 /// The comments of a file, as understood.
@@ -308,6 +330,18 @@ impl Reach {
 }
 
 impl Source<'_> {
+    /// What is deleted with a comment: the white space before it, and its line where nothing else stands there.
+    fn without(self, comment: Span) -> Span {
+        let line = self.lines.line(self.text, self.lines.row(comment.start));
+        let before = self.text.get(line.start as usize..comment.start as usize).unwrap_or_default();
+        let blank = before.len() - before.trim_end_matches([' ', '\t']).len();
+        let start = comment.start.saturating_sub(u32::try_from(blank).unwrap_or_default());
+        let rest = self.text.get(comment.end as usize..).unwrap_or_default();
+        let ending = ["\r\n", "\n", "\r"].into_iter().find(|ending| rest.starts_with(ending)).map_or(0, str::len);
+        let is_alone = start == line.start;
+        Span::new(start, comment.end + if is_alone { u32::try_from(ending).unwrap_or_default() } else { 0 })
+    }
+
     /// The first row below `row` that is not itself a comment: comments stacked on one another all reach it. At the end
     /// of a
     /// cell there is none, which no row is equal to.

@@ -353,7 +353,10 @@ fn the_executable_checks_a_project() {
     let (status, out) = keylint(&["check", "--output-format", "concise"]);
     assert_eq!(
         (status, out.as_str()),
-        (1, "a.py:1:8: KEY002 [warning] `KEY101` suppresses nothing\nFound 1 warning.\n")
+        (
+            1,
+            "a.py:1:8: KEY002 [warning] `KEY101` suppresses nothing\nFound 1 warning.\n1 finding can be fixed with --fix.\n"
+        )
     );
     let (status, out) = keylint(&["check", "-q", "--output-format", "concise", "gen/b.py", "absent.py"]);
     assert_eq!((status, out.lines().count()), (2, 2), "{out}");

@@ -47,6 +47,7 @@ fn finding(file: FileId) -> Finding {
             message: "split the key".to_owned(),
             applicability: Applicability::Unsafe,
             verdict: Verdict::Verified,
+            reason: None,
             edits: vec![Edit { span: place(TEXT, file, "key)", 1).span, content: "subkey)".to_owned() }],
         }),
         fingerprint: "0123456789abcdef".to_owned(),

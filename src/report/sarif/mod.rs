@@ -20,7 +20,7 @@ use self::model::{
 };
 use super::Report;
 use super::neutral::{escape_json, neutral};
-use crate::finding::{Confidence, Finding, Fix, Label, Level, Place, RuleId, WitnessStatus};
+use crate::finding::{Confidence, Finding, Fix, Label, Level, Place, RuleId, Verdict, WitnessStatus};
 use crate::rules::{self, Rule};
 use crate::text::{FileId, LineColumn};
 
@@ -140,7 +140,8 @@ fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line
     primary.logical_locations.push(Logical { fully_qualified_name: finding.function.clone(), kind: "function" });
     let steps = |label: &Label| FlowStep { location: labelled(report, label, None) };
     // Regions of a cell are not those of the document that would be edited.
-    let fixes = finding.fix.iter().filter(|_| report.cell(finding.primary).is_none());
+    let is_applied = |fix: &&Fix| fix.verdict == Verdict::Verified && report.cell(finding.primary).is_none();
+    let fixes = finding.fix.iter().filter(is_applied);
     let flow: Vec<FlowStep> = finding.flow.iter().take(MOST_STEPS).map(steps).collect();
     Outcome {
         rule_id: finding.rule.code(),
