@@ -24,6 +24,8 @@ pub struct Words {
     opposites: Vec<[String; 2]>,
     /// Last names of base classes of tests.
     test_cases: Vec<String>,
+    /// What compares ways to do one thing, as one word of a name.
+    comparisons: Vec<String>,
     /// Parts of names of versions.
     versions: Vec<String>,
     /// What authors call keys and random numbers, in the singular.
@@ -64,6 +66,7 @@ impl Words {
         self.inverses.extend(other.inverses);
         self.opposites.extend(other.opposites);
         self.test_cases.extend(other.test_cases);
+        self.comparisons.extend(other.comparisons);
         self.versions.extend(other.versions);
         self.randomness.extend(other.randomness);
         self.shared_on_purpose.extend(other.shared_on_purpose);
@@ -94,6 +97,11 @@ impl Words {
     /// Whether a base class of this last name is one of tests.
     pub fn is_test_case(&self, name: &str) -> bool {
         holds(&self.test_cases, name)
+    }
+
+    /// Whether a name says that something is compared: `compare_methods`, `benchmark`.
+    pub fn says_comparison(&self, name: &str) -> bool {
+        name.split('_').any(|word| holds(&self.comparisons, &word.to_ascii_lowercase()))
     }
 
     /// Whether a name says that it is that of a version: `__version__`, `JAX_VERSION`.

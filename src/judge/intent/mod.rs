@@ -71,9 +71,12 @@ pub fn of(run: &Recording<'_>, kind: CollisionKind, pair: &Pair<'_>) -> Option<I
         CollisionKind::SplitTwice => &[&TIMED, &PAIRED],
         CollisionKind::SeededTwice => &[&[default_key::documented_default, timing::run_again, timing::measured]],
         CollisionKind::Sampled => &[&[aligned_rows::aligned_rows], &TIMED, &PAIRED],
-        CollisionKind::Iterated => {
-            &[&[aligned_rows::aligned_rows, sweep::seed_sweep], &TIMED, &PAIRED, &[default_key::stand_ins]]
-        }
+        CollisionKind::Iterated => &[
+            &[aligned_rows::aligned_rows, sweep::seed_sweep, sweep::methods_compared],
+            &TIMED,
+            &PAIRED,
+            &[default_key::stand_ins],
+        ],
         CollisionKind::SplitAndSampled
         | CollisionKind::FoldedTwice
         | CollisionKind::FoldMeetsChild

@@ -7,7 +7,35 @@ use std::collections::BTreeSet;
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind, Place};
-use crate::judge::intent::{Pair, intent};
+use crate::ir::{OpKind, Temp, Variable};
+use crate::judge::intent::{Pair, calls_apart, intent};
+
+/// A loop calls one function after another with a key that it makes anew from one seed, and its names say that it compares them:
+/// `for method in (search, climb): scores[method.__name__] = method(key(0), f)`.
+pub fn methods_compared(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let calls = calls_apart(run, pair, 0).filter(|calls| calls.once == calls.again)?;
+    let code = calls.code;
+    let OpKind::Call(callee, _) = &code.ops[calls.once as usize].kind else { return None };
+    let OpKind::Load(Variable::Local(slot)) = &code.ops[*callee as usize].kind else { return None };
+    let is_made_anew = pair.first.target.derivation != pair.second.target.derivation
+        && matches!(run.terms.get(pair.second.target.term), Term::Seed(_));
+    let is_next = |temp: Temp| match &code.ops[temp as usize].kind {
+        OpKind::Next(_) => true,
+        OpKind::Project(of, _) => match &code.ops[*of as usize].kind {
+            OpKind::Unpack { value, .. } => matches!(code.ops[*value as usize].kind, OpKind::Next(_)),
+            _ => false,
+        },
+        _ => false,
+    };
+    let steps = code.ops.iter().any(
+        |op| matches!(&op.kind, OpKind::Store(Variable::Local(stored), value) if stored == slot && is_next(*value)),
+    );
+    let words = &run.program.models.words;
+    let names = [&*code.name].into_iter().chain(code.slots.iter().map(|name| &**name));
+    let compares = pair.first.activation.function != pair.second.activation.function
+        && names.into_iter().any(|name| words.says_comparison(name));
+    (is_made_anew && steps && compares).then(|| intent(IntentKind::Sweep, calls.place(*callee)))
+}
 
 /// A key is made in a loop within the one that repeats it, by a call that makes keys of several seeds: the seeds are those of the
 /// inner loop, and each iteration of the outer one goes through them.

@@ -11,8 +11,8 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::{OVERRIDDEN, RAISES, raised_in};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, Recording};
-use crate::finding::Confidence;
-use crate::ir::Operator;
+use crate::finding::{Confidence, Place};
+use crate::ir::{OpKind, Operator, Variable};
 use crate::judge::facts::Role;
 use crate::judge::paths::Paths;
 use crate::models::Construct;
@@ -162,8 +162,11 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
     let own = raised_in(a.activation.id);
     let (a, b) = (a.guard, b.guard);
     let both = paths.and(a, b);
-    if !paths.feasible(both) || needs_unseen(run, paths, both) {
+    if !paths.feasible(both) || needs_unseen(run, paths, both) || is_one_choice(run, paths, first, second) {
         return None;
+    }
+    if [first, second].into_iter().any(|event| is_key_by_test(run, paths, &run.log.consumptions[event])) {
+        confidence = Confidence::Low;
     }
     if needs_override(run, paths, both) {
         confidence = confidence.min(Confidence::Medium);
@@ -174,6 +177,71 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
         confidence = confidence.min(Confidence::Medium);
     }
     Some(confidence)
+}
+
+/// Whether all that makes a parameter a key is a test in a callee: `if isinstance(rngs, jax.Array): …`.
+fn is_key_by_test(run: &Recording<'_>, paths: &mut Paths<'_>, event: &Consumption) -> bool {
+    let term = event.target.term;
+    if !run.terms.is_parameter(term) || run.log.declared.contains(&term) || event.activation.root {
+        return false;
+    }
+    let tests: Vec<TermId> = paths
+        .support(event.guard)
+        .into_iter()
+        .filter(|literal| {
+            matches!(run.terms.get(*literal), Term::Operate(Operator::MatchClass, parts) if parts.first() == Some(&term))
+        })
+        .collect();
+    tests.into_iter().any(|test| {
+        let without = paths.assume(event.guard, &|literal| (literal == test).then_some(false));
+        !paths.feasible(without)
+    })
+}
+
+/// Whether a key serves only where none of the children do that its split made:
+/// `where(c, child, key)` beside `where(c, other_child, other)`.
+fn is_one_choice(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize) -> bool {
+    let (split, draw) = (&run.log.consumptions[first], &run.log.consumptions[second]);
+    if split.role != Role::Split || draw.role == Role::Split {
+        return false;
+    }
+    let parent = split.target.term;
+    let is_child = |term: TermId| matches!(run.terms.get(term), Term::Child(of, _) if *of == parent);
+    let descends = |term: TermId| is_child(term) || run.terms.ancestors(term).into_iter().any(is_child);
+    let served: Vec<Guard> =
+        run.log.consumptions.iter().filter(|event| descends(event.target.term)).map(|event| event.guard).collect();
+    (!served.is_empty() || are_children_chosen(run, split))
+        && !run.log.exits.iter().any(|exit| descends(exit.term))
+        && served.into_iter().all(|guard| {
+            let both = paths.and(guard, draw.guard);
+            !paths.feasible(both)
+        })
+}
+
+/// Whether nothing but calls that choose between arrays reads the children of a split.
+fn are_children_chosen(run: &Recording<'_>, split: &Consumption) -> bool {
+    let code = run.code(&split.activation);
+    let uses = run.uses_of(split.activation.module, split.activation.function);
+    let Some(call) = run.call_at(&split.activation, split.place) else { return false };
+    let mut work = uses.readers(call).to_vec();
+    let mut is_chosen = false;
+    while let Some(temp) = work.pop() {
+        match &code.ops[temp as usize].kind {
+            OpKind::Unpack { .. } | OpKind::Project(..) => work.extend(uses.readers(temp)),
+            OpKind::Store(Variable::Local(slot), _) if uses.stores_of(*slot) == 1 && !uses.is_captured(*slot) => {
+                work.extend(uses.loads_of(*slot).iter().flat_map(|load| uses.readers(*load)));
+            }
+            OpKind::Call(..) => {
+                let place = Place { file: split.place.file, span: code.ops[temp as usize].span };
+                if !run.log.choices.contains_key(&place) {
+                    return false;
+                }
+                is_chosen = true;
+            }
+            _ => return false,
+        }
+    }
+    is_chosen
 }
 
 /// Whether the data of a `fold_in` is certainly the index of a child that a `split` made.
