@@ -49,6 +49,8 @@ pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Plac
     let all: Vec<Place> = targets.iter().chain(around).copied().collect();
     let hints = Hints::new(project, &targets, &all);
     let mut furthest = Gap::NeitherReached;
+    // The frame of a claim may refute it only for one call of its own: who repeats or calls it is asked as well.
+    let (mut refuted, mut is_open) = (None, false);
     for (index, start) in starts.into_iter().take(STARTS).enumerate() {
         // Those who call the function have a share in what a look may cost.
         let mut part = budget.part(budget.left - budget.left / CALLERS_SHARE);
@@ -56,8 +58,13 @@ pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Plac
         budget.give_back(part);
         match (witness.status, witness.gap) {
             (WitnessStatus::Confirmed, _) => return witness,
-            (WitnessStatus::Refuted, _) if index == 0 => return witness,
-            (_, gap) => furthest = furthest.max(gap.unwrap_or(Gap::KeysDiffer)),
+            (WitnessStatus::Refuted, _) if index == 0 => refuted = Some(witness),
+            (WitnessStatus::Refuted, _) => furthest = furthest.max(Gap::KeysDiffer),
+            (_, gap) => {
+                let gap = gap.unwrap_or(Gap::KeysDiffer);
+                is_open |= index > 0 && gap > Gap::NeverBoth;
+                furthest = furthest.max(gap);
+            }
         }
     }
     // What the frame is given may be known to those who call it.
@@ -76,7 +83,7 @@ pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Plac
             _ => furthest = furthest.max(witness.gap.unwrap_or(Gap::KeysDiffer)),
         }
     }
-    Witness::open(furthest)
+    refuted.filter(|_| !is_open).unwrap_or_else(|| Witness::open(furthest))
 }
 
 fn witness_from(
