@@ -145,6 +145,7 @@ fn state(facts: &Facts, all: &mut Vec<Remark>) {
             CarryKind::Returned => "returned",
             CarryKind::Stored => "stored",
             CarryKind::Carried => "carried on",
+            CarryKind::Kept => "returned and kept",
         };
         let text =
             format!("{} is {kind} after it was {}", named(&carried.used, &carried.derivation), by(&carried.used));

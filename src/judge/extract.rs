@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::marks::EXPECTED;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Key, Val, Value};
-use crate::analysis::record::{Activation, Consumption, Escape, LoggedBuffer, LoggedReference, Recording};
+use crate::analysis::record::{Activation, Consumption, Escape, LoggedBuffer, LoggedExit, LoggedReference, Recording};
 use crate::finding::{Confidence, Intent, IntentKind, Place};
 use crate::ir::{FunctionId, FunctionKind, OpKind, Variable};
 use crate::judge::broadcasts::conclude_broadcasts;
@@ -50,6 +50,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     conclude_buffers(run, paths, &mut facts, file);
     conclude_captures(run, &mut facts, file);
     conclude_exits(run, paths, &reuses, &mut facts, file);
+    conclude_kept(run, paths, &mut facts, file);
     conclude_unused(run, &mut facts, file);
     if let Some((place, budget)) = run.exhausted {
         facts.exhausted.push(Exhausted { place, budget, function: String::new() });
@@ -336,6 +337,51 @@ fn conclude_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, f
             function: run.qualified(&exit.activation),
         });
     }
+}
+
+/// Keys that a method returns and also keeps where its next call derives from them: `self.key = split(self.key)[0]; return self.key`.
+fn conclude_kept(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
+    let exits = &run.log.exits;
+    let returned = exits.iter().filter(|exit| exit.kind == CarryKind::Returned && exit.place.file == file);
+    for exit in returned.filter(|exit| exit.activation.caller.is_none() && returns_one_value(run, exit)) {
+        let is_kept = |other: &&LoggedExit| {
+            other.kind == CarryKind::Stored && other.term == exit.term && other.activation.id == exit.activation.id
+        };
+        let ancestors = run.terms.ancestors(exit.term);
+        for stored in exits.iter().filter(is_kept) {
+            let name = stored.name.as_deref().and_then(|written| written.rsplit_once('.')).map(|(_, name)| name);
+            let is_next = |event: &&Consumption| {
+                event.role == Role::Split
+                    && event.activation.id == exit.activation.id
+                    && ancestors.contains(&event.target.term)
+                    && matches!(run.terms.get(event.target.term), Term::Attribute(_, of, _) if Some(&**of) == name)
+            };
+            let Some(event) = run.log.consumptions.iter().find(is_next) else { continue };
+            let both = paths.and(exit.guard, stored.guard);
+            if !paths.feasible(both) {
+                continue;
+            }
+            facts.carried.push(CarriedKey {
+                kind: CarryKind::Kept,
+                place: exit.place,
+                used: use_at(run, event, &event.chain(), 0),
+                derivation: derivation(run.terms, exit.term),
+                confidence: Confidence::Medium,
+                function: run.qualified(&exit.activation),
+            });
+        }
+    }
+}
+
+/// Whether what is returned is one value by its name: a record of all that is kept is no key to draw from.
+fn returns_one_value(run: &Recording<'_>, exit: &LoggedExit) -> bool {
+    let code = run.code(&exit.activation);
+    code.ops.iter().filter(|op| op.span == exit.place.span).any(|op| match &op.kind {
+        OpKind::Return(Some(value)) => {
+            matches!(code.ops[*value as usize].kind, OpKind::Load(_) | OpKind::Attribute(..) | OpKind::Item(..))
+        }
+        _ => false,
+    })
 }
 
 /// The references noted, each once.

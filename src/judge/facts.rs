@@ -160,50 +160,45 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     use std::collections::{BTreeMap, BTreeSet};
     // The consumptions and the calls that lead to them, with where their keys come from.
     let mut known: BTreeMap<Place, BTreeSet<Option<Place>>> = BTreeMap::new();
-    // The consumptions, with the functions that they are reported in.
-    let mut within: BTreeSet<(Place, String)> = BTreeSet::new();
-    let mut note = |used: &Use, origin: Option<&Origin>, function: &str| {
+    // The consumptions that are reported where they stand.
+    let mut direct: BTreeSet<Place> = BTreeSet::new();
+    let mut note = |used: &Use, origin: Option<&Origin>| {
         for place in used.via.iter().chain([&used.place, &used.leaf]) {
             known.entry(*place).or_default().insert(origin.map(|origin| origin.place));
         }
-        within.insert((used.leaf, function.to_owned()));
+        if used.place == used.leaf {
+            direct.insert(used.leaf);
+        }
     };
     let is_reported = |place: Place, confidence: Confidence| confidence > Confidence::Low && !is_test(place.file);
     for facts in modules.iter() {
         let harmful = facts.collisions.iter().filter(|collision| !collision.is_harmless());
-        for Collision { first, second, origin, function, .. } in
+        for Collision { first, second, origin, .. } in
             harmful.filter(|collision| is_reported(collision.second.place, collision.confidence))
         {
-            note(first, origin.as_ref(), function);
-            note(second, origin.as_ref(), function);
+            note(first, origin.as_ref());
+            note(second, origin.as_ref());
         }
-        for Broadcast { used, origin, function, .. } in
+        for Broadcast { used, origin, .. } in
             facts.broadcasts.iter().filter(|broadcast| is_reported(broadcast.used.place, broadcast.confidence))
         {
-            note(used, origin.as_ref(), function);
+            note(used, origin.as_ref());
         }
     }
-    // A function within the one that is reported may be where a consumption is reported.
-    let is_within = |used: &Use, function: &str| {
-        let inner = within.range((used.leaf, function.to_owned())..).take_while(|(leaf, _)| *leaf == used.leaf);
-        inner
-            .take_while(|(_, inner)| inner.starts_with(function))
-            .any(|(_, inner)| inner.len() == function.len() || inner[function.len()..].starts_with('.'))
-    };
     for facts in modules {
         let ignored: BTreeSet<Place> = facts.ignored.iter().map(|ignored| ignored.place).collect();
         facts.broadcasts.retain(|broadcast| broadcast.made_at.is_none_or(|made| !ignored.contains(&made)));
         // A parameter may be given a key of its own, whose reuse says nothing of the default.
         facts.captured.retain(|captured| {
-            let CapturedUse { used, origin, function, .. } = captured;
+            let CapturedUse { used, origin, .. } = captured;
             let origin = origin.as_ref().map(|origin| origin.place);
             let of_default = captured.kind == CaptureKind::Default;
             known.get(&used.place).is_none_or(|origins| of_default && !origins.contains(&origin))
-                && (of_default || !is_within(used, function))
+                && (of_default || !direct.contains(&used.leaf))
         });
-        let is_known = |used: &Use, function: &str| known.contains_key(&used.place) || is_within(used, function);
-        facts.stale.retain(|stale| !is_known(&stale.used, &stale.function));
-        facts.carried.retain(|carried| !is_known(&carried.used, &carried.function));
+        let is_known = |used: &Use| known.contains_key(&used.place) || direct.contains(&used.leaf);
+        facts.stale.retain(|stale| !is_known(&stale.used));
+        facts.carried.retain(|carried| !is_known(&carried.used));
     }
 }
 

@@ -13,12 +13,16 @@ pub(super) fn find(facts: &Facts) -> Vec<&CarriedKey> {
 }
 
 pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
+    if hit.kind == CarryKind::Kept {
+        return describe_kept(rule, hit);
+    }
     let name = hit.used.name.as_ref();
     let subject = wording::subject(name, &hit.derivation);
     let how = match hit.kind {
         CarryKind::Returned => "returned",
         CarryKind::Stored => "stored",
         CarryKind::Carried => "passed to the next iteration",
+        CarryKind::Kept => "returned and kept",
     };
     let text = Text {
         message: format!("{subject} is {how} after {} consumed it", wording::code(&hit.used.callee)),
@@ -31,5 +35,23 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
     wording::relate(&mut finding, used.iter().cloned());
     finding.repair = Some(wording::repair(&hit.used));
     finding.flow = used.into_iter().chain([wording::label(hit.place, format!("{how} here"))]).collect();
+    finding
+}
+
+/// A key that the caller gets is the one that the next call derives from.
+fn describe_kept(rule: &Rule, hit: &CarriedKey) -> Finding {
+    let subject = wording::subject(hit.used.name.as_ref(), &hit.derivation);
+    let callee = wording::code(&hit.used.callee);
+    let text = Text {
+        message: format!(
+            "{subject} is returned and also kept, so {callee} splits it in the next call after the caller used it"
+        ),
+        label: "the caller gets the key that is kept".to_owned(),
+        help: "keep one child of the split and return another".to_owned(),
+    };
+    let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
+    let used = wording::steps(&hit.used, "split again in the next call");
+    wording::relate(&mut finding, used.iter().cloned());
+    finding.flow = vec![wording::label(hit.place, "returned here".to_owned())].into_iter().chain(used).collect();
     finding
 }

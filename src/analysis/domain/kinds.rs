@@ -72,6 +72,8 @@ pub enum CarryKind {
     Stored,
     /// Carried on by a loop-like transform.
     Carried,
+    /// Returned to the caller, and kept in the attribute that the next call derives from.
+    Kept,
 }
 
 /// How a library name is referred to.
