@@ -11,7 +11,7 @@ use super::backend::Backend;
 use super::check;
 use super::output::write_file;
 use super::{Failure, Status, World};
-use crate::config::{ConfigError, FileSettings, Resolver, absolute};
+use crate::config::{self, ConfigError, FileSettings, Resolver, absolute};
 use crate::engine::{Outcome, Reported};
 use crate::finding::{Finding, RuleId};
 use crate::suppress::{Baseline, Entry};
@@ -27,7 +27,7 @@ pub(super) fn run(
     world: &mut World<'_>,
 ) -> Result<Status, Failure> {
     let what = command.what();
-    let resolver = check::resolver(&what.selection, world)?;
+    let resolver = check::resolver(&what.selection, &what.paths, world)?;
     if let (BaselineCommand::Create(_), Some(file)) = (command, &what.file) {
         must_be_new(&absolute(&world.cwd, file), world)?;
     }
@@ -175,7 +175,7 @@ fn configured(path: &Path, resolver: &Resolver) -> Result<Option<PathBuf>, Confi
 
 fn read(file: &Path, world: &World<'_>) -> Result<Baseline, Failure> {
     let name = shown(file, world);
-    let text = std::fs::read_to_string(file).map_err(|error| {
+    let text = config::read_regular_text(file).map_err(|error| {
         Failure::Usage(format!("cannot read the baseline `{name}`: {error}; `keylint baseline create` creates one"))
     })?;
     Baseline::parse(&text).map_err(|error| {

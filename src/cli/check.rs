@@ -28,8 +28,8 @@ pub(super) fn run(
     backend: &dyn Backend,
     world: &mut World<'_>,
 ) -> Result<Status, Failure> {
-    let resolver = resolver(&command.selection, world)?;
     let (paths, stdin) = inputs(command, world)?;
+    let resolver = resolver(&command.selection, &paths, world)?;
     let reason = command.add_ignores.as_deref().map(ignores::reason).transpose()?;
     if reason.is_some() && stdin.is_some() {
         return Err(Failure::Usage("`--add-ignores` writes files and cannot be used with `-`".to_owned()));
@@ -156,9 +156,10 @@ fn show_diff(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut Wo
 }
 
 /// Gives the settings of each file, as the options change them.
-pub(super) fn resolver(selection: &Selection, world: &World<'_>) -> Result<Resolver, Failure> {
+pub(super) fn resolver(selection: &Selection, paths: &[PathBuf], world: &World<'_>) -> Result<Resolver, Failure> {
     let command_line = selection.command_line().map_err(Failure::Usage)?;
-    Ok(Resolver::new(&world.cwd, known_rules(), command_line)?)
+    let resolver = Resolver::new(&world.cwd, known_rules(), command_line)?;
+    Ok(resolver.of_paths(paths.iter().map(PathBuf::as_path)))
 }
 
 /// Checks paths for another command, as `keylint check` would.

@@ -11,7 +11,7 @@ use super::{Failure, Status, World};
 use crate::config::{Settings, Source};
 
 pub(super) fn run(command: &Config, world: &mut World<'_>) -> Result<Status, Failure> {
-    let resolver = resolver(&command.selection, world)?;
+    let resolver = resolver(&command.selection, std::slice::from_ref(&command.path), world)?;
     let settings = if world.cwd.join(&command.path).is_dir() {
         resolver.for_directory(&command.path)?
     } else {

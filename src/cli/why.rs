@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** the place is read from the right, so that a path may hold colons.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::args::Why;
 use super::backend::Backend;
@@ -12,8 +12,8 @@ use crate::python::SourceKind;
 use crate::report;
 
 pub(super) fn run(command: &Why, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
-    let resolver = resolver(&command.selection, world)?;
     let (file, cell, row) = place(&command.place)?;
+    let resolver = resolver(&command.selection, &[PathBuf::from(file)], world)?;
     let answer = backend.why(Path::new(file), cell, row, &resolver).map_err(Failure::Usage)?;
     write!(world.stdout, "{}", report::neutral_line(&answer))?;
     Ok(Status::Clean)

@@ -6,6 +6,8 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::regular::read_regular_text;
+
 /// A released version of JAX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JaxVersion {
@@ -55,7 +57,7 @@ pub(super) fn find(root: &Path, packages: &[String]) -> Option<(JaxVersion, Path
 fn find_in(dir: &Path, packages: &[String]) -> Option<(JaxVersion, PathBuf)> {
     for name in ["uv.lock", "poetry.lock", "pdm.lock"] {
         let path = dir.join(name);
-        if let Ok(text) = fs::read_to_string(&path)
+        if let Ok(text) = read_regular_text(&path)
             && let Some(version) = agreed(&from_lock(&text, packages))
         {
             return Some((version, path));
@@ -71,7 +73,7 @@ fn find_in(dir: &Path, packages: &[String]) -> Option<(JaxVersion, PathBuf)> {
         .collect();
     requirements.sort();
     requirements.into_iter().find_map(|path| {
-        let text = fs::read_to_string(&path).ok()?;
+        let text = read_regular_text(&path).ok()?;
         let version = agreed(&from_requirements(&text, packages))?;
         Some((version, path))
     })

@@ -4,7 +4,6 @@
 //! malformed pattern) is still reported at its place.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use toml::de::{DeTable, DeValue, Deserializer};
 
 use super::error::ConfigError;
 use super::options::Options;
+use super::regular::read_regular;
 use super::settings::Source;
 use super::suggest::suggest;
 
@@ -38,7 +38,7 @@ impl Layer {
     pub(super) fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
         let origin = path.display().to_string();
         let bytes =
-            fs::read(path).map_err(|error| ConfigError::of_file(&origin, format!("cannot be read: {error}")))?;
+            read_regular(path).map_err(|error| ConfigError::of_file(&origin, format!("cannot be read: {error}")))?;
         let is_pyproject = path.file_name().is_some_and(|name| name == "pyproject.toml");
         // A project file that never names us is none of our business, however broken it is.
         if is_pyproject && !bytes.windows(7).any(|word| word == b"keylint") {

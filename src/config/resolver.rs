@@ -22,8 +22,9 @@ use crate::models::roots::ROOTS;
 /// The names of a configuration file, the strongest first.
 const FILE_NAMES: [&str; 3] = [".keylint.toml", "keylint.toml", "pyproject.toml"];
 
-/// What marks the root of a project that has no configuration.
-const PROJECT_MARKS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
+/// What marks the root of a project whose configuration is not read.
+pub const PROJECT_MARKS: [&str; 6] =
+    ["pyproject.toml", "keylint.toml", ".keylint.toml", "setup.py", "setup.cfg", ".git"];
 
 /// Patterns of test files, unless configured.
 const USUAL_TESTS: [&str; 4] = ["tests/", "test_*.py", "*_test.py", "conftest.py"];
@@ -49,6 +50,8 @@ pub struct CommandLine {
 #[derive(Debug)]
 pub struct Resolver {
     cwd: PathBuf,
+    /// What the run was given to look at, absolute: an unmarked project is all that lies below such a folder.
+    given: Vec<PathBuf>,
     rules: Vec<KnownRule>,
     isolated: bool,
     /// The file of `--config`, with those it extends, outermost first.
@@ -85,10 +88,26 @@ impl Resolver {
         }
         overrides.push(Layer::command_line(command_line.options, cwd));
         let cache = Mutex::default();
-        let resolver = Self { cwd: cwd.to_owned(), rules, isolated: command_line.isolated, explicit, overrides, cache };
+        let resolver = Self {
+            cwd: cwd.to_owned(),
+            given: vec![cwd.to_owned()],
+            rules,
+            isolated: command_line.isolated,
+            explicit,
+            overrides,
+            cache,
+        };
         // A mistake on the command line must show even where no file is checked.
         resolver.compile(&[], cwd)?;
         Ok(resolver)
+    }
+
+    /// The same for a run that is given these paths, wherever it is started.
+    #[must_use]
+    pub fn of_paths<'p>(mut self, paths: impl IntoIterator<Item = &'p Path>) -> Self {
+        self.given = paths.into_iter().map(|path| absolute(&self.cwd, path)).collect();
+        self.cache = Mutex::default();
+        self
     }
 
     /// The settings of the source file at `path`.
@@ -127,8 +146,7 @@ impl Resolver {
     /// The layers of files that apply in `dir`, weakest first, and the root they belong to.
     fn locate(&self, dir: &Path) -> Result<(Vec<Layer>, PathBuf), ConfigError> {
         if let Some(layers) = &self.explicit {
-            let root = layers.last().map_or(&self.cwd, |layer| &layer.base);
-            return Ok((layers.clone(), root.clone()));
+            return Ok((layers.clone(), self.root_of(dir).to_owned()));
         }
         if !self.isolated {
             for ancestor in dir.ancestors() {
@@ -137,8 +155,21 @@ impl Resolver {
                 }
             }
         }
+        Ok((Vec::new(), self.root_of(dir).to_owned()))
+    }
+
+    /// The root of the project around a directory, whatever is configured: the nearest that is marked; otherwise the outermost
+    /// that was given; otherwise the folder from which Python would import what lies in the directory.
+    fn root_of<'d>(&self, dir: &'d Path) -> &'d Path {
         let marked = dir.ancestors().find(|dir| PROJECT_MARKS.iter().any(|mark| dir.join(mark).exists()));
-        Ok((Vec::new(), marked.unwrap_or(&self.cwd).to_owned()))
+        if let Some(marked) = marked {
+            return marked;
+        }
+        let given = || dir.ancestors().filter(|dir| self.given.iter().any(|given| given == dir)).last();
+        let above_package = || dir.ancestors().find(|dir| !dir.join("__init__.py").exists());
+        let root = given().or_else(above_package).unwrap_or(dir);
+        // The tests of a project are a part of it.
+        root.ancestors().find(|dir| !is_part(dir)).unwrap_or(root)
     }
 
     /// Resolves `layers`, weakest first, and the overrides above them.
@@ -293,6 +324,12 @@ impl Resolver {
         }
         Ok(out)
     }
+}
+
+/// Whether a folder's name says that it is the part of a project that holds its tests or benchmarks.
+fn is_part(dir: &Path) -> bool {
+    let name = dir.file_name().and_then(|name| name.to_str());
+    USUAL_TESTS.iter().chain(&BENCHMARKS).filter_map(|pattern| pattern.strip_suffix('/')).any(|part| name == Some(part))
 }
 
 /// The strongest layer that sets a key, with the value it gives.

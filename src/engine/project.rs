@@ -17,9 +17,6 @@ use crate::models::Models;
 use crate::python::{ModuleGraph, Resolution};
 use crate::text::FileId;
 
-/// What marks the root of a project where no configuration lies above a file.
-const MARKS: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", ".git"];
-
 /// One project.
 pub(super) struct Project<'a> {
     /// The absolute root.
@@ -52,7 +49,7 @@ pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
         let file = table.add(PathBuf::from(&input.display), String::new());
         let full = absolute(job.cwd, &input.path);
         let settings = (job.settings)(&input.path);
-        let root = root_of(job, &full, &settings);
+        let root = absolute(job.cwd, &settings.root);
         known.entry(full).or_insert((file, index));
         roots.entry(root).or_insert_with(|| (settings, Vec::new())).1.push(index);
     }
@@ -148,26 +145,6 @@ impl Resolver for Project<'_> {
 
 fn id(position: usize) -> FileId {
     FileId(u32::try_from(position).unwrap_or(u32::MAX))
-}
-
-/// The root of the project that a file belongs to.
-fn root_of(job: &Job<'_>, full: &Path, settings: &Settings) -> PathBuf {
-    let root = absolute(job.cwd, &settings.root);
-    if full.starts_with(&root) {
-        return root;
-    }
-    // No configuration lies above the file, or one was named on the command line and lies elsewhere.
-    let folder = full.parent().unwrap_or(full);
-    let marked = folder.ancestors().find(|folder| MARKS.iter().any(|mark| job.files.exists(&folder.join(mark))));
-    let given = || {
-        folder.ancestors().filter(|folder| job.given.iter().any(|given| absolute(job.cwd, given) == **folder)).last()
-    };
-    marked.or_else(given).unwrap_or_else(|| above_package(job, folder)).to_owned()
-}
-
-/// The folder from which Python would import what lies in `folder`: the nearest that is no package.
-fn above_package<'a>(job: &Job<'_>, folder: &'a Path) -> &'a Path {
-    folder.ancestors().find(|folder| !job.files.exists(&folder.join("__init__.py"))).unwrap_or(folder)
 }
 
 /// The path below `root`, or the whole path, with forward slashes.

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Fixes, Input, Job, Outcome, Progress, Survey};
-use crate::config::{ConfigError, Resolver, Settings};
+use crate::config::{self, ConfigError, Resolver, Settings};
 use crate::finding::Finding;
 use crate::fix;
 use crate::judge::analyse;
@@ -250,7 +250,7 @@ impl<'a> RunContext<'a> {
 pub fn baseline(resolver: &Resolver, path: &Path) -> Result<Result<Option<Baseline>, String>, ConfigError> {
     let Some(file) = &resolver.for_file(path)?.baseline else { return Ok(Ok(None)) };
     let name = file.display();
-    let text = match std::fs::read_to_string(file) {
+    let text = match config::read_regular_text(file) {
         Ok(text) => text,
         Err(error) => return Ok(Err(format!("cannot read the baseline `{name}`: {error}"))),
     };
@@ -298,7 +298,7 @@ fn models_of(settings: &Settings) -> Result<Models, ConfigError> {
             message,
             help,
         };
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = config::read_regular_text(path).map_err(|error| {
             wrong(format!("the models cannot be read: {error}"), Some("check `models` in the configuration".to_owned()))
         })?;
         let own = Models::parse(&text, &origin).map_err(|problems| match problems.into_iter().next() {

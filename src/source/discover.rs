@@ -14,6 +14,7 @@ use ignore::WalkBuilder;
 
 use super::Problem;
 use super::files::unreadable;
+use crate::config::not_regular;
 
 /// Names of folders that hold no sources of the project.
 pub const DEFAULT_EXCLUDES: &[&str] = &[
@@ -102,6 +103,7 @@ pub fn discover(paths: &[PathBuf], selection: &Selection) -> Discovery {
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => search.folder(path, selection),
             Ok(_) if selection.force_exclude && search.excluded.path_or_parent(path) => {}
+            Ok(found) if !found.is_file() => search.problem(path, unreadable(&not_regular())),
             Ok(_) => search.add(path, true, real(path)),
             Err(error) => search.problem(path, unreadable(&error)),
         }
@@ -147,12 +149,16 @@ impl Search {
         }
         let excluded = self.excluded.clone();
         let base = real(folder);
+        let ignore_files = selection.ignore_files && !base.ancestors().any(has_endless_ignores);
         let walk = WalkBuilder::new(folder)
-            .standard_filters(selection.ignore_files)
+            .standard_filters(ignore_files)
             .hidden(false)
             .require_git(false)
             .follow_links(false)
-            .filter_entry(move |entry| entry.depth() == 0 || !excluded.path(entry.path()))
+            .filter_entry(move |entry| {
+                let is_endless = |path| ignore_files && has_endless_ignores(path);
+                entry.depth() == 0 || !(excluded.path(entry.path()) || is_endless(entry.path()))
+            })
             .build();
         for entry in walk {
             match entry {
@@ -162,6 +168,9 @@ impl Search {
                         continue;
                     }
                     let is_link = entry.path_is_symlink();
+                    if !is_link && !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                        continue;
+                    }
                     if is_link {
                         match std::fs::metadata(entry.path()) {
                             Ok(target) if target.is_file() => {}
@@ -187,6 +196,13 @@ impl Search {
             }
         }
     }
+}
+
+/// Whether what should be an ignore file of a folder is a pipe or a device, which may never end.
+pub(super) fn has_endless_ignores(folder: &Path) -> bool {
+    [".gitignore", ".ignore"]
+        .iter()
+        .any(|name| std::fs::metadata(folder.join(name)).is_ok_and(|found| !(found.is_file() || found.is_dir())))
 }
 
 /// Whether the file is a module that can be imported.

@@ -8,11 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Problem, SourceFile, decode};
+use crate::config;
 
 /// What a path leads to, symbolic links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A regular file, or anything else that can be read.
+    /// A regular file, or one whose size and end nobody knows: a pipe, a device. Only regular ones are read.
     File,
     /// A folder.
     Folder,
@@ -50,7 +51,7 @@ pub struct OsFiles;
 
 impl Files for OsFiles {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        std::fs::read(path)
+        config::read_regular(path)
     }
 
     fn kind(&self, path: &Path) -> Option<Kind> {
@@ -63,7 +64,7 @@ impl Files for OsFiles {
         for entry in std::fs::read_dir(folder)? {
             let path = entry?.path();
             // An entry that vanished, or a link to nowhere, is none.
-            if let Some(kind) = self.kind(&path) {
+            if let Some(kind) = self.kind(&path).filter(|kind| *kind == Kind::Folder || path.is_file()) {
                 entries.push(Entry { path, kind });
             }
         }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
-use super::discover::{DEFAULT_EXCLUDES, is_python};
+use crate::config::PROJECT_MARKS;
+
+use super::discover::{DEFAULT_EXCLUDES, has_endless_ignores, is_python};
 
 /// How many entries a survey looks at. Beyond them, files are unknown and imports of them stay unresolved.
 pub const SURVEY_LIMIT: usize = 100_000;
@@ -15,24 +17,41 @@ pub const SURVEY_LIMIT: usize = 100_000;
 /// Folders below each other that a survey enters.
 const DEPTH: usize = 24;
 
+/// Whether a folder of this name can be imported.
+fn is_identifier(name: &str) -> bool {
+    !name.starts_with(|first: char| first.is_ascii_digit())
+        && name.chars().all(|part| part == '_' || part.is_alphanumeric())
+}
+
 /// The `.py` and `.pyi` files below `root`, sorted; ignore files and [`DEFAULT_EXCLUDES`] hold, links to folders are not
-/// followed.
+/// followed. Around loose files, which nothing but their imports holds together, only folders are entered that can be imported.
 pub fn survey(root: &Path) -> Vec<PathBuf> {
+    let is_project = PROJECT_MARKS.iter().any(|mark| root.join(mark).exists());
+    if root.ancestors().any(has_endless_ignores) {
+        return Vec::new();
+    }
     let walk = WalkBuilder::new(root)
         .hidden(true)
         .require_git(false)
         .follow_links(false)
         .max_depth(Some(DEPTH))
         .sort_by_file_name(std::ffi::OsStr::cmp)
-        .filter_entry(|entry| {
+        .filter_entry(move |entry| {
             let name = entry.file_name().to_str();
-            entry.depth() == 0 || name.is_none_or(|name| !DEFAULT_EXCLUDES.contains(&name))
+            let can_be_imported =
+                is_project || !entry.file_type().is_some_and(|kind| kind.is_dir()) || name.is_some_and(is_identifier);
+            entry.depth() == 0
+                || can_be_imported
+                    && name.is_none_or(|name| !DEFAULT_EXCLUDES.contains(&name))
+                    && !has_endless_ignores(entry.path())
         })
         .build();
     let mut files: Vec<PathBuf> = walk
         .take(SURVEY_LIMIT)
         .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()) && is_python(entry.path()))
+        .filter(|entry| {
+            entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink()) && is_python(entry.path())
+        })
         .map(ignore::DirEntry::into_path)
         .collect();
     files.sort();

@@ -49,6 +49,31 @@ fn a_folder_that_is_given_is_a_project_wherever_the_run_starts() {
 }
 
 #[test]
+fn one_tree_is_the_same_from_everywhere() {
+    let tests = "from top.lib.noise import noise\n\ndef test_twice(key):\n    return noise(key) + noise(key)\n";
+    let files = [("src/top/lib/noise.py", NOISE), ("src/top/app/main.py", TWICE), ("src/tests/test_main.py", tests)];
+    let marked: Vec<(&str, &str)> =
+        files.iter().copied().chain([("pyproject.toml", "[project]\nname = 'x'\n")]).collect();
+    for files in [&files[..], &marked] {
+        // What lies beside the tree, or around the current folder, has no part in it.
+        let around = folder(&[("other/noise.py", NOISE), ("top/lib/noise.py", "noise = None\n"), ("setup.py", "")]);
+        let project = folder(files);
+        let at = project.path();
+        let expected = ["src/top/app/main.py:4 KEY101"];
+        let relative = |from: &Path| {
+            let up: std::path::PathBuf = from.components().skip(1).map(|_| "..").collect();
+            up.join(at.strip_prefix("/").unwrap())
+        };
+        for cwd in [at.to_owned(), at.join("src"), at.join("src/top"), around.path().to_owned(), "/".into()] {
+            let cwd = cwd.canonicalize().unwrap();
+            assert_eq!(places(&cwd, at, at), expected, "absolute from {}", cwd.display());
+            let named: Vec<String> = places(&cwd, at, &relative(&cwd));
+            assert_eq!(named.len(), expected.len(), "relative from {}: {named:?}", cwd.display());
+        }
+    }
+}
+
+#[test]
 fn a_file_alone_belongs_to_the_packages_around_it() {
     let project = folder(&[
         ("src/top/__init__.py", ""),
