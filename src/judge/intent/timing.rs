@@ -96,6 +96,9 @@ fn is_for_nothing(code: &Function, uses: &Uses, temp: Temp) -> bool {
     bound_to(code, uses, temp).is_some_and(|names| names.iter().all(is_thrown_away))
 }
 
+/// Most operations of a function that measures what it is given.
+const LONGEST: usize = 2_000;
+
 /// A run of something by a function that measures it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Run {
@@ -145,6 +148,9 @@ fn called_parameter(run: &Recording<'_>, module: ModuleIndex, function: Function
 /// Whether a function calls a parameter after it read a clock, and reads one again.
 fn measures(run: &Recording<'_>, module: ModuleIndex, function: FunctionId, slot: u32) -> bool {
     let count = run.module(module).function(function).ops.len();
+    if count > LONGEST {
+        return false;
+    }
     let mut stage = 0;
     for temp in 0..u32::try_from(count).unwrap_or(u32::MAX) {
         let is_next = match stage {

@@ -41,25 +41,30 @@ type Trials = BTreeMap<Symbol, Trial>;
 
 /// Whether all that was decided of the symbols of a run can be true together.
 pub(super) fn is_consistent(symbols: &Symbols) -> bool {
-    let decided = symbols.decided();
     let mut groups: Vec<Group> = Vec::new();
-    for (symbol, truth) in decided {
+    let mut group_of: BTreeMap<Symbol, usize> = BTreeMap::new();
+    for (symbol, truth) in symbols.decided() {
         let mut leaves = BTreeSet::new();
         collect(symbols, *symbol, DEPTH, &mut leaves);
-        if leaves.is_empty() {
-            continue;
+        let met: BTreeSet<usize> = leaves.iter().filter_map(|leaf| group_of.get(leaf).copied()).collect();
+        // The largest takes in the others, so that few leaves change their group.
+        let largest = met.iter().copied().max_by_key(|group| groups[*group].0.len());
+        let into = largest.unwrap_or_else(|| {
+            groups.push(Group::default());
+            groups.len() - 1
+        });
+        for other in met.into_iter().filter(|other| *other != into) {
+            let (others, decisions) = std::mem::take(&mut groups[other]);
+            leaves.extend(others);
+            groups[into].1.extend(decisions);
         }
-        let mut merged = (leaves, vec![(*symbol, *truth)]);
-        let (joined, apart): (Vec<_>, Vec<_>) =
-            groups.into_iter().partition(|(others, _)| !others.is_disjoint(&merged.0));
-        groups = apart;
-        for (others, decisions) in joined {
-            merged.0.extend(others);
-            merged.1.extend(decisions);
-        }
-        groups.push(merged);
+        group_of.extend(leaves.iter().map(|leaf| (*leaf, into)));
+        groups[into].0.extend(leaves);
+        groups[into].1.push((*symbol, *truth));
     }
-    groups.iter().all(|(leaves, decisions)| decisions.len() < 2 || has_model(symbols, leaves, decisions))
+    groups
+        .iter()
+        .all(|(leaves, decisions)| leaves.is_empty() || decisions.len() < 2 || has_model(symbols, leaves, decisions))
 }
 
 /// Whether values for the leaves fit all decisions.
