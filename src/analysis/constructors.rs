@@ -51,7 +51,7 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
         machine.state.paths.alive,
         machine.budget.fuel,
         machine.budget.exhausted,
-        machine.budget.is_cut_off,
+        (machine.budget.cut_off, machine.budget.limited),
     );
     (machine.state.paths.pc, machine.state.paths.alive, machine.budget.fuel) = (Guard::TRUE, Guard::TRUE, FUEL);
     machine.state.paths.guards.renew();
@@ -82,7 +82,7 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
         machine.state.paths.alive,
         machine.budget.fuel,
         machine.budget.exhausted,
-        machine.budget.is_cut_off,
+        (machine.budget.cut_off, machine.budget.limited),
     ) = state;
     machine.context.pending = idle;
     // Whether an instance is ever made is not known, so that no global is written.

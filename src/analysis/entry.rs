@@ -14,7 +14,7 @@ use crate::analysis::program::names::is_of_another_kind;
 use crate::analysis::program::{Program, is_entry};
 use crate::analysis::record::{Activation, Escape, Reader, Recording, Stage};
 use crate::analysis::snapshot::ImportSnapshot;
-use crate::analysis::store::budget::FUEL;
+use crate::analysis::store::budget::{Budget, FUEL};
 use crate::analysis::store::heap::Kind;
 use crate::analysis::store::paths::Paths;
 use crate::analysis::{constructors, snapshot};
@@ -23,6 +23,10 @@ use crate::ir::{Function, FunctionId, ParameterKind};
 
 /// Most closures that are run on their own after one entry.
 const CLOSURES: usize = 64;
+
+/// Operations that the analyses of the functions of one module may run together; beyond, each gets as many as it has itself, and a
+/// share for what it calls.
+const MODULE_OPERATIONS: u32 = 3_000_000;
 
 /// Runs one module of a program, and each of its functions that may have to do with keys, in a world of that program, or of one that
 /// differs in the text of this module only and has the same functions in it. The reader is shown what each run recorded.
@@ -38,6 +42,7 @@ pub fn run(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex
     show(&mut base, Stage::Body, reader);
     constructors::run_constructors(&mut base);
     let module = program.module(index);
+    let mut left = MODULE_OPERATIONS;
     for (number, function) in (0u32..).zip(&module.functions) {
         let id = FunctionId(number);
         if !is_entry(module, function) || !program.relevance.is_entry(index, id) {
@@ -45,8 +50,11 @@ pub fn run(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex
         }
         let marks = (base.state.terms.mark(), base.state.paths.guards.mark());
         let mut entry = for_entry(&mut base);
+        let fuel = left.clamp(entry.budget.least_for(function), FUEL);
+        entry.budget.fuel = fuel;
         run_entry(&mut entry, id);
         run_idle(&mut entry);
+        left = left.saturating_sub(fuel.saturating_sub(entry.budget.fuel));
         show(&mut entry, Stage::Entry(id), reader);
         take_back(&mut base, entry, marks);
     }
@@ -56,6 +64,7 @@ pub fn run(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex
 
 /// Shows a reader what was recorded so far. Its questions have a budget of their own.
 fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
+    let limited = limit(machine);
     machine.state.paths.guards.renew();
     let recording = Recording {
         stage,
@@ -72,9 +81,16 @@ fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
         escaped: machine.recorder.escaped(),
         replays: &machine.context.replays,
         exhausted: machine.budget.exhausted,
+        limited,
         uses: &machine.caches.uses,
     };
     reader(&recording, &mut machine.state.paths.guards);
+}
+
+/// The bound behind which a finding of what was run may be lost: one that ended all of its paths, or a call with a key in it.
+fn limit(machine: &Machine<'_>) -> Option<(Place, &'static str)> {
+    let Budget { cut_off, limited, exhausted, .. } = machine.budget;
+    cut_off.or(limited).or(exhausted.filter(|_| machine.state.paths.guards.exhausted()))
 }
 
 /// The state after the module's body, with an empty log. Terms and guards are lent, for [`take_back`].
@@ -89,6 +105,7 @@ fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
     let mut run = machine.clone();
     run.state.terms = terms;
     run.state.paths = Paths { feasibility, compatible, ..Paths::of(guards) };
+    run.state.store.parts = 0;
     run.recorder = recorded.afresh();
     machine.recorder = recorded;
     run.budget.renew();

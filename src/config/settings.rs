@@ -243,13 +243,18 @@ pub struct HiddenCounts {
     pub by_confidence: BTreeMap<Confidence, usize>,
     /// Accepted by the baseline.
     pub accepted: usize,
+    /// Functions that were not analysed in full.
+    pub limited: usize,
 }
 
 impl HiddenCounts {
     /// Counts a finding that was judged; one that is shown, or not selected, counts for nothing.
     pub fn add(&mut self, finding: &Finding, judgement: Judgement) {
         match judgement.shown {
-            Shown::Yes | Shown::Unselected => {}
+            Shown::Yes => {}
+            // Said even where the rule is not selected: the other rules miss what lies beyond.
+            _ if finding.rule == RuleId::AnalysisLimited => self.limited += 1,
+            Shown::Unselected => {}
             Shown::BelowLevel => *self.by_level.entry(judgement.level).or_default() += 1,
             Shown::BelowConfidence => *self.by_confidence.entry(finding.confidence).or_default() += 1,
         }
@@ -257,7 +262,7 @@ impl HiddenCounts {
 
     /// Whether nothing is hidden.
     pub fn is_empty(&self) -> bool {
-        self.by_level.is_empty() && self.by_confidence.is_empty() && self.accepted == 0
+        self.by_level.is_empty() && self.by_confidence.is_empty() && self.accepted == 0 && self.limited == 0
     }
 }
 

@@ -287,7 +287,8 @@ impl FixValidator<'_, '_, '_> {
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
         let mut counts = Counts::new();
         let mut findings: Vec<Finding> = facts.iter().flat_map(rules::check).collect();
-        for finding in &findings {
+        // A limit that an edit runs into is no mistake of its own.
+        for finding in findings.iter().filter(|finding| finding.rule != RuleId::AnalysisLimited) {
             let (all, certain) = counts.entry((finding.rule, finding.function.clone())).or_default();
             *all += 1;
             *certain += usize::from(finding.confidence > Confidence::Low || is_seeded_alike(finding));

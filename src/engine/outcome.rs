@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use crate::config::{HiddenCounts, Settings, Shown};
 use crate::finding::{Finding, Intent, Place, RuleId};
-use crate::judge::facts::Exhausted;
 use crate::suppress::Baseline;
 use crate::text::FileId;
 
@@ -28,8 +27,6 @@ pub struct Outcome {
     pub read: Vec<PathBuf>,
     /// Whether the run itself failed: a file could not be read, or a rule broke down.
     pub failed: bool,
-    /// Where the interpreter gave up on precision.
-    pub exhausted: Vec<Exhausted>,
     /// Findings that their replay refuted: mistakes of ours.
     pub refuted: Vec<Refuted>,
 }

@@ -53,7 +53,6 @@ pub(super) fn on_workers<T: Send>(threads: usize, work: impl FnOnce() -> T + Sen
 /// What one project comes to.
 struct Results {
     reports: Vec<FileReport>,
-    exhausted: Vec<Facts>,
     refuted: Vec<Refuted>,
     read: Vec<PathBuf>,
 }
@@ -68,30 +67,22 @@ fn check_here(job: &Job<'_>) -> Outcome {
             let is_test = |member: &&Member| project.settings.for_file(&member.path).is_test();
             let tests: BTreeSet<FileId> = project.members.iter().filter(is_test).map(|member| member.file).collect();
             reconcile(&mut learned.facts, &|file| tests.contains(&file));
-            let exhausted = learned
-                .facts
-                .iter_mut()
-                .map(|facts| Facts { exhausted: std::mem::take(&mut facts.exhausted), ..Facts::default() });
-            let exhausted = exhausted.filter(|facts| !facts.exhausted.is_empty()).collect();
             let read = project.members.iter().zip(&learned.loaded);
             let read = read.filter(|(member, loaded)| loaded.is_some() && !member.is_reported);
             let read = read.map(|(member, _)| absolute(job.cwd, &member.path)).collect();
             let (reports, refuted) = conclude(job, project, learned);
-            Results { reports, exhausted, refuted, read }
+            Results { reports, refuted, read }
         })
         .collect();
     let mut outcome = Outcome { files, checked: job.inputs.len(), ..Outcome::default() };
     let mut reports: BTreeMap<FileId, (usize, FileReport)> = BTreeMap::new();
     for (index, project) in results.into_iter().enumerate() {
         reports.extend(project.reports.into_iter().map(|file| (file.file, (index, file))));
-        outcome.exhausted.extend(project.exhausted.into_iter().flat_map(|facts| facts.exhausted));
         outcome.refuted.extend(project.refuted);
         outcome.read.extend(project.read);
     }
     outcome.read.sort_unstable();
     outcome.read.dedup();
-    outcome.exhausted.sort_by(|a, b| (a.place, a.budget).cmp(&(b.place, b.budget)));
-    outcome.exhausted.dedup_by(|a, b| (a.place, a.budget) == (b.place, b.budget));
     outcome.refuted.sort_unstable();
     let mut texts = BTreeMap::new();
     for (file, (index, report)) in reports {

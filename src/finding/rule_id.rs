@@ -22,6 +22,7 @@ macro_rules! every_rule {
                 InternalError "KEY005" "internal-error",
             ]
             facts: [
+                analysis_limited AnalysisLimited "KEY006" "analysis-limited",
                 key_reused KeyReused "KEY101" "key-reused",
                 key_reused_in_loop KeyReusedInLoop "KEY102" "key-reused-in-loop",
                 key_used_after_split KeyUsedAfterSplit "KEY103" "key-used-after-split",

@@ -9,7 +9,9 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::marks::EXPECTED;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Key, Val, Value};
-use crate::analysis::record::{Activation, Consumption, Escape, LoggedBuffer, LoggedExit, LoggedReference, Recording};
+use crate::analysis::record::{
+    Activation, Consumption, Escape, LoggedBuffer, LoggedExit, LoggedReference, Recording, Stage,
+};
 use crate::finding::{Confidence, Intent, IntentKind, Place};
 use crate::ir::{FunctionId, FunctionKind, OpKind, Variable};
 use crate::judge::broadcasts::conclude_broadcasts;
@@ -25,7 +27,7 @@ use crate::judge::paths::Paths;
 use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
 use crate::judge::unused::conclude_unused;
 use crate::judge::values::conclude_values;
-use crate::text::FileId;
+use crate::text::{FileId, Span};
 
 /// Everything that the log says of the home module.
 pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
@@ -52,9 +54,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     conclude_exits(run, paths, &reuses, &mut facts, file);
     conclude_kept(run, paths, &mut facts, file);
     conclude_unused(run, &mut facts, file);
-    if let Some((place, budget)) = run.exhausted {
-        facts.exhausted.push(Exhausted { place, budget, function: String::new() });
-    }
+    facts.exhausted.extend(limit(run));
     facts
 }
 
@@ -80,6 +80,23 @@ fn report_harm(
         .filter_map(|other| report(run, flows, paths, other))
         .find(|(collision, _)| !is_doubtful(collision) && collision.confidence > Confidence::Low);
     harmful.or(reported)
+}
+
+/// The bound that the run hit first, if it hit one.
+fn limit(run: &Recording<'_>) -> Option<Exhausted> {
+    let (place, budget) = run.limited?;
+    let module = run.module(run.home);
+    let (function_at, function) = match run.stage {
+        Stage::Entry(id) => {
+            let code = module.function(id);
+            (Place { file: module.file, span: code.span }, code.qualified.to_string())
+        }
+        Stage::Body | Stage::End => {
+            let start = Place { file: module.file, span: Span::default() };
+            (if place.file == module.file { place } else { start }, "<module>".to_owned())
+        }
+    };
+    Some(Exhausted { place, budget, function_at, function })
 }
 
 /// The home module defines a class that is based on one for tests, of whatever library: what is shared there is shared to be compared.

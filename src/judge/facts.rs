@@ -4,6 +4,8 @@
 
 pub use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, ReferenceKind, Role};
 
+use rustc_hash::FxHashMap;
+
 use crate::finding::{Confidence, Consequence, Derivation, Intent, Place};
 use crate::text::{FileId, Span};
 
@@ -100,16 +102,14 @@ impl Facts {
         self.references.sort();
         self.references.dedup_by_key(|r| (r.place, r.path.clone()));
         // `jax.random` within `jax.random.split` is no reference of its own.
-        let spans: Vec<Place> = self.references.iter().map(|r| r.place).collect();
-        self.references.retain(|r| {
-            !spans.iter().any(|other| {
-                other.file == r.place.file
-                    && other.span.start == r.place.span.start
-                    && other.span.end > r.place.span.end
-            })
-        });
-        self.exhausted.sort_by_key(|e| e.place);
-        self.exhausted.dedup_by_key(|e| e.place);
+        let mut longest: FxHashMap<(FileId, u32), u32> = FxHashMap::default();
+        for Place { file, span } in self.references.iter().map(|r| r.place) {
+            let end = longest.entry((file, span.start)).or_default();
+            *end = span.end.max(*end);
+        }
+        self.references.retain(|r| longest.get(&(r.place.file, r.place.span.start)) == Some(&r.place.span.end));
+        self.exhausted.sort_by_key(|e| (e.function_at, e.place));
+        self.exhausted.dedup_by_key(|e| e.function_at);
     }
 }
 
@@ -543,10 +543,12 @@ pub struct KeyUse {
 /// A budget that was hit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exhausted {
-    /// Where.
+    /// Where it was hit.
     pub place: Place,
-    /// Which budget, for people: "operations", "call depth".
+    /// Which budget, for people: "operations", "nested calls".
     pub budget: &'static str,
+    /// Where the function is defined.
+    pub function_at: Place,
     /// Qualified name of the function.
     pub function: String,
 }

@@ -19,10 +19,16 @@ pub fn summary(report: &Report<'_>) -> String {
     let found: Vec<String> = counts.iter().rev().map(|(level, count)| counted(*count, &level.to_string())).collect();
     let mut line =
         if found.is_empty() { "All checks passed".to_owned() } else { format!("Found {}", found.join(", ")) };
-    if !report.hidden.is_empty() {
-        line.push_str(" (");
-        line.push_str(&hidden(report.hidden));
-        line.push(')');
+    let hidden = hidden(report.hidden);
+    if !hidden.is_empty() {
+        let _ = write!(line, " ({hidden})");
+    }
+    match report.hidden.limited {
+        0 => {}
+        1 => line.push_str(", but 1 function is not analysed in full (KEY006)"),
+        count => {
+            let _ = write!(line, ", but {count} functions are not analysed in full (KEY006)");
+        }
     }
     line.push('.');
     line

@@ -19,10 +19,10 @@ const PATIENCE: Duration = Duration::from_mins(2);
 
 /// How a run ended.
 #[derive(Debug)]
-struct Run {
-    status: i32,
-    out: String,
-    err: String,
+pub(crate) struct Run {
+    pub(crate) status: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Run {
@@ -73,7 +73,7 @@ fn check_files(files: &[(&str, &[u8])]) -> Run {
     check(folder.path())
 }
 
-fn check_text(text: &str) -> Run {
+pub(crate) fn check_text(text: &str) -> Run {
     check_files(&[("program.py", text.as_bytes())])
 }
 
@@ -404,4 +404,21 @@ fn other_texts_by_the_thousand_end() {
         let run = check_text(&program);
         assert!(run.status <= 1, "{}", run.err);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_passed_over() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["pipe.py", "uv.lock", "requirements.txt", "sub/.gitignore", "sub/pipe.py"] {
+        fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+        assert!(Command::new("mkfifo").arg(at(name)).status().unwrap().success());
+    }
+    symlink("/dev/zero", at("zero.py")).unwrap();
+    fs::write(at("program.py"), format!("import pipe, zero\n{REUSE}")).unwrap();
+    fs::write(at("setup.py"), "").unwrap();
+    let run = check(folder.path());
+    assert_eq!((run.status, run.shows("KEY101")), (1, true), "{}{}", run.out, run.err);
 }

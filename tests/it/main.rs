@@ -10,6 +10,7 @@ mod cli;
 mod config;
 mod engine;
 mod eval;
+mod explosions;
 mod fix;
 mod formats;
 mod front;

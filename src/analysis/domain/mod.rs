@@ -15,6 +15,7 @@ pub mod guard;
 pub mod kinds;
 pub mod marks;
 mod range;
+pub mod size;
 pub mod term;
 pub mod value;
 mod visit;

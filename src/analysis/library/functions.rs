@@ -271,22 +271,31 @@ fn wrap<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, pat
     })
 }
 
+/// Most parts of a term that are asked whether they are selections.
+const PARTS: usize = 256;
+
 /// Whether a term selects among the buffers of keys, or arranges them, and computes nothing.
 fn is_selection(machine: &Machine<'_>, term: TermId) -> bool {
-    match machine.state.terms.get(term) {
-        Term::Words(..) => true,
-        Term::Item(of, ..) => is_selection(machine, *of),
-        Term::Choice(parts) => parts.iter().all(|(_, part)| is_selection(machine, *part)),
-        Term::Apply(path, parts) => {
-            machine
-                .program
-                .models
-                .callable(path)
-                .is_some_and(|callable| matches!(callable.effect, Effect::Shape { .. }))
-                && parts.first().is_some_and(|first| is_selection(machine, *first))
+    let mut work = vec![term];
+    for _ in 0..PARTS {
+        let Some(term) = work.pop() else { return true };
+        match machine.state.terms.get(term) {
+            Term::Words(..) => {}
+            Term::Item(of, ..) => work.push(*of),
+            Term::Choice(parts) => work.extend(parts.iter().map(|(_, part)| *part)),
+            Term::Apply(path, parts) => {
+                let callable = machine.program.models.callable(path);
+                match parts.first() {
+                    Some(first) if callable.is_some_and(|of| matches!(of.effect, Effect::Shape { .. })) => {
+                        work.push(*first);
+                    }
+                    _ => return false,
+                }
+            }
+            _ => return false,
         }
-        _ => false,
     }
+    false
 }
 
 /// The key whose words a term computes with.

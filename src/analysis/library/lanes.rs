@@ -9,9 +9,10 @@ use std::rc::Rc;
 
 use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
+use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, ObjectId, Order, Val, Value};
-use crate::analysis::library::{consume, transform};
+use crate::analysis::library::{consume, transform, tree};
 use crate::analysis::machine::context::Lane;
 use crate::analysis::machine::{Frame, Machine, arrays, notes, operate};
 use crate::analysis::store::args::{Arg, Args};
@@ -42,7 +43,7 @@ pub fn run_lanes<'p>(
     place: Place,
 ) -> Value {
     let axes = match axes {
-        Some(axes) => axis_of(machine, frame, axes),
+        Some(axes) => axis_of(machine, frame, axes, &mut Walk::to(tree::NESTED)),
         None => Axis::Mapped(0),
     };
     run_along(machine, frame, function, &args, &axes, place)
@@ -68,8 +69,14 @@ fn run_along<'p>(
     place: Place,
 ) -> Value {
     let born = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
-    let mut lane =
-        Lane { symbols: vec![born], place, activation: frame.activation.clone(), born, unmapped: Vec::new() };
+    let mut lane = Lane {
+        symbols: vec![born],
+        place,
+        activation: frame.activation.clone(),
+        born,
+        unmapped: Vec::new(),
+        walk: Walk::to(tree::NESTED),
+    };
     let mut mapped = Args { put_before: args.put_before, ..Args::default() };
     let mut length = None;
     for (index, arg) in args.positional.iter().enumerate() {
@@ -94,28 +101,33 @@ fn run_along<'p>(
     stacked(machine, &result, &symbols, length)
 }
 
-fn axis_of<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value) -> Axis {
-    match value.single() {
+fn axis_of<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, walk: &mut Walk) -> Axis {
+    if !walk.down() {
+        return Axis::Unknown;
+    }
+    let axis = match value.single() {
         Some(Val::Term(term)) => match (machine.state.terms.get(*term), machine.state.terms.as_int(*term)) {
             (Term::None, _) => Axis::Unmapped,
             (_, Some(axis)) => Axis::Mapped(axis),
             _ => Axis::Unknown,
         },
         Some(Val::Tuple(_)) => match machine.items_of(frame, value) {
-            Some(items) => Axis::Parts(items.iter().map(|item| axis_of(machine, frame, &item.value)).collect()),
+            Some(items) => Axis::Parts(items.iter().map(|item| axis_of(machine, frame, &item.value, walk)).collect()),
             None => Axis::Unknown,
         },
         Some(Val::Object(object)) => match machine.state.store.objects[object.0 as usize].kind.clone() {
             Kind::List { items, unknown: false } => {
-                Axis::Parts(items.iter().map(|item| axis_of(machine, frame, &item.value)).collect())
+                Axis::Parts(items.iter().map(|item| axis_of(machine, frame, &item.value, walk)).collect())
             }
             Kind::Dict { entries, unknown: false } => {
-                Axis::Parts(entries.iter().map(|entry| axis_of(machine, frame, &entry.value)).collect())
+                Axis::Parts(entries.iter().map(|entry| axis_of(machine, frame, &entry.value, walk)).collect())
             }
             _ => Axis::Unknown,
         },
         _ => Axis::Unknown,
-    }
+    };
+    walk.back();
+    axis
 }
 
 fn lane_length(value: &Value) -> Option<TermId> {
@@ -134,8 +146,15 @@ fn lane_value<'p>(
     lane: &mut Lane,
     place: Place,
 ) -> Value {
+    if !lane.walk.down() {
+        let fresh = machine.state.terms.fresh(Symbol::Lane, "<perhaps mapped>", Some(place));
+        lane.symbols.push(fresh);
+        return Value::term(fresh);
+    }
     let value = value.clone();
-    paths::on_alternatives(machine, &value, |this, val| lane_val(this, frame, val, axis, lane, place))
+    let seen = paths::on_alternatives(machine, &value, |this, val| lane_val(this, frame, val, axis, lane, place));
+    lane.walk.back();
+    seen
 }
 
 fn lane_val<'p>(

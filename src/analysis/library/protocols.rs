@@ -4,8 +4,10 @@
 //! or what is handed over is known to be a key or called one.
 
 use crate::analysis::domain::kinds::Role;
+use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, Terms};
 use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::library::tree::NESTED;
 use crate::analysis::library::{consume, derive, parameters};
 use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes};
 use crate::analysis::program::Program;
@@ -79,7 +81,7 @@ pub fn protocol_or_unknown<'p>(
     let possible = possible.map(|(protocol, key, named)| (protocol, key, named && forms == 1));
     let mut matched = matched.or(possible).map(|(protocol, key, named)| {
         if named {
-            take_for_keys(machine, &key.value, 3);
+            take_for_keys(machine, &key.value, &mut Walk::to(3));
         }
         (protocol, key)
     });
@@ -233,8 +235,10 @@ fn is_keyless(machine: &Machine<'_>, val: &Val, protocol: &Protocol) -> bool {
 }
 
 /// What a protocol's keyword is given are keys.
-fn take_for_keys(machine: &mut Machine<'_>, value: &Value, depth: u32) {
-    let Some(depth) = depth.checked_sub(1) else { return };
+fn take_for_keys(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) {
+    if !walk.down() {
+        return;
+    }
     for alternative in value.alternatives().to_vec() {
         match &alternative.val {
             Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => {
@@ -243,18 +247,19 @@ fn take_for_keys(machine: &mut Machine<'_>, value: &Value, depth: u32) {
             Val::Object(id) => {
                 if let Kind::Dict { entries, .. } = machine.state.store.objects[id.0 as usize].kind.clone() {
                     for entry in entries {
-                        take_for_keys(machine, &entry.value, depth);
+                        take_for_keys(machine, &entry.value, walk);
                     }
                 }
             }
             Val::Tuple(parts) => {
                 for part in parts.clone().iter() {
-                    take_for_keys(machine, part, depth);
+                    take_for_keys(machine, part, walk);
                 }
             }
             _ => {}
         }
     }
+    walk.back();
 }
 
 /// Whether a value could be a key: something from outside of which nothing says otherwise.
@@ -288,18 +293,27 @@ fn is_of_keys(machine: &mut Machine<'_>, value: &Value) -> bool {
 
 /// Whether a value is, or holds, something known to be a key.
 pub fn holds_key(machine: &mut Machine<'_>, value: &Value) -> bool {
-    value.alternatives().to_vec().iter().any(|alternative| match &alternative.val {
+    holds_key_within(machine, value, &mut Walk::to(NESTED))
+}
+
+fn holds_key_within(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) -> bool {
+    if !walk.down() {
+        return false;
+    }
+    let holds = value.alternatives().to_vec().iter().any(|alternative| match &alternative.val {
         Val::Key(_) => true,
         Val::Array(array) => arrays::is_evident(machine, array),
         Val::Term(term) => machine.recorder.is_known_key(*term),
-        Val::Tuple(parts) => parts.clone().iter().any(|part| holds_key(machine, part)),
+        Val::Tuple(parts) => parts.clone().iter().any(|part| holds_key_within(machine, part, walk)),
         Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
-            Kind::Dict { entries, .. } => entries.iter().any(|entry| holds_key(machine, &entry.value)),
-            Kind::List { items, .. } => items.iter().any(|item| holds_key(machine, &item.value)),
+            Kind::Dict { entries, .. } => entries.iter().any(|entry| holds_key_within(machine, &entry.value, walk)),
+            Kind::List { items, .. } => items.iter().any(|item| holds_key_within(machine, &item.value, walk)),
             _ => false,
         },
         _ => false,
-    })
+    });
+    walk.back();
+    holds
 }
 
 /// The name of a method of the program that is one of a library's of which a model says that it perhaps draws nothing.

@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value, Wrapped};
 use crate::analysis::library::{functions, lanes, tree};
@@ -519,11 +520,19 @@ fn run_fori<'p>(
 
 /// Element `index` of every array in a tree.
 pub fn slice_tree(machine: &mut Machine<'_>, tree: &Value, index: TermId) -> Value {
+    slice_within(machine, tree, index, &mut Walk::to(tree::NESTED))
+}
+
+/// The same, below a tree that is being sliced.
+pub fn slice_within(machine: &mut Machine<'_>, tree: &Value, index: TermId, walk: &mut Walk) -> Value {
+    if !walk.down() {
+        return machine.state.terms.opaque("<slice>", None);
+    }
     let tree = tree.clone();
-    paths::on_alternatives(machine, &tree, |this, val| match val {
+    let slice = paths::on_alternatives(machine, &tree, |this, val| match val {
         Val::Array(array) => arrays::array_element(this, &array.clone(), index),
         Val::Tuple(parts) => {
-            let parts: Vec<Value> = parts.clone().iter().map(|part| slice_tree(this, part, index)).collect();
+            let parts: Vec<Value> = parts.clone().iter().map(|part| slice_within(this, part, index, walk)).collect();
             Value::of(Val::Tuple(parts.into()))
         }
         Val::Term(term) if this.state.terms.is_constant(*term) => Value::term(*term),
@@ -533,12 +542,14 @@ pub fn slice_tree(machine: &mut Machine<'_>, tree: &Value, index: TermId) -> Val
             }
             Value::term(this.state.terms.intern(Term::Item(*term, index, 0)))
         }
-        Val::Object(object) => tree::slice_object(this, *object, index),
+        Val::Object(object) => tree::slice_object(this, *object, index, walk),
         _ => {
             let term = this.state.term_of_val(val);
             Value::term(this.state.terms.intern(Term::Item(term, index, 0)))
         }
-    })
+    });
+    walk.back();
+    slice
 }
 
 /// Length that the arrays in these trees share, where it is known.

@@ -3,6 +3,7 @@
 //! **Invariant:** a tree of known shape is walked leaf by leaf; one of unknown shape stands for at least two leaves.
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::transform;
@@ -13,8 +14,11 @@ use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::models::{Callable, TreeOp};
 
-/// Deepest tree that is walked.
+/// Deepest tree that is walked leaf by leaf.
 pub const DEPTH: u32 = 6;
+
+/// Deepest tree that is sliced.
+pub const NESTED: u32 = 32;
 
 /// What is done with corresponding leaves; the flag says that they may stand for many.
 pub type EachLeaf<'a, 'p> = dyn FnMut(&mut Machine<'p>, &mut Frame<'p>, &[Value], bool) -> Value + 'a;
@@ -35,7 +39,8 @@ pub fn run_tree_map<'p>(
     machine.recorder.map_tree(place, run);
     let (instance, outer) = machine.begin_loop();
     let mut copy = 0;
-    let result = map_leaves(machine, frame, trees, DEPTH, &mut |this, frame, leaves, more| {
+    let mut walk = Walk::to(DEPTH);
+    let result = map_leaves(machine, frame, trees, &mut walk, &mut |this, frame, leaves, more| {
         let mut result = Value::unbound();
         // A leaf of unknown shape may be many.
         for _ in 0..=u32::from(more) {
@@ -61,14 +66,14 @@ fn map_leaves<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     trees: &[Value],
-    depth: u32,
+    walk: &mut Walk,
     each: &mut EachLeaf<'_, 'p>,
 ) -> Value {
     let first = match trees {
         [only] if only.alternatives().len() > 1 => {
             let only = machine.state.possible(only);
             return paths::on_alternatives(machine, &only, |this, val| {
-                map_leaves(this, frame, &[Value::of(val.clone())], depth, each)
+                map_leaves(this, frame, &[Value::of(val.clone())], walk, each)
             });
         }
         _ => trees.first().and_then(Value::single).cloned(),
@@ -76,13 +81,29 @@ fn map_leaves<'p>(
     let Some(first) = first else {
         return each(machine, frame, trees, true);
     };
-    let Some(depth) = depth.checked_sub(1) else { return each(machine, frame, trees, true) };
-    match &first {
+    if !walk.down() {
+        return each(machine, frame, trees, true);
+    }
+    let mapped = map_parts(machine, frame, &first, trees, walk, each);
+    walk.back();
+    mapped
+}
+
+/// Walks trees of one shape together, part by part.
+fn map_parts<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    first: &Val,
+    trees: &[Value],
+    walk: &mut Walk,
+    each: &mut EachLeaf<'_, 'p>,
+) -> Value {
+    match first {
         Val::Tuple(parts) => {
             let parts: Vec<Value> = (0..parts.len())
                 .map(|index| {
                     let column: Vec<Value> = trees.iter().map(|tree| tree_part(machine, tree, index)).collect();
-                    map_leaves(machine, frame, &column, depth, each)
+                    map_leaves(machine, frame, &column, walk, each)
                 })
                 .collect();
             Value::of(Val::Tuple(parts.into()))
@@ -94,7 +115,7 @@ fn map_leaves<'p>(
                     .enumerate()
                     .map(|(index, item)| {
                         let column: Vec<Value> = trees.iter().map(|tree| tree_part(machine, tree, index)).collect();
-                        Item { guard: item.guard, value: map_leaves(machine, frame, &column, depth, each) }
+                        Item { guard: item.guard, value: map_leaves(machine, frame, &column, walk, each) }
                     })
                     .collect();
                 let kind = Kind::List { items, unknown: false };
@@ -106,7 +127,7 @@ fn map_leaves<'p>(
                     .map(|entry| {
                         let column: Vec<Value> =
                             trees.iter().map(|tree| index::item_by_term(&mut machine.state, tree, entry.key)).collect();
-                        Entry { value: map_leaves(machine, frame, &column, depth, each), ..entry.clone() }
+                        Entry { value: map_leaves(machine, frame, &column, walk, each), ..entry.clone() }
                     })
                     .collect();
                 let kind = Kind::Dict { entries, unknown: false };
@@ -149,19 +170,22 @@ fn tree_part(machine: &mut Machine<'_>, tree: &Value, index: usize) -> Value {
 }
 
 /// Element `index` of every array in an object.
-pub fn slice_object(machine: &mut Machine<'_>, id: ObjectId, index: TermId) -> Value {
+pub fn slice_object(machine: &mut Machine<'_>, id: ObjectId, index: TermId, walk: &mut Walk) -> Value {
     let kind = match machine.state.store.objects[id.0 as usize].kind.clone() {
         Kind::Dict { entries, unknown } => {
             let entries = entries
                 .into_iter()
-                .map(|entry| Entry { value: transform::slice_tree(machine, &entry.value, index), ..entry })
+                .map(|entry| Entry { value: transform::slice_within(machine, &entry.value, index, walk), ..entry })
                 .collect();
             Kind::Dict { entries, unknown }
         }
         Kind::List { items, unknown } => {
             let items = items
                 .into_iter()
-                .map(|item| Item { guard: item.guard, value: transform::slice_tree(machine, &item.value, index) })
+                .map(|item| Item {
+                    guard: item.guard,
+                    value: transform::slice_within(machine, &item.value, index, walk),
+                })
                 .collect();
             Kind::List { items, unknown }
         }
@@ -176,7 +200,7 @@ pub fn slice_object(machine: &mut Machine<'_>, id: ObjectId, index: TermId) -> V
             let attributes = object
                 .attributes
                 .into_iter()
-                .map(|(name, value)| (name, transform::slice_tree(machine, &value, index)));
+                .map(|(name, value)| (name, transform::slice_within(machine, &value, index, walk)));
             let attributes = attributes.collect();
             let target = &mut machine.state.store.objects[copy.0 as usize];
             (target.attributes, target.items, target.symbol) = (attributes, object.items, whole);
@@ -191,18 +215,20 @@ pub fn slice_object(machine: &mut Machine<'_>, id: ObjectId, index: TermId) -> V
     Value::of(Val::Object(machine.state.allocate(kind, "<slice>", None)))
 }
 
-fn leaves_of(state: &mut State, value: &Value, leaves: &mut Vec<Item>, depth: u32) -> bool {
-    let Some(depth) = depth.checked_sub(1) else { return false };
-    match value.single().cloned() {
-        Some(Val::Tuple(parts)) => parts.iter().all(|part| leaves_of(state, part, leaves, depth)),
+fn leaves_of(state: &mut State, value: &Value, leaves: &mut Vec<Item>, walk: &mut Walk) -> bool {
+    if !walk.down() {
+        return false;
+    }
+    let is_known = match value.single().cloned() {
+        Some(Val::Tuple(parts)) => parts.iter().all(|part| leaves_of(state, part, leaves, walk)),
         Some(Val::Object(id)) => match state.store.objects[id.0 as usize].kind.clone() {
             Kind::List { items, unknown: false } => {
-                items.iter().all(|item| leaves_of(state, &item.value, leaves, depth))
+                items.iter().all(|item| leaves_of(state, &item.value, leaves, walk))
             }
             Kind::Dict { mut entries, unknown: false } => {
                 // JAX orders the leaves of a dict by key.
                 entries.sort_by_key(|entry| state.terms.describe(entry.key));
-                entries.iter().all(|entry| leaves_of(state, &entry.value, leaves, depth))
+                entries.iter().all(|entry| leaves_of(state, &entry.value, leaves, walk))
             }
             _ => false,
         },
@@ -219,7 +245,9 @@ fn leaves_of(state: &mut State, value: &Value, leaves: &mut Vec<Item>, depth: u3
             true
         }
         _ => false,
-    }
+    };
+    walk.back();
+    is_known
 }
 
 /// Taking trees apart and building them.
@@ -234,7 +262,7 @@ pub fn tree<'p>(
 ) -> Value {
     let tree = args.of(callable, of).map(|arg| arg.value.clone()).unwrap_or_default();
     let mut leaves = Vec::new();
-    let known = leaves_of(state, &tree, &mut leaves, DEPTH);
+    let known = leaves_of(state, &tree, &mut leaves, &mut Walk::to(DEPTH));
     let term = state.term_of(&tree);
     let list = |this: &mut State, leaves: Vec<Item>| {
         if known {

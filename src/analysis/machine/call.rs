@@ -300,7 +300,8 @@ impl<'p> Machine<'p> {
         }
         if running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
             if frame.activation.depth >= CALL_DEPTH {
-                self.budget.exhausted.get_or_insert((place, "call depth"));
+                self.budget.exhausted.get_or_insert((place, "nested calls"));
+                cutoff::note_lost(self, &given, (place, "nested calls"));
             }
             return cutoff::unknown_result(self, &given, code, place);
         }
@@ -319,12 +320,11 @@ impl<'p> Machine<'p> {
         let kept = self.budget.portion((fuel / 2).max(FUEL_PORTION));
         let ended = self.activate(frame, closure.module, closure.function, environment, closure.class, place, false);
         let has_too_many_paths = self.state.paths.guards.exhausted();
-        let is_cut_off = self.budget.take_cut_off() || has_too_many_paths;
+        let cut_off = self.budget.take_cut_off().or(has_too_many_paths.then_some((place, "paths")));
         self.budget.rejoin(kept);
         self.state.paths.guards.rejoin(paths);
-        if !is_cut_off {
-            return ended.result;
-        }
+        let Some(bound) = cut_off else { return ended.result };
+        cutoff::note_lost(self, &given, bound);
         if has_too_many_paths {
             cutoff::note_cut_off(self, closure, &share);
         }

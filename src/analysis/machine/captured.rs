@@ -7,10 +7,12 @@
 //! **Invariant:** a value that is or holds a key, or leads to a function (one of this module, for a closure of another) whose
 //! names speak of keys, is never denied. What a call made is denied what names speak of, and what lies deeper than is looked.
 
+use std::cell::Cell;
+
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
-use crate::analysis::machine::Machine;
+use crate::analysis::machine::{Machine, notes};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Kind, Source};
 use crate::ir::{Function, OpKind, Variable};
@@ -18,6 +20,9 @@ use crate::models::Effect;
 
 /// How deep containers and closures are looked into; what lies deeper is taken for a key.
 pub const DEPTH: u32 = 5;
+
+/// Most values that one search looks at; beyond, what is not known is taken for a key, as what lies deeper is.
+const VALUES: u32 = 16_384;
 
 /// Whether a run of a closure on its own can teach something about keys; of one that a call made, more than a run of what was
 /// called.
@@ -27,17 +32,27 @@ pub fn may_reach_keys(machine: &Machine<'_>, closure: &Closure, in_call: bool) -
         (false, true) => (Names::All, true),
         (false, false) => (Names::Home, true),
     };
-    let reach = Reach { interp: machine, names, deeper };
+    let reach = Reach { interp: machine, names, deeper, left: Cell::new(VALUES) };
     if in_call { reach.captures(closure, DEPTH) } else { reach.closure_reaches(closure, DEPTH) }
 }
 
 /// Whether a call hands a key to a function: as an argument, within one, or by what the function captured.
 pub fn hands_keys(machine: &Machine<'_>, closure: &Closure, args: &Args) -> bool {
-    let reach = Reach { interp: machine, names: Names::Home, deeper: false };
+    let reach = Reach { interp: machine, names: Names::Home, deeper: false, left: Cell::new(VALUES) };
     let code = machine.module(closure.module).function(closure.function);
     args.values().any(|value| reach.reaches(value, DEPTH))
         || closure.defaults.iter().any(|(_, value)| reach.reaches(value, DEPTH))
         || reach.code_reaches(closure.module, code, closure.environment, 1, DEPTH)
+}
+
+/// Whether one of these values is or holds a key, or something from outside that is called one.
+pub fn hold_keys(machine: &Machine<'_>, values: &[Value]) -> bool {
+    let reach = Reach { interp: machine, names: Names::Home, deeper: false, left: Cell::new(VALUES) };
+    let is_called_one = |value: &Value| match value.single() {
+        Some(Val::Term(term)) => notes::looks_like_a_key(machine, *term, None),
+        _ => false,
+    };
+    values.iter().any(|value| reach.holds(value, DEPTH) || is_called_one(value))
 }
 
 /// The modules whose functions are asked for their names.
@@ -54,6 +69,8 @@ pub struct Reach<'i, 'p> {
     names: Names,
     /// Whether what lies deeper than is looked into is taken for a key.
     deeper: bool,
+    /// Values that may still be looked at.
+    left: Cell<u32>,
 }
 
 impl<'p> Reach<'_, 'p> {
@@ -118,6 +135,9 @@ impl<'p> Reach<'_, 'p> {
 
     /// Whether a value is or holds a key, or leads to a function that has to do with keys.
     fn reaches(&self, value: &Value, depth: u32) -> bool {
+        if !self.may_look() {
+            return self.deeper;
+        }
         value.alternatives().iter().any(|alternative| match &alternative.val {
             Val::Function(closure) => self.closure_reaches(closure, depth),
             Val::Method(method) => {
@@ -157,6 +177,9 @@ impl<'p> Reach<'_, 'p> {
     }
 
     fn val_holds(&self, val: &Val, depth: u32) -> bool {
+        if !self.may_look() {
+            return self.deeper;
+        }
         match val {
             Val::Key(_) | Val::Array(_) | Val::Words(..) => true,
             Val::Term(term) => self.is_taken_for_key(*term) || self.shadow_holds(*term, depth),
@@ -194,6 +217,13 @@ impl<'p> Reach<'_, 'p> {
             .shadows
             .get(&term)
             .is_some_and(|shadow| self.below(depth, |inner| self.object_holds(*shadow, inner)))
+    }
+
+    /// Whether one more value may be looked at.
+    fn may_look(&self) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left > 0
     }
 
     /// Looks one level deeper, where that is not too deep.

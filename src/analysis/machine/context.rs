@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId, Value};
 use crate::analysis::machine::name_cache::Memo;
@@ -102,6 +103,8 @@ pub struct Lane {
     pub born: TermId,
     /// Terms handed to every lane.
     pub unmapped: Vec<TermId>,
+    /// How far its arguments may still be followed.
+    pub walk: Walk,
 }
 
 /// Answers to questions that are asked again and again.

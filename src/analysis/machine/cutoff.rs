@@ -46,6 +46,13 @@ pub fn note_cut_off(machine: &mut Machine<'_>, closure: &Closure, share: &Share)
     *most = share.nodes.max(*most);
 }
 
+/// Notes that a call was cut off by a bound: where it was given a key, what it does with it is lost.
+pub fn note_lost(machine: &mut Machine<'_>, given: &[Value], bound: (Place, &'static str)) {
+    if machine.budget.limited.is_none() && captured::hold_keys(machine, given) {
+        machine.budget.limited = Some(bound);
+    }
+}
+
 /// The result of a call that does what nobody knows with what it is given.
 pub fn unknown_result(machine: &mut Machine<'_>, given: &[Value], code: &Function, place: Place) -> Value {
     for value in given {

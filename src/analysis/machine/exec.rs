@@ -4,6 +4,7 @@
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::{EXPECTED, RAISES, raised_in};
+use crate::analysis::domain::size;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::{
@@ -23,6 +24,9 @@ pub const SUPPRESSES: &str = "<suppresses exceptions>";
 /// Most exception edges that one `try` body makes.
 pub const EXCEPTION_EDGES: usize = 24;
 
+/// So many parts of values cost as much as an operation.
+const PARTS_OF_AN_OPERATION: usize = 64;
+
 /// Most nodes of the condition of the paths that branch once more.
 pub const PATH_NODES: usize = 256;
 
@@ -40,7 +44,11 @@ impl<'p> Machine<'p> {
             }
             self.budget.fuel -= 1;
             self.context.here = self.place(frame, op.span);
-            let value = self.run_op(frame, *temp, op);
+            let parts = self.state.store.parts;
+            let made = self.run_op(frame, *temp, op);
+            let value = self.bounded(frame, op, made);
+            let parts = self.state.store.parts.saturating_sub(parts) / PARTS_OF_AN_OPERATION;
+            self.budget.fuel = self.budget.fuel.saturating_sub(u32::try_from(parts).unwrap_or(u32::MAX));
             if self.program.observes && frame.inlined.is_none() {
                 hover::observe(self, frame, op, &value);
             }
@@ -49,6 +57,21 @@ impl<'p> Machine<'p> {
                 self.budget.exhausted = Some((self.place(frame, op.span), "paths"));
             }
         }
+    }
+
+    /// What an operation has made, if it is no larger than what is kept.
+    fn bounded(&mut self, frame: &Frame<'p>, op: &Op, made: Value) -> Value {
+        let is_kept = match &op.kind {
+            // These hand on what another operation has made.
+            OpKind::Constant(_) | OpKind::Load(_) | OpKind::Project(..) | OpKind::Await(_) => true,
+            _ => size::parts(&made).is_some_and(|parts| self.state.store.has_room(parts)),
+        };
+        if self.state.store.take_overflow() || !is_kept {
+            let place = self.place(frame, op.span);
+            self.budget.exhausted.get_or_insert((place, "sizes of values"));
+            self.budget.limited.get_or_insert((place, "sizes of values"));
+        }
+        if is_kept { made } else { self.state.terms.opaque("<too large>", None) }
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm for each operation")]

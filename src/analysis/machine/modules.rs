@@ -174,7 +174,7 @@ impl<'p> Machine<'p> {
         let fuel = std::mem::replace(&mut self.budget.fuel, MODULE_FUEL);
         let budget = self.state.paths.guards.renew();
         let exhausted = self.budget.exhausted.take();
-        let is_cut_off = std::mem::take(&mut self.budget.is_cut_off);
+        let (cut_off, limited) = (self.budget.cut_off.take(), self.budget.limited.take());
         let catching = std::mem::take(&mut *self.state.paths.catching.borrow_mut());
         let iteration = self.context.iteration.take();
         let lanes = std::mem::take(&mut self.transforms.lanes);
@@ -193,7 +193,7 @@ impl<'p> Machine<'p> {
         self.budget.fuel = fuel;
         self.state.paths.guards.resume(budget);
         self.budget.exhausted = exhausted;
-        self.budget.is_cut_off = is_cut_off;
+        (self.budget.cut_off, self.budget.limited) = (cut_off, limited);
     }
 
     /// Runs the body of a module.

@@ -58,7 +58,7 @@ pub fn on_a_share<'p>(
     let mut ended = run(machine);
     let spent = given.saturating_sub(machine.budget.fuel);
     machine.budget.rejoin(kept + spent / 2);
-    if machine.budget.take_cut_off() {
+    if machine.budget.take_cut_off().is_some() {
         (machine.state.paths.pc, machine.state.paths.alive) = (pc, alive);
         machine.budget.exhausted = exhausted;
         ended.result = machine.state.terms.opaque("<rest>", Some(place));

@@ -17,6 +17,9 @@ use crate::models::{BuiltinOp, Effect, Runs};
 /// How deep a value is searched for children.
 pub const NESTED: u32 = 4;
 
+/// Most parts of a term that are asked for children.
+const PARTS: usize = 256;
+
 /// Notes that something unknown has the keys in a value in hand.
 pub fn take(machine: &mut Machine<'_>, value: &Value) {
     if machine.recorder.log().derivations.is_empty() {
@@ -69,12 +72,16 @@ fn children_in(state: &State, value: &Value, depth: u32, found: &mut Vec<(Deriva
 
 /// The key that a term is a child of, or holds children of.
 fn parent_of(terms: &Terms, term: TermId) -> Option<TermId> {
-    match terms.get(term) {
-        Term::Child(parent, _) | Term::Children(parent) => Some(*parent),
-        Term::Item(of, ..) => parent_of(terms, *of),
-        Term::Apply(_, parts) => parts.iter().find_map(|part| parent_of(terms, *part)),
-        _ => None,
+    let mut work = vec![term];
+    for _ in 0..PARTS {
+        match terms.get(work.pop()?) {
+            Term::Child(parent, _) | Term::Children(parent) => return Some(*parent),
+            Term::Item(of, ..) => work.push(*of),
+            Term::Apply(_, parts) => work.extend(parts.iter().rev()),
+            _ => {}
+        }
     }
+    None
 }
 
 /// Notes what an operation, other than a call, does with children.

@@ -77,6 +77,8 @@ pub struct Recording<'r> {
     pub replays: &'r FxHashSet<(ModuleIndex, FunctionId)>,
     /// The bound that was hit, and where.
     pub exhausted: Option<(Place, &'static str)>,
+    /// The bound behind which a finding may be lost.
+    pub limited: Option<(Place, &'static str)>,
     /// Definitions and uses, counted once.
     pub uses: &'r RefCell<UsesOfFunctions>,
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::domain::value::ModuleIndex;
 use crate::finding::Place;
-use crate::ir::FunctionId;
+use crate::ir::{Function, FunctionId};
 
 /// Operations that one analysis of one function may run.
 pub const FUEL: u32 = 30_000;
@@ -24,19 +24,26 @@ pub struct Budget {
     pub fuel: u32,
     /// Where the first bound was hit, and which.
     pub exhausted: Option<(Place, &'static str)>,
-    /// Whether a bound has ended all paths of the innermost call that runs.
-    pub is_cut_off: bool,
+    /// Which bound has ended all paths of the innermost call that runs, and where.
+    pub cut_off: Option<(Place, &'static str)>,
+    /// The first bound behind which a finding may be lost: it cut off the function that is analysed, or a call with a key.
+    pub limited: Option<(Place, &'static str)>,
     /// Functions of which a call was cut off before it touched a key, with the most nodes that such a call could make.
     pub fruitless: Rc<RefCell<FxHashMap<(ModuleIndex, FunctionId), usize>>>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { fuel: FUEL, exhausted: None, is_cut_off: false, fruitless: Rc::default() }
+        Self { fuel: FUEL, exhausted: None, cut_off: None, limited: None, fruitless: Rc::default() }
     }
 }
 
 impl Budget {
+    /// Fewest operations that the analysis of a function may run.
+    pub fn least_for(&self, function: &Function) -> u32 {
+        u32::try_from(function.ops.len()).unwrap_or(u32::MAX).saturating_mul(2).clamp(FUEL_PORTION / 4, FUEL)
+    }
+
     /// Leaves at most so much to what runs next. Answers with what is kept back.
     pub fn portion(&mut self, most: u32) -> u32 {
         let given = self.fuel.min(most);
@@ -49,20 +56,20 @@ impl Budget {
     }
 
     /// Whether a bound has ended all paths of the call that just ran; the caller goes on.
-    pub fn take_cut_off(&mut self) -> bool {
-        std::mem::take(&mut self.is_cut_off)
+    pub fn take_cut_off(&mut self) -> Option<(Place, &'static str)> {
+        self.cut_off.take()
     }
 
     /// A bound was hit, and ends all paths.
     pub fn exhaust(&mut self, place: Place, budget: &'static str) {
         self.exhausted.get_or_insert((place, budget));
-        self.is_cut_off = true;
+        self.cut_off.get_or_insert((place, budget));
     }
 
     /// Starts an analysis of another function.
     pub fn renew(&mut self) {
         self.fuel = FUEL;
         self.exhausted = None;
-        self.is_cut_off = false;
+        (self.cut_off, self.limited) = (None, None);
     }
 }

@@ -15,11 +15,12 @@ pub mod values;
 
 use std::rc::Rc;
 
-use heap::{ClassInfo, Environment, Kind, Layered, ModuleState, Object, Shared};
+use heap::{ClassInfo, Environment, Kind, Layered, ModuleState, Object, Shared, Source};
 use lengths::Lengths;
 use paths::Paths;
 use rustc_hash::FxHashMap;
 
+use crate::analysis::domain::size;
 use crate::analysis::domain::term::{TermId, Terms};
 use crate::analysis::domain::value::{Closure, ModuleIndex, ObjectId};
 use crate::ir::FunctionId;
@@ -47,9 +48,66 @@ pub struct Store {
     pub sized: FxHashMap<ObjectId, Vec<(u32, Kind)>>,
     /// Lengths of the axes of arrays that library functions returned.
     pub axis_lengths: FxHashMap<TermId, Lengths>,
+    /// Parts of values and elements of containers that were made.
+    pub parts: usize,
+    /// Whether a container was too large since that was last asked.
+    pub overflow: bool,
 }
 
+/// Most elements of a container.
+pub const ELEMENTS: usize = 4_096;
+
+/// Most parts of values and elements of containers that the analysis of one function makes.
+pub const ALL_PARTS: usize = 1_000_000;
+
+/// So many are always made: a call's own arguments, the pair that a function returns.
+const FEW: usize = 16;
+
 impl Store {
+    /// Whether so many more parts can be kept: a few always can.
+    pub fn has_room(&mut self, parts: usize) -> bool {
+        if parts <= FEW {
+            return true;
+        }
+        let has_room = self.parts + parts <= ALL_PARTS;
+        self.parts += if has_room { parts } else { 0 };
+        has_room
+    }
+
+    /// Contents of a container that are as large as they may be: nothing is known of what is larger.
+    pub fn bounded(&mut self, kind: Kind) -> Kind {
+        let count = match &kind {
+            Kind::List { items, .. }
+            | Kind::Set(items)
+            | Kind::Iterator(Source::Items(items) | Source::Cycle(items), _) => items.len(),
+            Kind::Dict { entries, .. } => entries.len(),
+            Kind::Iterator(..) | Kind::Instance | Kind::Stream(_) => 0,
+        };
+        let are_small = || match &kind {
+            Kind::List { items, .. }
+            | Kind::Set(items)
+            | Kind::Iterator(Source::Items(items) | Source::Cycle(items), _) => {
+                items.iter().all(|item| size::parts(&item.value).is_some())
+            }
+            Kind::Dict { entries, .. } => entries.iter().all(|entry| size::parts(&entry.value).is_some()),
+            Kind::Iterator(..) | Kind::Instance | Kind::Stream(_) => true,
+        };
+        self.parts += 1;
+        if count <= ELEMENTS && are_small() && self.has_room(count) {
+            return kind;
+        }
+        self.overflow = true;
+        match kind {
+            Kind::Dict { .. } => Kind::Dict { entries: Vec::new(), unknown: true },
+            _ => Kind::List { items: Vec::new(), unknown: true },
+        }
+    }
+
+    /// Whether a container was too large since that was last asked.
+    pub fn take_overflow(&mut self) -> bool {
+        std::mem::take(&mut self.overflow)
+    }
+
     /// Makes copies of all that there is now as cheap as those of nothing.
     pub fn freeze(&mut self) {
         self.objects.freeze();

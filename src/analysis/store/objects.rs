@@ -8,7 +8,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Text};
 use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
 use crate::analysis::store::heap::{Entry, Item, Kind, Object};
-use crate::analysis::store::{State, container_mutation};
+use crate::analysis::store::{ELEMENTS, State, container_mutation};
 use crate::finding::Place;
 use crate::ir::Name;
 
@@ -21,6 +21,7 @@ impl State {
 
     pub fn allocate_with(&mut self, kind: Kind, symbol: TermId, class: Option<ClassHandle>, open: bool) -> ObjectId {
         let id = ObjectId(u32::try_from(self.store.objects.len()).unwrap_or(u32::MAX));
+        let kind = self.store.bounded(kind);
         self.store.objects.push(Object {
             kind,
             attributes: BTreeMap::new(),
@@ -173,9 +174,13 @@ impl State {
                 .map(|item| Item { guard: self.paths.guards.and(item.guard, guard), value: item.value })
                 .collect()
         });
+        let added = added.filter(|added| self.store.has_room(added.len()));
         if let Kind::List { items, unknown } = &mut self.store.objects[id.0 as usize].kind {
             match added {
-                Some(added) => items.extend(added),
+                Some(added) if items.len() + added.len() <= ELEMENTS => items.extend(added),
+                Some(_) => {
+                    (*unknown, self.store.overflow) = (true, true);
+                }
                 None => *unknown = true,
             }
         }

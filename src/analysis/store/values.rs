@@ -9,6 +9,9 @@ use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::store::State;
 use crate::ir::Operator;
 
+/// Most parts of a term of which the truth is put together.
+const COMPARISONS: u32 = 256;
+
 impl State {
     /// Conjunction of a guard with the current paths, decided with what is known of literals.
     pub fn feasible(&mut self, guard: Guard) -> bool {
@@ -189,24 +192,33 @@ impl State {
     }
 
     pub fn truth_of_term(&mut self, term: TermId) -> Guard {
+        self.truth_within(term, &mut COMPARISONS.clone())
+    }
+
+    /// The same, for a part of a term that is taken apart, of which so many parts may still be.
+    fn truth_within(&mut self, term: TermId, left: &mut u32) -> Guard {
         if let Some(known) = self.terms.truth(term) {
             return if known { Guard::TRUE } else { Guard::FALSE };
         }
+        if *left == 0 {
+            return self.paths.guards.literal(term);
+        }
+        *left -= 1;
         match self.terms.get(term).clone() {
             Term::Operate(Operator::Not, parts) => {
-                let inner = self.truth_of_term(parts[0]);
+                let inner = self.truth_within(parts[0], left);
                 self.paths.guards.not(inner)
             }
             Term::Choice(parts) => {
                 let mut result = Guard::FALSE;
                 for (guard, part) in &parts {
-                    let holds = self.truth_of_term(*part);
+                    let holds = self.truth_within(*part, left);
                     let both = self.paths.guards.and(*guard, holds);
                     result = self.paths.guards.or(result, both);
                 }
                 result
             }
-            Term::Operate(operator, parts) => match self.truth_of_comparison(operator, &parts) {
+            Term::Operate(operator, parts) => match self.truth_of_comparison(operator, &parts, left) {
                 Some(holds) => holds,
                 None => self.paths.guards.literal(term),
             },
@@ -222,18 +234,18 @@ impl State {
 
     /// The paths on which a comparison holds that is made of several: with the least or greatest of some numbers, of an instance
     /// with several classes, of two truths.
-    fn truth_of_comparison(&mut self, operator: Operator, parts: &[TermId]) -> Option<Guard> {
+    fn truth_of_comparison(&mut self, operator: Operator, parts: &[TermId], left: &mut u32) -> Option<Guard> {
         let [a, b] = *parts else { return None };
         let members = |this: &Self, term: TermId, name: &str| match this.terms.get(term) {
             Term::Apply(function, parts) if &**function == name => Some(parts.clone()),
             _ => None,
         };
         let is_truth = |this: &Self, term: TermId| this.terms.is_truth(term);
-        let each = |this: &mut Self, sides: Vec<[TermId; 2]>, is_all: bool| {
+        let mut each = |this: &mut Self, sides: Vec<[TermId; 2]>, is_all: bool| {
             let mut holds = if is_all { Guard::TRUE } else { Guard::FALSE };
             for side in sides {
                 let part = this.terms.operate(operator, &side);
-                let part = this.truth_of_term(part);
+                let part = this.truth_within(part, left);
                 holds = if is_all { this.paths.guards.and(holds, part) } else { this.paths.guards.or(holds, part) };
             }
             holds
@@ -247,7 +259,7 @@ impl State {
             for (guard, choice) in &choices {
                 let sides = if at == 0 { [*choice, b] } else { [a, *choice] };
                 let part = self.terms.operate(operator, &sides);
-                let part = self.truth_of_term(part);
+                let part = self.truth_within(part, left);
                 let both = self.paths.guards.and(*guard, part);
                 holds = self.paths.guards.or(holds, both);
             }
@@ -272,7 +284,7 @@ impl State {
             {
                 let below = self.terms.operate(Operator::Lt, &[a, b]);
                 let above = self.terms.operate(Operator::Lt, &[b, a]);
-                let (below, above) = (self.truth_of_term(below), self.truth_of_term(above));
+                let (below, above) = (self.truth_within(below, left), self.truth_within(above, left));
                 let other = self.paths.guards.or(below, above);
                 Some(self.paths.guards.not(other))
             }
@@ -281,7 +293,7 @@ impl State {
                 Some(each(self, classes.iter().map(|class| [a, *class]).collect(), false))
             }
             Operator::And | Operator::Or if is_truth(self, a) && is_truth(self, b) => {
-                let (a, b) = (self.truth_of_term(a), self.truth_of_term(b));
+                let (a, b) = (self.truth_within(a, left), self.truth_within(b, left));
                 Some(if operator == Operator::And { self.paths.guards.and(a, b) } else { self.paths.guards.or(a, b) })
             }
             _ => None,

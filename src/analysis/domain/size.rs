@@ -1,0 +1,159 @@
+//! Sizes of values, and walks through what they hold.
+//!
+//! A program can double a tuple thirty times, nest one in itself, or put a list into itself. Values are trees of shared parts, so both
+//! the size and the depth of each are bounded where an operation has made it; what objects hold has no such bound, since it may be
+//! changed later, and may lead back to the object: who follows it takes a [`Walk`] along.
+//!
+//! **Invariant:** a value in a variable or an object has at most [`PARTS`] parts, at most [`NESTED`] deep.
+
+use super::value::{Elements, Val, Value};
+
+/// Most parts of a value, those of its parts included.
+pub const PARTS: usize = 4_096;
+
+/// Most parts within each other.
+const NESTED: u32 = 64;
+
+/// Most objects and parts that one walk meets.
+const STEPS: u32 = 4_096;
+
+/// Number of parts of a value, those of its parts included; `None` where there are more, or deeper ones, than are kept.
+pub fn parts(value: &Value) -> Option<usize> {
+    if !value.alternatives().iter().any(|alternative| has_parts(&alternative.val)) {
+        return Some(value.alternatives().len());
+    }
+    let mut left = PARTS;
+    spend(value, NESTED, &mut left)?;
+    Some(PARTS - left)
+}
+
+fn has_parts(val: &Val) -> bool {
+    match val {
+        Val::Tuple(_)
+        | Val::Slice(_)
+        | Val::Function(_)
+        | Val::Method(_)
+        | Val::UnknownMethod(_)
+        | Val::Wrapped(_)
+        | Val::Partial(_) => true,
+        Val::Array(array) => !matches!(array.elements, Elements::View { .. }),
+        Val::Term(_)
+        | Val::Key(_)
+        | Val::Words(..)
+        | Val::Object(_)
+        | Val::Class(_)
+        | Val::Module(_)
+        | Val::Library(_)
+        | Val::Import(_) => false,
+    }
+}
+
+fn spend(value: &Value, depth: u32, left: &mut usize) -> Option<()> {
+    let depth = depth.checked_sub(1)?;
+    for alternative in value.alternatives() {
+        *left = left.checked_sub(1)?;
+        match &alternative.val {
+            Val::Tuple(parts) | Val::Slice(parts) => each(parts.iter(), depth, left)?,
+            Val::Array(array) => match &array.elements {
+                Elements::View { .. } => {}
+                Elements::Listed(parts) | Elements::Joined(parts) => each(parts.iter(), depth, left)?,
+                Elements::Copies(of) => each(std::iter::once(&**of), depth, left)?,
+            },
+            Val::Function(closure) => each(closure.defaults.iter().map(|(_, value)| value), depth, left)?,
+            Val::Method(method) => each([&method.0, &method.1].into_iter(), depth, left)?,
+            Val::UnknownMethod(method) => each(std::iter::once(&method.0), depth, left)?,
+            Val::Wrapped(wrapped) => {
+                each(wrapped.options.iter().map(|(_, value)| value).chain(&wrapped.function), depth, left)?;
+            }
+            Val::Partial(partial) => {
+                let bound = partial.positional.iter().chain(partial.keywords.iter().map(|(_, value)| value));
+                each(bound.chain([&partial.function]), depth, left)?;
+            }
+            Val::Term(_)
+            | Val::Key(_)
+            | Val::Words(..)
+            | Val::Object(_)
+            | Val::Class(_)
+            | Val::Module(_)
+            | Val::Library(_)
+            | Val::Import(_) => {}
+        }
+    }
+    Some(())
+}
+
+fn each<'v>(mut parts: impl Iterator<Item = &'v Value>, depth: u32, left: &mut usize) -> Option<()> {
+    parts.try_for_each(|part| spend(part, depth, left))
+}
+
+/// How far one may still go through what objects hold.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    deeper: u32,
+    steps: u32,
+}
+
+impl Walk {
+    /// A walk that goes so deep.
+    pub fn to(depth: u32) -> Self {
+        Self { deeper: depth, steps: STEPS }
+    }
+
+    /// Goes one level down, if that is not too far. Who does must come [back](Self::back).
+    pub fn down(&mut self) -> bool {
+        if self.deeper == 0 || self.steps == 0 {
+            return false;
+        }
+        self.deeper -= 1;
+        self.steps -= 1;
+        true
+    }
+
+    /// Comes back from one level down.
+    pub fn back(&mut self) {
+        self.deeper += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tuple(parts: Vec<Value>) -> Value {
+        Value::of(Val::Tuple(parts.into()))
+    }
+
+    #[test]
+    fn what_doubles_or_nests_is_too_large_before_it_is_counted() {
+        let mut doubled = tuple(Vec::new());
+        for _ in 0..10 {
+            doubled = tuple(vec![doubled.clone(), doubled]);
+        }
+        assert_eq!(parts(&doubled), Some(2_047));
+        for _ in 0..40 {
+            doubled = tuple(vec![doubled.clone(), doubled]);
+        }
+        assert_eq!(parts(&doubled), None);
+        let mut nested = tuple(Vec::new());
+        for _ in 0..NESTED - 1 {
+            nested = tuple(vec![nested]);
+        }
+        assert_eq!(parts(&nested), Some(NESTED as usize));
+        assert_eq!(parts(&tuple(vec![nested])), None);
+    }
+
+    #[test]
+    fn a_walk_ends() {
+        let mut walk = Walk::to(2);
+        assert!(walk.down() && walk.down() && !walk.down());
+        let mut steps = 2;
+        loop {
+            walk.back();
+            if !walk.down() {
+                break;
+            }
+            steps += 1;
+        }
+        assert_eq!(steps, STEPS);
+    }
+}

@@ -1,0 +1,28 @@
+//! KEY006: a function that was not analysed in full.
+//!
+//! **Invariant:** one finding for each function, whatever bounds it hits; always a note.
+
+use crate::finding::{Confidence, Finding, Level};
+use crate::judge::facts::{Exhausted, Facts};
+
+use super::Rule;
+use super::wording::{self, MODULE, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&Exhausted> {
+    facts.exhausted.iter().collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &Exhausted) -> Finding {
+    let function = if hit.function == MODULE { "the module".to_owned() } else { wording::code(&hit.function) };
+    let text = Text {
+        message: format!("{function} is not analysed in full: it exceeds the limit on {}", hit.budget),
+        label: "mistakes in here may be missed".to_owned(),
+        help: "divide it into smaller functions to have all of it analysed".to_owned(),
+    };
+    let mut finding = wording::finding(rule, hit.function_at, Confidence::High, &hit.function, text);
+    finding.level = Level::Note;
+    if hit.place != hit.function_at {
+        wording::relate(&mut finding, [wording::label(hit.place, "the limit is reached here".to_owned())]);
+    }
+    finding
+}
