@@ -101,12 +101,15 @@ impl Walk {
 
     /// Goes one level down, if that is not too far. Who does must come [back](Self::back).
     pub fn down(&mut self) -> bool {
-        if self.deeper == 0 || self.steps == 0 {
-            return false;
-        }
-        self.deeper -= 1;
-        self.steps -= 1;
-        true
+        let is_allowed = self.deeper > 0 && self.steps > 0;
+        self.steps = self.steps.saturating_sub(1);
+        self.deeper -= u32::from(is_allowed);
+        is_allowed
+    }
+
+    /// Whether there are no steps left.
+    pub fn is_over(&self) -> bool {
+        self.steps == 0
     }
 
     /// Comes back from one level down.
@@ -146,7 +149,7 @@ mod tests {
     fn a_walk_ends() {
         let mut walk = Walk::to(2);
         assert!(walk.down() && walk.down() && !walk.down());
-        let mut steps = 2;
+        let mut steps = 3;
         loop {
             walk.back();
             if !walk.down() {
@@ -154,6 +157,6 @@ mod tests {
             }
             steps += 1;
         }
-        assert_eq!(steps, STEPS);
+        assert!(steps == STEPS && walk.is_over());
     }
 }

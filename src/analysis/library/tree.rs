@@ -39,7 +39,7 @@ pub fn run_tree_map<'p>(
     machine.recorder.map_tree(place, run);
     let (instance, outer) = machine.begin_loop();
     let mut copy = 0;
-    let mut walk = Walk::to(DEPTH);
+    let (mut walk, mut slices) = (Walk::to(DEPTH), Walk::to(NESTED));
     let result = map_leaves(machine, frame, trees, &mut walk, &mut |this, frame, leaves, more| {
         let mut result = Value::unbound();
         // A leaf of unknown shape may be many.
@@ -49,7 +49,7 @@ pub fn run_tree_map<'p>(
             let mut values: Vec<Value> = (0..leading).map(|_| this.state.terms.opaque("<path>", Some(place))).collect();
             values.extend(if more {
                 let index = this.state.terms.int(i128::from(copy));
-                leaves.iter().map(|leaf| transform::slice_tree(this, leaf, index)).collect::<Vec<_>>()
+                leaves.iter().map(|leaf| transform::slice_within(this, leaf, index, &mut slices)).collect::<Vec<_>>()
             } else {
                 leaves.to_vec()
             });
@@ -82,7 +82,11 @@ fn map_leaves<'p>(
         return each(machine, frame, trees, true);
     };
     if !walk.down() {
-        return each(machine, frame, trees, true);
+        return if walk.is_over() {
+            machine.state.terms.opaque("<mapped tree>", None)
+        } else {
+            each(machine, frame, trees, true)
+        };
     }
     let mapped = map_parts(machine, frame, &first, trees, walk, each);
     walk.back();

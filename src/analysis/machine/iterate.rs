@@ -14,6 +14,9 @@ use crate::ir::{Name, Operator};
 use crate::models::Yield;
 use crate::text::Span;
 
+/// Most iterators that one goes through, each as often as it is met.
+const ITERATORS: u32 = 64;
+
 /// Most elements that are listed when an iterator of known length is drained.
 pub const DRAINED: u32 = 32;
 
@@ -312,7 +315,43 @@ impl<'p> Machine<'p> {
     }
 }
 
+/// Iterators that a source goes through.
+fn inner(source: &Source) -> &[Value] {
+    match source {
+        Source::Enumerate(inner, _) => std::slice::from_ref(inner),
+        Source::Zip(inner) | Source::Map(_, inner) | Source::Chain(inner) => inner,
+        Source::Items(_)
+        | Source::Opaque(_)
+        | Source::Array(_)
+        | Source::Range(..)
+        | Source::Repeat(_)
+        | Source::Cycle(_)
+        | Source::Generator(_)
+        | Source::Stream(_) => &[],
+    }
+}
+
+/// Takes the iterators below a source from those that are left; whether there were enough.
+fn has_few_below(state: &State, source: &Source, left: &mut u32) -> bool {
+    inner(source).iter().all(|iterator| {
+        let Some(below) = left.checked_sub(1) else { return false };
+        *left = below;
+        match iterator.single() {
+            Some(Val::Object(object)) => match &state.store.objects[object.0 as usize].kind {
+                Kind::Iterator(source, _) => has_few_below(state, source, left),
+                _ => true,
+            },
+            _ => true,
+        }
+    })
+}
+
 pub fn new_iterator(state: &mut State, source: Source, place: Option<Place>) -> Value {
+    let source = if has_few_below(state, &source, &mut ITERATORS.clone()) {
+        source
+    } else {
+        Source::Opaque(state.terms.fresh(Symbol::Opaque, "<elements>", place))
+    };
     Value::of(Val::Object(state.allocate(Kind::Iterator(source, Some(0)), "<iterator>", place)))
 }
 
