@@ -53,6 +53,16 @@ pub(super) fn prefer(cx: &FixContext<'_>, findings: &[Finding], index: usize, ot
     proposals
 }
 
+/// A split whose result is dropped is deleted, where nothing draws from the key afterwards.
+pub(super) fn deleted(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    let call = tree::call_at(cx.module, cx.here(findings[index].primary)?)?;
+    let mut proposal = Dead::dropped(cx, call)?.removed(cx, findings, index)?;
+    if !proposal.resolves.contains(&index) {
+        proposal.resolves.push(index);
+    }
+    Some(proposal)
+}
+
 /// Whether the statement of a split binds a name.
 fn binds(cx: &FixContext<'_>, call: &ast::ExprCall, name: &str) -> bool {
     let step = cx.steps(span_of(call)).pop();

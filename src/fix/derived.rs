@@ -3,6 +3,7 @@
 //! **Invariant:** equal `fold_in` calls get a key each; no data is invented for them.
 
 use super::context::{FixContext, Proof, Proposal};
+use super::dead_splits;
 use super::key_uses::{Use, only_key};
 use super::names::{Does, Occurrence, ScopeId, ScopeKind};
 use super::reuse;
@@ -46,7 +47,7 @@ pub(super) fn bind_discarded(cx: &FixContext<'_>, findings: &[Finding], index: u
         matches!(other.rule, RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
             && other.evidence.as_ref().is_some_and(|evidence| evidence.first.first() == Some(&place))
     });
-    let Some(later) = later.first() else { return Vec::new() };
+    let Some(later) = later.first() else { return dead_splits::deleted(cx, findings, index).into_iter().collect() };
     let mut proposals = reuse::propose(cx, findings, *later);
     for proposal in &mut proposals {
         proposal.resolves.push(index);
