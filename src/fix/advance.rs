@@ -35,7 +35,9 @@ pub(super) fn stored(cx: &FixContext<'_>, findings: &[Finding], index: usize) ->
     // A traced method that stores a key leaks a tracer.
     let key = key_of(cx, findings, index);
     if key.is_none_or(|key| storage_of(cx, key) != Storage::Writable) {
-        proposals.iter_mut().for_each(|proposal| proposal.leave(NOT_STORED));
+        for proposal in &mut proposals {
+            proposal.leave(NOT_STORED);
+        }
     }
     proposals
 }

@@ -64,7 +64,9 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     }
     // The next call would draw the same numbers again.
     if holds == Storage::Unknown {
-        proposals.iter_mut().for_each(|proposal| proposal.leave(NOT_STORED));
+        for proposal in &mut proposals {
+            proposal.leave(NOT_STORED);
+        }
     }
     proposals
 }

@@ -97,7 +97,9 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     proposals.extend(inline(cx, uses, resolves));
     // The next call would draw the same numbers again.
     if holds == Storage::Unknown {
-        proposals.iter_mut().for_each(|proposal| proposal.leave(NOT_STORED));
+        for proposal in &mut proposals {
+            proposal.leave(NOT_STORED);
+        }
     }
     proposals
 }
