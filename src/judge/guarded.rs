@@ -105,18 +105,15 @@ impl Guarded {
     /// What a question in the test of a branch, or in a value stored under a name that it reads, says of its two blocks.
     fn branch(&mut self, module: &Module, code: &Function, question: &Question, [then, orelse]: [&Block; 2]) {
         let (yes, no) = if question.is_denied { (orelse, then) } else { (then, orelse) };
-        match &question.name {
-            Some(name) => {
-                self.admit(module, code, yes, || Guard::Has(name.clone()));
-                if question.is_of_library {
-                    // The new name is missing, so that the old one is there.
-                    self.admit(module, code, no, || Guard::Lacks(name.clone()));
-                }
-            }
-            None => {
-                self.admit(module, code, yes, || Guard::Version);
-                self.admit(module, code, no, || Guard::Version);
-            }
+        let Some(name) = &question.name else {
+            self.admit(module, code, yes, || Guard::Version);
+            self.admit(module, code, no, || Guard::Version);
+            return;
+        };
+        self.admit(module, code, yes, || Guard::Has(name.clone()));
+        if question.is_of_library {
+            // The new name is missing, so that the old one is there.
+            self.admit(module, code, no, || Guard::Lacks(name.clone()));
         }
     }
 

@@ -15,9 +15,8 @@ use crate::text::Span;
 pub fn note_default_keys(written: Written<'_>, findings: &mut Vec<Finding>) {
     let mut noted: BTreeMap<String, usize> = BTreeMap::new();
     let mut folded = Vec::new();
-    for index in 0..findings.len() {
-        let Some((name, span)) = documented_default(written, &findings[index]) else { continue };
-        let finding = &mut findings[index];
+    for (index, finding) in findings.iter_mut().enumerate() {
+        let Some((name, span)) = documented_default(written, finding) else { continue };
         let place = Place { file: finding.primary.file, span };
         finding.level = Level::Note;
         finding.intent = Some(Intent {

@@ -6,7 +6,7 @@
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::record::{Consumption, LoggedBroadcast, Recording};
 use crate::finding::{Intent, IntentKind};
-use crate::ir::{Collection, OpKind, Temp, Variable};
+use crate::ir::{OpKind, Temp, Variable};
 use crate::judge::facts::Role;
 use crate::judge::intent::{STEPS, intent};
 
@@ -45,11 +45,8 @@ fn one_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> 
 
 /// Whether an index certainly selects no slice: a number, or a plain variable or attribute.
 fn selects_one(run: &Recording<'_>, broadcast: &LoggedBroadcast, index: Temp) -> bool {
-    match &run.code(&broadcast.activation).ops[index as usize].kind {
-        OpKind::Build(Collection::Slice | Collection::Tuple | Collection::List, _) => false,
-        OpKind::Constant(crate::ir::Constant::Int(_)) | OpKind::Load(_) | OpKind::Attribute(..) => true,
-        _ => false,
-    }
+    let index = &run.code(&broadcast.activation).ops[index as usize].kind;
+    matches!(index, OpKind::Constant(crate::ir::Constant::Int(_)) | OpKind::Load(_) | OpKind::Attribute(..))
 }
 
 /// A child of the shared key serves to make keys of the lanes' own, and nothing else: `fold_in(noise_key, axis_index("batch"))` beside

@@ -55,7 +55,7 @@ fn names_of(code: &Function, uses: &Uses, temp: Temp) -> Vec<Name> {
                 names.extend(elements.iter().find_map(|element| match element {
                     Element::Pair(key, value) if *value == temp => entry(*key),
                     _ => None,
-                }))
+                }));
             }
             OpKind::Build(Collection::Tuple, elements) => {
                 let at = elements.iter().position(|element| *element == Element::Value(temp));
