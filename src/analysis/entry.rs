@@ -26,7 +26,7 @@ const CLOSURES: usize = 64;
 
 /// Operations that the analyses of the functions of one module may run together; beyond, each gets as many as it has itself, and a
 /// share for what it calls.
-const MODULE_OPERATIONS: u32 = 3_000_000;
+const MODULE_OPERATIONS: u32 = 1_000_000;
 
 /// Runs one module of a program, and each of its functions that may have to do with keys, in a world of that program, or of one that
 /// differs in the text of this module only and has the same functions in it. The reader is shown what each run recorded.
