@@ -50,7 +50,7 @@ pub fn run(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex
         }
         let marks = (base.state.terms.mark(), base.state.paths.guards.mark());
         let mut entry = for_entry(&mut base);
-        let fuel = left.clamp(entry.budget.least_for(function), FUEL);
+        let fuel = left.clamp(Budget::least_for(function), FUEL);
         entry.budget.fuel = fuel;
         run_entry(&mut entry, id);
         run_idle(&mut entry);

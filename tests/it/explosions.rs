@@ -126,8 +126,10 @@ fn many_draws_and_calls_end() {
 fn what_a_bound_cuts_off_is_said() {
     let line = "    key, k = random.split(key)\n    random.normal(k)\n";
     let straight = format!("def f(key):\n{}    return random.normal(key) + random.uniform(key)\n", line.repeat(5_000));
-    let chain: String =
-        (0..60).map(|index| format!("def c{index}(key):\n    return c{}(key)\n\n", index + 1)).collect();
+    let mut chain = String::new();
+    for index in 0..60 {
+        writeln!(chain, "def c{index}(key):\n    return c{}(key)\n", index + 1).unwrap();
+    }
     let last = "def c60(key):\n    return random.normal(key)\n\ndef both(key):\n    return c0(key) + c0(key)\n";
     for program in [straight, format!("{chain}{last}")] {
         let folder = tempfile::tempdir().unwrap();

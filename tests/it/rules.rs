@@ -30,7 +30,7 @@ fn used(line: u32, callee: &str, role: Role) -> Use {
         callee: callee.to_owned(),
         role,
         written: None,
-        name: named(),
+        name: Some(named()),
     }
 }
 
@@ -43,12 +43,12 @@ fn through(line: u32, callee: &str) -> Use {
         callee: callee.to_owned(),
         role: Role::Sample,
         written: None,
-        name: named(),
+        name: Some(named()),
     }
 }
 
-fn named() -> Option<KeyName> {
-    Some(KeyName { text: "key".to_owned(), can_rebind: true })
+fn named() -> KeyName {
+    KeyName { text: "key".to_owned(), can_rebind: true }
 }
 
 fn origin() -> Origin {

@@ -40,7 +40,7 @@ impl Default for Budget {
 
 impl Budget {
     /// Fewest operations that the analysis of a function may run.
-    pub fn least_for(&self, function: &Function) -> u32 {
+    pub fn least_for(function: &Function) -> u32 {
         u32::try_from(function.ops.len()).unwrap_or(u32::MAX).saturating_mul(2).clamp(FUEL_PORTION / 4, FUEL)
     }
 

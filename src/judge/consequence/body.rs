@@ -99,6 +99,8 @@ pub struct Body<'a, 'r> {
     pub renewed: Option<(Variable, Name)>,
     /// What its variables held when it ran, where one run of it is asked about.
     pub environment: Option<EnvironmentId>,
+    /// Whether a variable that nothing reads counts as an observer: code that is not finished.
+    pub minds_unread: bool,
     /// Whether what is drawn from keys is not followed.
     pub only_keys: bool,
     /// Functions that may still be looked into below this one.
@@ -126,6 +128,7 @@ impl<'a, 'r> Body<'a, 'r> {
             renewed: None,
             environment: None,
             only_keys: false,
+            minds_unread: false,
             depth,
             seen: FxHashSet::default(),
             work: Vec::new(),
@@ -159,7 +162,7 @@ impl<'a, 'r> Body<'a, 'r> {
         let mut steps = 0;
         while let Some((temp, path)) = self.work.pop() {
             steps += 1;
-            if steps > STEPS {
+            if steps > STEPS || !self.flows.step() {
                 self.effects.ways.add(Ways::ESCAPES);
                 break;
             }
@@ -220,8 +223,6 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Item(object, index) => self.item(reader, (*object, *index), temp, path),
             OpKind::Build(collection, elements) => self.build(reader, *collection, elements, temp, path),
             OpKind::Unpack { star, .. } => self.unpack(reader, *star, path),
-            // A mark of the value, which `Unpack` follows itself.
-            OpKind::Project(..) => {}
             OpKind::Iterate(_) | OpKind::Await(_) | OpKind::Enter(_) => self.hold(reader, path.clone()),
             OpKind::Next(_) => match path.split_first() {
                 Some((_, rest)) => self.hold(reader, rest.to_vec()),
@@ -234,7 +235,9 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Function(..) | OpKind::Class(..) | OpKind::Yield { .. } | OpKind::DeleteItem(..) => {
                 self.add(Ways::ESCAPES);
             }
-            OpKind::Annotate(..)
+            // What projects is followed by its `Unpack`; the others hand nothing on.
+            OpKind::Project(..)
+            | OpKind::Annotate(..)
             | OpKind::Leave(_)
             | OpKind::DeleteAttribute(..)
             | OpKind::Constant(_)
@@ -253,6 +256,11 @@ impl<'a, 'r> Body<'a, 'r> {
         match variable {
             Variable::Local(slot) if self.code.kind != FunctionKind::ClassBody => {
                 let uses = self.uses.clone();
+                let is_thrown_away =
+                    self.code.slots.get(*slot as usize).is_none_or(|name| name.starts_with(['_', '<']));
+                if self.minds_unread && !is_thrown_away && !uses.reads_slot(*slot) {
+                    self.add(Ways::ESCAPES);
+                }
                 for load in uses.reaching(self.code, variable).loads_of(store) {
                     if !self.excluded.contains(load) {
                         self.hold(*load, path.clone());
@@ -286,11 +294,11 @@ impl<'a, 'r> Body<'a, 'r> {
             }
             for (temp, op) in (0u32..).zip(&inner.ops) {
                 match &op.kind {
-                    OpKind::Load(Variable::Outer(1, read)) if inner.parent == Some(self.id) => {
-                        if *read == slot {
-                            readers.push((id, temp));
-                        }
+                    OpKind::Load(Variable::Outer(1, read)) if inner.parent == Some(self.id) && *read == slot => {
+                        readers.push((id, temp));
                     }
+                    // The variable of this number of a function within this one.
+                    OpKind::Load(Variable::Outer(1, _)) if inner.parent == Some(self.id) => {}
                     OpKind::Load(Variable::Outer(_, read)) | OpKind::Store(Variable::Outer(_, read), _)
                         if *read == slot =>
                     {
@@ -490,7 +498,6 @@ impl<'a, 'r> Body<'a, 'r> {
             let OpKind::Project(_, index) = self.code.ops[*part as usize].kind else { continue };
             let is_exact = star.is_none_or(|star| index < star);
             match path.split_first() {
-                None => self.hold(*part, Path::new()),
                 Some((Part::Index(held), rest)) if is_exact => {
                     if *held == index {
                         self.hold(*part, rest.to_vec());
@@ -498,7 +505,7 @@ impl<'a, 'r> Body<'a, 'r> {
                 }
                 Some((Part::Index(held), _)) if star.is_some_and(|star| *held < star) => {}
                 Some((_, rest)) if is_exact => self.hold(*part, rest.to_vec()),
-                Some(_) => self.hold(*part, Path::new()),
+                Some(_) | None => self.hold(*part, Path::new()),
             }
         }
     }

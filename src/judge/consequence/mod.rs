@@ -12,7 +12,7 @@ mod calls;
 mod meet;
 mod unused_children;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::{Callee, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
-use crate::ir::{Constant, FunctionId, FunctionKind, OpKind, Temp, Variable};
+use crate::ir::{Constant, Function, FunctionId, FunctionKind, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Effects, Part, Path, Ways};
 use crate::judge::facts::Role;
 use crate::models::{Effect, TransformResult};
@@ -30,6 +30,9 @@ const DEPTH: u32 = 6;
 
 /// Most functions that are looked into for one recording.
 const BODIES: usize = 20_000;
+
+/// Most steps in following the draws of one recording.
+const ALL_STEPS: usize = 200_000;
 
 /// Most children of a split that are told apart.
 const CHILDREN: u32 = 8;
@@ -53,6 +56,8 @@ pub struct Flows<'r> {
     summaries: RefCell<Summaries>,
     /// What was found of whole draws.
     draws: RefCell<FxHashMap<usize, Rc<Reach>>>,
+    /// Steps that may still be taken.
+    steps: Cell<usize>,
     /// Calls of which a model says what they do with keys.
     modelled: FxHashMap<Place, usize>,
 }
@@ -98,8 +103,16 @@ impl<'r> Flows<'r> {
             run,
             summaries: RefCell::default(),
             draws: RefCell::default(),
+            steps: Cell::new(ALL_STEPS),
             modelled: modelled.map(|(index, event)| (event.place, index)).collect(),
         }
+    }
+
+    /// Takes a step, if one may still be taken.
+    fn step(&self) -> bool {
+        let left = self.steps.get();
+        self.steps.set(left.saturating_sub(1));
+        left > 0
     }
 
     /// Whether a model says what a call does with keys.
@@ -168,6 +181,14 @@ impl<'r> Flows<'r> {
         (!ways.is_observed()).then(|| new(kind, Some(event.place)))
     }
 
+    /// The operations that do not run where both draws happen with one key.
+    fn excluded(&self, draw: &Consumption, other: &Consumption) -> FxHashMap<u32, FxHashSet<Temp>> {
+        // Finding them reads the whole function.
+        let size = self.run.code(&draw.activation).ops.len();
+        self.steps.set(self.steps.get().saturating_sub(size / 8));
+        if self.steps.get() == 0 { FxHashMap::default() } else { apart::excluded(self.run, draw, other) }
+    }
+
     /// The children of a split that are seen; `None` where they cannot be told apart.
     pub fn children_seen(&self, consumption: usize) -> Option<Vec<u32>> {
         let event = &self.run.log.consumptions[consumption];
@@ -181,6 +202,10 @@ impl<'r> Flows<'r> {
     fn follow(&self, event: &Consumption, question: &Question<'_>) -> Reach {
         let run = self.run;
         let mut reach = Reach::default();
+        if self.steps.get() == 0 {
+            reach.ways.add(Ways::ESCAPES);
+            return reach;
+        }
         let chain = event.chain();
         let mut held: Vec<Path> = vec![question.path.clone()];
         // What the function below changed, by parameter.
@@ -217,7 +242,8 @@ impl<'r> Flows<'r> {
                 }
                 reach.ways.add(by_itself(event));
             }
-            // A statement that drops what is drawn at once, or a key, is not finished.
+            // A statement that drops what is drawn at once, or a key, is not finished, and neither is one whose variable nothing reads.
+            body.minds_unread = below.is_none() && event.role != Role::Split;
             let is_dropped = !held.is_empty() && self.run.uses_of(code.0, code.1).readers(call).is_empty();
             if is_dropped && (below.is_none() || question.only_keys) {
                 reach.ways.add(Ways::ESCAPES);
@@ -307,14 +333,14 @@ fn by_itself(event: &Consumption) -> Ways {
 }
 
 /// The attribute that a key was read from to be split, as variable and name.
-fn renewed(code: &crate::ir::Function, event: &Consumption) -> Option<(Variable, crate::ir::Name)> {
+fn renewed(code: &Function, event: &Consumption) -> Option<(Variable, crate::ir::Name)> {
     let (owner, name) = event.written.as_deref()?.rsplit_once('.')?;
     let slot = code.slots.iter().take(code.named as usize).position(|slot| **slot == *owner)?;
     Some((Variable::Local(u32::try_from(slot).ok()?), name.into()))
 }
 
 /// What becomes of two draws.
-pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Option<Consequence> {
+pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequence {
     let (one, other) = (flows.reach(first), flows.reach(second));
     let (a, b) = (&flows.run.log.consumptions[first], &flows.run.log.consumptions[second]);
     let are_splits = a.role == Role::Split && b.role == Role::Split;
@@ -327,25 +353,25 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Option<Con
         (!reach.ways.is_observed()).then(|| new(kind, Some(event.place)))
     };
     if let Some(idle) = idle(&one, a).or_else(|| idle(&other, b)) {
-        return Some(idle);
+        return idle;
     }
     // Of what both reach, only what runs on a path with both draws counts.
-    let excluded = apart::excluded(flows.run, a, b);
+    let excluded = flows.excluded(a, b);
     if !excluded.is_empty() {
         let question = Question::of(Path::new(), &excluded);
         if let Some(idle) = idle(&flows.follow(a, &question), a) {
-            return Some(idle);
+            return idle;
         }
     }
-    let excluded = apart::excluded(flows.run, b, a);
+    let excluded = flows.excluded(b, a);
     if !excluded.is_empty() {
         let question = Question::of(Path::new(), &excluded);
         if let Some(idle) = idle(&flows.follow(b, &question), b) {
-            return Some(idle);
+            return idle;
         }
     }
     if let Some(meeting) = meet::meeting(flows.run, (a, &one), (b, &other)) {
-        return Some(meeting);
+        return meeting;
     }
     let both = |way: Ways| one.ways.has(way) && other.ways.has(way);
     let kind = match () {
@@ -353,7 +379,7 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Option<Con
         () if both(Ways::STORED) => ConsequenceKind::Stored,
         () => ConsequenceKind::Escapes,
     };
-    Some(new(kind, None))
+    new(kind, None)
 }
 
 /// The choice of which both draws are sides, so that each element is one of them: `where(c, normal(key), uniform(key))`.

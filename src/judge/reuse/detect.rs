@@ -160,6 +160,7 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
     }
     // A draw that stands in the `try` itself did happen; one within a call that may have raised perhaps did not.
     let own = raised_in(a.activation.id);
+    let (target, derivations) = (b.target.term, (a.target.derivation, b.target.derivation));
     let (a, b) = (a.guard, b.guard);
     let both = paths.and(a, b);
     if !paths.feasible(both) || needs_unseen(run, paths, both) || is_one_choice(run, paths, first, second) {
@@ -169,7 +170,10 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
         confidence = Confidence::Low;
     }
     if needs_override(run, paths, both) {
-        confidence = confidence.min(Confidence::Medium);
+        // A key that each call makes for itself shows what an override returns, mostly no more than its shape.
+        let is_seeded = matches!(run.terms.get(run.terms.root(target)), Term::Seed(_));
+        let is_made_anew = is_seeded && derivations.0 != derivations.1;
+        confidence = confidence.min(if is_made_anew { Confidence::Low } else { Confidence::Medium });
     }
     if needs_exception(run, paths, both, Some(&own)) {
         confidence = Confidence::Low;

@@ -260,7 +260,7 @@ pub fn report(
         carried_at,
         meant: sister_unused(run, &first, &second, kind),
         intent,
-        consequence,
+        consequence: Some(consequence),
         confidence: placed.confidence,
         function: placed.function,
     };
