@@ -138,6 +138,10 @@ impl<'a, 'r> Body<'a, 'r> {
 
     /// Starts with a part of the result of an operation.
     pub fn hold(&mut self, temp: Temp, mut path: Path) {
+        if !self.flows.step() {
+            self.add(Ways::ESCAPES);
+            return;
+        }
         if path.len() > NESTED {
             path.truncate(NESTED);
         }
@@ -162,7 +166,7 @@ impl<'a, 'r> Body<'a, 'r> {
         let mut steps = 0;
         while let Some((temp, path)) = self.work.pop() {
             steps += 1;
-            if steps > STEPS || !self.flows.step() {
+            if steps > STEPS {
                 self.effects.ways.add(Ways::ESCAPES);
                 break;
             }
