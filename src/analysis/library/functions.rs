@@ -68,9 +68,6 @@ fn run_model<'p>(
     place: Place,
 ) -> Value {
     let unbound = Arg::default();
-    if let Effect::Fabricate { .. } | Effect::ShapeOf { .. } = &callable.effect {
-        machine.recorder.measure(place);
-    }
     match &callable.effect {
         Effect::Seed { seed, kind } => {
             let implementation = args.of(callable, "impl").map(|arg| arg.value.clone());

@@ -41,8 +41,6 @@ pub struct Log {
     pub origins: FxHashMap<TermId, Place>,
     /// Terms that some sink of the library took for a scalar key.
     pub scalar_keys: FxHashSet<TermId>,
-    /// Calls that ask an argument for its shape or dtype alone.
-    pub measures: FxHashSet<Place>,
     /// What calls reached, by place.
     pub callees: FxHashMap<Place, Vec<Callee>>,
     /// Calls that choose between arrays, with the function called: `jnp.where(test, x, y)`.

@@ -162,11 +162,6 @@ impl Recorder {
         self.log.origins.entry(term).or_insert(place);
     }
 
-    /// A call asked for a shape or dtype alone.
-    pub fn measure(&mut self, place: Place) {
-        self.log.measures.insert(place);
-    }
-
     /// A call chose between arrays.
     pub fn choose(&mut self, place: Place, path: &Name) {
         self.log.choices.insert(place, path.clone());
