@@ -78,8 +78,6 @@ kinds! {
     {
         /// The module is a test: what is shared there is shared to be compared.
         TestCode "test-code" "in a test, draws share a key so that their results can be compared",
-        /// An assertion compares the results.
-        Compared "compared" "the results are compared with each other",
         /// One of the runs is only timed or warms up the compiler.
         Timed "timed" "one of the two runs is only timed, or warms up the compiler",
         /// A function measures how long each of the runs takes.
@@ -108,8 +106,6 @@ kinds! {
         SeparateCells "separate-cells" "each cell of the notebook starts again from the same seed",
         /// A loop compares settings under one key.
         Sweep "sweep" "the loop compares settings under the same key",
-        /// A loop shows what comes of one key under several settings.
-        Shown "shown" "the loop shows the same draw under several settings",
         /// The call is there to raise.
         ExpectedError "expected-error" "one of the calls is expected to raise",
         /// No key is asked of a stream.

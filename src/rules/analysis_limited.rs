@@ -1,8 +1,8 @@
 //! KEY006: a function that was not analysed in full.
 //!
-//! **Invariant:** one finding for each function, whatever bounds it hits; always a note.
+//! **Invariant:** one finding for each function, whatever bounds it hits.
 
-use crate::finding::{Confidence, Finding, Level};
+use crate::finding::{Confidence, Finding};
 use crate::judge::facts::{Exhausted, Facts};
 
 use super::Rule;
@@ -20,7 +20,6 @@ pub(super) fn describe(rule: &Rule, hit: &Exhausted) -> Finding {
         help: "divide it into smaller functions to have all of it analysed".to_owned(),
     };
     let mut finding = wording::finding(rule, hit.function_at, Confidence::High, &hit.function, text);
-    finding.level = Level::Note;
     if hit.place != hit.function_at {
         wording::relate(&mut finding, [wording::label(hit.place, "the limit is reached here".to_owned())]);
     }

@@ -8,7 +8,7 @@ use crate::judge::facts::{Collision, CollisionKind, Role, Use};
 use super::Rule;
 use super::wording::{self, Text};
 
-/// How a message ends that tells of two draws.
+/// How a message about two draws ends.
 pub(super) const NOT_INDEPENDENT: &str = ", so the draws are not independent";
 
 /// The finding for a collision, at its second consumption.
@@ -18,7 +18,9 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, mut text: Text) -> Finding {
         && !hit.is_harmless()
     {
         let claim = text.message.trim_end_matches(NOT_INDEPENDENT);
-        text.message = format!("{claim}, and {}", fate.message);
+        // A claim of two clauses takes no third one by "and".
+        let joint = if claim.contains(", and ") { ";" } else { ", and" };
+        text.message = format!("{claim}{joint} {}", fate.message);
     }
     let mut finding = wording::finding(rule, hit.second.place, hit.confidence, &hit.function, text);
     if hit.is_harmless() {

@@ -67,15 +67,22 @@ fn has_one_batch(calls: &Calls<'_>) -> bool {
 
 /// Whether two operations, written alike, give the same: nothing that they read is bound anew between the calls.
 fn is_unchanged(calls: &Calls<'_>, one: Temp, other: Temp) -> bool {
+    let ops = &calls.code.ops;
     let between = calls.once.min(calls.again)..calls.once.max(calls.again);
     let is_bound_anew = |variable: &Variable| {
-        between
-            .clone()
-            .any(|temp| matches!(&calls.code.ops[temp as usize].kind, OpKind::Store(of, _) if of == variable))
+        between.clone().any(|temp| matches!(&ops[temp as usize].kind, OpKind::Store(of, _) if of == variable))
     };
-    is_written_alike(calls.code, one, other)
-        && match &calls.code.ops[one as usize].kind {
-            OpKind::Load(variable) => !is_bound_anew(variable),
-            _ => true,
+    if !is_written_alike(calls.code, one, other) {
+        return false;
+    }
+    // Operands come before what reads them, so this ends.
+    let mut work = vec![one];
+    while let Some(temp) = work.pop() {
+        let kind = &ops[temp as usize].kind;
+        if matches!(kind, OpKind::Load(variable) if is_bound_anew(variable)) {
+            return false;
         }
+        kind.operands(&mut |operand| work.push(operand));
+    }
+    true
 }
