@@ -148,7 +148,7 @@ fn front_matter_is_well_formed() {
         assert!(rule.summary.len() <= 100, "{}: the summary is too long for a listing", rule.name());
         assert!(rule.since.split('.').count() == 3, "{}: since", rule.name());
         // What a run could not do is said, and is nothing to act on.
-        let may_be_a_note = rule.family() == Family::Run;
+        let may_be_a_note = rule.id.family() == Family::Run;
         assert!(
             may_be_a_note || rule.level >= Level::Warning,
             "{}: a rule that is a note by default is opt-in instead",
