@@ -14,10 +14,10 @@ use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId, Value};
 use crate::analysis::machine::name_cache::Memo;
-use crate::analysis::machine::overrides::Heirs;
+use crate::analysis::machine::overrides::{ClassStatement, Descendants, Heirs};
 use crate::analysis::record::{Activation, Iteration, Target, UsesOfFunctions};
 use crate::finding::Place;
-use crate::ir::{ClassId, FunctionId, Name};
+use crate::ir::{FunctionId, Name};
 
 /// Modules that draw nothing when they are initialised, by what they were made with.
 #[derive(Clone, Debug, Default)]
@@ -121,7 +121,9 @@ pub struct Caches {
     /// The functions that constructors of the home module store, by class.
     pub constructors: FxHashMap<ClassHandle, Rc<Stored>>,
     /// The classes that override a method, by the class statement that has it and by name.
-    pub heirs: FxHashMap<((ModuleIndex, ClassId), Name), Heirs>,
+    pub heirs: FxHashMap<(ClassStatement, Name), Heirs>,
+    /// The classes that inherit from each other.
+    pub descendants: Descendants,
     /// What the names that modules import from each other stand for, where that was asked.
     pub imported: FxHashMap<(ModuleIndex, Name), Value>,
 }

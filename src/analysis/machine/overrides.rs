@@ -5,20 +5,32 @@
 
 use std::rc::Rc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::OVERRIDDEN;
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{ClassHandle, Closure, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
 use crate::analysis::machine::Machine;
-use crate::ir::{Name, Operator};
+use crate::analysis::store::heap::ClassInfo;
+use crate::analysis::store::{State, classes};
+use crate::ir::{ClassId, Name, Operator};
 
 /// Most classes that are taken to be what an instance may be of.
 const HEIRS: usize = 4;
 
 /// Classes, each with a method of it.
 pub type Heirs = Rc<[(ClassHandle, Rc<Closure>)]>;
+
+/// A class statement: what it makes is a class anew whenever its module runs.
+pub type ClassStatement = (ModuleIndex, ClassId);
+
+/// The classes that inherit from those that a class statement made, where a store has so many classes.
+#[derive(Clone, Default)]
+pub struct Descendants {
+    classes: usize,
+    of: FxHashMap<ClassStatement, Rc<[ClassHandle]>>,
+}
 
 /// What may run where a method of an instance is called: the method itself, or one that overrides it and touches keys as it does not.
 pub fn possible(machine: &mut Machine<'_>, receiver: &Value, function: &Value) -> Option<Value> {
@@ -59,11 +71,7 @@ fn instance_from_outside(machine: &Machine<'_>, receiver: &Value) -> Option<(Ter
 
 /// The classes that inherit from `class` and whose method of this name is another, which touches keys; each with the method.
 fn heirs(machine: &mut Machine<'_>, class: ClassHandle, name: &Name, own: &Closure) -> Heirs {
-    let statement = |machine: &Machine<'_>, class: ClassHandle| {
-        let info = &machine.state.store.classes[class.0 as usize];
-        (info.module, info.class)
-    };
-    let base = statement(machine, class);
+    let base = statement(&machine.state.store.classes[class.0 as usize]);
     if let Some(known) = machine.caches.heirs.get(&(base, name.clone())) {
         return known.clone();
     }
@@ -72,15 +80,8 @@ fn heirs(machine: &mut Machine<'_>, class: ClassHandle, name: &Name, own: &Closu
             && !machine.module(method.module).function(method.function).is_stub
     };
     let mut found: Vec<(ClassHandle, Rc<Closure>)> = Vec::new();
-    let mut seen = FxHashSet::default();
-    // A module that ran again made its classes anew: the last one counts.
-    let classes = u32::try_from(machine.state.store.classes.len()).unwrap_or(u32::MAX);
-    for heir in (0..classes).rev().map(ClassHandle) {
-        if machine.state.store.classes[heir.0 as usize].bases.is_empty() || !seen.insert(statement(machine, heir)) {
-            continue;
-        }
-        let inherits = machine.state.lineage(heir).into_iter().any(|of| statement(machine, of) == base);
-        let Some(method) = machine.state.class_attribute(heir, name).filter(|_| inherits) else { continue };
+    for &heir in descendants(machine, base).iter() {
+        let Some(method) = machine.state.class_attribute(heir, name) else { continue };
         let Some(Val::Function(method)) = method.single() else { continue };
         if (own.module, own.function) != (method.module, method.function) && touches_keys(machine, method) {
             found.push((heir, method.clone()));
@@ -92,4 +93,35 @@ fn heirs(machine: &mut Machine<'_>, class: ClassHandle, name: &Name, own: &Closu
     let found: Heirs = found.into();
     machine.caches.heirs.insert((base, name.clone()), found.clone());
     found
+}
+
+fn statement(class: &ClassInfo) -> ClassStatement {
+    (class.module, class.class)
+}
+
+/// The classes that inherit from the one that a statement makes, the newest first. A module that ran again made its classes anew: the
+/// last one counts.
+fn descendants(machine: &mut Machine<'_>, base: ClassStatement) -> Rc<[ClassHandle]> {
+    let State { store, .. } = &machine.state;
+    let known = &mut machine.caches.descendants;
+    if known.classes != store.classes.len() {
+        let mut found: FxHashMap<ClassStatement, Vec<ClassHandle>> = FxHashMap::default();
+        let mut seen = FxHashSet::default();
+        let classes = u32::try_from(store.classes.len()).unwrap_or(u32::MAX);
+        for heir in (0..classes).rev().map(ClassHandle) {
+            let info = &store.classes[heir.0 as usize];
+            if info.bases.is_empty() || !seen.insert(statement(info)) {
+                continue;
+            }
+            for of in classes::lineage(&store.classes, heir) {
+                let heirs = found.entry(statement(&store.classes[of.0 as usize])).or_default();
+                if heirs.last() != Some(&heir) {
+                    heirs.push(heir);
+                }
+            }
+        }
+        let of = found.into_iter().map(|(base, heirs)| (base, heirs.into())).collect();
+        *known = Descendants { classes: store.classes.len(), of };
+    }
+    known.of.get(&base).cloned().unwrap_or_default()
 }
