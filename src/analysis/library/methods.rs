@@ -212,3 +212,15 @@ pub fn enter<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, manager: &Val
         Value::of(val.clone())
     })
 }
+
+/// Leaving a context manager: its `__exit__` runs, as if nothing had been raised.
+pub fn leave<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, manager: &Value, op: &'p crate::ir::Op) {
+    let place = machine.place(frame, op.span);
+    let manager = machine.state.possible(manager);
+    paths::on_alternatives(machine, &manager, |this, val| {
+        let dunder: Name = "__exit__".into();
+        let Some(method) = this.state.instance_method(val, &dunder) else { return Value::unbound() };
+        let none = this.state.terms.none();
+        this.call_value(frame, &method, Args::positional(vec![none; 3]), Some(place))
+    });
+}

@@ -118,6 +118,10 @@ impl Library for Models {
         methods::enter(machine, frame, manager, op)
     }
 
+    fn leave<'p>(&self, machine: &mut Machine<'p>, frame: &mut Frame<'p>, manager: &Value, op: &'p crate::ir::Op) {
+        methods::leave(machine, frame, manager, op);
+    }
+
     fn stream_item(&self, machine: &Machine<'_>, path: &Name) -> Yield {
         functions::stream_item(machine.program, path)
     }

@@ -188,7 +188,13 @@ impl<'p> Machine<'p> {
                 let manager = frame.temps[*manager as usize].clone();
                 self.library.enter(self, frame, &manager, op)
             }
-            OpKind::Leave(_) => Value::unbound(),
+            OpKind::Leave(entered) => {
+                if let OpKind::Enter(manager) = Self::op(frame, *entered).kind {
+                    let manager = frame.temps[manager as usize].clone();
+                    self.library.leave(self, frame, &manager, op);
+                }
+                Value::unbound()
+            }
             OpKind::Return(value) => {
                 let value = match value {
                     Some(value) => frame.temps[*value as usize].clone(),

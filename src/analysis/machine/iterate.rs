@@ -239,14 +239,17 @@ impl<'p> Machine<'p> {
 
     /// `next(iterator)` outside of a loop.
     pub fn next_of(&mut self, frame: &mut Frame<'p>, iterator: &Value, span: Span) -> Value {
-        let everywhere = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
-        if !everywhere.is_false()
+        let elsewhere = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
+        if !elsewhere.is_false()
             && let Some(Val::Object(object)) = iterator.single()
-            && let Kind::Iterator(_, position) = &mut self.state.store.objects[object.0 as usize].kind
+            && matches!(self.state.store.objects[object.0 as usize].kind, Kind::Iterator(..))
         {
-            // Asked on some paths only: from here on nobody knows where it stands.
-            *position = None;
-            return self.next_step(frame, iterator, span).value;
+            let value = self.next_step(frame, iterator, span).value;
+            if let Kind::Iterator(_, position) = &mut self.state.store.objects[object.0 as usize].kind {
+                // Asked on some paths only: from here on nobody knows where it stands.
+                *position = None;
+            }
+            return value;
         }
         self.state.store.mutations += 1;
         self.next_step(frame, iterator, span).value

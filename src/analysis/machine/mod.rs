@@ -162,6 +162,8 @@ pub trait Library {
         manager: &Value,
         op: &'p crate::ir::Op,
     ) -> Value;
+    /// Leaving a context manager.
+    fn leave<'p>(&self, machine: &mut Machine<'p>, frame: &mut Frame<'p>, manager: &Value, op: &'p crate::ir::Op);
     /// What a subscript of a stream gives.
     fn stream_item(&self, machine: &Machine<'_>, path: &Name) -> Yield;
     /// What a stream's call or method gives.
