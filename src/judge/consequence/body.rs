@@ -54,6 +54,8 @@ impl Ways {
     pub const ESCAPES: Self = Self(8);
     /// It decides a branch.
     pub const DECIDES: Self = Self(16);
+    /// It is bound to a variable that nothing reads: code that is not finished, or a draw for nothing.
+    pub const UNREAD: Self = Self(32);
 
     /// Adds another way.
     pub fn add(&mut self, other: Self) {
@@ -65,9 +67,14 @@ impl Ways {
         self.0 & way.0 != 0
     }
 
-    /// Whether its numbers can make a difference.
+    /// Whether its numbers can make a difference, or could once the code is finished.
     pub fn is_observed(self) -> bool {
         self.0 & !Self::SHAPE.0 != 0
+    }
+
+    /// Whether its numbers can make a difference.
+    pub fn is_read(self) -> bool {
+        self.0 & !(Self::SHAPE.0 | Self::UNREAD.0) != 0
     }
 }
 
@@ -99,8 +106,8 @@ pub struct Body<'a, 'r> {
     pub renewed: Option<(Variable, Name)>,
     /// What its variables held when it ran, where one run of it is asked about.
     pub environment: Option<EnvironmentId>,
-    /// Whether a variable that nothing reads counts as an observer: code that is not finished.
-    pub minds_unread: bool,
+    /// What it is to be bound to a variable that nothing reads.
+    pub unread: Ways,
     /// Whether what is drawn from keys is not followed.
     pub only_keys: bool,
     /// Functions that may still be looked into below this one.
@@ -128,7 +135,7 @@ impl<'a, 'r> Body<'a, 'r> {
             renewed: None,
             environment: None,
             only_keys: false,
-            minds_unread: false,
+            unread: Ways::default(),
             depth,
             seen: FxHashSet::default(),
             work: Vec::new(),
@@ -262,8 +269,8 @@ impl<'a, 'r> Body<'a, 'r> {
                 let uses = self.uses.clone();
                 let is_thrown_away =
                     self.code.slots.get(*slot as usize).is_none_or(|name| name.starts_with(['_', '<']));
-                if self.minds_unread && !is_thrown_away && !uses.reads_slot(*slot) {
-                    self.add(Ways::ESCAPES);
+                if !is_thrown_away && !uses.reads_slot(*slot) {
+                    self.add(self.unread);
                 }
                 for load in uses.reaching(self.code, variable).loads_of(store) {
                     if !self.excluded.contains(load) {

@@ -242,9 +242,11 @@ impl<'r> Flows<'r> {
                 }
                 reach.ways.add(by_itself(event));
             }
-            // A statement that drops what is drawn at once, or a key, is not finished, and neither is one whose variable nothing reads.
-            body.minds_unread = below.is_none() && event.role != Role::Split;
+            if below.is_none() {
+                body.unread = unread(event);
+            }
             let is_dropped = !held.is_empty() && self.run.uses_of(code.0, code.1).readers(call).is_empty();
+            // A statement that drops what is drawn at once, or a key, is not finished.
             if is_dropped && (below.is_none() || question.only_keys) {
                 reach.ways.add(Ways::ESCAPES);
             }
@@ -332,6 +334,15 @@ fn by_itself(event: &Consumption) -> Ways {
     if event.role == Role::Unresolved { Ways::ESCAPES } else { Ways::default() }
 }
 
+/// What it is for a draw to be bound to a variable that nothing reads: what is called may keep it as well, if it is not a sampler.
+fn unread(event: &Consumption) -> Ways {
+    match event.role {
+        Role::Split => Ways::default(),
+        Role::Sample => Ways::UNREAD,
+        _ => Ways::ESCAPES,
+    }
+}
+
 /// The attribute that a key was read from to be split, as variable and name.
 fn renewed(code: &Function, event: &Consumption) -> Option<(Variable, crate::ir::Name)> {
     let (owner, name) = event.written.as_deref()?.rsplit_once('.')?;
@@ -344,29 +355,31 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
     let (one, other) = (flows.reach(first), flows.reach(second));
     let (a, b) = (&flows.run.log.consumptions[first], &flows.run.log.consumptions[second]);
     let are_splits = a.role == Role::Split && b.role == Role::Split;
-    let idle = |reach: &Reach, event: &Consumption| {
+    // A draw for nothing beside one that is read; where nothing is read of either, the code is not finished.
+    let idle = |reach: &Reach, event: &Consumption, other: &Reach| {
         // Two splits of which one is dropped give no child twice.
         if are_splits && is_dropped(flows.run, event) || unused_children::is_split_for_nothing(flows.run, event) {
             return Some(new(ConsequenceKind::Unobserved, Some(event.place)));
         }
         let kind = if reach.ways.has(Ways::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
-        (!reach.ways.is_observed()).then(|| new(kind, Some(event.place)))
+        let is_idle = if other.ways.is_read() { !reach.ways.is_read() } else { !reach.ways.is_observed() };
+        is_idle.then(|| new(kind, Some(event.place)))
     };
-    if let Some(idle) = idle(&one, a).or_else(|| idle(&other, b)) {
+    if let Some(idle) = idle(&one, a, &other).or_else(|| idle(&other, b, &one)) {
         return idle;
     }
     // Of what both reach, only what runs on a path with both draws counts.
     let excluded = flows.excluded(a, b);
     if !excluded.is_empty() {
         let question = Question::of(Path::new(), &excluded);
-        if let Some(idle) = idle(&flows.follow(a, &question), a) {
+        if let Some(idle) = idle(&flows.follow(a, &question), a, &other) {
             return idle;
         }
     }
     let excluded = flows.excluded(b, a);
     if !excluded.is_empty() {
         let question = Question::of(Path::new(), &excluded);
-        if let Some(idle) = idle(&flows.follow(b, &question), b) {
+        if let Some(idle) = idle(&flows.follow(b, &question), b, &one) {
             return idle;
         }
     }
