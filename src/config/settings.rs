@@ -218,7 +218,7 @@ impl FileSettings<'_> {
             // The same numbers twice, to be compared.
             rule if self.is_test && rule.family() == Family::Reuse => Some(IntentKind::TestCode),
             // What is timed side by side is given the same work, and so the same seed.
-            RuleId::SeedReused if self.is_benchmark => Some(IntentKind::Measured),
+            RuleId::SeedReused if self.is_benchmark => Some(IntentKind::Comparison),
             _ => None,
         }
     }

@@ -94,8 +94,8 @@ fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
             further.extend([(first, "the first key is derived"), (second, "the other is derived")].map(owned));
         }
         if let Some(intent) = &collision.intent {
-            let lead = if intent.kind.excuses() { "probably intended" } else { "perhaps harmless" };
-            further.push((intent.place.unwrap_or(collision.second.place), format!("{lead}: {}", intent.reason)));
+            let place = intent.place.unwrap_or(collision.second.place);
+            further.push((place, format!("probably intended: {}", intent.reason)));
         }
         all.push(remark(collision.second.place, further, collision.origin.as_ref(), text));
     }

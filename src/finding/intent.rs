@@ -20,7 +20,12 @@ pub struct Intent {
 impl Intent {
     /// An intent that says no more than its kind does.
     pub fn new(kind: IntentKind, place: Option<Place>) -> Self {
-        Self { kind, reason: kind.reason().to_owned(), place }
+        Self::because(kind, kind.reason(), place)
+    }
+
+    /// An intent of which more can be said than its kind says.
+    pub fn because(kind: IntentKind, reason: &str, place: Option<Place>) -> Self {
+        Self { kind, reason: reason.to_owned(), place }
     }
 }
 
@@ -78,54 +83,26 @@ kinds! {
     {
         /// The module is a test: what is shared there is shared to be compared.
         TestCode "test-code" "in a test, draws share a key so that their results can be compared",
-        /// One of the runs is only timed or warms up the compiler.
-        Timed "timed" "one of the two runs is only timed, or warms up the compiler",
-        /// A function measures how long each of the runs takes.
-        Measured "measured" "a function measures how long each of these runs takes",
-        /// The first of two identical calls is made for nothing.
+        /// The first of two runs warms up the compiler, or is only timed.
         WarmUp "warm-up" "the first of two identical calls is a warm-up whose result is not used",
+        /// Methods or settings are compared under one key.
+        Comparison "comparison" "ways to do the same work are compared under one key",
         /// Two arrays are arranged by one key, so that their rows stay together.
         AlignedRows "aligned-rows" "one key reorders two arrays so that their rows stay aligned",
-        /// A function and its inverse.
-        Inverse "inverse" "the second function undoes the first and needs the same numbers",
-        /// Two sides of one choice.
-        Alternatives "alternatives" "each element uses only one of the two draws",
-        /// A loss and its gradients.
-        PairedGradients "paired-gradients" "a loss and its gradients are taken under the same draw",
+        /// Two calls belong together and need one draw: a function and its inverse, a loss and its gradients.
+        PairedCalls "paired-calls" "the two calls belong together and need the same numbers",
         /// A network and its target copy.
         TargetCopy "target-copy" "both draws initialise a network and its target copy",
-        /// One set of options goes to two calls of one function.
-        SharedOptions "shared-options" "both calls receive the same options, including the key",
-        /// Each key only stands in where the caller gives none.
-        StandIn "stand-in" "each key is only a fallback for callers that pass none",
         /// A documented default: `seed=0`, a fallback seed.
         DocumentedDefault "documented-default" "the seed is a default value",
-        /// Each iteration of an outer loop goes through the seeds of an inner one.
-        SeedSweep "seed-sweep" "each iteration loops over the same list of seeds",
         /// Cells of a notebook each start from the same seed.
         SeparateCells "separate-cells" "each cell of the notebook starts again from the same seed",
-        /// A loop compares settings under one key.
-        Sweep "sweep" "the loop compares settings under the same key",
-        /// The call is there to raise.
-        ExpectedError "expected-error" "one of the calls is expected to raise",
-        /// No key is asked of a stream.
-        UnusedStream "unused-stream" "no key is requested from one of the streams",
-        /// Different children of two equal splits are used.
-        DisjointChildren "disjoint-children" "the code uses different children of the two splits",
-        /// Only one lane of a mapped draw is used.
-        OneLane "one-lane" "only one lane of the mapped result is used",
-        /// The mapped function makes a key for each lane where the lanes are to differ.
+        /// No number of one draw is used beside the same number of the other.
+        DisjointParts "disjoint-parts" "the code uses different parts of the two draws",
+        /// What all lanes share they do alike, and what is to differ has a key for each lane.
         PerLane "per-lane" "the mapped function derives a key for each lane where the lanes should differ",
         /// The program says so in a comment or a name.
         SaidSo "said-so" "a comment or a name says that the key is shared on purpose",
-    }
-}
-
-impl IntentKind {
-    /// Whether a reuse with this intent is a note. The other kinds say that a consumption serves no numbers, so that it is doubtful
-    /// whether there is a reuse at all: that lowers its confidence.
-    pub const fn excuses(self) -> bool {
-        !matches!(self, Self::ExpectedError | Self::UnusedStream)
     }
 }
 

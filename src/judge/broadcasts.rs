@@ -14,7 +14,6 @@ use crate::judge::derivation::derivation;
 use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};
 use crate::judge::intent::default_key::is_fallback;
 use crate::judge::intent::of_lanes;
-use crate::judge::intent::split_escape::is_split_alike;
 use crate::judge::naming::stream_at;
 use crate::judge::origin::origin;
 use crate::judge::reuse::{is_known_key, use_at};
@@ -44,7 +43,7 @@ pub fn conclude_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut F
             continue;
         }
         // A key made because none was given serves until one is.
-        if is_fallback(run, event) || is_split_alike(run, event, broadcast) {
+        if is_fallback(run, event) {
             continue;
         }
         if is_consequence(run, event.target.term, &|parent| split.contains(&(broadcast.mapped_at, parent))) {

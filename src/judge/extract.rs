@@ -70,15 +70,14 @@ fn report_harm(
     reuse: Reuse,
 ) -> Option<(Collision, bool)> {
     let reported = report(run, flows, paths, reuse);
-    let is_doubtful = |collision: &Collision| collision.intent.is_some() || collision.is_harmless();
-    if reported.as_ref().is_none_or(|(collision, _)| !is_doubtful(collision)) {
+    if reported.as_ref().is_none_or(|(collision, _)| !collision.is_harmless()) {
         return reported;
     }
     let others = others(run, paths, reuses, reuse).into_iter().take(OTHERS);
     let harmful = others
         .filter(|other| other.confidence > Confidence::Low)
         .filter_map(|other| report(run, flows, paths, other))
-        .find(|(collision, _)| !is_doubtful(collision) && collision.confidence > Confidence::Low);
+        .find(|(collision, _)| !collision.is_harmless() && collision.confidence > Confidence::Low);
     harmful.or(reported)
 }
 

@@ -309,11 +309,9 @@ pub struct Collision {
 }
 
 impl Collision {
-    /// Whether the program probably means it, so that it is a note. That a consumption serves no numbers makes a reuse doubtful
-    /// and is told by its confidence.
+    /// Whether the program probably means it, or nobody sees the numbers of both draws, so that it is a note.
     pub fn is_harmless(&self) -> bool {
-        self.intent.as_ref().is_some_and(|intent| intent.kind.excuses())
-            || self.consequence.as_ref().is_some_and(|consequence| consequence.kind.is_harmless())
+        self.intent.is_some() || self.consequence.as_ref().is_some_and(|consequence| consequence.kind.is_harmless())
     }
 }
 

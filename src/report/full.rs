@@ -10,7 +10,7 @@ use super::Report;
 use super::excerpt::{Excerpt, Mark};
 use super::neutral::neutral;
 use super::summary::folded;
-use crate::finding::{Applicability, Confidence, ConsequenceKind, Finding, IntentKind, Level, Place};
+use crate::finding::{Applicability, Confidence, ConsequenceKind, Finding, Level, Place};
 use crate::text::{LineIndex, Span};
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -36,8 +36,7 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
             notes.push(format!("note: {}: {}", neutral(&label.message), report.locus(label.place)));
         }
     }
-    let lead = |kind: IntentKind| if kind.excuses() { "probably intended: " } else { "perhaps harmless: " };
-    let intent = finding.intent.as_ref().map(|intent| (lead(intent.kind), &intent.reason, intent.place));
+    let intent = finding.intent.as_ref().map(|intent| ("probably intended: ", &intent.reason, intent.place));
     // That both draws matter goes without saying, unless one can see where.
     let is_plain =
         |kind| matches!(kind, ConsequenceKind::Returned | ConsequenceKind::Stored | ConsequenceKind::Escapes);

@@ -19,7 +19,7 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     let subject = collision::subject(hit);
     let equal = collision::two_names(hit)
         .map_or_else(|| "two keys are equal".to_owned(), |names| format!("{names} are the same key"));
-    let is_disjoint = hit.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DisjointChildren);
+    let is_disjoint = hit.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DisjointParts);
     let (message, help) = match hit.kind {
         CollisionKind::FoldedTwice => (
             format!("{equal}: two `fold_in` calls have equal data, and both results are consumed"),

@@ -131,7 +131,7 @@ fn reuses(source: &str) -> Vec<Checked> {
     let is_unseen = |checked: &Checked| {
         let finding = &checked.finding;
         finding.consequence.as_ref().is_some_and(|fate| fate.kind.is_harmless())
-            || finding.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::PairedGradients)
+            || finding.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::PairedCalls)
     };
     findings.retain(|checked| {
         (checked.shown || is_unseen(checked))

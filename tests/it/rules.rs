@@ -177,7 +177,7 @@ fn equal_derivations() {
     let split = |line| used(line, "jax.random.split", Role::Split);
     let twice = collision(CollisionKind::SplitTwice, split(2), split(3));
     let mut disjoint = collision(CollisionKind::SplitTwice, split(4), split(5));
-    disjoint.intent = Some(Intent::new(IntentKind::DisjointChildren, None));
+    disjoint.intent = Some(Intent::new(IntentKind::DisjointParts, None));
     let draws = || (sample(8, "jax.random.normal"), sample(9, "jax.random.bernoulli"));
     let (first, second) = draws();
     let mut folded = collision(CollisionKind::FoldedTwice, first, second);

@@ -23,6 +23,7 @@ use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Constant, Function, FunctionId, FunctionKind, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Effects, Part, Path, Ways};
 use crate::judge::facts::Role;
+use crate::judge::intent::default_key::is_default;
 use crate::models::{Effect, TransformResult};
 
 /// How many functions deep a value is followed into calls.
@@ -356,30 +357,34 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
     let (a, b) = (&flows.run.log.consumptions[first], &flows.run.log.consumptions[second]);
     let are_splits = a.role == Role::Split && b.role == Role::Split;
     // A draw for nothing beside one that is read; where nothing is read of either, the code is not finished.
-    let idle = |reach: &Reach, event: &Consumption, other: &Reach| {
+    let idle = |reach: &Reach, draw: usize, other: &Reach| {
+        let event = &flows.run.log.consumptions[draw];
         // Two splits of which one is dropped give no child twice.
-        if are_splits && is_dropped(flows.run, event) || unused_children::is_split_for_nothing(flows.run, event) {
+        let is_for_nothing = are_splits && is_dropped(flows.run, event)
+            || unused_children::is_split_for_nothing(flows.run, event)
+            || is_unused_stream(flows.run, draw, event);
+        if is_for_nothing {
             return Some(new(ConsequenceKind::Unobserved, Some(event.place)));
         }
         let kind = if reach.ways.has(Ways::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
         let is_idle = if other.ways.is_read() { !reach.ways.is_read() } else { !reach.ways.is_observed() };
         is_idle.then(|| new(kind, Some(event.place)))
     };
-    if let Some(idle) = idle(&one, a, &other).or_else(|| idle(&other, b, &one)) {
+    if let Some(idle) = idle(&one, first, &other).or_else(|| idle(&other, second, &one)) {
         return idle;
     }
     // Of what both reach, only what runs on a path with both draws counts.
     let excluded = flows.excluded(a, b);
     if !excluded.is_empty() {
         let question = Question::of(Path::new(), &excluded);
-        if let Some(idle) = idle(&flows.follow(a, &question), a, &other) {
+        if let Some(idle) = idle(&flows.follow(a, &question), first, &other) {
             return idle;
         }
     }
     let excluded = flows.excluded(b, a);
     if !excluded.is_empty() {
         let question = Question::of(Path::new(), &excluded);
-        if let Some(idle) = idle(&flows.follow(b, &question), b, &one) {
+        if let Some(idle) = idle(&flows.follow(b, &question), second, &one) {
             return idle;
         }
     }
@@ -412,6 +417,16 @@ pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Pl
 fn is_dropped(run: &Recording<'_>, event: &Consumption) -> bool {
     let uses = run.uses_of(event.activation.module, event.activation.function);
     run.call_at(&event.activation, event.place).is_some_and(|call| uses.readers(call).is_empty())
+}
+
+/// Whether a draw is the making of a stream that nobody asks for a key. Making a stream counts as consuming what it is made from, since
+/// nearly every stream is asked sooner or later; of one that is handed to functions in sight only it can be seen that none of them
+/// does. Where a bound ended the analysis, somebody later may, but for the default of a parameter: that serves where a call leaves
+/// it out.
+fn is_unused_stream(run: &Recording<'_>, draw: usize, event: &Consumption) -> bool {
+    let is_asked = |stream| run.log.streams.asked.contains(stream);
+    run.log.streams.made.get(&draw).is_some_and(|stream| !is_asked(stream))
+        && (run.exhausted.is_none() || is_default(run, event))
 }
 
 fn new(kind: ConsequenceKind, place: Option<Place>) -> Consequence {

@@ -7,7 +7,7 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{OpKind, Operator, Temp};
-use crate::judge::intent::{Pair, intent};
+use crate::judge::intent::{Pair, because, intent};
 use crate::judge::paths::Paths;
 
 /// Whether a key was made only because none was given: `if key is None: key = PRNGKey(0)`.
@@ -62,5 +62,7 @@ pub fn stand_ins(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
         Some(made).filter(|_| made.activation.caller.is_some() && is_fallback(run, key))
     };
     let (one, other) = (made_in(pair.first)?, made_in(pair.second)?);
-    (one.activation.id != other.activation.id).then(|| intent(IntentKind::StandIn, one.place))
+    (one.activation.id != other.activation.id).then(|| {
+        because(IntentKind::DocumentedDefault, "each key is only a fallback for callers that pass none", one.place)
+    })
 }

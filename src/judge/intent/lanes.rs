@@ -8,11 +8,11 @@ use crate::analysis::record::{Consumption, LoggedBroadcast, Recording};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{OpKind, Temp, Variable};
 use crate::judge::facts::Role;
-use crate::judge::intent::{STEPS, intent};
+use crate::judge::intent::{STEPS, because, intent};
 
 /// Why the lanes of a mapped function probably share a key on purpose, if they do.
 pub fn of(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
-    one_lane(run, broadcast).or_else(|| per_lane(run, broadcast))
+    one_lane(run, broadcast).or_else(|| per_lane(run, broadcast)).or_else(|| split_alike(run, broadcast))
 }
 
 /// Only one lane of what is drawn is used: `vmap(lambda row: categorical(key, row))(rows)[state]`.
@@ -40,7 +40,7 @@ fn one_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> 
     }
     let selected = selected.filter(|_| work.is_empty())?;
     let place = crate::finding::Place { file: broadcast.mapped_at.file, span: code.ops[selected as usize].span };
-    Some(intent(IntentKind::OneLane, place))
+    Some(because(IntentKind::DisjointParts, "only one lane of the mapped result is used", place))
 }
 
 /// Whether an index certainly selects no slice: a number, or a plain variable or attribute.
@@ -53,19 +53,44 @@ fn selects_one(run: &Recording<'_>, broadcast: &LoggedBroadcast, index: Temp) ->
 /// what they share. A child that is carried on as well may have been folded by mistake.
 fn per_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
     let root = run.terms.root(run.log.consumptions[broadcast.event].target.term);
-    let is_unknown =
-        |part| run.terms.symbol(part).is_some_and(|info| matches!(info.symbol, Symbol::Opaque | Symbol::Deleted));
-    let is_own = |part: TermId| broadcast.symbols.contains(&part) || part.0 >= broadcast.born.0 && is_unknown(part);
     let in_lanes = || run.log.consumptions.iter().filter(|other| other.lanes > 0);
     let serves_lanes = |fold: &&Consumption| {
         let child = fold.target.term;
         matches!(run.terms.get(child), Term::Child(..))
             && run.terms.root(child) == root
             && !run.log.exits.iter().any(|exit| exit.term == child)
-            && in_lanes()
-                .filter(|other| run.terms.mentions(other.target.term, &|part| part == child))
-                .all(|other| other.role == Role::Fold || run.terms.mentions(other.target.term, &is_own))
+            && in_lanes().filter(|other| run.terms.mentions(other.target.term, &|part| part == child)).all(|other| {
+                other.role == Role::Fold || run.terms.mentions(other.target.term, &|part| is_own(run, broadcast, part))
+            })
     };
     let fold = in_lanes().filter(|other| other.role == Role::Fold).find(serves_lanes)?;
     Some(intent(IntentKind::PerLane, fold.place))
+}
+
+/// A split that all lanes do alike, since they carry one key on, while every draw is from a key into which something of the lane's own
+/// was folded: `_, new_rng = split(rng)` beside `fold_in(rng, axis_index("batch"))`.
+fn split_alike(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
+    let event = &run.log.consumptions[broadcast.event];
+    let parent = event.target.term;
+    let (mut fold, mut is_drawn_alike) = (None, false);
+    for other in &run.log.consumptions {
+        let term = other.target.term;
+        if !run.terms.mentions(term, &|part| part == parent) {
+            continue;
+        }
+        if other.role == Role::Fold {
+            fold.get_or_insert(other.place);
+        }
+        is_drawn_alike |= !matches!(other.role, Role::Split | Role::Fold)
+            && !run.terms.mentions(term, &|part| is_own(run, broadcast, part));
+    }
+    let fold = fold.filter(|_| event.role == Role::Split && !is_drawn_alike)?;
+    Some(intent(IntentKind::PerLane, fold))
+}
+
+/// Whether a part of a term is a lane's own; what the body knows nothing of may be.
+fn is_own(run: &Recording<'_>, broadcast: &LoggedBroadcast, part: TermId) -> bool {
+    let is_unknown =
+        || run.terms.symbol(part).is_some_and(|info| matches!(info.symbol, Symbol::Opaque | Symbol::Deleted));
+    broadcast.symbols.contains(&part) || part.0 >= broadcast.born.0 && is_unknown()
 }

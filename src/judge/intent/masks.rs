@@ -5,7 +5,7 @@
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{Constant, Function, OpKind, Operator, Temp, Uses};
-use crate::judge::intent::{Pair, STEPS, calls_apart, intent, is_written_alike};
+use crate::judge::intent::{ALTERNATIVES, Pair, STEPS, because, calls_apart, is_written_alike};
 
 /// Each of two draws is multiplied by a mask, and the masks compare one value with different constants:
 /// `normal(key) * (kind == 0) + uniform(key) * (kind == 1)`.
@@ -14,7 +14,7 @@ pub fn masked(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let mask = |draw: Temp| mask_of(calls.code, &calls.uses, draw);
     let ((value, wanted), (other, unwanted)) = (mask(calls.once)?, mask(calls.again)?);
     let exclude = is_written_alike(calls.code, value, other) && wanted != unwanted;
-    exclude.then(|| intent(IntentKind::Alternatives, calls.place(calls.once)))
+    exclude.then(|| because(IntentKind::DisjointParts, ALTERNATIVES, calls.place(calls.once)))
 }
 
 /// The value and the constant that the mask of a draw compares.

@@ -4,21 +4,16 @@
 //! that names its evidence. The tables below say which reasons count for which kind of reuse, and which is told where several hold.
 //!
 //! **Invariant:** each answer rests on what was consumed and how, and on names of the program only where `models/words.toml` lists
-//! them. What is intended is still reported, as a note; what serves no numbers, with low confidence.
+//! them. What is intended is still reported, as a note.
 
 mod aligned_rows;
 pub mod default_key;
 pub mod documented;
-mod expected_error;
-mod inverse;
 mod lanes;
 mod masks;
 pub mod notebook;
-mod paired_gradients;
+mod paired_calls;
 pub mod said_so;
-mod shared_options;
-pub mod split_escape;
-mod stream_use;
 mod sweep;
 mod target_copy;
 pub mod timing;
@@ -47,23 +42,20 @@ pub struct Pair<'r> {
 /// A reason why two consumptions may be intended to share a key.
 type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
 
-/// A reason why a consumption may serve no numbers.
-type Doubt = fn(&Recording<'_>, usize) -> Option<Intent>;
-
 /// Two draws serve one end, for which they have to be equal or of which only one counts.
 const PAIRED: [Reason; 5] = [
-    inverse::undone,
-    shared_options::option_of_both,
+    paired_calls::undone,
+    paired_calls::option_of_both,
     masks::masked,
     target_copy::target_copy,
-    paired_gradients::paired_gradients,
+    paired_calls::paired_gradients,
 ];
 
 /// Only how long a draw takes matters.
 const TIMED: [Reason; 3] = [timing::timed, timing::warm_up, timing::measured];
 
-/// What makes it doubtful that a consumption serves any numbers.
-const DOUBTS: [Doubt; 2] = [stream_use::unused_stream, expected_error::expected_error];
+/// The reason where two draws are sides of one choice.
+pub const ALTERNATIVES: &str = "each element uses only one of the two draws";
 
 /// Why two consumptions of one key are probably intended, if they are.
 pub fn of(run: &Recording<'_>, kind: CollisionKind, pair: &Pair<'_>) -> Option<Intent> {
@@ -90,13 +82,12 @@ pub fn of_lanes(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Inte
     lanes::of(run, broadcast)
 }
 
-/// Why a consumption probably serves no numbers, if it does not.
-pub fn doubt(run: &Recording<'_>, consumption: usize) -> Option<Intent> {
-    DOUBTS.iter().find_map(|doubt| doubt(run, consumption))
-}
-
 fn intent(kind: IntentKind, place: Place) -> Intent {
     Intent::new(kind, Some(place))
+}
+
+fn because(kind: IntentKind, reason: &str, place: Place) -> Intent {
+    Intent::because(kind, reason, Some(place))
 }
 
 /// Two calls of one activation.

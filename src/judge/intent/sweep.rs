@@ -8,7 +8,7 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{OpKind, Temp, Variable};
-use crate::judge::intent::{Pair, calls_apart, intent};
+use crate::judge::intent::{Pair, because, calls_apart, intent};
 
 /// A loop calls one function after another with a key that it makes anew from one seed, and its names say that it compares them:
 /// `for method in (search, climb): scores[method.__name__] = method(key(0), f)`.
@@ -34,7 +34,7 @@ pub fn methods_compared(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     let names = [&*code.name].into_iter().chain(code.slots.iter().map(|name| &**name));
     let compares = pair.first.activation.function != pair.second.activation.function
         && names.into_iter().any(|name| words.says_comparison(name));
-    (is_made_anew && steps && compares).then(|| intent(IntentKind::Sweep, calls.place(*callee)))
+    (is_made_anew && steps && compares).then(|| intent(IntentKind::Comparison, calls.place(*callee)))
 }
 
 /// A key is made in a loop within the one that repeats it, by a call that makes keys of several seeds: the seeds are those of the
@@ -49,5 +49,5 @@ pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let other = run.log.derivations.iter().find(|other| {
         other.term != seed && places.contains(&other.place) && matches!(run.terms.get(other.term), Term::Seed(_))
     })?;
-    Some(intent(IntentKind::SeedSweep, other.place))
+    Some(because(IntentKind::Comparison, "each iteration loops over the same list of seeds", other.place))
 }

@@ -6,7 +6,7 @@ use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, Function, FunctionId, OpKind, Temp, Uses, Variable};
-use crate::judge::intent::{Calls, Pair, bound_to, calls_apart, intent, is_written_alike};
+use crate::judge::intent::{Calls, Pair, because, bound_to, calls_apart, intent, is_written_alike};
 use crate::models::{BuiltinOp, Effect, Models};
 
 /// Two draws happen within the same call written twice, the first time for nothing and the second time not: a run that warms up and
@@ -38,7 +38,13 @@ pub fn timed(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let models = run.program.models;
     let is_timed = (is_only_awaited(code, models, uses, *once) || is_awaited_until(code, models, uses, *once, *again))
         && (once == again || is_written_alike(code, *once, *again));
-    is_timed.then(|| intent(IntentKind::Timed, calls.place(*once)))
+    is_timed.then(|| {
+        because(
+            IntentKind::WarmUp,
+            "the first of two identical calls is only timed, or warms up the compiler",
+            calls.place(*once),
+        )
+    })
 }
 
 /// Whether nothing is done with a result but to wait until it is there: `draw(key).block_until_ready()`.
@@ -116,7 +122,7 @@ pub fn measured(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
         (a.module, a.function) == (b.module, b.function) && (a.activation, a.call) != (b.activation, b.call)
     };
     let found = one.iter().find(|a| other.iter().any(|b| is_another(a, b)))?;
-    Some(intent(IntentKind::Measured, found.place))
+    Some(because(IntentKind::Comparison, "a function measures how long each of these runs takes", found.place))
 }
 
 /// The runs of measured functions that an event happened in.

@@ -18,7 +18,7 @@ use crate::judge::derivation::derivation;
 use crate::judge::facts::{Collision, CollisionKind, LoopKind, Role, Use};
 use crate::judge::intent;
 use crate::judge::intent::default_key::{is_fallback, waits_for_none};
-use crate::judge::intent::{Pair, doubt};
+use crate::judge::intent::{ALTERNATIVES, Pair};
 use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
@@ -237,12 +237,8 @@ pub fn report(
     {
         placed.confidence = Confidence::Low;
     }
-    let doubt = doubt(run, reuse.first).or_else(|| doubt(run, reuse.second));
-    if doubt.is_some() {
-        placed.confidence = Confidence::Low;
-    }
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
-    let intent = intent::of(run, kind, &pair).or_else(|| flow_intent(flows, kind, reuse)).or(doubt);
+    let intent = intent::of(run, kind, &pair).or_else(|| flow_intent(flows, kind, reuse));
     let consequence = consequence(flows, reuse.first, reuse.second);
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
@@ -273,11 +269,13 @@ fn flow_intent(flows: &Flows<'_>, kind: CollisionKind, reuse: Reuse) -> Option<I
         CollisionKind::SplitTwice => {
             let (one, other) = (flows.children_seen(reuse.first)?, flows.children_seen(reuse.second)?);
             let is_apart = !one.is_empty() && !other.is_empty() && one.iter().all(|child| !other.contains(child));
-            is_apart.then(|| Intent::new(IntentKind::DisjointChildren, None))
+            is_apart.then(|| {
+                Intent::because(IntentKind::DisjointParts, "the code uses different children of the two splits", None)
+            })
         }
         CollisionKind::Sampled | CollisionKind::Iterated => {
             let place = alternatives(flows, reuse.first, reuse.second)?;
-            Some(Intent::new(IntentKind::Alternatives, Some(place)))
+            Some(Intent::because(IntentKind::DisjointParts, ALTERNATIVES, Some(place)))
         }
         CollisionKind::SplitAndSampled
         | CollisionKind::FoldedTwice
