@@ -2,14 +2,16 @@
 //!
 //! **Invariant:** expected values come from JAX itself or its documentation, never from a run of this program.
 
-use std::ffi::OsString;
+use std::path::Path;
 
-use keylint::cli::{self, EngineBackend, Status, World};
+use keylint::cli::Status;
 use keylint::prng::implementation::Implementation;
 use keylint::prng::mode::Mode;
 use keylint::verify::eval::{Settings, evaluate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use crate::run;
 
 struct Run {
     status: Status,
@@ -18,19 +20,9 @@ struct Run {
 }
 
 fn run(arguments: &[&str], input: &str) -> Run {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut world = World {
-        cwd: "/nonexistent".into(),
-        env: &|_| None,
-        stdout_is_terminal: false,
-        stderr_is_terminal: false,
-        stdin: &mut input.as_bytes(),
-        stdout: &mut out,
-        stderr: &mut err,
-    };
-    let arguments = ["keylint", "eval"].iter().chain(arguments).map(OsString::from);
-    let status = cli::run(arguments, &EngineBackend, &mut world);
-    Run { status, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+    let arguments = ["eval"].iter().chain(arguments);
+    let ran = run::keylint(Path::new("/nonexistent"), arguments, input.as_bytes());
+    Run { status: ran.status, out: String::from_utf8(ran.out).unwrap(), err: ran.err }
 }
 
 const NEW: Settings = settings(Implementation::Threefry2x32, true, false);

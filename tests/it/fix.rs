@@ -2,32 +2,20 @@
 //!
 //! **Invariant:** everything here goes through the command line and so through the whole pipeline, replay included.
 
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use keylint::cli::{self, EngineBackend, Status, World};
+use keylint::cli::Status;
 use keylint::python::{SourceKind, parse};
 
-use crate::rule_docs;
+use crate::{rule_docs, run};
 
 /// Runs keylint on standard input; status, standard output and standard error.
 fn keylint(arguments: &[&str], cwd: &Path, input: &[u8]) -> (Status, Vec<u8>, String) {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut input = input;
-    let mut world = World {
-        cwd: cwd.to_owned(),
-        env: &|_| None,
-        stdout_is_terminal: false,
-        stderr_is_terminal: false,
-        stdin: &mut input,
-        stdout: &mut out,
-        stderr: &mut err,
-    };
-    let arguments = ["keylint", "check", "--isolated"].into_iter().chain(arguments.iter().copied());
-    let status = cli::run(arguments.map(OsString::from), &EngineBackend, &mut world);
-    (status, out, String::from_utf8(err).unwrap())
+    let arguments = ["check", "--isolated"].into_iter().chain(arguments.iter().copied());
+    let ran = run::keylint(cwd, arguments, input);
+    (ran.status, ran.out, ran.err)
 }
 
 /// A folder without Python files around it.

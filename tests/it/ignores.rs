@@ -4,25 +4,17 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use keylint::cli::{self, EngineBackend, Status, World};
+use keylint::cli::Status;
 use walkdir::WalkDir;
+
+use crate::run;
 
 /// Runs `keylint check` on a path; status and what it says on standard error.
 fn check(path: &Path, arguments: &[&str]) -> (Status, String) {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut world = World {
-        cwd: std::env::current_dir().unwrap(),
-        env: &|_| None,
-        stdout_is_terminal: false,
-        stderr_is_terminal: false,
-        stdin: &mut std::io::empty(),
-        stdout: &mut out,
-        stderr: &mut err,
-    };
-    let start = ["keylint", "check", "--isolated"].map(OsString::from);
+    let start = ["check", "--isolated"].map(OsString::from);
     let arguments = start.into_iter().chain([path.into()]).chain(arguments.iter().map(OsString::from));
-    let status = cli::run(arguments, &EngineBackend, &mut world);
-    (status, String::from_utf8(err).unwrap())
+    let ran = run::keylint(&std::env::current_dir().unwrap(), arguments, &[]);
+    (ran.status, ran.err)
 }
 
 const START: &str = "import jax\n\ndef f(key):\n    a = jax.random.normal(key)\n";

@@ -32,6 +32,7 @@ mod replay;
 mod report;
 mod rule_docs;
 mod rules;
+mod run;
 mod server;
 mod structures;
 mod words;

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::fs;
 
-use keylint::cli::{self, EngineBackend, World};
 use keylint::source::{SourceFile, decode};
 use keylint::text::{Edit, Span};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use crate::run;
 
 const PYTHON: &str = "python";
 
@@ -39,23 +40,12 @@ fn keylint(files: &[(&str, &str)], arguments: &[&str]) -> String {
     for (path, text) in files {
         fs::write(folder.path().join(path), text).unwrap();
     }
-    let arguments = ["keylint"].iter().chain(arguments).map(|argument| {
+    let arguments = arguments.iter().map(|argument| -> std::ffi::OsString {
         let is_path = files.iter().any(|(path, _)| argument.starts_with(path));
         if is_path { folder.path().join(argument).into() } else { (*argument).into() }
     });
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let mut world = World {
-        cwd: folder.path().to_owned(),
-        env: &|_| None,
-        stdout_is_terminal: false,
-        stderr_is_terminal: false,
-        stdin: &mut std::io::empty(),
-        stdout: &mut stdout,
-        stderr: &mut stderr,
-    };
-    cli::run(arguments, &EngineBackend, &mut world);
-    stdout.extend(stderr);
-    let printed = String::from_utf8(stdout).unwrap();
+    let ran = run::keylint(folder.path(), arguments, &[]);
+    let printed = String::from_utf8(ran.out).unwrap() + &ran.err;
     printed.replace(&format!("{}/", folder.path().display()), "")
 }
 
@@ -140,19 +130,8 @@ fn repairs_are_written_into_the_document() {
     let path = folder.path().join("a.ipynb");
     fs::write(&path, &before).unwrap();
     let run = |options: &[&str]| {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let arguments = ["keylint", "check"].iter().chain(options).map(std::ffi::OsString::from);
-        let mut world = World {
-            cwd: folder.path().to_owned(),
-            env: &|_| None,
-            stdout_is_terminal: false,
-            stderr_is_terminal: false,
-            stdin: &mut before.as_bytes(),
-            stdout: &mut out,
-            stderr: &mut err,
-        };
-        cli::run(arguments.chain([path.clone().into()]), &EngineBackend, &mut world);
-        String::from_utf8(out).unwrap()
+        let arguments = ["check"].iter().chain(options).map(std::ffi::OsString::from);
+        run::keylint(folder.path(), arguments.chain([path.clone().into()]), before.as_bytes()).text()
     };
     let diff = run(&["--diff", "--unsafe-fixes"]);
     assert!(diff.contains("a.ipynb:cell 3") && !diff.contains("a.ipynb:cell 1"), "{diff}");
@@ -220,18 +199,8 @@ fn a_broken_cell_keeps_no_other_from_being_repaired() {
     let path = folder.path().join("a.ipynb");
     let edited = |options: &[&str]| {
         fs::write(&path, &text).unwrap();
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let arguments = ["keylint", "check"].iter().chain(options).map(std::ffi::OsString::from);
-        let mut world = World {
-            cwd: folder.path().to_owned(),
-            env: &|_| None,
-            stdout_is_terminal: false,
-            stderr_is_terminal: false,
-            stdin: &mut "".as_bytes(),
-            stdout: &mut out,
-            stderr: &mut err,
-        };
-        cli::run(arguments.chain([path.clone().into()]), &EngineBackend, &mut world);
+        let arguments = ["check"].iter().chain(options).map(std::ffi::OsString::from);
+        run::keylint(folder.path(), arguments.chain([path.clone().into()]), &[]);
         read(&fs::read_to_string(&path).unwrap()).text
     };
     let before = read(&text).text;

@@ -5,15 +5,16 @@
 //! **Invariant:** every block of the README is generated here, and every generator has its block.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs};
 
 use clap::CommandFactory;
-use keylint::cli::{self, Args, EngineBackend, Status, World};
+use keylint::cli::{Args, Status};
 use keylint::config::{Options, schema};
 use keylint::rules::{self, Status as RuleStatus};
+
+use crate::run;
 
 /// The arguments of the README's example.
 const EXAMPLE: [&str; 2] = ["check", "fixtures/projects/example"];
@@ -29,22 +30,11 @@ fn root() -> &'static Path {
 
 /// The example's output, as on a terminal without colours.
 fn example() -> String {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut world = World {
-        cwd: root().to_owned(),
-        env: &|_| None,
-        stdout_is_terminal: false,
-        stderr_is_terminal: false,
-        stdin: &mut std::io::empty(),
-        stdout: &mut out,
-        stderr: &mut err,
-    };
     // Paths given are relative to the current directory, which for a test is the package's root.
-    let arguments = std::iter::once("keylint").chain(EXAMPLE).map(OsString::from);
-    let status = cli::run(arguments, &EngineBackend, &mut world);
-    assert_eq!(String::from_utf8_lossy(&err), "");
-    assert_eq!(status, Status::Findings, "the example holds two mistakes");
-    let out = String::from_utf8(out).expect("output is UTF-8");
+    let ran = run::keylint(root(), EXAMPLE, &[]);
+    assert_eq!(ran.err, "");
+    assert_eq!(ran.status, Status::Findings, "the example holds two mistakes");
+    let out = ran.text();
     format!("```console\n$ keylint {}\n{}\n```\n", EXAMPLE.join(" "), out.trim_end())
 }
 

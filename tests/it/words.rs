@@ -2,28 +2,19 @@
 //!
 //! **Invariant:** the programs are in `fixtures/words`; a finding is its message, its place and its help.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use keylint::cli::{self, EngineBackend, World};
+use crate::run;
 
 /// Runs `keylint` in the folder of the programs.
 fn keylint(arguments: &[&str]) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/words");
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let arguments = ["keylint"].iter().chain(arguments).map(|argument| {
+    let arguments = arguments.iter().map(|argument| -> OsString {
         if argument.starts_with("names.py") { folder.join(argument).into() } else { (*argument).into() }
     });
-    let mut world = World {
-        cwd: folder.clone(),
-        env: &|_| None,
-        stdout_is_terminal: false,
-        stderr_is_terminal: false,
-        stdin: &mut std::io::empty(),
-        stdout: &mut out,
-        stderr: &mut err,
-    };
-    cli::run(arguments, &EngineBackend, &mut world);
-    let printed = String::from_utf8(out).unwrap() + &String::from_utf8(err).unwrap();
+    let ran = run::keylint(&folder, arguments, &[]);
+    let printed = String::from_utf8(ran.out).unwrap() + &ran.err;
     printed.replace(&format!("{}/", folder.display()), "")
 }
 

@@ -19,33 +19,9 @@ const STEPS: u32 = 4_096;
 
 /// Number of parts of a value, those of its parts included; `None` where there are more, or deeper ones, than are kept.
 pub fn parts(value: &Value) -> Option<usize> {
-    if !value.alternatives().iter().any(|alternative| has_parts(&alternative.val)) {
-        return Some(value.alternatives().len());
-    }
     let mut left = PARTS;
     spend(value, NESTED, &mut left)?;
     Some(PARTS - left)
-}
-
-fn has_parts(val: &Val) -> bool {
-    match val {
-        Val::Tuple(_)
-        | Val::Slice(_)
-        | Val::Function(_)
-        | Val::Method(_)
-        | Val::UnknownMethod(_)
-        | Val::Wrapped(_)
-        | Val::Partial(_) => true,
-        Val::Array(array) => !matches!(array.elements, Elements::View { .. }),
-        Val::Term(_)
-        | Val::Key(_)
-        | Val::Words(..)
-        | Val::Object(_)
-        | Val::Class(_)
-        | Val::Module(_)
-        | Val::Library(_)
-        | Val::Import(_) => false,
-    }
 }
 
 fn spend(value: &Value, depth: u32, left: &mut usize) -> Option<()> {

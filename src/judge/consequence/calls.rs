@@ -211,23 +211,7 @@ impl Body<'_, '_> {
                 self.hold(call, Path::new());
             }
             Effect::Forward { .. } => self.hold(call, path.clone()),
-            Effect::Seed { .. }
-            | Effect::Split { .. }
-            | Effect::Fold { .. }
-            | Effect::Clone { .. }
-            | Effect::KeyData { .. }
-            | Effect::Wrap { .. }
-            | Effect::Sample { .. }
-            | Effect::Consume { .. }
-            | Effect::Pure { .. }
-            | Effect::Shape { .. }
-            | Effect::Number { .. }
-            | Effect::Supply { .. }
-            | Effect::Transform(_)
-            | Effect::Tree { .. }
-            | Effect::Factory { .. }
-            | Effect::Builtin(_)
-            | Effect::Prelude { .. } => self.hold(call, Path::new()),
+            _ => self.hold(call, Path::new()),
         }
     }
 
