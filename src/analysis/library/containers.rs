@@ -7,9 +7,9 @@ use crate::analysis::domain::term::{Term, Terms};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::{callbacks, derive};
 use crate::analysis::machine::{Frame, Machine, index};
-use crate::analysis::store::State;
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::{State, items};
 use crate::finding::Place;
 use crate::ir::Name;
 
@@ -156,11 +156,11 @@ pub fn dict_method(
                     None => state.terms.none(),
                 };
             }
-            index::dict_item(state, id, entries, unknown, key)
+            items::dict_item(state, id, entries, unknown, key)
         }
         ("pop", Some(key)) => {
             let key = state.term_of(&key);
-            let value = index::dict_item(state, id, entries, unknown, key);
+            let value = items::dict_item(state, id, entries, unknown, key);
             state.store.mutations += 1;
             if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
                 entries.retain(|entry| entry.key != key);
@@ -170,11 +170,11 @@ pub fn dict_method(
         ("setdefault", Some(key_value)) => {
             let key = state.term_of(&key_value);
             if entries.iter().any(|entry| entry.key == key) {
-                return index::dict_item(state, id, entries, unknown, key);
+                return items::dict_item(state, id, entries, unknown, key);
             }
             let value = args.positional.get(1).map(|arg| arg.value.clone()).unwrap_or_default();
             if unknown {
-                return index::dict_item(state, id, entries, unknown, key);
+                return items::dict_item(state, id, entries, unknown, key);
             }
             let guard = state.paths.pc;
             if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {

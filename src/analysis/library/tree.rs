@@ -7,10 +7,10 @@ use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::transform;
-use crate::analysis::machine::{Frame, Machine, arrays, index};
+use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Entry, Item, Kind};
-use crate::analysis::store::{State, paths};
+use crate::analysis::store::{State, items, paths};
 use crate::finding::Place;
 use crate::models::{Callable, TreeOp};
 
@@ -130,7 +130,7 @@ fn map_parts<'p>(
                     .iter()
                     .map(|entry| {
                         let column: Vec<Value> =
-                            trees.iter().map(|tree| index::item_by_term(&mut machine.state, tree, entry.key)).collect();
+                            trees.iter().map(|tree| items::item_by_term(&mut machine.state, tree, entry.key)).collect();
                         Entry { value: map_leaves(machine, frame, &column, walk, each), ..entry.clone() }
                     })
                     .collect();

@@ -7,10 +7,10 @@ use std::rc::Rc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{Closure, EnvironmentId, Val, Value};
-use crate::analysis::machine::{Frame, Machine, annotate, call, index, name_cache};
-use crate::analysis::store::State;
+use crate::analysis::machine::{Frame, Machine, annotate, call, name_cache};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::heap::{Entry, Given, Item, Kind};
+use crate::analysis::store::{State, items};
 use crate::finding::Place;
 use crate::ir::{Argument, Function, Name, Parameter, ParameterKind};
 use crate::text::{FileId, Span};
@@ -151,7 +151,7 @@ impl<'p> Machine<'p> {
                                 .state
                                 .terms
                                 .intern(crate::analysis::domain::term::Term::Text(parameter.name.clone()));
-                            index::item_by_term(&mut self.state, &mapping, name)
+                            items::item_by_term(&mut self.state, &mapping, name)
                         }
                         _ => self.state.terms.opaque(parameter.name.clone(), place),
                     }

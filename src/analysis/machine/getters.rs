@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Partial, Val, Value};
-use crate::analysis::machine::{Frame, Machine, arrays, index};
+use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::paths;
+use crate::analysis::store::{items, paths};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::BuiltinOp;
@@ -79,7 +79,7 @@ fn got_item(machine: &mut Machine<'_>, of: &Value, index: TermId, place: Place) 
                 None => Value::term(this.state.terms.intern(Term::Item(term, index, epoch))),
             }
         }
-        Val::Object(_) => index::item_by_term(&mut this.state, &Value::of(val.clone()), index),
+        Val::Object(_) => items::item_by_term(&mut this.state, &Value::of(val.clone()), index),
         _ => this.state.terms.opaque("<got>", Some(place)),
     })
 }

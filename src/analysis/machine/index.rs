@@ -10,8 +10,8 @@ use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes, operate, text};
-use crate::analysis::store::heap::{Entry, Item, Kind};
-use crate::analysis::store::{State, evidence, paths};
+use crate::analysis::store::heap::{Item, Kind};
+use crate::analysis::store::{State, evidence, items, paths};
 use crate::arrays::{position, slice};
 use crate::ir::{Op, Temp};
 use crate::models::Callable;
@@ -371,7 +371,7 @@ fn object_item<'p>(
         }
         Kind::Dict { entries, unknown } => {
             let key = machine.state.term_of(index);
-            dict_item(&mut machine.state, object, &entries, unknown, key)
+            items::dict_item(&mut machine.state, object, &entries, unknown, key)
         }
         Kind::Instance => {
             let dunder: crate::ir::Name = "__getitem__".into();
@@ -399,63 +399,6 @@ pub fn is_there(state: &mut State, guard: Guard) -> bool {
     guard.is_true() || state.paths.guards.without(state.paths.pc, guard).is_false()
 }
 
-/// `d[key]`: the last entry written, path by path.
-pub fn dict_item(
-    state: &mut State,
-    object: crate::analysis::domain::value::ObjectId,
-    entries: &[Entry],
-    unknown: bool,
-    key: TermId,
-) -> Value {
-    let uncertain = |this: &State, entry: &Entry| {
-        entry.key != key && !this.terms.distinct(entry.key, key) && !this.terms.is_constant(entry.key)
-    };
-    let symbol = state.term_of_val(&Val::Object(object));
-    let mut rest = Guard::TRUE;
-    let mut result = Value::unbound();
-    for entry in entries.iter().rev() {
-        if rest.is_false() {
-            break;
-        }
-        if entry.key == key {
-            let paths = state.paths.guards.and(rest, entry.guard);
-            for alternative in entry.value.alternatives() {
-                let both = state.paths.guards.and(paths, alternative.guard);
-                result.push(&mut state.paths.guards, both, alternative.val.clone());
-            }
-            rest = state.paths.guards.without(rest, entry.guard);
-        } else if uncertain(state, entry) {
-            return Value::term(state.terms.intern(Term::Item(symbol, key, 0)));
-        }
-    }
-    if !rest.is_false() && (unknown || result.is_unbound()) {
-        let item = state.terms.intern(Term::Item(symbol, key, 0));
-        result.push(&mut state.paths.guards, rest, Val::Term(item));
-    }
-    if let [only] = result.alternatives() {
-        return Value::of(only.val.clone());
-    }
-    result
-}
-
-/// An item of a mapping, by the term of its key.
-pub fn item_by_term(state: &mut State, mapping: &Value, key: TermId) -> Value {
-    let mapping = mapping.clone();
-    paths::on_alternatives(state, &mapping, |this, val| {
-        if let Val::Object(object) = val {
-            if let Kind::Dict { entries, unknown } = this.store.objects[object.0 as usize].kind.clone() {
-                dict_item(this, *object, &entries, unknown, key)
-            } else {
-                let symbol = this.term_of_val(val);
-                Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
-            }
-        } else {
-            let symbol = this.term_of_val(val);
-            Value::term(this.terms.intern(Term::Item(symbol, key, 0)))
-        }
-    })
-}
-
 /// `object[index] = value`
 pub fn store_item<'p>(
     machine: &mut Machine<'p>,
@@ -471,7 +414,7 @@ pub fn store_item<'p>(
     notes::note_store(machine, frame, value, &object, None, op);
     for alternative in object.alternatives().to_vec() {
         paths::on(&mut machine.state, alternative.guard, |state| match &alternative.val {
-            Val::Object(id) => store_object_item(state, *id, term, index, value),
+            Val::Object(id) => items::store_object_item(state, *id, term, index, value),
             Val::Term(base) => {
                 state.shadow_store(*base, term, value);
                 state.note_item_written(*base, term);
@@ -495,49 +438,6 @@ pub fn store_array_item<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, target
     let elements = Elements::View { family, start, step: 1, to_end: true, order: Order::Known };
     let changed = Value::of(Val::Array(Rc::new(Array { elements, ..(**array).clone() })));
     machine.store(frame, variable, &changed, op);
-}
-
-fn store_object_item(
-    state: &mut State,
-    id: crate::analysis::domain::value::ObjectId,
-    term: TermId,
-    index: &Value,
-    value: &Value,
-) {
-    let guard = if state.paths.guards.without(state.paths.alive, state.paths.pc).is_false() {
-        Guard::TRUE
-    } else {
-        state.paths.pc
-    };
-    // What is read by a key that is not sure to be this one may be this element from now on.
-    state.store.objects[id.0 as usize].epoch += 1;
-    let number = state.terms.as_int(term);
-    let mut kind = state.store.objects[id.0 as usize].kind.clone();
-    match &mut kind {
-        Kind::Dict { entries, .. } => {
-            if guard.is_true() {
-                entries.retain(|entry| entry.key != term);
-            }
-            entries.push(Entry { key: term, key_value: index.clone(), guard, value: value.clone() });
-        }
-        Kind::List { items, unknown } => {
-            let length = i128::try_from(items.len()).unwrap_or(0);
-            let place = number
-                .map(|number| if number < 0 { number + length } else { number })
-                .and_then(|number| usize::try_from(number).ok())
-                .filter(|place| *place < items.len() && !*unknown);
-            if let Some(place) = place {
-                let old = items[place].value.clone();
-                items[place].value = state.written(value, &old);
-            } else {
-                // Which element changed is not known.
-                *unknown = true;
-                state.store.objects[id.0 as usize].epoch += 1;
-            }
-        }
-        _ => state.store.objects[id.0 as usize].epoch += 1,
-    }
-    state.store.objects[id.0 as usize].kind = kind;
 }
 
 /// `del object[index]`

@@ -8,6 +8,7 @@ pub mod classes;
 pub mod container_mutation;
 pub mod evidence;
 pub mod heap;
+pub mod items;
 pub mod lengths;
 pub mod objects;
 pub mod paths;
