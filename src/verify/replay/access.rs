@@ -347,7 +347,9 @@ impl<'p> Machine<'p> {
                 let at = position(usize::try_from(length).ok()?, at)?;
                 from.checked_add(i128::try_from(at).ok()?.checked_mul(*step)?).map(Value::Int)
             }),
-            Value::Unknown(_) if matches!(index, Value::None) => Some(self.whole_stack(vec![object.clone()])),
+            Value::Unknown(_) if matches!(index, Value::None) => {
+                Some(self.library.whole_stack(self, vec![object.clone()]))
+            }
             Value::Keys(array) => Self::key_item(array, index),
             Value::Family(family) => family_item(family, index),
             Value::Stack(stack) => match index.int() {

@@ -27,6 +27,57 @@ const LEVELS: [(u32, u32); 2] = [(8, 2_048), (64, 256)];
 /// How sparing runs can be, from none on.
 pub(super) const MOST_SPARING: usize = LEVELS.len();
 
+/// Most operations of one replay.
+const REPLAY: u32 = 200_000;
+
+/// Most operations of the first look at a finding, before others of its file have been looked at.
+pub(super) const FIRST_LOOK: u32 = 50_000;
+
+/// Most operations of the second look at a finding that the first left open, with those of who calls its function.
+const SECOND_LOOK: u32 = 250_000;
+
+/// Most operations of the replays of one file.
+const ALL_OF_A_FILE: u32 = 1_000_000;
+
+/// How many operations a number of replays may take together.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    pub(super) left: u32,
+}
+
+impl Budget {
+    /// A budget for the findings of one file.
+    pub const FILE: Self = Self { left: ALL_OF_A_FILE };
+
+    /// A budget for one replay.
+    pub const ONE: Self = Self { left: REPLAY };
+
+    /// A budget for a first look at one finding of many.
+    #[must_use]
+    pub fn first_look(&mut self) -> Self {
+        self.part(FIRST_LOOK)
+    }
+
+    /// A budget for a second look at one finding.
+    #[must_use]
+    pub fn second_look(&mut self) -> Self {
+        self.part(SECOND_LOOK)
+    }
+
+    /// Takes a part out.
+    #[must_use]
+    pub fn part(&mut self, most: u32) -> Self {
+        let left = self.left.min(most);
+        self.left -= left;
+        Self { left }
+    }
+
+    /// Puts back what is left of a part.
+    pub fn give_back(&mut self, part: Self) {
+        self.left += part.left;
+    }
+}
+
 /// What a run has left.
 pub(super) struct StepBudget {
     steps: u32,

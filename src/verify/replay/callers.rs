@@ -3,38 +3,10 @@
 //! **Invariant:** told by names alone, in the order of files and places. A caller is run like any other function: what it
 //! does not call by that name after all shows nothing.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use super::Project;
+use super::project::Project;
 use super::search::{Start, start_of};
 use crate::finding::Place;
-use crate::ir::{FunctionKind, Module, Name, OpKind, Variable};
-
-/// Most mentions of one name that are kept.
-const KEPT: usize = 16;
-
-/// Where the functions of a program are mentioned by name.
-pub(super) type Mentions = FxHashMap<Name, Vec<Place>>;
-
-/// Where functions are mentioned, but for their own module's imports.
-pub(super) fn mentions(modules: &[&Module]) -> Mentions {
-    let functions = modules.iter().flat_map(|module| &module.functions);
-    let names: FxHashSet<&Name> =
-        functions.filter(|code| code.kind == FunctionKind::Def).map(|code| &code.name).collect();
-    let mut mentions = Mentions::default();
-    for module in modules {
-        for op in module.functions.iter().flat_map(|code| &code.ops) {
-            let (OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name)) = &op.kind else { continue };
-            if names.contains(name) {
-                let places = mentions.entry(name.clone()).or_default();
-                if places.len() < KEPT {
-                    places.push(Place { file: module.file, span: op.span });
-                }
-            }
-        }
-    }
-    mentions
-}
+use crate::ir::FunctionKind;
 
 /// Functions and module bodies that mention a function, those of its own file first, each with where it does.
 pub(super) fn callers(project: &Project<'_>, start: Start) -> Vec<(Start, Place)> {

@@ -3,12 +3,14 @@
 //! **Invariant:** *confirmed* rests on two draws of one path with equal key data; *refuted* on all paths, without anything
 //! unknown on the way of the keys.
 
+use super::budget::FIRST_LOOK;
 use super::callers;
 use super::consistency::is_consistent;
+use super::constants::are_alike;
 use super::hints::Hints;
 use super::keys::STAND_IN;
 use super::machine::Draw;
-use super::numbers::{are_alike, drawn};
+use super::numbers::drawn;
 use super::search::{Path, Start, explore, start_of};
 use super::symbol::{Node, Symbols};
 use super::{Budget, DrawKind, Project};
@@ -72,7 +74,7 @@ pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Plac
     for (caller, place) in
         frame.map(|frame| callers::callers(project, frame)).unwrap_or_default().into_iter().take(CALLERS)
     {
-        if budget.left < super::FIRST_LOOK {
+        if budget.left < FIRST_LOOK {
             break;
         }
         let all: Vec<Place> = all.iter().copied().chain([place]).collect();

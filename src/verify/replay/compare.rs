@@ -5,10 +5,10 @@
 //! and moves them.
 
 use super::claim::{frame_of, keys_of};
+use super::constants::are_alike;
 use super::edits::{Answers, MovedPlaces};
 use super::hints::Hints;
 use super::machine::Draw;
-use super::numbers::are_alike;
 use super::search::{Path, Start, explore, explore_with, start_of};
 use super::{Budget, Comparison, DrawKind, Entry, Instead, Project};
 use crate::finding::{Place, Sharing};

@@ -315,7 +315,9 @@ impl<'p> Machine<'p> {
             OpKind::If { test, then, orelse } => {
                 let preferred = self.hints.side(frame.module, frame.id, temp, frame.code, then, orelse);
                 let value = at(frame, *test);
-                self.decidable(&value, op.span)?;
+                if let Some(arithmetic) = self.arithmetic {
+                    arithmetic.decidable(self, &value, op.span)?;
+                }
                 let block = if self.truth(&value, preferred) { then } else { orelse };
                 frame.tasks.push(Task::Run(block));
                 return Ok(None);

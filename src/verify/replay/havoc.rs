@@ -10,9 +10,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::frame::{Frame, at, put};
 use super::iterate::Source;
 use super::machine::Machine;
+use super::project::add;
 use super::symbol::Symbol;
 use super::value::{Class, Closure, Environment, Shared, Value};
-use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Variable};
+use crate::ir::{Function, FunctionId, OpKind, Temp, Variable};
 
 /// How deep mutable things are looked for in immutable ones.
 pub(super) const DEPTH: u32 = 8;
@@ -254,47 +255,6 @@ pub(super) fn is_container(value: &Value<'_>) -> bool {
         value,
         Value::Instance(_) | Value::List(_) | Value::Set(_) | Value::Dict(_) | Value::Iterator(_) | Value::Generator(_)
     )
-}
-
-/// What a function reaches though it is not its own.
-#[derive(Default)]
-pub(super) struct Within {
-    read: Vec<Variable>,
-    /// Members of what is read.
-    members: Vec<(Variable, Name)>,
-    written: Vec<Variable>,
-}
-
-/// What each function of a module reaches from within.
-pub(super) fn reached_within(module: &Module) -> Vec<Within> {
-    let is_own = |variable: &Variable| matches!(variable, Variable::Local(_));
-    let of = |code: &crate::ir::Function| {
-        let mut within = Within::default();
-        for op in &code.ops {
-            match &op.kind {
-                OpKind::Load(variable) if !is_own(variable) => add(&mut within.read, variable.clone()),
-                OpKind::Store(variable, _) | OpKind::Delete(variable) if !is_own(variable) => {
-                    add(&mut within.written, variable.clone());
-                }
-                OpKind::Attribute(object, name) => {
-                    if let Some(OpKind::Load(variable)) = code.ops.get(*object as usize).map(|op| &op.kind)
-                        && !is_own(variable)
-                    {
-                        add(&mut within.members, (variable.clone(), name.clone()));
-                    }
-                }
-                _ => {}
-            }
-        }
-        within
-    };
-    module.functions.iter().map(of).collect()
-}
-
-fn add<T: PartialEq>(all: &mut Vec<T>, one: T) {
-    if !all.contains(&one) {
-        all.push(one);
-    }
 }
 
 /// What a loop's blocks touch.

@@ -4,7 +4,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Project;
+use super::project::Project;
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, Module, OpKind, Temp};
 use crate::text::Span;

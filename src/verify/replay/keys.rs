@@ -6,8 +6,8 @@
 use std::rc::Rc;
 
 use super::DrawKind;
+use super::constants::{Constants, constant};
 use super::machine::{Draw, Machine};
-use super::numbers::{Constants, constant};
 use super::step::ELEMENTS;
 use super::symbol::Symbol;
 use super::value::{Args, Family, KeyArray, KeyKind, Value};

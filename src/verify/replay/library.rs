@@ -8,13 +8,75 @@ use super::DrawKind;
 use super::access::is_exception;
 use super::frame::{Ran, Signal};
 use super::keys::{Demanded, constants};
-use super::machine::Machine;
+use super::machine::{Library, Machine};
+use super::methods;
+use super::shape;
 use super::symbol::Symbol;
+use super::transform;
 use super::value::{Args, KeyKind, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{Argument, Callable, Construct, Effect, ParamKind, Returns, SeedKind, TreeOp};
 use crate::prng::keys::Keys;
+
+/// The models of libraries, as the machine sees them.
+pub(super) struct Models;
+
+impl Library for Models {
+    fn call_library<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        path: &Name,
+        args: Args<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>> {
+        call_library(machine, path, args, place)
+    }
+
+    fn call_method<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        receiver: &Value<'p>,
+        name: &Name,
+        args: Args<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>> {
+        methods::call_method(machine, receiver, name, args, place)
+    }
+
+    fn protocol_or_unknown<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        receiver: &Value<'p>,
+        name: &Name,
+        args: &Args<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>> {
+        methods::protocol_or_unknown(machine, receiver, name, args, place)
+    }
+
+    fn call_wrapped<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        wrapped: &Rc<Wrapped<'p>>,
+        args: Args<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>> {
+        transform::call_wrapped(machine, wrapped, args, place)
+    }
+
+    fn stream_call<'p>(&self, machine: &mut Machine<'p>, path: &Name) -> Value<'p> {
+        methods::stream_call(machine, path)
+    }
+
+    fn stream_next<'p>(&self, machine: &mut Machine<'p>, path: &Name) -> Value<'p> {
+        methods::stream_next(machine, path)
+    }
+
+    fn whole_stack<'p>(&self, machine: &mut Machine<'p>, items: Vec<Value<'p>>) -> Value<'p> {
+        shape::whole_stack(machine, items)
+    }
+}
 
 /// The argument that is bound to a parameter.
 pub(super) fn argument<'a, 'p>(args: &'a Args<'p>, callable: &Callable, name: &str) -> Option<&'a Value<'p>> {
@@ -47,301 +109,310 @@ fn zeroed<'p>(like: Option<&Value<'p>>) -> Option<Value<'p>> {
     Some(Value::keys(keys, array.is_known, array.kind))
 }
 
-impl<'p> Machine<'p> {
-    pub(super) fn call_library(&mut self, path: &Name, args: Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
-        let models = self.project.models;
-        if let Some(class) = models.class(path) {
-            let construct = class.construct.clone();
-            return self.construct_library(path, &construct, &args, place);
-        }
-        if let Some(callable) = models.callable(path) {
-            return self.apply(callable, path, args, place);
-        }
-        if path.strip_prefix("builtins.").is_some_and(is_exception) {
-            return Ok(Value::Library(path.clone()));
-        }
-        self.unresolved(&Value::Library(path.clone()), &args, place)
+pub(super) fn call_library<'p>(
+    machine: &mut Machine<'p>,
+    path: &Name,
+    args: Args<'p>,
+    place: Place,
+) -> Ran<'p, Value<'p>> {
+    let models = machine.project.models;
+    if let Some(class) = models.class(path) {
+        let construct = class.construct.clone();
+        return construct_library(machine, path, &construct, &args, place);
     }
+    if let Some(callable) = models.callable(path) {
+        return apply(machine, callable, path, args, place);
+    }
+    if path.strip_prefix("builtins.").is_some_and(is_exception) {
+        return Ok(Value::Library(path.clone()));
+    }
+    machine.unresolved(&Value::Library(path.clone()), &args, place)
+}
 
-    fn construct_library(
-        &mut self,
-        path: &Name,
-        construct: &Construct,
-        args: &Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>> {
-        match construct {
-            Construct::Record { .. } => match args.positional.first() {
-                // The class decorator.
-                Some(Value::Class(class)) => {
-                    class.is_record.set(true);
-                    Ok(Value::Class(class.clone()))
-                }
-                None => Ok(Value::Library(path.clone())),
-                Some(_) => Ok(self.unknown(path)),
-            },
-            Construct::Stream { seeds, .. } => {
-                let mut given = self.constructed(path, seeds, args);
-                for value in given.iter_mut().filter(|value| value.int().is_some()) {
-                    *value = self.seed(value, KeyKind::Typed);
-                }
-                self.consume_all(&given, path, place);
-                let symbol = self.symbols.fresh(path);
-                Ok(Value::Stream(Rc::new((path.clone(), symbol))))
+fn construct_library<'p>(
+    machine: &mut Machine<'p>,
+    path: &Name,
+    construct: &Construct,
+    args: &Args<'p>,
+    place: Place,
+) -> Ran<'p, Value<'p>> {
+    match construct {
+        Construct::Record { .. } => match args.positional.first() {
+            // The class decorator.
+            Some(Value::Class(class)) => {
+                class.is_record.set(true);
+                Ok(Value::Class(class.clone()))
             }
-            Construct::Plain { consumes } => {
-                for given in self.constructed(path, consumes, args) {
-                    self.consume(DrawKind::Consume, &given, path, place);
-                }
-                self.escape(args, place)?;
-                Ok(self.unknown(path))
+            None => Ok(Value::Library(path.clone())),
+            Some(_) => Ok(machine.unknown(path)),
+        },
+        Construct::Stream { seeds, .. } => {
+            let mut given = constructed(machine, path, seeds, args);
+            for value in given.iter_mut().filter(|value| value.int().is_some()) {
+                *value = machine.seed(value, KeyKind::Typed);
             }
+            consume_all(machine, &given, path, place);
+            let symbol = machine.symbols.fresh(path);
+            Ok(Value::Stream(Rc::new((path.clone(), symbol))))
         }
-    }
-
-    /// The arguments of a constructor that are bound to these parameters.
-    fn constructed(&self, path: &Name, names: &[String], args: &Args<'p>) -> Vec<Value<'p>> {
-        let Some(class) = self.project.models.class(path) else { return Vec::new() };
-        let keywords: Vec<&str> = args.keywords.iter().map(|(name, _)| &**name).collect();
-        let value = |at: &usize| args.keywords.get(*at).map(|(_, value)| value.clone());
-        let mut found = Vec::new();
-        for name in names {
-            match class.argument(name.trim_start_matches('*'), args.positional.len(), &keywords) {
-                Some(Argument::Positional(at)) => found.extend(args.positional.get(at).cloned()),
-                Some(Argument::Keyword(at)) => found.extend(value(&at)),
-                Some(Argument::Rest(from)) => found.extend(args.positional.iter().skip(from).cloned()),
-                Some(Argument::KeywordRest) => {
-                    let rest = |name: &str| !class.params.iter().any(|param| param.name == name);
-                    let rest = args.keywords.iter().filter(|(name, _)| rest(name));
-                    found.extend(rest.map(|(_, value)| value.clone()));
-                }
-                None => {}
+        Construct::Plain { consumes } => {
+            for given in constructed(machine, path, consumes, args) {
+                consume(machine, DrawKind::Consume, &given, path, place);
             }
-        }
-        found
-    }
-
-    /// What takes one key raises where it is given an array of them, or what holds keys and is none.
-    fn single(key: &Value<'p>) -> Ran<'p, ()> {
-        let error = match key {
-            Value::Keys(array) if array.keys.shape().is_empty() => return Ok(()),
-            Value::Keys(_) | Value::Family(_) | Value::Stack(_) => "builtins.ValueError",
-            Value::None
-            | Value::Text(_)
-            | Value::Tuple(_)
-            | Value::List(_)
-            | Value::Set(_)
-            | Value::Dict(_)
-            | Value::Function(_)
-            | Value::Class(_)
-            | Value::Stream(_)
-            | Value::Iterator(_)
-            | Value::Generator(_) => "builtins.TypeError",
-            Value::Instance(instance) if !instance.class.may_be_array() => "builtins.TypeError",
-            _ => return Ok(()),
-        };
-        Err(Signal::Raise(Value::Library(error.into())))
-    }
-
-    /// Hands keys over.
-    pub(super) fn consume(&mut self, kind: DrawKind, value: &Value<'p>, path: &Name, place: Place) {
-        let demanded = self.demand(value);
-        self.log(kind, path, place, demanded);
-    }
-
-    /// Hands several things over that may be keys, at once.
-    fn consume_all(&mut self, given: &[Value<'p>], path: &Name, place: Place) {
-        let mut demanded = Demanded { keys: Vec::new(), is_known: true };
-        for value in given {
-            let more = self.demand(value);
-            demanded.keys.extend(more.keys);
-            demanded.is_known &= more.is_known;
-        }
-        self.log(DrawKind::Consume, path, place, demanded);
-    }
-
-    /// A draw from keys.
-    fn sample(
-        &mut self,
-        callable: &Callable,
-        keys: &[String],
-        path: &Name,
-        args: &Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>> {
-        let mut parts: Vec<Symbol> = Vec::new();
-        for name in keys {
-            let Some(key) = argument(args, callable, name).cloned() else { continue };
-            Self::single(&key)?;
-            let demanded = self.demand(&key);
-            for words in &demanded.keys {
-                parts.extend(words.iter().map(|word| self.symbols.int(i128::from(*word))));
-            }
-            let numbers = constants(args, name, callable.position(name));
-            self.log_with(DrawKind::Sample, path, place, demanded, numbers, Vec::new());
-        }
-        let others: Vec<Symbol> = args.values().take(16).map(|value| self.symbol_of(value)).collect();
-        parts.extend(others);
-        // What is drawn is a function of the key and the other arguments.
-        Ok(Value::Unknown(self.symbols.apply(path, &parts)))
-    }
-
-    /// A pure function of its arguments.
-    fn pure(&mut self, path: &Name, args: &Args<'p>) -> Value<'p> {
-        if args.keywords.is_empty() && self.project.models.is_counting(path) {
-            match &args.positional[..] {
-                [Value::Int(to)] => return Value::Range(0, *to, 1),
-                [Value::Int(from), Value::Int(to)] => return Value::Range(*from, *to, 1),
-                _ => {}
-            }
-        }
-        let parts: Vec<Symbol> = args.values().take(32).map(|value| self.symbol_of(value)).collect();
-        let symbol = if args.is_open { self.symbols.fresh(path) } else { self.symbols.apply(path, &parts) };
-        Value::Unknown(symbol)
-    }
-
-    /// `key(seed)`
-    fn seeded(&mut self, callable: &Callable, args: &Args<'p>, seed: &str, kind: SeedKind) -> Value<'p> {
-        let seed = argument(args, callable, seed).cloned().unwrap_or(Value::None);
-        let kind = match kind {
-            SeedKind::Typed => KeyKind::Typed,
-            SeedKind::Raw => KeyKind::Raw,
-        };
-        match self.seed(&seed, kind) {
-            Value::Keys(array) if argument(args, callable, "impl").is_some() => {
-                // Another implementation has other numbers.
-                Value::keys(array.keys.clone(), false, array.kind)
-            }
-            other => other,
+            machine.escape(args, place)?;
+            Ok(machine.unknown(path))
         }
     }
+}
 
-    /// `split(key, num)`
-    fn splits(
-        &mut self,
-        callable: &Callable,
-        path: &Name,
-        args: &Args<'p>,
-        [key, num]: [Option<&str>; 2],
-        place: Place,
-    ) -> Ran<'p, Value<'p>> {
-        let given = |name: Option<&str>| name.and_then(|name| argument(args, callable, name)).cloned();
-        let Some(key) = given(key) else { return Ok(self.unknown(path)) };
-        let num = given(num);
-        Self::single(&key)?;
-        self.consume(DrawKind::Split, &key, path, place);
-        if args.is_open && num.is_none() {
-            let open = self.unknown("<num>");
-            return Ok(self.split(&key, Some(&open)));
+/// The arguments of a constructor that are bound to these parameters.
+fn constructed<'p>(machine: &Machine<'p>, path: &Name, names: &[String], args: &Args<'p>) -> Vec<Value<'p>> {
+    let Some(class) = machine.project.models.class(path) else { return Vec::new() };
+    let keywords: Vec<&str> = args.keywords.iter().map(|(name, _)| &**name).collect();
+    let value = |at: &usize| args.keywords.get(*at).map(|(_, value)| value.clone());
+    let mut found = Vec::new();
+    for name in names {
+        match class.argument(name.trim_start_matches('*'), args.positional.len(), &keywords) {
+            Some(Argument::Positional(at)) => found.extend(args.positional.get(at).cloned()),
+            Some(Argument::Keyword(at)) => found.extend(value(&at)),
+            Some(Argument::Rest(from)) => found.extend(args.positional.iter().skip(from).cloned()),
+            Some(Argument::KeywordRest) => {
+                let rest = |name: &str| !class.params.iter().any(|param| param.name == name);
+                let rest = args.keywords.iter().filter(|(name, _)| rest(name));
+                found.extend(rest.map(|(_, value)| value.clone()));
+            }
+            None => {}
         }
-        Ok(self.split(&key, num.as_ref()))
     }
+    found
+}
 
-    /// What is modelled as consuming its keys.
-    fn consumes(
-        &mut self,
-        callable: &Callable,
-        keys: &[String],
-        path: &Name,
-        args: &Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>> {
-        let is_named_only = !callable.exact && callable.params.is_empty();
-        let given: Vec<Value<'p>> = if is_named_only {
-            keys.iter().filter_map(|name| args.keyword(name)).cloned().collect()
-        } else {
-            keys.iter().flat_map(|name| arguments(args, callable, name)).collect()
-        };
-        self.consume_all(&given, path, place);
-        self.escape(args, place)?;
-        Ok(self.unknown(path))
+/// What takes one key raises where it is given an array of them, or what holds keys and is none.
+fn single<'p>(key: &Value<'p>) -> Ran<'p, ()> {
+    let error = match key {
+        Value::Keys(array) if array.keys.shape().is_empty() => return Ok(()),
+        Value::Keys(_) | Value::Family(_) | Value::Stack(_) => "builtins.ValueError",
+        Value::None
+        | Value::Text(_)
+        | Value::Tuple(_)
+        | Value::List(_)
+        | Value::Set(_)
+        | Value::Dict(_)
+        | Value::Function(_)
+        | Value::Class(_)
+        | Value::Stream(_)
+        | Value::Iterator(_)
+        | Value::Generator(_) => "builtins.TypeError",
+        Value::Instance(instance) if !instance.class.may_be_array() => "builtins.TypeError",
+        _ => return Ok(()),
+    };
+    Err(Signal::Raise(Value::Library(error.into())))
+}
+
+/// Hands keys over.
+pub(super) fn consume<'p>(machine: &mut Machine<'p>, kind: DrawKind, value: &Value<'p>, path: &Name, place: Place) {
+    let demanded = machine.demand(value);
+    machine.log(kind, path, place, demanded);
+}
+
+/// Hands several things over that may be keys, at once.
+fn consume_all<'p>(machine: &mut Machine<'p>, given: &[Value<'p>], path: &Name, place: Place) {
+    let mut demanded = Demanded { keys: Vec::new(), is_known: true };
+    for value in given {
+        let more = machine.demand(value);
+        demanded.keys.extend(more.keys);
+        demanded.is_known &= more.is_known;
     }
+    machine.log(DrawKind::Consume, path, place, demanded);
+}
 
-    /// Does what a model says.
-    pub(super) fn apply(
-        &mut self,
-        callable: &'p Callable,
-        path: &Name,
-        args: Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>> {
-        Ok(match &callable.effect {
-            Effect::Seed { seed, kind } => self.seeded(callable, &args, seed, *kind),
-            Effect::Split { key, num } => {
-                return self.splits(callable, path, &args, [Some(key.as_str()), num.as_deref()], place);
+/// A draw from keys.
+fn sample<'p>(
+    machine: &mut Machine<'p>,
+    callable: &Callable,
+    keys: &[String],
+    path: &Name,
+    args: &Args<'p>,
+    place: Place,
+) -> Ran<'p, Value<'p>> {
+    let mut parts: Vec<Symbol> = Vec::new();
+    for name in keys {
+        let Some(key) = argument(args, callable, name).cloned() else { continue };
+        single(&key)?;
+        let demanded = machine.demand(&key);
+        for words in &demanded.keys {
+            parts.extend(words.iter().map(|word| machine.symbols.int(i128::from(*word))));
+        }
+        let numbers = constants(args, name, callable.position(name));
+        machine.log_with(DrawKind::Sample, path, place, demanded, numbers, Vec::new());
+    }
+    let others: Vec<Symbol> = args.values().take(16).map(|value| machine.symbol_of(value)).collect();
+    parts.extend(others);
+    // What is drawn is a function of the key and the other arguments.
+    Ok(Value::Unknown(machine.symbols.apply(path, &parts)))
+}
+
+/// A pure function of its arguments.
+fn pure<'p>(machine: &mut Machine<'p>, path: &Name, args: &Args<'p>) -> Value<'p> {
+    if args.keywords.is_empty() && machine.project.models.is_counting(path) {
+        match &args.positional[..] {
+            [Value::Int(to)] => return Value::Range(0, *to, 1),
+            [Value::Int(from), Value::Int(to)] => return Value::Range(*from, *to, 1),
+            _ => {}
+        }
+    }
+    let parts: Vec<Symbol> = args.values().take(32).map(|value| machine.symbol_of(value)).collect();
+    let symbol = if args.is_open { machine.symbols.fresh(path) } else { machine.symbols.apply(path, &parts) };
+    Value::Unknown(symbol)
+}
+
+/// `key(seed)`
+fn seeded<'p>(
+    machine: &mut Machine<'p>,
+    callable: &Callable,
+    args: &Args<'p>,
+    seed: &str,
+    kind: SeedKind,
+) -> Value<'p> {
+    let seed = argument(args, callable, seed).cloned().unwrap_or(Value::None);
+    let kind = match kind {
+        SeedKind::Typed => KeyKind::Typed,
+        SeedKind::Raw => KeyKind::Raw,
+    };
+    match machine.seed(&seed, kind) {
+        Value::Keys(array) if argument(args, callable, "impl").is_some() => {
+            // Another implementation has other numbers.
+            Value::keys(array.keys.clone(), false, array.kind)
+        }
+        other => other,
+    }
+}
+
+/// `split(key, num)`
+fn splits<'p>(
+    machine: &mut Machine<'p>,
+    callable: &Callable,
+    path: &Name,
+    args: &Args<'p>,
+    [key, num]: [Option<&str>; 2],
+    place: Place,
+) -> Ran<'p, Value<'p>> {
+    let given = |name: Option<&str>| name.and_then(|name| argument(args, callable, name)).cloned();
+    let Some(key) = given(key) else { return Ok(machine.unknown(path)) };
+    let num = given(num);
+    single(&key)?;
+    consume(machine, DrawKind::Split, &key, path, place);
+    if args.is_open && num.is_none() {
+        let open = machine.unknown("<num>");
+        return Ok(machine.split(&key, Some(&open)));
+    }
+    Ok(machine.split(&key, num.as_ref()))
+}
+
+/// What is modelled as consuming its keys.
+fn consumes<'p>(
+    machine: &mut Machine<'p>,
+    callable: &Callable,
+    keys: &[String],
+    path: &Name,
+    args: &Args<'p>,
+    place: Place,
+) -> Ran<'p, Value<'p>> {
+    let is_named_only = !callable.exact && callable.params.is_empty();
+    let given: Vec<Value<'p>> = if is_named_only {
+        keys.iter().filter_map(|name| args.keyword(name)).cloned().collect()
+    } else {
+        keys.iter().flat_map(|name| arguments(args, callable, name)).collect()
+    };
+    consume_all(machine, &given, path, place);
+    machine.escape(args, place)?;
+    Ok(machine.unknown(path))
+}
+
+/// Does what a model says.
+pub(super) fn apply<'p>(
+    machine: &mut Machine<'p>,
+    callable: &'p Callable,
+    path: &Name,
+    args: Args<'p>,
+    place: Place,
+) -> Ran<'p, Value<'p>> {
+    Ok(match &callable.effect {
+        Effect::Seed { seed, kind } => seeded(machine, callable, &args, seed, *kind),
+        Effect::Split { key, num } => {
+            return splits(machine, callable, path, &args, [Some(key.as_str()), num.as_deref()], place);
+        }
+        Effect::Fold { key, data } => {
+            let Some(key) = argument(&args, callable, key).cloned() else { return Ok(machine.unknown(path)) };
+            let data = argument(&args, callable, data).cloned().unwrap_or(Value::None);
+            single(&key)?;
+            consume(machine, DrawKind::Fold, &key, path, place);
+            machine.fold_in(&key, &data)
+        }
+        Effect::Clone { key } | Effect::KeyData { key } => {
+            argument(&args, callable, key).cloned().unwrap_or(Value::None)
+        }
+        Effect::Wrap { data: of } | Effect::Forward { of, .. } => match argument(&args, callable, of) {
+            Some(of) => of.clone(),
+            None if callable.params.len() > 1 && args.positional.is_empty() && !args.keywords.is_empty() => {
+                // A decorator with arguments.
+                Value::Library(path.clone())
             }
-            Effect::Fold { key, data } => {
-                let Some(key) = argument(&args, callable, key).cloned() else { return Ok(self.unknown(path)) };
-                let data = argument(&args, callable, data).cloned().unwrap_or(Value::None);
-                Self::single(&key)?;
-                self.consume(DrawKind::Fold, &key, path, place);
-                self.fold_in(&key, &data)
-            }
-            Effect::Clone { key } | Effect::KeyData { key } => {
-                argument(&args, callable, key).cloned().unwrap_or(Value::None)
-            }
-            Effect::Wrap { data: of } | Effect::Forward { of, .. } => match argument(&args, callable, of) {
-                Some(of) => of.clone(),
-                None if callable.params.len() > 1 && args.positional.is_empty() && !args.keywords.is_empty() => {
-                    // A decorator with arguments.
-                    Value::Library(path.clone())
-                }
-                None => self.unknown(path),
-            },
-            Effect::Sample { keys, .. } => self.sample(callable, keys, path, &args, place)?,
-            Effect::Consume { keys, .. } => return self.consumes(callable, keys, path, &args, place),
-            Effect::Observe => {
-                self.escape(&args, place)?;
-                self.unknown(path)
-            }
-            Effect::Fabricate { of, zeros } => match zeroed(argument(&args, callable, of).filter(|_| *zeros)) {
+            None => machine.unknown(path),
+        },
+        Effect::Sample { keys, .. } => sample(machine, callable, keys, path, &args, place)?,
+        Effect::Consume { keys, .. } => return consumes(machine, callable, keys, path, &args, place),
+        Effect::Observe => {
+            machine.escape(&args, place)?;
+            machine.unknown(path)
+        }
+        Effect::Fabricate { of, zeros } => match zeroed(argument(&args, callable, of).filter(|_| *zeros)) {
+            Some(value) => value,
+            None => pure(machine, path, &args),
+        },
+        Effect::Pure { .. } | Effect::ShapeOf { .. } => pure(machine, path, &args),
+        Effect::Number { of, .. } => match argument(&args, callable, of) {
+            Some(value @ (Value::Int(_) | Value::Bool(_))) => value.clone(),
+            Some(Value::Unknown(symbol)) => Value::Unknown(*symbol),
+            _ => pure(machine, path, &args),
+        },
+        Effect::Shape { op, of, .. } => {
+            let given: Vec<Value<'p>> = of.iter().flat_map(|name| arguments(&args, callable, name)).collect();
+            match shape::rearranged(machine, *op, &given, &args, callable)? {
                 Some(value) => value,
-                None => self.pure(path, &args),
-            },
-            Effect::Pure { .. } | Effect::ShapeOf { .. } => self.pure(path, &args),
-            Effect::Number { of, .. } => match argument(&args, callable, of) {
-                Some(value @ (Value::Int(_) | Value::Bool(_))) => value.clone(),
-                Some(Value::Unknown(symbol)) => Value::Unknown(*symbol),
-                _ => self.pure(path, &args),
-            },
-            Effect::Shape { op, of, .. } => {
-                let given: Vec<Value<'p>> = of.iter().flat_map(|name| arguments(&args, callable, name)).collect();
-                match self.rearranged(*op, &given, &args, callable)? {
-                    Some(value) => value,
-                    None => self.pure(path, &args),
-                }
+                None => pure(machine, path, &args),
             }
-            Effect::Supply { .. } => self.unknown(path),
-            Effect::Tree { op, of } => match argument(&args, callable, of) {
-                Some(tree) => self.tree(*op, &tree.clone(), path),
-                None => self.unknown(path),
-            },
-            Effect::Transform(transform) => match transform.returns {
-                Returns::Function => {
-                    let function = transform.function.as_deref().and_then(|name| argument(&args, callable, name));
-                    let function = function.cloned();
-                    Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function, args }))
-                }
-                Returns::Result => self.run_transform(transform, callable, path, &args, place)?,
-            },
-            Effect::Factory { .. } => Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function: None, args })),
-            Effect::Builtin(op) => self.builtin(*op, path, &args, place)?,
-            Effect::Prelude { definition } => super::prelude::run_prelude(self, definition, args, place)?,
-        })
-    }
-
-    fn tree(&mut self, op: TreeOp, tree: &Value<'p>, path: &Name) -> Value<'p> {
-        let mut leaves = Vec::new();
-        let is_known = leaves_of(tree, &mut leaves, 8);
-        let symbol = self.symbol_of(tree);
-        match op {
-            TreeOp::Leaves if is_known => Value::list(leaves),
-            TreeOp::Flatten if is_known => {
-                let structure = self.symbols.apply("structure", &[symbol]);
-                Value::tuple(vec![Value::list(leaves), Value::Unknown(structure)])
-            }
-            _ => Value::Unknown(self.symbols.apply(path, &[symbol])),
         }
+        Effect::Supply { .. } => machine.unknown(path),
+        Effect::Tree { op, of } => match argument(&args, callable, of) {
+            Some(tree) => tree_op(machine, *op, &tree.clone(), path),
+            None => machine.unknown(path),
+        },
+        Effect::Transform(transform) => match transform.returns {
+            Returns::Function => {
+                let function = transform.function.as_deref().and_then(|name| argument(&args, callable, name));
+                let function = function.cloned();
+                Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function, args }))
+            }
+            Returns::Result => transform::run_transform(machine, transform, callable, path, &args, place)?,
+        },
+        Effect::Factory { .. } => Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function: None, args })),
+        Effect::Builtin(op) => machine.builtin(*op, path, &args, place)?,
+        Effect::Prelude { definition } => super::prelude::run_prelude(machine, definition, args, place)?,
+    })
+}
+
+fn tree_op<'p>(machine: &mut Machine<'p>, op: TreeOp, tree: &Value<'p>, path: &Name) -> Value<'p> {
+    let mut leaves = Vec::new();
+    let is_known = leaves_of(tree, &mut leaves, 8);
+    let symbol = machine.symbol_of(tree);
+    match op {
+        TreeOp::Leaves if is_known => Value::list(leaves),
+        TreeOp::Flatten if is_known => {
+            let structure = machine.symbols.apply("structure", &[symbol]);
+            Value::tuple(vec![Value::list(leaves), Value::Unknown(structure)])
+        }
+        _ => Value::Unknown(machine.symbols.apply(path, &[symbol])),
     }
 }
 

@@ -6,16 +6,19 @@ use std::rc::{Rc, Weak};
 
 use rustc_hash::FxHashMap;
 
+use super::DrawKind;
 use super::budget::StepBudget;
+use super::constants::Constants;
 use super::edits::{Answers, Asked};
+use super::frame::{Frame, Ran};
 use super::havoc::Havocked;
 use super::hints::Hints;
-use super::numbers::{Computing, Constants};
+use super::numbers::Computing;
+use super::project::Project;
 use super::symbol::{Node, Question, Symbol, Symbols};
-use super::value::{Class, Closure, Environment, Instance, Value};
-use super::{DrawKind, Project};
+use super::value::{Args, Class, Closure, Environment, Instance, Value, Wrapped};
 use crate::finding::Place;
-use crate::ir::{FunctionId, Name};
+use crate::ir::{FunctionId, Name, Op, Temp};
 use crate::text::Span;
 
 /// Most choices of one path.
@@ -57,8 +60,69 @@ pub(super) struct Draw {
     pub(super) numbers: Option<Constants>,
 }
 
+/// What the machine asks of the models of libraries: one of two ways up, where evaluation recurses.
+pub(super) trait Library {
+    /// A call of a library's function or class.
+    fn call_library<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        path: &Name,
+        args: Args<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>>;
+    /// `receiver.name(…)` where no function of the program has that name.
+    fn call_method<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        receiver: &Value<'p>,
+        name: &Name,
+        args: Args<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>>;
+    /// A call of a method that nothing resolves: by a protocol of a library, else unknown.
+    fn protocol_or_unknown<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        receiver: &Value<'p>,
+        name: &Name,
+        args: &Args<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>>;
+    /// A call of what a transform returned.
+    fn call_wrapped<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        wrapped: &Rc<Wrapped<'p>>,
+        args: Args<'p>,
+        place: Place,
+    ) -> Ran<'p, Value<'p>>;
+    /// What a stream gives when it is called.
+    fn stream_call<'p>(&self, machine: &mut Machine<'p>, path: &Name) -> Value<'p>;
+    /// What the next element of a stream is.
+    fn stream_next<'p>(&self, machine: &mut Machine<'p>, path: &Name) -> Value<'p>;
+    /// All elements of an array, of which each may be unknown.
+    fn whole_stack<'p>(&self, machine: &mut Machine<'p>, items: Vec<Value<'p>>) -> Value<'p>;
+}
+
+/// What the machine asks where numbers are computed: the other way up.
+pub(super) trait Numbers {
+    /// Runs an operation without blocks.
+    fn compute<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        frame: &mut Frame<'p>,
+        op: &'p Op,
+        temp: Temp,
+    ) -> Ran<'p, Value<'p>>;
+    /// A condition has to be known.
+    fn decidable<'p>(&self, machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Ran<'p, ()>;
+}
+
 /// A run.
 pub(super) struct Machine<'p> {
+    pub(super) library: &'static dyn Library,
+    /// What computes numbers, in a run that does.
+    pub(super) arithmetic: Option<&'static dyn Numbers>,
     pub(super) project: &'p Project<'p>,
     pub(super) hints: &'p Hints,
     pub(super) symbols: Symbols,
@@ -141,8 +205,15 @@ impl<'p> Made<'p> {
 }
 
 impl<'p> Machine<'p> {
-    pub(super) fn new(project: &'p Project<'p>, hints: &'p Hints, script: Script<'p>, level: usize) -> Self {
+    pub(super) fn new(
+        (project, library): (&'p Project<'p>, &'static dyn Library),
+        hints: &'p Hints,
+        script: Script<'p>,
+        level: usize,
+    ) -> Self {
         Self {
+            library,
+            arithmetic: None,
             project,
             hints,
             symbols: Symbols::default(),

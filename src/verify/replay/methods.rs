@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::DrawKind;
 use super::frame::{Ran, Signal};
+use super::library;
 use super::machine::Machine;
 use super::step::{ELEMENTS, put_pair};
 use super::value::{Args, Value};
@@ -14,257 +15,253 @@ use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{ARRAY, Construct, ProtocolEffect, Yield};
 
-impl<'p> Machine<'p> {
-    /// A method of something built in, of a library, or unknown.
-    pub(super) fn call_method(
-        &mut self,
-        receiver: &Value<'p>,
-        name: &Name,
-        args: Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>> {
-        match receiver {
-            Value::List(_) | Value::Dict(_) | Value::Set(_) | Value::Tuple(_) | Value::Text(_) => {
-                if let Some(value) = self.container_method(receiver, name, &args, place)? {
-                    return Ok(value);
-                }
-                let symbol = self.symbol_of(receiver);
-                let mut parts = vec![symbol];
-                parts.extend(args.values().take(16).map(|value| self.symbol_of(value)).collect::<Vec<_>>());
-                return Ok(Value::Unknown(self.symbols.apply(name, &parts)));
+/// A method of something built in, of a library, or unknown.
+pub(super) fn call_method<'p>(
+    machine: &mut Machine<'p>,
+    receiver: &Value<'p>,
+    name: &Name,
+    args: Args<'p>,
+    place: Place,
+) -> Ran<'p, Value<'p>> {
+    match receiver {
+        Value::List(_) | Value::Dict(_) | Value::Set(_) | Value::Tuple(_) | Value::Text(_) => {
+            if let Some(value) = container_method(machine, receiver, name, &args, place)? {
+                return Ok(value);
             }
-            Value::Keys(_) | Value::Family(_) | Value::Stack(_) => {
-                let path: Name = format!("{ARRAY}.{name}").into();
-                if let Some(callable) = self.project.models.callable(&path).filter(|callable| callable.exact) {
-                    return self.apply(callable, &path, args.with_receiver(receiver.clone()), place);
-                }
-                let symbol = self.symbol_of(receiver);
-                return Ok(Value::Unknown(self.symbols.apply(name, &[symbol])));
-            }
-            Value::Stream(stream) => {
-                let class = self.project.models.class(&stream.0);
-                let given = class.and_then(|class| class.method(name)).unwrap_or(Yield::Unknown);
-                let path = stream.0.clone();
-                return Ok(self.yielded(given, &path));
-            }
-            Value::Generator(_) | Value::Iterator(_) if matches!(&**name, "__next__" | "send") => {
-                return match self.next(receiver)? {
-                    Some(value) => Ok(value),
-                    None => Err(Signal::Raise(Value::Library("builtins.StopIteration".into()))),
-                };
-            }
-            Value::Property(_) if matches!(&**name, "setter" | "deleter") => return Ok(receiver.clone()),
-            Value::Function(_) | Value::Wrapped(_) if &**name == "__call__" => {
-                return self.call_value(receiver, args, place);
-            }
-            Value::Super(_) => return Ok(self.unknown(name)),
-            Value::Instance(_) if matches!(&**name, "replace" | "_replace") => {
-                return Ok(self.replaced(receiver, &args));
-            }
-            Value::Instance(instance) => {
-                let bases = instance.class.library_bases();
-                let modelled = bases.iter().find_map(|base| {
-                    let path: Name = format!("{base}.{name}").into();
-                    let callable = self.project.models.callable(&path).filter(|callable| callable.exact)?;
-                    Some((path, callable))
-                });
-                if let Some((path, callable)) = modelled {
-                    return self.apply(callable, &path, args.with_receiver(receiver.clone()), place);
-                }
-            }
-            _ => {}
+            let symbol = machine.symbol_of(receiver);
+            let mut parts = vec![symbol];
+            parts.extend(args.values().take(16).map(|value| machine.symbol_of(value)).collect::<Vec<_>>());
+            return Ok(Value::Unknown(machine.symbols.apply(name, &parts)));
         }
-        self.protocol_or_unknown(receiver, name, &args, place)
-    }
-
-    pub(super) fn protocol_or_unknown(
-        &mut self,
-        receiver: &Value<'p>,
-        name: &Name,
-        args: &Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>> {
-        for protocol in self.project.models.protocols(name) {
-            let count = args.positional.len();
-            if count < protocol.min_positional || protocol.max_positional.is_some_and(|most| count > most) {
-                continue;
+        Value::Keys(_) | Value::Family(_) | Value::Stack(_) => {
+            let path: Name = format!("{ARRAY}.{name}").into();
+            if let Some(callable) = machine.project.models.callable(&path).filter(|callable| callable.exact) {
+                return library::apply(machine, callable, &path, args.with_receiver(receiver.clone()), place);
             }
-            let named = protocol.key.names.iter().find_map(|name| args.keyword(name)).cloned();
-            let placed = protocol.key.position.and_then(|position| args.positional.get(position)).cloned();
-            let Some(key) = named.clone().or(placed) else { continue };
-            // A claim about this very call takes what stands at the key's place for one; elsewhere only a key is one.
-            let is_key = named.is_some() || self.hints.is_target(place) || !self.held(&key).keys.is_empty();
-            if !is_key {
-                continue;
-            }
-            match protocol.effect {
-                ProtocolEffect::Consume => {
-                    self.consume(DrawKind::Consume, &key, name, place);
-                    self.escape(args, place)?;
-                    self.havoc(receiver);
-                    return Ok(self.unknown(name));
-                }
-                ProtocolEffect::Split => {
-                    self.consume(DrawKind::Split, &key, name, place);
-                    return Ok(self.split(&key, None));
-                }
-                ProtocolEffect::Raises => {
-                    self.escape(args, place)?;
-                    return Ok(self.expects());
-                }
-                ProtocolEffect::Supply | ProtocolEffect::Observe | ProtocolEffect::Replace => {
-                    return Ok(self.unknown(name));
-                }
+            let symbol = machine.symbol_of(receiver);
+            return Ok(Value::Unknown(machine.symbols.apply(name, &[symbol])));
+        }
+        Value::Stream(stream) => {
+            let class = machine.project.models.class(&stream.0);
+            let given = class.and_then(|class| class.method(name)).unwrap_or(Yield::Unknown);
+            let path = stream.0.clone();
+            return Ok(yielded(machine, given, &path));
+        }
+        Value::Generator(_) | Value::Iterator(_) if matches!(&**name, "__next__" | "send") => {
+            return match machine.next(receiver)? {
+                Some(value) => Ok(value),
+                None => Err(Signal::Raise(Value::Library("builtins.StopIteration".into()))),
+            };
+        }
+        Value::Property(_) if matches!(&**name, "setter" | "deleter") => return Ok(receiver.clone()),
+        Value::Function(_) | Value::Wrapped(_) if &**name == "__call__" => {
+            return machine.call_value(receiver, args, place);
+        }
+        Value::Super(_) => return Ok(machine.unknown(name)),
+        Value::Instance(_) if matches!(&**name, "replace" | "_replace") => {
+            return Ok(machine.replaced(receiver, &args));
+        }
+        Value::Instance(instance) => {
+            let bases = instance.class.library_bases();
+            let modelled = bases.iter().find_map(|base| {
+                let path: Name = format!("{base}.{name}").into();
+                let callable = machine.project.models.callable(&path).filter(|callable| callable.exact)?;
+                Some((path, callable))
+            });
+            if let Some((path, callable)) = modelled {
+                return library::apply(machine, callable, &path, args.with_receiver(receiver.clone()), place);
             }
         }
-        let is_copied = matches!(&**name, "replace" | "_replace") && args.positional.is_empty();
-        if is_copied && !args.keywords.is_empty() && matches!(receiver, Value::Unknown(_)) {
-            return Ok(self.replaced(receiver, args));
+        _ => {}
+    }
+    protocol_or_unknown(machine, receiver, name, &args, place)
+}
+
+pub(super) fn protocol_or_unknown<'p>(
+    machine: &mut Machine<'p>,
+    receiver: &Value<'p>,
+    name: &Name,
+    args: &Args<'p>,
+    place: Place,
+) -> Ran<'p, Value<'p>> {
+    for protocol in machine.project.models.protocols(name) {
+        let count = args.positional.len();
+        if count < protocol.min_positional || protocol.max_positional.is_some_and(|most| count > most) {
+            continue;
         }
-        self.havoc(receiver);
-        let function = match receiver {
-            Value::Unknown(symbol) => Value::Unknown(self.symbols.attribute(*symbol, name)),
-            _ => Value::Library(name.clone()),
-        };
-        self.unresolved(&function, args, place)
-    }
-
-    fn container_method(
-        &mut self,
-        receiver: &Value<'p>,
-        name: &Name,
-        args: &Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Option<Value<'p>>> {
-        let first = args.positional.first();
-        Ok(match (receiver, &**name, first) {
-            (Value::List(values), "append", Some(value)) => {
-                if values.borrow().len() < ELEMENTS {
-                    values.borrow_mut().push(value.clone());
-                }
-                Some(Value::None)
+        let named = protocol.key.names.iter().find_map(|name| args.keyword(name)).cloned();
+        let placed = protocol.key.position.and_then(|position| args.positional.get(position)).cloned();
+        let Some(key) = named.clone().or(placed) else { continue };
+        // A claim about this very call takes what stands at the key's place for one; elsewhere only a key is one.
+        let is_key = named.is_some() || machine.hints.is_target(place) || !machine.held(&key).keys.is_empty();
+        if !is_key {
+            continue;
+        }
+        match protocol.effect {
+            ProtocolEffect::Consume => {
+                library::consume(machine, DrawKind::Consume, &key, name, place);
+                machine.escape(args, place)?;
+                machine.havoc(receiver);
+                return Ok(machine.unknown(name));
             }
-            (Value::Set(values), "add", Some(value)) => {
-                if !values.borrow().iter().any(|old| old.equals(value, 4) == Some(true)) {
-                    values.borrow_mut().push(value.clone());
-                }
-                Some(Value::None)
+            ProtocolEffect::Split => {
+                library::consume(machine, DrawKind::Split, &key, name, place);
+                return Ok(machine.split(&key, None));
             }
-            (Value::List(values), "extend", Some(more)) => {
-                let more = self.items_of(&more.clone())?.unwrap_or_default();
-                values.borrow_mut().extend(more.into_iter().take(ELEMENTS));
-                Some(Value::None)
+            ProtocolEffect::Raises => {
+                machine.escape(args, place)?;
+                return Ok(machine.expects());
             }
-            (Value::List(values), "insert", Some(index)) => {
-                let at = index.int().and_then(|at| usize::try_from(at).ok()).unwrap_or(0);
-                if let Some(value) = args.positional.get(1) {
-                    let mut values = values.borrow_mut();
-                    let at = at.min(values.len());
-                    values.insert(at, value.clone());
-                }
-                Some(Value::None)
-            }
-            (Value::List(values), "pop" | "popleft", index) => {
-                let length = values.borrow().len();
-                let at = match index {
-                    None => {
-                        if &**name == "popleft" {
-                            Some(0)
-                        } else {
-                            length.checked_sub(1)
-                        }
-                    }
-                    Some(index) => index.int().and_then(|at| super::access::position(length, at)),
-                };
-                at.filter(|at| *at < length).map(|at| values.borrow_mut().remove(at))
-            }
-            (Value::List(values), "copy", _) => Some(Value::list(values.borrow().clone())),
-            (Value::List(values), "clear", _) => {
-                values.borrow_mut().clear();
-                Some(Value::None)
-            }
-            (Value::Dict(pairs), "items", _) => {
-                let pairs = pairs.borrow();
-                Some(Value::list(
-                    pairs.iter().map(|(key, value)| Value::tuple(vec![key.clone(), value.clone()])).collect(),
-                ))
-            }
-            (Value::Dict(pairs), "keys", _) => {
-                Some(Value::list(pairs.borrow().iter().map(|(key, _)| key.clone()).collect()))
-            }
-            (Value::Dict(pairs), "values", _) => {
-                Some(Value::list(pairs.borrow().iter().map(|(_, value)| value.clone()).collect()))
-            }
-            (Value::Dict(pairs), "copy", _) => Some(Value::dict(pairs.borrow().clone())),
-            (Value::Dict(pairs), "get" | "pop" | "setdefault", Some(key)) => {
-                let found = pairs.borrow().iter().find(|(old, _)| old.equals(key, 4) == Some(true)).cloned();
-                let is_certain = pairs.borrow().iter().all(|(old, _)| old.equals(key, 4).is_some());
-                match found {
-                    Some((_, value)) => {
-                        if &**name == "pop" {
-                            pairs.borrow_mut().retain(|(old, _)| old.equals(key, 4) != Some(true));
-                        }
-                        Some(value)
-                    }
-                    None if is_certain => {
-                        let default = args.positional.get(1).cloned().unwrap_or(Value::None);
-                        if &**name == "setdefault" {
-                            put_pair(&mut pairs.borrow_mut(), key.clone(), default.clone());
-                        }
-                        Some(default)
-                    }
-                    None => None,
-                }
-            }
-            (Value::Dict(pairs), "update", more) => {
-                if let Some(Value::Dict(more)) = more {
-                    let more = more.borrow().clone();
-                    for (key, value) in more {
-                        put_pair(&mut pairs.borrow_mut(), key, value);
-                    }
-                }
-                for (key, value) in &args.keywords {
-                    put_pair(&mut pairs.borrow_mut(), Value::Text(key.clone()), value.clone());
-                }
-                Some(Value::None)
-            }
-            (Value::Text(_) | Value::Tuple(_), _, _) => None,
-            _ => {
-                let held = self.held_by(args);
-                self.log(DrawKind::Unresolved, name, place, held);
-                None
-            }
-        })
-    }
-
-    /// What a method of a stream gives.
-    fn yielded(&mut self, given: Yield, path: &Name) -> Value<'p> {
-        match given {
-            Yield::Stream => {
-                let symbol = self.symbols.fresh(path);
-                Value::Stream(Rc::new((path.clone(), symbol)))
-            }
-            Yield::Key | Yield::Keys | Yield::Number | Yield::Streams | Yield::Nothing | Yield::Unknown => {
-                self.unknown(path)
+            ProtocolEffect::Supply | ProtocolEffect::Observe | ProtocolEffect::Replace => {
+                return Ok(machine.unknown(name));
             }
         }
     }
-
-    /// What calling a stream gives.
-    pub(super) fn stream_call(&mut self, path: &Name) -> Value<'p> {
-        let given = match self.project.models.class(path).map(|class| &class.construct) {
-            Some(Construct::Stream { call, .. }) => *call,
-            _ => Yield::Unknown,
-        };
-        self.yielded(given, path)
+    let is_copied = matches!(&**name, "replace" | "_replace") && args.positional.is_empty();
+    if is_copied && !args.keywords.is_empty() && matches!(receiver, Value::Unknown(_)) {
+        return Ok(machine.replaced(receiver, args));
     }
+    machine.havoc(receiver);
+    let function = match receiver {
+        Value::Unknown(symbol) => Value::Unknown(machine.symbols.attribute(*symbol, name)),
+        _ => Value::Library(name.clone()),
+    };
+    machine.unresolved(&function, args, place)
+}
 
-    /// What the next element of a stream is.
-    pub(super) fn stream_next(&mut self, path: &Name) -> Value<'p> {
-        let given = match self.project.models.class(path).map(|class| &class.construct) {
-            Some(Construct::Stream { next, .. }) => *next,
-            _ => Yield::Unknown,
-        };
-        self.yielded(given, path)
+fn container_method<'p>(
+    machine: &mut Machine<'p>,
+    receiver: &Value<'p>,
+    name: &Name,
+    args: &Args<'p>,
+    place: Place,
+) -> Ran<'p, Option<Value<'p>>> {
+    let first = args.positional.first();
+    Ok(match (receiver, &**name, first) {
+        (Value::List(values), "append", Some(value)) => {
+            if values.borrow().len() < ELEMENTS {
+                values.borrow_mut().push(value.clone());
+            }
+            Some(Value::None)
+        }
+        (Value::Set(values), "add", Some(value)) => {
+            if !values.borrow().iter().any(|old| old.equals(value, 4) == Some(true)) {
+                values.borrow_mut().push(value.clone());
+            }
+            Some(Value::None)
+        }
+        (Value::List(values), "extend", Some(more)) => {
+            let more = machine.items_of(&more.clone())?.unwrap_or_default();
+            values.borrow_mut().extend(more.into_iter().take(ELEMENTS));
+            Some(Value::None)
+        }
+        (Value::List(values), "insert", Some(index)) => {
+            let at = index.int().and_then(|at| usize::try_from(at).ok()).unwrap_or(0);
+            if let Some(value) = args.positional.get(1) {
+                let mut values = values.borrow_mut();
+                let at = at.min(values.len());
+                values.insert(at, value.clone());
+            }
+            Some(Value::None)
+        }
+        (Value::List(values), "pop" | "popleft", index) => {
+            let length = values.borrow().len();
+            let at = match index {
+                None => {
+                    if &**name == "popleft" {
+                        Some(0)
+                    } else {
+                        length.checked_sub(1)
+                    }
+                }
+                Some(index) => index.int().and_then(|at| super::access::position(length, at)),
+            };
+            at.filter(|at| *at < length).map(|at| values.borrow_mut().remove(at))
+        }
+        (Value::List(values), "copy", _) => Some(Value::list(values.borrow().clone())),
+        (Value::List(values), "clear", _) => {
+            values.borrow_mut().clear();
+            Some(Value::None)
+        }
+        (Value::Dict(pairs), "items", _) => {
+            let pairs = pairs.borrow();
+            Some(Value::list(pairs.iter().map(|(key, value)| Value::tuple(vec![key.clone(), value.clone()])).collect()))
+        }
+        (Value::Dict(pairs), "keys", _) => {
+            Some(Value::list(pairs.borrow().iter().map(|(key, _)| key.clone()).collect()))
+        }
+        (Value::Dict(pairs), "values", _) => {
+            Some(Value::list(pairs.borrow().iter().map(|(_, value)| value.clone()).collect()))
+        }
+        (Value::Dict(pairs), "copy", _) => Some(Value::dict(pairs.borrow().clone())),
+        (Value::Dict(pairs), "get" | "pop" | "setdefault", Some(key)) => {
+            let found = pairs.borrow().iter().find(|(old, _)| old.equals(key, 4) == Some(true)).cloned();
+            let is_certain = pairs.borrow().iter().all(|(old, _)| old.equals(key, 4).is_some());
+            match found {
+                Some((_, value)) => {
+                    if &**name == "pop" {
+                        pairs.borrow_mut().retain(|(old, _)| old.equals(key, 4) != Some(true));
+                    }
+                    Some(value)
+                }
+                None if is_certain => {
+                    let default = args.positional.get(1).cloned().unwrap_or(Value::None);
+                    if &**name == "setdefault" {
+                        put_pair(&mut pairs.borrow_mut(), key.clone(), default.clone());
+                    }
+                    Some(default)
+                }
+                None => None,
+            }
+        }
+        (Value::Dict(pairs), "update", more) => {
+            if let Some(Value::Dict(more)) = more {
+                let more = more.borrow().clone();
+                for (key, value) in more {
+                    put_pair(&mut pairs.borrow_mut(), key, value);
+                }
+            }
+            for (key, value) in &args.keywords {
+                put_pair(&mut pairs.borrow_mut(), Value::Text(key.clone()), value.clone());
+            }
+            Some(Value::None)
+        }
+        (Value::Text(_) | Value::Tuple(_), _, _) => None,
+        _ => {
+            let held = machine.held_by(args);
+            machine.log(DrawKind::Unresolved, name, place, held);
+            None
+        }
+    })
+}
+
+/// What a method of a stream gives.
+fn yielded<'p>(machine: &mut Machine<'p>, given: Yield, path: &Name) -> Value<'p> {
+    match given {
+        Yield::Stream => {
+            let symbol = machine.symbols.fresh(path);
+            Value::Stream(Rc::new((path.clone(), symbol)))
+        }
+        Yield::Key | Yield::Keys | Yield::Number | Yield::Streams | Yield::Nothing | Yield::Unknown => {
+            machine.unknown(path)
+        }
     }
+}
+
+/// What calling a stream gives.
+pub(super) fn stream_call<'p>(machine: &mut Machine<'p>, path: &Name) -> Value<'p> {
+    let given = match machine.project.models.class(path).map(|class| &class.construct) {
+        Some(Construct::Stream { call, .. }) => *call,
+        _ => Yield::Unknown,
+    };
+    yielded(machine, given, path)
+}
+
+/// What the next element of a stream is.
+pub(super) fn stream_next<'p>(machine: &mut Machine<'p>, path: &Name) -> Value<'p> {
+    let given = match machine.project.models.class(path).map(|class| &class.construct) {
+        Some(Construct::Stream { next, .. }) => *next,
+        _ => Yield::Unknown,
+    };
+    yielded(machine, given, path)
 }

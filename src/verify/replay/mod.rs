@@ -23,6 +23,7 @@ mod callers;
 mod claim;
 mod compare;
 mod consistency;
+mod constants;
 mod edits;
 mod frame;
 mod havoc;
@@ -35,6 +36,7 @@ mod machine;
 mod methods;
 mod numbers;
 mod prelude;
+mod project;
 mod search;
 mod shape;
 mod step;
@@ -42,71 +44,13 @@ mod symbol;
 mod transform;
 mod value;
 
+pub use budget::Budget;
 pub use numbers::{Answer, Problem, Settings};
 pub(in crate::verify) use numbers::{Operand, calculated, evaluate as compute};
-
-use std::sync::OnceLock;
-
-use rustc_hash::FxHashMap;
+pub use project::Project;
 
 use crate::finding::{Evidence, Place, Witness};
-use crate::ir::{FunctionId, Module, Resolver};
-use crate::models::Models;
-use crate::text::{Edit, FileId};
-
-/// A program to replay. Cheap to make: a repaired program is a new one that shares all modules but one.
-pub struct Project<'a> {
-    /// Its modules, and those of the prelude after them.
-    modules: Vec<&'a Module>,
-    /// How many of the modules are its own.
-    own: usize,
-    /// How imports resolve.
-    resolver: &'a dyn Resolver,
-    /// What libraries do.
-    models: &'a Models,
-    /// Names of the library's root packages beyond `jax` and `olympus`.
-    roots: &'a [String],
-    by_file: FxHashMap<FileId, usize>,
-    /// What functions reach from within, of modules that were asked for it.
-    reached_within: Vec<OnceLock<Vec<havoc::Within>>>,
-    /// Where functions are mentioned, once that was asked.
-    mentions: OnceLock<callers::Mentions>,
-}
-
-impl<'a> Project<'a> {
-    /// The program made of these modules.
-    pub fn new(
-        mut modules: Vec<&'a Module>,
-        resolver: &'a dyn Resolver,
-        models: &'a Models,
-        roots: &'a [String],
-    ) -> Self {
-        let own = modules.len();
-        modules.extend(crate::ir::prelude::modules());
-        let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
-        let reached_within = modules.iter().map(|_| OnceLock::new()).collect();
-        Self { modules, own, resolver, models, roots, by_file, reached_within, mentions: OnceLock::new() }
-    }
-
-    fn mentions(&self) -> &callers::Mentions {
-        self.mentions.get_or_init(|| callers::mentions(&self.modules[..self.own]))
-    }
-
-    /// What a function reaches though it is not its own.
-    fn reached_within(&self, module: usize, function: FunctionId) -> Option<&havoc::Within> {
-        let code = self.modules.get(module)?;
-        self.reached_within.get(module)?.get_or_init(|| havoc::reached_within(code)).get(function.0 as usize)
-    }
-
-    /// Whether a module is one of the prelude.
-    fn is_prelude(&self, module: usize) -> bool {
-        module >= self.own
-    }
-
-    fn of_file(&self, file: FileId) -> Option<usize> {
-        self.by_file.get(&file).copied()
-    }
-}
+use crate::text::Edit;
 
 /// What a draw of a trace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -182,57 +126,6 @@ pub struct Instead {
     pub gone: &'static str,
     /// The path of the one that replaces it.
     pub successor: &'static str,
-}
-
-/// Most operations of one replay.
-const REPLAY: u32 = 200_000;
-
-/// Most operations of the first look at a finding, before others of its file have been looked at.
-const FIRST_LOOK: u32 = 50_000;
-
-/// Most operations of the second look at a finding that the first left open, with those of who calls its function.
-const SECOND_LOOK: u32 = 250_000;
-
-/// Most operations of the replays of one file.
-const ALL_OF_A_FILE: u32 = 1_000_000;
-
-/// How many operations a number of replays may take together.
-#[derive(Clone, Copy, Debug)]
-pub struct Budget {
-    left: u32,
-}
-
-impl Budget {
-    /// A budget for the findings of one file.
-    pub const FILE: Self = Self { left: ALL_OF_A_FILE };
-
-    /// A budget for one replay.
-    pub const ONE: Self = Self { left: REPLAY };
-
-    /// A budget for a first look at one finding of many.
-    #[must_use]
-    pub fn first_look(&mut self) -> Self {
-        self.part(FIRST_LOOK)
-    }
-
-    /// A budget for a second look at one finding.
-    #[must_use]
-    pub fn second_look(&mut self) -> Self {
-        self.part(SECOND_LOOK)
-    }
-
-    /// Takes a part out.
-    #[must_use]
-    pub fn part(&mut self, most: u32) -> Self {
-        let left = self.left.min(most);
-        self.left -= left;
-        Self { left }
-    }
-
-    /// Puts back what is left of a part.
-    pub fn give_back(&mut self, part: Self) {
-        self.left += part.left;
-    }
 }
 
 /// Replays what a finding claims. `around` are further places of the finding's story: a loop or transform that runs the

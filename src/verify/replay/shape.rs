@@ -55,107 +55,109 @@ fn reshaped<'p>(array: &KeyArray, args: &Args<'p>, callable: &Callable) -> Optio
     Some(array.with(array.keys.clone().reshape(&shape).ok()?))
 }
 
-impl<'p> Machine<'p> {
-    /// Rearranges arrays of keys; `None` where the result holds no known keys.
-    pub(super) fn rearranged(
-        &mut self,
-        op: ShapeOp,
-        given: &[Value<'p>],
-        args: &Args<'p>,
-        callable: &Callable,
-    ) -> Ran<'p, Option<Value<'p>>> {
-        let Some(first) = given.first() else { return Ok(None) };
-        let array = if let Value::Keys(array) = first { Some(array.clone()) } else { None };
-        Ok(match op {
-            ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack | ShapeOp::Concatenate => match first {
-                Value::Unknown(_) if op != ShapeOp::Array => None,
-                Value::Keys(_)
-                | Value::Family(_)
-                | Value::Stack(_)
-                | Value::Unknown(_)
-                | Value::Int(_)
-                | Value::Float(_)
-                | Value::Bool(_) => Some(first.clone()),
-                Value::List(_) | Value::Tuple(_) => {
-                    let items = self.items_of(first)?.unwrap_or_default();
-                    let is_number = |item: &Value<'p>| matches!(item, Value::Int(_));
-                    if op == ShapeOp::Array && !items.is_empty() && items.iter().all(is_number) {
-                        return Ok(Some(self.whole_stack(items)));
-                    }
-                    let is_key =
-                        |item: &Value<'p>| matches!(item, Value::Keys(_) | Value::Family(_) | Value::Unknown(_));
-                    let holds = items.iter().any(is_key);
-                    if !holds {
-                        return Ok(None);
-                    }
-                    if op == ShapeOp::Concatenate {
-                        let mut all = Vec::new();
-                        for item in &items {
-                            match self.items_of(item)? {
-                                Some(inner) => all.extend(inner),
-                                None => return Ok(None),
-                            }
+/// Rearranges arrays of keys; `None` where the result holds no known keys.
+pub(super) fn rearranged<'p>(
+    machine: &mut Machine<'p>,
+    op: ShapeOp,
+    given: &[Value<'p>],
+    args: &Args<'p>,
+    callable: &Callable,
+) -> Ran<'p, Option<Value<'p>>> {
+    let Some(first) = given.first() else { return Ok(None) };
+    let array = if let Value::Keys(array) = first { Some(array.clone()) } else { None };
+    Ok(match op {
+        ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack | ShapeOp::Concatenate => match first {
+            Value::Unknown(_) if op != ShapeOp::Array => None,
+            Value::Keys(_)
+            | Value::Family(_)
+            | Value::Stack(_)
+            | Value::Unknown(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Bool(_) => Some(first.clone()),
+            Value::List(_) | Value::Tuple(_) => {
+                let items = machine.items_of(first)?.unwrap_or_default();
+                let is_number = |item: &Value<'p>| matches!(item, Value::Int(_));
+                if op == ShapeOp::Array && !items.is_empty() && items.iter().all(is_number) {
+                    return Ok(Some(whole_stack(machine, items)));
+                }
+                let is_key = |item: &Value<'p>| matches!(item, Value::Keys(_) | Value::Family(_) | Value::Unknown(_));
+                let holds = items.iter().any(is_key);
+                if !holds {
+                    return Ok(None);
+                }
+                if op == ShapeOp::Concatenate {
+                    let mut all = Vec::new();
+                    for item in &items {
+                        match machine.items_of(item)? {
+                            Some(inner) => all.extend(inner),
+                            None => return Ok(None),
                         }
-                        return Ok(Some(self.whole_stack(all)));
                     }
-                    Some(self.whole_stack(items))
+                    return Ok(Some(whole_stack(machine, all)));
+                }
+                Some(whole_stack(machine, items))
+            }
+            _ => None,
+        },
+        ShapeOp::Ravel => array.filter(|array| array.kind != KeyKind::Raw).and_then(|array| {
+            let length = array.keys.len();
+            Some(array.with(array.keys.clone().reshape(&[length]).ok()?))
+        }),
+        ShapeOp::Reshape if matches!(first, Value::Family(_)) => kept_shape(machine, first, args, callable),
+        ShapeOp::Reshape => array.and_then(|array| reshaped(&array, args, callable)),
+        ShapeOp::Repeat | ShapeOp::BroadcastTo | ShapeOp::Tile => {
+            let fits = fits_axes(op, array.as_deref(), args);
+            let copied = match first {
+                _ if !fits => None,
+                Value::Unknown(_) => Some(first.clone()),
+                Value::Keys(array) if array.keys.shape().is_empty() => Some(first.clone()),
+                Value::Keys(array) if array.keys.shape().first() == Some(&1) => super::keys::element(array, 0),
+                Value::Stack(stack) if stack.is_whole && stack.items.len() == 1 => stack.items.first().cloned(),
+                _ => None,
+            };
+            copied.map(|copied| {
+                let rest = machine.symbols.fresh("<copies>");
+                Value::Stack(Rc::new(Stack { items: vec![copied; 4], rest, is_whole: false }))
+            })
+        }
+        ShapeOp::Take | ShapeOp::Index => {
+            let index = ["indices", "index"].iter().find_map(|name| argument(args, callable, name)).cloned();
+            match (first, index) {
+                (Value::Keys(_) | Value::Family(_) | Value::Unknown(_) | Value::Stack(_), Some(index)) => {
+                    Some(machine.item(first, &index)?)
                 }
                 _ => None,
-            },
-            ShapeOp::Ravel => array.filter(|array| array.kind != KeyKind::Raw).and_then(|array| {
-                let length = array.keys.len();
-                Some(array.with(array.keys.clone().reshape(&[length]).ok()?))
-            }),
-            ShapeOp::Reshape if matches!(first, Value::Family(_)) => self.kept_shape(first, args, callable),
-            ShapeOp::Reshape => array.and_then(|array| reshaped(&array, args, callable)),
-            ShapeOp::Repeat | ShapeOp::BroadcastTo | ShapeOp::Tile => {
-                let fits = fits_axes(op, array.as_deref(), args);
-                let copied = match first {
-                    _ if !fits => None,
-                    Value::Unknown(_) => Some(first.clone()),
-                    Value::Keys(array) if array.keys.shape().is_empty() => Some(first.clone()),
-                    Value::Keys(array) if array.keys.shape().first() == Some(&1) => super::keys::element(array, 0),
-                    Value::Stack(stack) if stack.is_whole && stack.items.len() == 1 => stack.items.first().cloned(),
-                    _ => None,
-                };
-                copied.map(|copied| {
-                    let rest = self.symbols.fresh("<copies>");
-                    Value::Stack(Rc::new(Stack { items: vec![copied; 4], rest, is_whole: false }))
-                })
             }
-            ShapeOp::Take | ShapeOp::Index => {
-                let index = ["indices", "index"].iter().find_map(|name| argument(args, callable, name)).cloned();
-                match (first, index) {
-                    (Value::Keys(_) | Value::Family(_) | Value::Unknown(_) | Value::Stack(_), Some(index)) => {
-                        Some(self.item(first, &index)?)
-                    }
-                    _ => None,
-                }
+        }
+        ShapeOp::Squeeze | ShapeOp::Atleast | ShapeOp::ExpandDims if array.is_some() => array.and_then(|array| {
+            let mut shape: Vec<usize> = array.keys.shape().to_vec();
+            if op == ShapeOp::Squeeze {
+                shape.retain(|length| *length != 1);
+            } else if op == ShapeOp::ExpandDims || shape.is_empty() {
+                shape.insert(0, 1);
             }
-            ShapeOp::Squeeze | ShapeOp::Atleast | ShapeOp::ExpandDims if array.is_some() => array.and_then(|array| {
-                let mut shape: Vec<usize> = array.keys.shape().to_vec();
-                if op == ShapeOp::Squeeze {
-                    shape.retain(|length| *length != 1);
-                } else if op == ShapeOp::ExpandDims || shape.is_empty() {
-                    shape.insert(0, 1);
-                }
-                Some(array.with(array.keys.clone().reshape(&shape).ok()?))
-            }),
-            _ => None,
-        })
-    }
+            Some(array.with(array.keys.clone().reshape(&shape).ok()?))
+        }),
+        _ => None,
+    })
+}
 
-    /// `split(key, n).reshape((n, -1))`, which leaves raw keys as they are.
-    fn kept_shape(&mut self, keys: &Value<'p>, args: &Args<'p>, callable: &Callable) -> Option<Value<'p>> {
-        let Value::Family(family) = keys else { return None };
-        let (axes, count) = (axes_of(args, callable), family.count?);
-        let [length, Value::Int(-1)] = &axes[..] else { return None };
-        (family.kind != KeyKind::Typed && self.symbol_of(length) == count).then(|| keys.clone())
-    }
+/// `split(key, n).reshape((n, -1))`, which leaves raw keys as they are.
+fn kept_shape<'p>(
+    machine: &mut Machine<'p>,
+    keys: &Value<'p>,
+    args: &Args<'p>,
+    callable: &Callable,
+) -> Option<Value<'p>> {
+    let Value::Family(family) = keys else { return None };
+    let (axes, count) = (axes_of(args, callable), family.count?);
+    let [length, Value::Int(-1)] = &axes[..] else { return None };
+    (family.kind != KeyKind::Typed && machine.symbol_of(length) == count).then(|| keys.clone())
+}
 
-    pub(super) fn whole_stack(&mut self, items: Vec<Value<'p>>) -> Value<'p> {
-        let parts: Vec<Symbol> = items.iter().take(64).map(|item| self.symbol_of(item)).collect();
-        let rest = self.symbols.apply("stack", &parts);
-        Value::Stack(Rc::new(Stack { items, rest, is_whole: true }))
-    }
+pub(super) fn whole_stack<'p>(machine: &mut Machine<'p>, items: Vec<Value<'p>>) -> Value<'p> {
+    let parts: Vec<Symbol> = items.iter().take(64).map(|item| machine.symbol_of(item)).collect();
+    let rest = machine.symbols.apply("stack", &parts);
+    Value::Stack(Rc::new(Stack { items, rest, is_whole: true }))
 }

@@ -42,7 +42,10 @@ impl<'p> Machine<'p> {
     }
 
     pub(super) fn simple(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
-        if self.computing.is_some() { self.compute(frame, op, temp) } else { self.symbolic(frame, op, temp) }
+        match self.arithmetic {
+            Some(arithmetic) => arithmetic.compute(self, frame, op, temp),
+            None => self.symbolic(frame, op, temp),
+        }
     }
 
     /// The operation on what is known; of all else the result is a symbol.

@@ -33,10 +33,12 @@ use self::arguments::Arguments;
 use self::lanes::is_mapped;
 use self::subscript::{Index, subscript};
 use self::value::{Argument, Vmap, is_function, sequence};
-use super::Project;
+use super::constants::{Constants, dtype_named};
 use super::frame::{Frame, Ran, Signal, at};
 use super::hints::Hints;
-use super::machine::{Machine, Script};
+use super::library;
+use super::machine::{Machine, Numbers, Script};
+use super::project::Project;
 use super::value::{Args, Closure, Partial, Value, Wrapped};
 use crate::arrays;
 use crate::finding::Place;
@@ -174,9 +176,6 @@ pub(in crate::verify) fn calculated(
     numbers.into_iter().take(count).map(|number| u32::try_from(number).ok()).collect()
 }
 
-/// The arguments of a sampler beside its key: constants, by name where they have one.
-pub(super) type Constants = Vec<(Option<Name>, Value<'static>)>;
-
 /// The first numbers, at most `count`, that a sampler of `jax.random` draws from a key, as Python writes them.
 pub(super) fn drawn(function: &str, key: &[u32], rest: &Constants, count: usize) -> Option<Vec<String>> {
     let span = Span::default();
@@ -193,42 +192,12 @@ pub(super) fn drawn(function: &str, key: &[u32], rest: &Constants, count: usize)
     }
 }
 
-/// A small constant among the arguments of a sampler.
-pub(super) fn constant(value: &Value<'_>, depth: u32) -> Option<Value<'static>> {
-    Some(match value {
-        _ if depth == 0 => return None,
-        Value::None => Value::None,
-        Value::Bool(flag) => Value::Bool(*flag),
-        Value::Int(number) if (-1_000_000..=1_000_000).contains(number) => Value::Int(*number),
-        Value::Float(number) if number.is_finite() => Value::Float(*number),
-        Value::Tuple(values) => {
-            let product = values.iter().try_fold(1_i128, |product, value| product.checked_mul(value.int()?));
-            if values.iter().all(|value| value.int().is_some()) && product.is_none_or(|product| product > 4_096) {
-                return None;
-            }
-            Value::tuple(values.iter().map(|value| constant(value, depth - 1)).collect::<Option<_>>()?)
-        }
-        Value::Library(path) => Value::DType(numpy::dtype_named(path.strip_prefix("jax.numpy.")?)?),
-        _ => return None,
-    })
-}
-
-/// Whether two samplers are given the same.
-pub(super) fn are_alike(first: Option<&Constants>, second: Option<&Constants>) -> bool {
-    let (Some(first), Some(second)) = (first, second) else { return first.is_none() && second.is_none() };
-    let is_alike = |(a, b): (&Value<'static>, &Value<'static>)| match (a, b) {
-        (Value::DType(a), Value::DType(b)) => a == b,
-        _ => std::mem::discriminant(a) == std::mem::discriminant(b) && a.equals(b, 8) == Some(true),
-    };
-    first.len() == second.len()
-        && first.iter().zip(second).all(|((first, a), (second, b))| first == second && is_alike((a, b)))
-}
-
 /// Runs a module whose last operation makes a function, and computes what that function returns.
 pub(in crate::verify) fn evaluate(settings: Settings, module: &Module, span: Span) -> Outcome<Answer> {
     let project = Project::new(vec![module], &Alone, Models::builtin(), &[]);
     let hints = Hints::default();
-    let mut machine = Machine::new(&project, &hints, Script::default(), 0);
+    let mut machine = Machine::new((&project, &library::Models), &hints, Script::default(), 0);
+    machine.arithmetic = Some(&Arithmetic);
     machine.computing = Some(Box::new(Computing::new(settings)));
     let value = machine.result(span);
     let problem = machine.computing.take().and_then(|computing| computing.problem);
@@ -274,7 +243,7 @@ fn find(path: &str, span: Span) -> Outcome<Found> {
     Ok(match parts[..] {
         [ROOT | "functools"] | [ROOT, "random" | "numpy"] => Found::Module,
         [ROOT, "random", name] => random::lookup(name, span)?.map_or(Found::Unknown, Found::Function),
-        [ROOT, "numpy", name] => match numpy::dtype_named(name) {
+        [ROOT, "numpy", name] => match dtype_named(name) {
             Some(dtype) => Found::DType(dtype),
             None => numpy::lookup(name).map_or(Found::Unknown, Found::Function),
         },
@@ -300,6 +269,29 @@ fn span_of(frame: &Frame<'_>, temp: Temp) -> Span {
 /// Whether elements of a value are numbers or keys that only computing knows.
 fn is_array(value: &Value<'_>) -> bool {
     matches!(value, Value::Array(_) | Value::Keys(_) | Value::Lanes(..))
+}
+
+/// Computing, as the machine sees it.
+struct Arithmetic;
+
+impl Numbers for Arithmetic {
+    fn compute<'p>(
+        &self,
+        machine: &mut Machine<'p>,
+        frame: &mut Frame<'p>,
+        op: &'p Op,
+        temp: Temp,
+    ) -> Ran<'p, Value<'p>> {
+        machine.compute(frame, op, temp)
+    }
+
+    fn decidable<'p>(&self, machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Ran<'p, ()> {
+        if value.truth().is_none() {
+            let message = format!("the truth of {} is not supported", value.description());
+            return machine.refuse(Problem::new(span, message));
+        }
+        Ok(())
+    }
 }
 
 impl<'p> Machine<'p> {
@@ -329,17 +321,8 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// A condition has to be known.
-    pub(super) fn decidable(&mut self, value: &Value<'p>, span: Span) -> Ran<'p, ()> {
-        if self.computing.is_some() && value.truth().is_none() {
-            let message = format!("the truth of {} is not supported", value.description());
-            return self.refuse(Problem::new(span, message));
-        }
-        Ok(())
-    }
-
     /// Runs an operation without blocks.
-    pub(super) fn compute(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
+    fn compute(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
         self.computing(|computing| computing.spend(op.span, 1))?;
         let value = match self.computed(frame, op, temp)? {
             Some(value) => value,

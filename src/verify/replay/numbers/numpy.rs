@@ -71,11 +71,6 @@ pub static CONVERSION: Builtin = Builtin {
     run: |_, arguments| Err(Problem::new(arguments.span, "name a dtype instead of calling it")),
 };
 
-/// The element type of that name.
-pub fn dtype_named(name: &str) -> Option<DType> {
-    DType::from_name(if name == "bool_" { "bool" } else { name })
-}
-
 /// The function of `jax.numpy` of that name.
 pub fn lookup(name: &str) -> Option<&'static Builtin> {
     FUNCTIONS.iter().find(|function| function.name == name)
