@@ -464,7 +464,10 @@ fn next_builtin<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: 
             Kind::Instance => {
                 let dunder: Name = "__next__".into();
                 match this.state.instance_method(val, &dunder) {
-                    Some(method) => this.call_value(frame, &method, Args::default(), Some(place)),
+                    Some(method) => {
+                        let args = Args { put_before: Some(0), ..Args::default() };
+                        this.call_value(frame, &method, args, Some(place))
+                    }
                     None => derive::supplied_key(&mut this.state.terms, place),
                 }
             }

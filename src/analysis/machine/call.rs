@@ -121,7 +121,7 @@ impl<'p> Machine<'p> {
                 self.library.call_method(self, frame, receiver, name, Call { args, place, written })
             }
             Val::Class(class) => {
-                self.recorder.reach(place, Callee::Class);
+                self.recorder.reach(place, Callee::Class(*class));
                 self.construct(frame, *class, args, place)
             }
             Val::Library(path) => {

@@ -76,7 +76,7 @@ pub enum Callee {
     /// A method of a value of no class in the program.
     Method(Name),
     /// A class of the program.
-    Class,
+    Class(ClassHandle),
     /// Something that nothing resolves.
     Unknown,
 }

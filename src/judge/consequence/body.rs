@@ -32,6 +32,8 @@ pub enum Part {
     Key(Name),
     /// The attribute of a name.
     Field(Name),
+    /// The field of a record, which may be a tuple of its fields.
+    Member(Name, u32),
     /// Some element.
     Any,
 }
@@ -221,6 +223,7 @@ impl<'a, 'r> Body<'a, 'r> {
                     self.put_into(*object, &Path::new());
                 }
             }
+            OpKind::Append(container, _) if *container == temp => {}
             OpKind::Append(container, element) => {
                 let whole = path.clone();
                 let path = match element {
@@ -397,15 +400,48 @@ impl<'a, 'r> Body<'a, 'r> {
             self.hold(reader, path.clone());
             return;
         }
+        if !path.is_empty() && self.property(reader, path) {
+            return;
+        }
         match path.split_first() {
+            // `__dict__` holds every attribute.
+            Some(_) if name.starts_with("__") => self.hold(reader, Path::new()),
             None if MEASURES.contains(&&**name) => self.add(Ways::SHAPE),
-            Some((Part::Field(field), rest)) => {
+            Some((Part::Field(field) | Part::Member(field, _), rest)) => {
                 if field == name {
                     self.hold(reader, rest.to_vec());
                 }
             }
             _ => self.hold(reader, Path::new()),
         }
+    }
+
+    /// An attribute of an instance whose class computes it: what the property does with a part of the instance.
+    fn property(&mut self, reader: Temp, path: &Path) -> bool {
+        let OpKind::Attribute(object, _) = self.code.ops[reader as usize].kind else { return false };
+        let run = self.flows.run;
+        let Some(callees) = run.log.callees.get(&self.place(reader)) else { return false };
+        for callee in callees {
+            let Callee::Function(module, id, _) = callee else {
+                self.hold(reader, Path::new());
+                continue;
+            };
+            let Some(effects) = self.flows.of_parameter((*module, *id), 0, path, self.depth) else {
+                self.add(Ways::ESCAPES);
+                continue;
+            };
+            self.add(effects.ways);
+            for returned in &effects.returned {
+                self.hold(reader, returned.clone());
+            }
+            for (slot, changed) in &effects.mutated {
+                match slot {
+                    0 => self.put_into(object, changed),
+                    _ => self.add(Ways::STORED),
+                }
+            }
+        }
+        true
     }
 
     /// Which part of a container an index selects.
@@ -438,7 +474,7 @@ impl<'a, 'r> Body<'a, 'r> {
             match (reached, &self.code.ops[callee as usize].kind) {
                 (Callee::Method(_), OpKind::Attribute(object, _)) => self.put_into(*object, &vec![Part::Any]),
                 (Callee::Method(_) | Callee::Unknown, _) => self.add(Ways::ESCAPES),
-                (Callee::Function(..) | Callee::Library(_) | Callee::Class, _) => {}
+                (Callee::Function(..) | Callee::Library(_) | Callee::Class(_), _) => {}
             }
         }
     }
@@ -460,6 +496,7 @@ impl<'a, 'r> Body<'a, 'r> {
         let asked = self.part_at(index);
         match (held, &asked) {
             (Part::Index(_) | Part::Key(_), Part::Index(_) | Part::Key(_)) if *held != asked => {}
+            (Part::Member(_, held), Part::Index(asked)) if held != asked => {}
             (Part::Field(_), _) => self.hold(reader, Path::new()),
             _ => self.hold(reader, rest.to_vec()),
         }
@@ -509,12 +546,12 @@ impl<'a, 'r> Body<'a, 'r> {
             let OpKind::Project(_, index) = self.code.ops[*part as usize].kind else { continue };
             let is_exact = star.is_none_or(|star| index < star);
             match path.split_first() {
-                Some((Part::Index(held), rest)) if is_exact => {
+                Some((Part::Index(held) | Part::Member(_, held), rest)) if is_exact => {
                     if *held == index {
                         self.hold(*part, rest.to_vec());
                     }
                 }
-                Some((Part::Index(held), _)) if star.is_some_and(|star| *held < star) => {}
+                Some((Part::Index(held) | Part::Member(_, held), _)) if star.is_some_and(|star| *held < star) => {}
                 Some((_, rest)) if is_exact => self.hold(*part, rest.to_vec()),
                 Some(_) | None => self.hold(*part, Path::new()),
             }
@@ -560,6 +597,6 @@ fn positional_slot(callee: &Function, position: usize) -> Option<u32> {
 }
 
 /// A part within another.
-fn within(part: Part, path: &Path) -> Path {
+pub(super) fn within(part: Part, path: &Path) -> Path {
     std::iter::once(part).chain(path.iter().cloned()).take(NESTED).collect()
 }

@@ -3,11 +3,14 @@
 //! **Invariant:** a function of the program answers by its own body; of a library's, only what a model says counts as less than
 //! an observer.
 
-use crate::analysis::domain::value::ModuleIndex;
-use crate::analysis::record::Callee;
-use crate::ir::{Argument, FunctionId, OpKind, Temp};
-use crate::judge::consequence::body::{Body, Part, Path, Ways};
+use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val};
+use crate::analysis::record::{Callee, Recording};
+use crate::ir::{Argument, FunctionId, Name, OpKind, Temp};
+use crate::judge::consequence::body::{Body, Part, Path, Ways, within};
 use crate::models::{BuiltinOp, Effect, KeyPlace, Returns, Runs, TreeOp};
+
+/// The method that an instance runs when it is called.
+const CALLED: &str = "__call__";
 
 /// Most elements of a result of which a model says that they are structure.
 const PARTS: u32 = 4;
@@ -63,10 +66,7 @@ impl Body<'_, '_> {
                 }
                 Callee::Library(name) => self.library(call, arguments, temp, path, name, runs_others),
                 Callee::Method(name) => self.method(call, callee, path, given, (name, is_modelled, callees)),
-                // An instance holds what its class is given.
-                Callee::Class => {
-                    self.hold(call, Path::new());
-                }
+                Callee::Class(class) => self.made(call, arguments, temp, path, (*class, callees)),
                 Callee::Unknown => {
                     let is_array_method = given == Given::Receiver && path.is_empty();
                     if !is_modelled && !is_array_method && !self.is_of_array(callee) {
@@ -101,6 +101,45 @@ impl Body<'_, '_> {
         }
     }
 
+    /// An instance holds what its class is given: a record in the fields, and others where `__init__` puts it.
+    fn made(
+        &mut self,
+        call: Temp,
+        arguments: &[Argument],
+        temp: Temp,
+        path: &Path,
+        (class, callees): (ClassHandle, &[Callee]),
+    ) {
+        let run = self.flows.run;
+        let (is_record, is_closed) = kind_of(run, class);
+        let is_sequence = run.lineage(class).iter().any(|class| run.classes[class.0 as usize].sequence);
+        let runs_code = callees.iter().any(|callee| matches!(callee, Callee::Function(..)));
+        if is_closed && runs_code && !is_record {
+            return;
+        }
+        let fields = if is_record && !runs_code { fields_of(run, class) } else { Vec::new() };
+        let mut position = 0;
+        for argument in arguments {
+            let field = match argument {
+                Argument::Positional(_) => position,
+                Argument::Keyword(name, _) => fields.iter().position(|field| field == name).unwrap_or(usize::MAX),
+                Argument::Spread(_) | Argument::SpreadMapping(_) => usize::MAX,
+            };
+            position = if field == usize::MAX { usize::MAX } else { position + 1 };
+            if is_of(argument, temp) {
+                let part = fields.get(field).zip(u32::try_from(field).ok());
+                let part =
+                    part.map(
+                        |(name, index)| {
+                            if is_sequence { Part::Member(name.clone(), index) } else { Part::Field(name.clone()) }
+                        },
+                    );
+                let held = part.map(|part| within(part, path));
+                self.hold(call, held.unwrap_or_default());
+            }
+        }
+    }
+
     fn function(
         &mut self,
         call: Temp,
@@ -113,6 +152,9 @@ impl Body<'_, '_> {
         let callee = self.flows.run.module(module).function(id);
         let (put_before, keeps) = self.flows.put_before(self.place(call), (module, id));
         let slots = match (put_before, given) {
+            // An instance that is called.
+            (Some(1), Given::Callee) if callee.class.is_some() && &*callee.name == CALLED => Some(vec![0]),
+            (Some(1), Given::Argument) if self.receiver(call) == Some(temp) => Some(vec![0]),
             // What the function captured was followed where it was made.
             (_, Given::Callee) => {
                 self.hold(call, Path::new());
@@ -123,6 +165,7 @@ impl Body<'_, '_> {
             _ => None,
         };
         let is_placed = slots.is_some();
+        let maps_leaves = self.flows.runs_as(self.place(call), |runs| *runs == Runs::TreeMap).is_some();
         let every = || (0u32..).take(callee.parameters.len()).collect();
         let part = if is_placed { path.clone() } else { Path::new() };
         for slot in slots.unwrap_or_else(every) {
@@ -132,8 +175,14 @@ impl Body<'_, '_> {
                 continue;
             };
             self.add(effects.ways);
-            for path in &effects.returned {
-                self.hold(call, if keeps && is_placed && !callee.is_generator { path.clone() } else { Path::new() });
+            for returned in &effects.returned {
+                let held = match () {
+                    () if keeps && is_placed && !callee.is_generator => returned.clone(),
+                    // Each leaf gives one.
+                    () if maps_leaves && given == Given::Argument => path.clone(),
+                    () => Path::new(),
+                };
+                self.hold(call, held);
             }
             for (changed, path) in &effects.mutated {
                 self.change(call, arguments, (put_before, *changed), path);
@@ -149,11 +198,10 @@ impl Body<'_, '_> {
         (put_before, slot): (Option<usize>, u32),
         path: &Path,
     ) {
-        let OpKind::Call(callee, _) = self.code.ops[call as usize].kind else { return };
         let place = self.place(call);
         let callees = self.flows.run.log.callees.get(&place);
         // A constructor changes what its call makes.
-        if slot == 0 && callees.is_some_and(|callees| callees.contains(&Callee::Class)) {
+        if slot == 0 && callees.is_some_and(|callees| callees.iter().any(|callee| matches!(callee, Callee::Class(_)))) {
             self.hold(call, path.clone());
             return;
         }
@@ -162,10 +210,8 @@ impl Body<'_, '_> {
             return;
         };
         let object = match (slot as usize).checked_sub(count) {
-            None => match self.code.ops[callee as usize].kind {
-                OpKind::Attribute(object, _) if count == 1 => Some(object),
-                _ => None,
-            },
+            None if count == 1 => self.receiver(call),
+            None => None,
             Some(position) => match arguments.get(position) {
                 Some(Argument::Positional(value)) => Some(*value),
                 _ => None,
@@ -174,6 +220,36 @@ impl Body<'_, '_> {
         match object {
             Some(object) => self.put_into(object, path),
             None => self.add(Ways::STORED),
+        }
+    }
+
+    /// What the method is called on that a call runs: `stream` in `stream.ask()`, `next(stream)` and `stream()`.
+    fn receiver(&self, call: Temp) -> Option<Temp> {
+        let OpKind::Call(callee, arguments) = &self.code.ops[call as usize].kind else { return None };
+        let callees = self.flows.run.log.callees.get(&self.place(call))?;
+        let is_builtin = |callee: &Callee| match callee {
+            Callee::Library(name) => {
+                let callable = self.flows.run.program.models.callable(name);
+                callable.is_some_and(|callable| matches!(callable.effect, Effect::Builtin(_)))
+            }
+            _ => false,
+        };
+        if callees.iter().any(is_builtin) {
+            return match arguments.first() {
+                Some(Argument::Positional(value)) => Some(*value),
+                _ => None,
+            };
+        }
+        let runs = |name: &str| {
+            callees.iter().any(|callee| match callee {
+                Callee::Function(module, id, _) => &*self.flows.run.module(*module).function(*id).name == name,
+                _ => false,
+            })
+        };
+        match self.code.ops[*callee as usize].kind {
+            _ if runs(CALLED) => Some(*callee),
+            OpKind::Attribute(object, _) => Some(object),
+            _ => None,
         }
     }
 
@@ -202,6 +278,17 @@ impl Body<'_, '_> {
             | Effect::Builtin(BuiltinOp::Len | BuiltinOp::Isinstance | BuiltinOp::Type) => self.add(Ways::SHAPE),
             Effect::Tree { op: TreeOp::Flatten | TreeOp::FlattenWithPath, .. } => {
                 self.hold(call, vec![Part::Index(0)]);
+            }
+            // What `next` asks says what it gives.
+            Effect::Builtin(BuiltinOp::Next) if runs_others => {}
+            Effect::Builtin(BuiltinOp::Dict) => {
+                for argument in arguments.iter().filter(|argument| is_of(argument, temp)) {
+                    let held = match argument {
+                        Argument::Keyword(name, _) => within(Part::Key(name.clone()), path),
+                        _ => Path::new(),
+                    };
+                    self.hold(call, held);
+                }
             }
             // What it runs says what becomes of its arguments.
             Effect::Transform(transform)
@@ -238,6 +325,33 @@ impl Body<'_, '_> {
             _ => self.hold(call, Path::new()),
         }
     }
+}
+
+/// Whether a class makes records, and whether no base of it is out of sight.
+fn kind_of(run: &Recording<'_>, class: ClassHandle) -> (bool, bool) {
+    let lineage = run.lineage(class);
+    let infos: Vec<_> = lineage.iter().map(|class| &run.classes[class.0 as usize]).collect();
+    let is_record = infos.iter().any(|info| info.record);
+    let is_closed = infos.iter().flat_map(|info| &info.bases).all(|base| match base.single() {
+        Some(Val::Class(_)) => true,
+        Some(Val::Library(path)) => &**path == "builtins.object",
+        _ => false,
+    });
+    (is_record, is_closed)
+}
+
+/// The fields of a record, those of its bases first.
+fn fields_of(run: &Recording<'_>, class: ClassHandle) -> Vec<Name> {
+    let mut fields: Vec<Name> = Vec::new();
+    for class in run.lineage(class).into_iter().rev() {
+        let info = &run.classes[class.0 as usize];
+        for field in &run.module(info.module).class(info.class).fields {
+            if !fields.contains(&field.name) {
+                fields.push(field.name.clone());
+            }
+        }
+    }
+    fields
 }
 
 fn is_of(argument: &Argument, temp: Temp) -> bool {

@@ -24,7 +24,7 @@ use crate::ir::{Constant, Function, FunctionId, FunctionKind, OpKind, Temp, Vari
 use crate::judge::consequence::body::{Body, Effects, Part, Path, Ways};
 use crate::judge::facts::Role;
 use crate::judge::intent::default_key::is_default;
-use crate::models::{Effect, TransformResult};
+use crate::models::{Effect, Runs, Transform, TransformResult};
 
 /// How many functions deep a value is followed into calls.
 const DEPTH: u32 = 6;
@@ -34,6 +34,9 @@ const BODIES: usize = 20_000;
 
 /// Most steps in following the draws of one recording.
 const ALL_STEPS: usize = 200_000;
+
+/// Most parts of a carry that are followed.
+const CARRIES: usize = 32;
 
 /// Most children of a split that are told apart.
 const CHILDREN: u32 = 8;
@@ -251,7 +254,12 @@ impl<'r> Flows<'r> {
             if is_dropped && (below.is_none() || question.only_keys) {
                 reach.ways.add(Ways::ESCAPES);
             }
-            for path in &held {
+            let scanned = below.filter(|_| !keeps).and_then(|below| self.scanned(*place, below, &held));
+            for path in scanned.iter().flat_map(|scanned| &scanned.returned) {
+                body.hold(call, path.clone());
+            }
+            reach.ways.add(scanned.as_ref().map_or(Ways::default(), |scanned| scanned.ways));
+            for path in held.iter().filter(|_| scanned.is_none()) {
                 body.hold(call, if keeps { path.clone() } else { Path::new() });
             }
             if below.is_none() && self.asks_for_blank_parts(event, code, call) {
@@ -291,6 +299,48 @@ impl<'r> Flows<'r> {
             _ => None,
         });
         (count, count.is_some() && callees.iter().all(|callee| self.keeps_result(callee)))
+    }
+
+    /// Where a part of what the body of a `scan` returns stands in what that gives: the carry goes through the body once more, and
+    /// what else it returns is stacked. `None` where that is not known.
+    fn scanned(&self, place: Place, below: Code, held: &[Path]) -> Option<Effects> {
+        self.runs_as(place, |runs| *runs == Runs::Scan)?;
+        let body = self.run.module(below.0).function(below.1);
+        if body.class.is_some() || body.parameters.len() != 2 {
+            return None;
+        }
+        let mut all = Effects { returned: held.to_vec(), ..Effects::default() };
+        let mut at = 0;
+        while let Some(path) = all.returned.get(at).cloned() {
+            at += 1;
+            match path.split_first() {
+                Some((Part::Index(0), rest)) => {
+                    let effects = self.of_parameter(below, 0, &rest.to_vec(), DEPTH)?;
+                    all.ways.add(effects.ways);
+                    if !effects.mutated.is_empty() || at > CARRIES {
+                        return None;
+                    }
+                    let more: Vec<Path> =
+                        effects.returned.iter().filter(|path| !all.returned.contains(path)).cloned().collect();
+                    all.returned.extend(more);
+                }
+                Some((Part::Index(1), _)) => {}
+                _ => return None,
+            }
+        }
+        Some(all)
+    }
+
+    /// The transform that a call runs a function with, if it runs it as asked.
+    fn runs_as(&self, place: Place, asked: impl Fn(&Runs) -> bool) -> Option<&'r Transform> {
+        let callees = self.run.log.callees.get(&place)?;
+        callees.iter().find_map(|callee| match callee {
+            Callee::Library(path) => match &self.run.program.models.callable(path)?.effect {
+                Effect::Transform(transform) if asked(&transform.runs) => Some(&**transform),
+                _ => None,
+            },
+            _ => None,
+        })
     }
 
     /// Whether a transform hands on what the function returns that it runs, as `vmap` does and `value_and_grad` does not.
