@@ -211,13 +211,6 @@ impl Models {
         all
     }
 
-    /// All protocols, by method, then in the order in which they were merged.
-    pub fn all_protocols(&self) -> Vec<&Protocol> {
-        let mut all: Vec<_> = self.protocols.iter().collect();
-        all.sort_by_key(|(method, _)| method.as_str());
-        all.into_iter().flat_map(|(_, rows)| rows).collect()
-    }
-
     /// Aliases that lead nowhere: to a name that is neither a row nor the prefix of one.
     pub fn dangling(&self) -> Vec<(&str, &str)> {
         let mut known: FxHashSet<&str> = FxHashSet::default();

@@ -3,8 +3,6 @@
 //! **Invariant:** a row speaks of the call as it is written: it says *alike* only of calls whose result, key by key, is the
 //! same for typed keys as for raw ones. `fixtures/jax/typed_keys.py` holds every row against JAX.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
 use super::lookup::Models;
@@ -71,10 +69,5 @@ impl Models {
         let path = self.canonical(path, &[]);
         let prefixes = path.rmatch_indices('.').map(|(at, _)| &path[..at]);
         std::iter::once(&*path).chain(prefixes).find_map(|prefix| self.typed.get(prefix))
-    }
-
-    /// All that is said of typed keys, by path.
-    pub fn all_typed(&self) -> &BTreeMap<String, Typed> {
-        &self.typed
     }
 }

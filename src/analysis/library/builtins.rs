@@ -245,7 +245,7 @@ pub fn builtin<'p>(
                 && is_alone
             {
                 let text = format!("{}(…)", crate::analysis::library::functions::short_name(path));
-                notes::buffer_use(machine, frame, BufferOp::Numeric, key, place, text, true);
+                notes::buffer_use(machine, frame, key, place, notes::BufferUse::new(BufferOp::Numeric, text, true));
             }
             if args.positional.len() > 1 {
                 let compared = args.positional.iter().map(|arg| arg.value.clone()).collect();
@@ -265,7 +265,7 @@ pub fn builtin<'p>(
                     && let Some(key) = operate::evident_key(machine, &val)
                 {
                     let text = format!("bool({})", written_of(&args));
-                    notes::buffer_use(machine, frame, BufferOp::Number, key, place, text, true);
+                    notes::buffer_use(machine, frame, key, place, notes::BufferUse::new(BufferOp::Number, text, true));
                 }
                 let holds = machine.state.truth(&value);
                 if holds.is_true() || holds.is_false() {
@@ -285,7 +285,7 @@ pub fn builtin<'p>(
             {
                 let text = format!("{}({})", crate::analysis::library::functions::short_name(path), written_of(&args));
                 let kind = if op == BuiltinOp::Hash { BufferOp::Number } else { BufferOp::Arithmetic };
-                notes::buffer_use(machine, frame, kind, key, place, text, true);
+                notes::buffer_use(machine, frame, key, place, notes::BufferUse::new(kind, text, true));
             }
             let term = machine.state.term_of(&value);
             Value::term(machine.state.terms.intern(Term::Apply(path.into(), Box::new([term]))))

@@ -29,64 +29,70 @@ pub fn consume<'p>(
     if machine.transforms.abstract_depth > 0 {
         return;
     }
-    consume_value(machine, frame, &arg.value, arg.written.as_ref(), role, callee, place, NESTING);
+    let sink = Sink { role, callee, place };
+    consume_value(machine, frame, &arg.value, arg.written.as_ref(), sink, NESTING);
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one event")]
+/// What takes keys: as what, its name, and where.
+#[derive(Clone, Copy)]
+pub struct Sink<'a> {
+    /// What it does with a key.
+    pub role: Role,
+    /// Its name.
+    pub callee: &'a Name,
+    /// Where it is called.
+    pub place: Place,
+}
+
 fn consume_value<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     value: &Value,
     written: Option<&Name>,
-    role: Role,
-    callee: &Name,
-    place: Place,
+    sink: Sink<'_>,
     depth: u32,
 ) {
     for alternative in value.alternatives() {
         paths::under(machine, alternative.guard, |machine| {
-            consume_val(machine, frame, &alternative.val, written, role, callee, place, depth);
+            consume_val(machine, frame, &alternative.val, written, sink, depth);
         });
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one event")]
 fn consume_val<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     val: &Val,
     written: Option<&Name>,
-    role: Role,
-    callee: &Name,
-    place: Place,
+    sink: Sink<'_>,
     depth: u32,
 ) {
-    let containers = matches!(role, Role::Library | Role::Protocol | Role::Unresolved) && depth > 0;
+    let containers = matches!(sink.role, Role::Library | Role::Protocol | Role::Unresolved) && depth > 0;
     match val {
         Val::Key(Key { term, .. }) | Val::Term(term) if machine.transforms.keys.contains_key(term) => {
             for target in machine.transforms.keys.get(term).cloned().unwrap_or_default() {
-                log_event(machine, frame, target, role, callee, written, place);
+                log_event(machine, frame, target, sink, written);
             }
         }
         Val::Key(key) => {
             let target = target(machine, key.term, key.derivation);
-            log_event(machine, frame, target, role, callee, written, place);
+            log_event(machine, frame, target, sink, written);
         }
         Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => {
-            if matches!(role, Role::Sample | Role::Split | Role::Library) {
+            if matches!(sink.role, Role::Sample | Role::Split | Role::Library) {
                 machine.recorder.take_for_scalar(*term);
             }
             let target = target(machine, *term, 0);
-            log_event(machine, frame, target, role, callee, written, place);
+            log_event(machine, frame, target, sink, written);
         }
         Val::Array(array) => {
             for target in targets_of(machine, &array.clone()) {
-                log_event(machine, frame, target, role, callee, written, place);
+                log_event(machine, frame, target, sink, written);
             }
         }
         Val::Tuple(parts) if containers => {
             for part in parts.iter() {
-                consume_evident(machine, frame, part, role, callee, place, depth - 1);
+                consume_evident(machine, frame, part, sink, depth - 1);
             }
         }
         Val::Object(object) if containers => match machine.state.store.objects[object.0 as usize].kind.clone() {
@@ -94,7 +100,7 @@ fn consume_val<'p>(
                 for entry in entries {
                     let guard = entry.guard;
                     paths::under(machine, guard, |this| {
-                        consume_evident(this, frame, &entry.value, role, callee, place, depth - 1);
+                        consume_evident(this, frame, &entry.value, sink, depth - 1);
                     });
                 }
             }
@@ -102,7 +108,7 @@ fn consume_val<'p>(
                 for item in items {
                     let guard = item.guard;
                     paths::under(machine, guard, |this| {
-                        consume_evident(this, frame, &item.value, role, callee, place, depth - 1);
+                        consume_evident(this, frame, &item.value, sink, depth - 1);
                     });
                 }
             }
@@ -113,22 +119,14 @@ fn consume_val<'p>(
 }
 
 /// Within a container only what is known to be a key is one.
-fn consume_evident<'p>(
-    machine: &mut Machine<'p>,
-    frame: &mut Frame<'p>,
-    value: &Value,
-    role: Role,
-    callee: &Name,
-    place: Place,
-    depth: u32,
-) {
+fn consume_evident<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, sink: Sink<'_>, depth: u32) {
     let evident = value.alternatives().iter().any(|alternative| match &alternative.val {
         Val::Key(_) | Val::Array(_) | Val::Tuple(_) | Val::Object(_) => true,
         Val::Term(term) => machine.recorder.is_known_key(*term),
         _ => false,
     });
     if evident {
-        consume_value(machine, frame, value, None, role, callee, place, depth);
+        consume_value(machine, frame, value, None, sink, depth);
     }
 }
 
@@ -222,11 +220,10 @@ pub fn log_event<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
     target: Target,
-    role: Role,
-    callee: &Name,
+    sink: Sink<'_>,
     written: Option<&Name>,
-    place: Place,
 ) {
+    let Sink { role, callee, place } = sink;
     if machine.transforms.abstract_depth > 0 || machine.state.paths.pc.is_false() {
         return;
     }

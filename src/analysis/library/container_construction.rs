@@ -29,7 +29,13 @@ pub fn list_of<'p>(
         && key.kind != crate::analysis::domain::kinds::KeyKind::Unknown
     {
         let raises = key.kind == crate::analysis::domain::kinds::KeyKind::Typed;
-        notes::buffer_use(machine, frame, BufferOp::Unpack, key, place, "list(…)".into(), raises);
+        notes::buffer_use(
+            machine,
+            frame,
+            key,
+            place,
+            notes::BufferUse::new(BufferOp::Unpack, "list(…)".into(), raises),
+        );
     }
     prelude::begin(machine, frame, &value, place);
     if let Some(Val::Object(id)) = value.single().cloned()

@@ -13,16 +13,13 @@ use crate::analysis::store::{State, items};
 use crate::finding::Place;
 use crate::ir::Name;
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one call")]
 pub fn list_method<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     id: ObjectId,
-    items: &[Item],
-    unknown: bool,
+    (items, unknown): (&[Item], bool),
     name: &Name,
-    args: &Args,
-    place: Place,
+    (args, place): (&Args, Place),
 ) -> Value {
     let certain = machine.state.paths.guards.without(machine.state.paths.alive, machine.state.paths.pc).is_false();
     let guard = if certain { Guard::TRUE } else { machine.state.paths.pc };
@@ -138,8 +135,7 @@ fn supplied_or_opaque(terms: &mut Terms, items: &[Item], place: Place) -> Value 
 pub fn dict_method(
     state: &mut State,
     id: ObjectId,
-    entries: &[Entry],
-    unknown: bool,
+    (entries, unknown): (&[Entry], bool),
     name: &Name,
     args: &Args,
     place: Place,

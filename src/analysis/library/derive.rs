@@ -28,15 +28,25 @@ fn is_default_implementation(terms: &Terms, term: TermId) -> bool {
     }
 }
 
+/// What more is known of how keys were derived.
+#[derive(Clone, Copy, Default)]
+pub struct How {
+    /// How many there are.
+    pub number: Option<TermId>,
+    /// Whether their number is the default of `split`.
+    pub by_default: bool,
+}
+
+/// Records how a key was derived.
 pub fn derived<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
     place: Place,
     callee: &Name,
     term: TermId,
-    number: Option<TermId>,
-    by_default: bool,
+    how: How,
 ) -> DerivationId {
+    let How { number, by_default } = how;
     machine.recorder.derive(Derivation {
         place,
         activation: frame.activation.clone(),
@@ -52,8 +62,7 @@ pub fn seed<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     seed: Option<&Arg>,
-    implementation: Option<&Value>,
-    kind: SeedKind,
+    (implementation, kind): (Option<&Value>, SeedKind),
     callee: &Name,
     place: Place,
 ) -> Value {
@@ -63,7 +72,7 @@ pub fn seed<'p>(
     };
     let Some(seed) = seed else {
         let term = machine.state.terms.fresh(Symbol::Opaque, "<key>", Some(place));
-        let derivation = derived(machine, frame, place, callee, term, None, false);
+        let derivation = derived(machine, frame, place, callee, term, How::default());
         return Value::of(Val::Key(Key { term, kind, derivation }));
     };
     let value = seed.value.clone();
@@ -73,15 +82,21 @@ pub fn seed<'p>(
     paths::on_alternatives(machine, &value, |this, val| {
         if let Val::Words(key, word) = val {
             // `PRNGKey(key[1])`: 32 bits of another key as a seed; for a fresh key the very same one.
-            notes::buffer_use(this, frame, BufferOp::Reseed, *key, place, reseed_text(callee, seed), true);
+            notes::buffer_use(
+                this,
+                frame,
+                *key,
+                place,
+                notes::BufferUse::new(BufferOp::Reseed, reseed_text(callee, seed), true),
+            );
             let data = this.state.term_of_val(val);
             let term = reseeded(&mut this.state.terms, *key, *word, data);
-            let derivation = derived(this, frame, place, callee, term, None, false);
+            let derivation = derived(this, frame, place, callee, term, How::default());
             return Value::of(Val::Key(Key { term, kind, derivation }));
         }
         if let Val::Array(_) | Val::Key(_) = val {
             let term = this.state.terms.fresh(Symbol::Opaque, "<key>", Some(place));
-            let derivation = derived(this, frame, place, callee, term, None, false);
+            let derivation = derived(this, frame, place, callee, term, How::default());
             return Value::of(Val::Key(Key { term, kind, derivation }));
         }
         let number = this.state.term_of_val(val);
@@ -100,7 +115,7 @@ pub fn seed<'p>(
             None => number,
         };
         let term = this.state.terms.intern(Term::Seed(number));
-        let derivation = derived(this, frame, place, callee, term, None, by_default);
+        let derivation = derived(this, frame, place, callee, term, How { number: None, by_default });
         Value::of(Val::Key(Key { term, kind, derivation }))
     })
 }
@@ -147,7 +162,7 @@ pub fn split<'p>(
         } else {
             this.state.terms.intern(Term::Children(parent.term))
         };
-        let derivation = derived(this, frame, place, callee, family, number, false);
+        let derivation = derived(this, frame, place, callee, family, How { number, by_default: false });
         let start = this.state.terms.int(0);
         Value::of(Val::Array(Rc::new(Array {
             kind: parent.kind,
@@ -196,7 +211,7 @@ pub fn fold_in<'p>(
                 let data = this.state.term_of_val(data);
                 this.state.terms.intern(Term::Fold(parent.term, data))
             };
-            let derivation = derived(this, frame, place, callee, term, None, false);
+            let derivation = derived(this, frame, place, callee, term, How::default());
             Value::of(Val::Key(Key { term, kind: parent.kind, derivation }))
         })
     })
@@ -215,7 +230,7 @@ pub fn clone_key<'p>(
         let Some(parent) = consume::as_key(&mut this.state.terms, val) else { return Value::of(val.clone()) };
         this.context.loop_instances += 1;
         let term = this.state.terms.intern(Term::Clone(parent.term, this.context.loop_instances));
-        let derivation = derived(this, frame, place, callee, term, None, false);
+        let derivation = derived(this, frame, place, callee, term, How::default());
         Value::of(Val::Key(Key { term, kind: parent.kind, derivation }))
     })
 }

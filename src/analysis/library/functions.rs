@@ -71,7 +71,7 @@ fn run_model<'p>(
     match &callable.effect {
         Effect::Seed { seed, kind } => {
             let implementation = args.of(callable, "impl").map(|arg| arg.value.clone());
-            derive::seed(machine, frame, args.of(callable, seed), implementation.as_ref(), *kind, path, place)
+            derive::seed(machine, frame, args.of(callable, seed), (implementation.as_ref(), *kind), path, place)
         }
         Effect::Split { key, num } => {
             let num = num.as_deref().and_then(|num| args.of(callable, num));
@@ -94,7 +94,9 @@ fn run_model<'p>(
             Some(data) => wrap(machine, frame, &data.value.clone(), path, place),
             None => machine.state.terms.opaque("<wrapped>", Some(place)),
         },
-        Effect::Sample { keys, rows } => sample(machine, frame, callable, (keys, rows.as_deref()), path, &args, place),
+        Effect::Sample { keys, rows } => {
+            sample(machine, frame, (keys, rows.as_deref()), (callable, path), &args, place)
+        }
         Effect::Consume { keys, .. } => {
             for key in keys {
                 for arg in args.all_of(callable, key).into_iter().cloned().collect::<Vec<_>>() {
@@ -121,9 +123,7 @@ fn run_model<'p>(
             None => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
         },
         Effect::Pure { numeric, .. } => pure(machine, frame, *numeric, path, &args, place),
-        Effect::Shape { op, of, chosen } => {
-            shape::shape_op(machine, frame, *op, callable, of, chosen.as_deref(), &args, path, place)
-        }
+        Effect::Shape { .. } => shape::shape_op(machine, frame, callable, &args, path, place),
         Effect::Fabricate { of, zeros } => match args.of(callable, of) {
             Some(of) => shape::fabricate(machine, frame, &of.value.clone(), *zeros, path, place),
             None => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
@@ -132,7 +132,7 @@ fn run_model<'p>(
             if let Some(of) = args.of(callable, of) {
                 let value = of.value.clone();
                 let text = argument_text(path, of);
-                return shape::number_of(machine, frame, &value, *op, &text, path, place);
+                return shape::number_of(machine, frame, &value, *op, (&text, path), place);
             }
             machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place))
         }
@@ -142,8 +142,8 @@ fn run_model<'p>(
         }
         Effect::Supply { many: false } => derive::supplied_key(&mut machine.state.terms, place),
         Effect::Supply { many: true } => derive::supplied_keys(machine, place),
-        Effect::Transform(transform) => transform::transform(machine, frame, transform, callable, path, args, place),
-        Effect::Tree { op, of } => tree::tree(&mut machine.state, frame, *op, callable, of, &args, place),
+        Effect::Transform(transform) => transform::transform(machine, frame, (transform, callable), path, args, place),
+        Effect::Tree { op, of } => tree::tree(&mut machine.state, *op, callable, of, &args, place),
         Effect::Factory { makes: _ } => {
             let options = args.positional.iter().map(|arg| ("".into(), arg.value.clone())).collect();
             annotate::made_by_factory(path.clone(), options)
@@ -157,9 +157,8 @@ fn run_model<'p>(
 fn sample<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    callable: &'p Callable,
     (keys, rows): (&[String], Option<&str>),
-    path: &Name,
+    (callable, path): (&'p Callable, &Name),
     args: &Args,
     place: Place,
 ) -> Value {
@@ -212,7 +211,7 @@ fn pure<'p>(
                 if let Some(key) = operate::evident_key(machine, &alternative.val) {
                     let short = short_name(path);
                     let text = format!("{short}({})", arg.written.as_deref().unwrap_or("…"));
-                    notes::buffer_use(machine, frame, BufferOp::Numeric, key, place, text, true);
+                    notes::buffer_use(machine, frame, key, place, notes::BufferUse::new(BufferOp::Numeric, text, true));
                 }
             }
         }
@@ -245,7 +244,13 @@ fn wrap<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, pat
     paths::on_alternatives(machine, value, |this, val| match val {
         Val::Words(key, None) => Value::of(Val::Key(*key)),
         Val::Words(key, Some(_)) => {
-            notes::buffer_use(this, frame, BufferOp::Rewrap, *key, place, short_name(path), false);
+            notes::buffer_use(
+                this,
+                frame,
+                *key,
+                place,
+                notes::BufferUse::new(BufferOp::Rewrap, short_name(path), false),
+            );
             derive::supplied_key(&mut this.state.terms, place)
         }
         Val::Key(key) if key.kind == crate::analysis::domain::kinds::KeyKind::Raw => Value::of(val.clone()),
@@ -255,7 +260,13 @@ fn wrap<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, pat
             if let Some(key) = edited
                 && !(index::may_be_many(this, key) && is_selection(this, *term))
             {
-                notes::buffer_use(this, frame, BufferOp::Rewrap, key, place, short_name(path), false);
+                notes::buffer_use(
+                    this,
+                    frame,
+                    key,
+                    place,
+                    notes::BufferUse::new(BufferOp::Rewrap, short_name(path), false),
+                );
             }
             let wrapped = this.state.terms.intern(Term::Apply(path.into(), Box::new([*term])));
             Value::of(Val::Key(crate::analysis::domain::value::Key {
@@ -414,7 +425,7 @@ fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg
     if let Some(Val::Term(term)) = value.single()
         && machine.state.terms.as_int(*term).is_some()
     {
-        let key = derive::seed(machine, frame, Some(arg), None, crate::models::SeedKind::Typed, path, place);
+        let key = derive::seed(machine, frame, Some(arg), (None, crate::models::SeedKind::Typed), path, place);
         let arg = Arg { value: key, written: None };
         return consume::consume(machine, frame, &arg, Role::Library, path, place);
     }

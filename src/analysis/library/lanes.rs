@@ -351,7 +351,13 @@ fn check_map_axis<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, array: &Arra
         KeyKind::Typed => false,
     };
     if buffer && let Some(key) = operate::evident_key(machine, &Val::Array(Rc::new(array.clone()))) {
-        notes::buffer_use(machine, frame, BufferOp::MapAxis, key, place, format!("in_axes={axis}"), false);
+        notes::buffer_use(
+            machine,
+            frame,
+            key,
+            place,
+            notes::BufferUse::new(BufferOp::MapAxis, format!("in_axes={axis}"), false),
+        );
     }
 }
 

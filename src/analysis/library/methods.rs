@@ -9,7 +9,7 @@ use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::library::{callbacks, containers, functions, protocols};
 use crate::analysis::machine::{Frame, Machine, arrays, notes, operate};
 use crate::analysis::program::Program;
-use crate::analysis::store::args::Args;
+use crate::analysis::store::args::{Args, Call};
 use crate::analysis::store::heap::{Kind, Source};
 use crate::analysis::store::paths;
 use crate::finding::Place;
@@ -22,33 +22,22 @@ pub fn call_method<'p>(
     frame: &mut Frame<'p>,
     receiver: &Value,
     name: &Name,
-    args: Args,
-    place: Place,
-    written: Option<Name>,
+    call: Call,
 ) -> Value {
     let receiver = machine.state.possible(receiver);
-    paths::on_alternatives(machine, &receiver, |this, val| {
-        method_of_val(this, frame, val, name, args.clone(), place, written.clone())
-    })
+    paths::on_alternatives(machine, &receiver, |this, val| method_of_val(this, frame, val, name, call.clone()))
 }
 
-fn method_of_val<'p>(
-    machine: &mut Machine<'p>,
-    frame: &mut Frame<'p>,
-    val: &Val,
-    name: &Name,
-    args: Args,
-    place: Place,
-    written: Option<Name>,
-) -> Value {
+fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val, name: &Name, call: Call) -> Value {
+    let Call { args, place, written } = call;
     let receiver = Value::of(val.clone());
     match val {
         Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
             Kind::List { items, unknown } => {
-                containers::list_method(machine, frame, *id, &items, unknown, name, &args, place)
+                containers::list_method(machine, frame, *id, (&items, unknown), name, (&args, place))
             }
             Kind::Dict { entries, unknown } => {
-                containers::dict_method(&mut machine.state, *id, &entries, unknown, name, &args, place)
+                containers::dict_method(&mut machine.state, *id, (&entries, unknown), name, &args, place)
             }
             Kind::Stream(path) => {
                 let given = machine.program.models.class(&path).and_then(|class| class.method(name));
@@ -61,14 +50,14 @@ fn method_of_val<'p>(
             Kind::Instance if matches!(&**name, "replace" | "_replace") => {
                 machine.state.replaced(&receiver, &args, place)
             }
-            _ => protocols::protocol_or_unknown(machine, frame, val, name, args, place, written),
+            _ => protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written }),
         },
         Val::Key(_) | Val::Array(_) => {
             let path: Name = format!("{ARRAY}.{name}").into();
             if let Val::Array(array) = val
                 && !arrays::is_evident(machine, array)
             {
-                return protocols::protocol_or_unknown(machine, frame, val, name, args, place, written);
+                return protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written });
             }
             match machine.program.models.callable(&path) {
                 Some(callable) if callable.exact => {
@@ -79,7 +68,7 @@ fn method_of_val<'p>(
         }
         Val::Term(_) if &**name == "sort" && args.keyword("key").is_some() => {
             callbacks::run_key_function(machine, frame, &args, &receiver, place);
-            protocols::protocol_or_unknown(machine, frame, val, name, args, place, written)
+            protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written })
         }
         Val::Tuple(_) if &**name == "_replace" => machine.state.terms.opaque("<replaced>", Some(place)),
         Val::Wrapped(_) => match &**name {
@@ -138,7 +127,7 @@ fn method_of_val<'p>(
                 None => Value::term(machine.state.terms.intern(Term::Item(*term, key, 0))),
             }
         }
-        _ => protocols::protocol_or_unknown(machine, frame, val, name, args, place, written),
+        _ => protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written }),
     }
 }
 
@@ -155,7 +144,13 @@ fn updated_at<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Valu
     paths::on_alternatives(machine, &value, |this, val| match val {
         Val::Key(key) if key.kind != KeyKind::Unknown => {
             let key = *key;
-            notes::buffer_use(this, frame, BufferOp::Arithmetic, key, place, format!(".at[…].{name}"), true);
+            notes::buffer_use(
+                this,
+                frame,
+                key,
+                place,
+                notes::BufferUse::new(BufferOp::Arithmetic, format!(".at[…].{name}"), true),
+            );
             let edited = this.state.terms.intern(Term::Apply("<edited key>".into(), Box::new([key.term])));
             Value::of(Val::Key(crate::analysis::domain::value::Key { term: edited, derivation: 0, ..key }))
         }

@@ -63,7 +63,7 @@ impl Library for Models {
         name: &Name,
         call: Call,
     ) -> Value {
-        protocols::protocol_or_unknown(machine, frame, val, name, call.args, call.place, call.written)
+        protocols::protocol_or_unknown(machine, frame, val, name, call)
     }
 
     fn call_method<'p>(
@@ -74,7 +74,7 @@ impl Library for Models {
         name: &Name,
         call: Call,
     ) -> Value {
-        methods::call_method(machine, frame, receiver, name, call.args, call.place, call.written)
+        methods::call_method(machine, frame, receiver, name, call)
     }
 
     fn call_library<'p>(&self, machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: &Name, call: Call) -> Value {

@@ -154,7 +154,7 @@ fn is_quiet(machine: &mut Machine<'_>, looked: &Looked<'_>, module: ModuleIndex,
     let code = machine.module(module).function(id);
     (0u32..).zip(&code.ops).all(|(temp, op)| match &op.kind {
         OpKind::Call(callee, arguments) => {
-            is_quiet_call(machine, looked, module, code, *callee, arguments, depth)
+            is_quiet_call(machine, looked, (module, code), (*callee, arguments), depth)
                 || is_key_shown(machine, module, id, temp, *callee)
         }
         OpKind::Unsupported(_) => false,
@@ -187,10 +187,8 @@ fn is_print(machine: &mut Machine<'_>, module: ModuleIndex, code: &Function, cal
 fn is_quiet_call(
     machine: &mut Machine<'_>,
     looked: &Looked<'_>,
-    module: ModuleIndex,
-    code: &Function,
-    callee: Temp,
-    arguments: &[Argument],
+    (module, code): (ModuleIndex, &Function),
+    (callee, arguments): (Temp, &[Argument]),
     depth: u32,
 ) -> bool {
     let hands_on_a_sampler = arguments.iter().any(|argument| match argument {

@@ -11,7 +11,7 @@ use crate::analysis::library::tree::NESTED;
 use crate::analysis::library::{consume, derive, parameters};
 use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes};
 use crate::analysis::program::Program;
-use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::heap::Kind;
 use crate::analysis::store::{State, evidence, paths};
 use crate::finding::Place;
@@ -26,10 +26,9 @@ pub fn protocol_or_unknown<'p>(
     frame: &mut Frame<'p>,
     val: &Val,
     name: &Name,
-    args: Args,
-    place: Place,
-    written: Option<Name>,
+    call: Call,
 ) -> Value {
+    let Call { args, place, written } = call;
     let receiver = Value::of(val.clone());
     let text = written.clone().unwrap_or_else(|| name.clone());
     let models = machine.program.models;

@@ -20,18 +20,18 @@ use crate::ir::Name;
 use crate::models::{Callable, Effect, NumberOp, ShapeOp};
 
 #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
-#[expect(clippy::too_many_arguments, reason = "the parts of one call")]
 pub fn shape_op<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    op: ShapeOp,
     callable: &'p Callable,
-    of: &[String],
-    chosen: Option<&str>,
     args: &Args,
     path: &Name,
     place: Place,
 ) -> Value {
+    let Effect::Shape { op, of, chosen } = &callable.effect else {
+        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+    };
+    let op = *op;
     let mut inputs: Vec<Value> = Vec::new();
     for name in of {
         inputs.extend(args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()));
@@ -52,14 +52,14 @@ pub fn shape_op<'p>(
             });
             return match op {
                 ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack => {
-                    stack(machine, frame, op, &inputs, axis, path, place)
+                    stack(machine, frame, (op, axis), &inputs, path, place)
                 }
-                _ => concatenate(machine, frame, op, &inputs, axis, path, place),
+                _ => concatenate(machine, frame, (op, axis), &inputs, path, place),
             };
         }
         ShapeOp::Where | ShapeOp::Select => {
             machine.recorder.choose(place, path);
-            let test = chosen.filter(|_| op == ShapeOp::Where).and_then(get);
+            let test = chosen.as_deref().filter(|_| op == ShapeOp::Where).and_then(get);
             return select(machine, &inputs, test, path, args, place);
         }
         _ => {}
@@ -86,7 +86,9 @@ pub fn shape_op<'p>(
         let Some(key) = operate::evident_key(this, val) else { return Value::of(val.clone()) };
         let text = short_name(path);
         match op {
-            ShapeOp::Reshape | ShapeOp::Ravel => reshape(this, frame, val, key, op, dims.as_deref(), place, &text),
+            ShapeOp::Reshape | ShapeOp::Ravel => {
+                reshape(this, frame, &Keys { val, key, place, text: &text }, op, dims.as_deref())
+            }
             ShapeOp::Transpose
             | ShapeOp::MatrixTranspose
             | ShapeOp::Swapaxes
@@ -97,18 +99,30 @@ pub fn shape_op<'p>(
                 let is_plain = matches!(op, ShapeOp::Transpose | ShapeOp::MatrixTranspose)
                     && args.positional.len() == 1
                     && args.keywords.is_empty();
-                transpose(this, frame, val, key, is_plain, place, &text)
+                transpose(this, frame, &Keys { val, key, place, text: &text }, is_plain)
             }
             ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => {
                 if let Val::Array(array) = val {
                     // Along the first axis a flip reorders keys; over all axes of a raw array it mixes words.
                     if array.kind == KeyKind::Raw && axis.is_none() && op != ShapeOp::Flipud {
-                        notes::buffer_use(this, frame, BufferOp::Transpose, key, place, text, false);
+                        notes::buffer_use(
+                            this,
+                            frame,
+                            key,
+                            place,
+                            notes::BufferUse::new(BufferOp::Transpose, text, false),
+                        );
                     }
                     arrays::reordered(&array.clone())
                 } else {
                     if key.kind == KeyKind::Raw {
-                        notes::buffer_use(this, frame, BufferOp::Transpose, key, place, text, false);
+                        notes::buffer_use(
+                            this,
+                            frame,
+                            key,
+                            place,
+                            notes::BufferUse::new(BufferOp::Transpose, text, false),
+                        );
                         return this.state.terms.opaque("<mixed words>", Some(place));
                     }
                     Value::of(val.clone())
@@ -139,7 +153,7 @@ pub fn shape_op<'p>(
                 _ => Value::of(val.clone()),
             },
             ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile | ShapeOp::Full => {
-                duplicated(this, frame, op, val, key, axis, dims.as_deref(), place, &text)
+                duplicated(this, frame, &Keys { val, key, place, text: &text }, op, axis, dims.as_deref())
             }
             ShapeOp::Take | ShapeOp::TakeAlongAxis | ShapeOp::Index => match val {
                 Val::Array(array) => {
@@ -250,17 +264,22 @@ fn shape_argument<'p>(
     Some(values.iter().map(|value| machine.state.term_of(value)).collect())
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one call")]
+/// A key or an array of keys that is rearranged: where, and by what, as written.
+struct Keys<'a> {
+    val: &'a Val,
+    key: Key,
+    place: Place,
+    text: &'a str,
+}
+
 fn reshape<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    val: &Val,
-    key: Key,
+    keys: &Keys<'_>,
     op: ShapeOp,
     dims: Option<&[TermId]>,
-    place: Place,
-    text: &str,
 ) -> Value {
+    let Keys { val, key, place, text } = *keys;
     let last = dims.and_then(|dims| dims.last().copied()).and_then(|last| machine.state.terms.as_int(last));
     let raw = key.kind == KeyKind::Raw;
     if raw && op == ShapeOp::Ravel && matches!(val, Val::Key(_)) {
@@ -269,7 +288,13 @@ fn reshape<'p>(
     let keeps_words = raw && op == ShapeOp::Reshape && last == Some(-1) && keeps_words(machine, val, dims);
     if keeps_words {
         // `(n, 2)` words reshaped to `(m, -1)`: right for raw keys only.
-        notes::buffer_use(machine, frame, BufferOp::RawShape, key, place, text.to_owned(), false);
+        notes::buffer_use(
+            machine,
+            frame,
+            key,
+            place,
+            notes::BufferUse::new(BufferOp::RawShape, text.to_owned(), false),
+        );
     }
     let all_known = dims.is_some_and(|dims| dims.iter().all(|dim| machine.state.terms.as_int(*dim).is_some()));
     let mixes = raw
@@ -280,7 +305,7 @@ fn reshape<'p>(
             // `reshape(-1)` of a single raw key is the key.
             && !(matches!(val, Val::Key(_)) && dims.is_some_and(|dims| dims.len() == 1));
     if mixes {
-        notes::buffer_use(machine, frame, BufferOp::Reshape, key, place, text.to_owned(), false);
+        notes::buffer_use(machine, frame, key, place, notes::BufferUse::new(BufferOp::Reshape, text.to_owned(), false));
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
     if op == ShapeOp::Reshape && matches!(val, Val::Array(_)) && is_open(machine, dims) {
@@ -356,17 +381,16 @@ fn is_open(machine: &Machine<'_>, dims: Option<&[TermId]>) -> bool {
 }
 
 /// An exchange of axes; a plain one is of all of them.
-fn transpose<'p>(
-    machine: &mut Machine<'p>,
-    frame: &mut Frame<'p>,
-    val: &Val,
-    key: Key,
-    is_plain: bool,
-    place: Place,
-    text: &str,
-) -> Value {
+fn transpose<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, keys: &Keys<'_>, is_plain: bool) -> Value {
+    let Keys { val, key, place, text } = *keys;
     if key.kind == KeyKind::Raw && matches!(val, Val::Array(_)) {
-        notes::buffer_use(machine, frame, BufferOp::Transpose, key, place, text.to_owned(), false);
+        notes::buffer_use(
+            machine,
+            frame,
+            key,
+            place,
+            notes::BufferUse::new(BufferOp::Transpose, text.to_owned(), false),
+        );
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
     match val {
@@ -377,27 +401,24 @@ fn transpose<'p>(
 }
 
 /// Copies of a key make a batch whose members are equal.
-#[expect(clippy::too_many_arguments, reason = "the parts of one call")]
 fn duplicated<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
+    keys: &Keys<'_>,
     op: ShapeOp,
-    val: &Val,
-    key: Key,
     axis: Option<i128>,
     dims: Option<&[TermId]>,
-    place: Place,
-    text: &str,
 ) -> Value {
+    let Keys { val, key, place, text } = *keys;
     let scalar = matches!(val, Val::Key(_));
     if key.kind == KeyKind::Raw
         && (op == ShapeOp::Repeat && scalar && axis.is_none()
             || op == ShapeOp::Tile && scalar && dims.is_some_and(|dims| dims.len() == 1))
     {
-        notes::buffer_use(machine, frame, BufferOp::Reshape, key, place, text.to_owned(), false);
+        notes::buffer_use(machine, frame, key, place, notes::BufferUse::new(BufferOp::Reshape, text.to_owned(), false));
         return machine.state.terms.opaque("<repeated words>", Some(place));
     }
-    let derivation = derive::derived(machine, frame, place, &text.into(), key.term, None, false);
+    let derivation = derive::derived(machine, frame, place, &text.into(), key.term, derive::How::default());
     let one = match val {
         Val::Key(key) => Some(Value::of(Val::Key(*key))),
         Val::Array(array) => match &array.elements {
@@ -435,9 +456,8 @@ fn duplicated<'p>(
 fn stack<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    op: ShapeOp,
+    (op, axis): (ShapeOp, Option<i128>),
     inputs: &[Value],
-    axis: Option<i128>,
     path: &Name,
     place: Place,
 ) -> Value {
@@ -491,16 +511,14 @@ fn stack<'p>(
         notes::buffer_use(
             machine,
             frame,
-            BufferOp::Transpose,
             keys[0],
             place,
-            format!("{}(…, axis=…)", short_name(path)),
-            false,
+            notes::BufferUse::new(BufferOp::Transpose, format!("{}(…, axis=…)", short_name(path)), false),
         );
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
     if parts.len() > 1 && keys.iter().all(|key| key.term == keys[0].term) {
-        let derivation = derive::derived(machine, frame, place, path, keys[0].term, None, false);
+        let derivation = derive::derived(machine, frame, place, path, keys[0].term, derive::How::default());
         let length = machine.state.terms.int(i128::try_from(parts.len()).unwrap_or(0));
         return Value::of(Val::Array(Rc::new(Array {
             kind: keys[0].kind,
@@ -535,9 +553,8 @@ fn unfamiliar(terms: &mut Terms, kind: KeyKind, rank: Option<usize>) -> Value {
 fn concatenate<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    op: ShapeOp,
+    (op, axis): (ShapeOp, Option<i128>),
     inputs: &[Value],
-    axis: Option<i128>,
     path: &Name,
     place: Place,
 ) -> Value {
@@ -564,7 +581,13 @@ fn concatenate<'p>(
         return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
     };
     if first.kind == KeyKind::Raw && (scalar || op != ShapeOp::Concatenate) {
-        notes::buffer_use(machine, frame, BufferOp::Reshape, first, place, short_name(path), false);
+        notes::buffer_use(
+            machine,
+            frame,
+            first,
+            place,
+            notes::BufferUse::new(BufferOp::Reshape, short_name(path), false),
+        );
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
     let rank = match parts[0].single() {
@@ -622,14 +645,20 @@ pub fn fabricate<'p>(
     let value = machine.state.possible(value);
     paths::on_alternatives(machine, &value, |this, val| {
         if let Some(key) = operate::evident_key(this, val) {
-            notes::buffer_use(this, frame, BufferOp::Fabricate, key, place, short_name(path), false);
+            notes::buffer_use(
+                this,
+                frame,
+                key,
+                place,
+                notes::BufferUse::new(BufferOp::Fabricate, short_name(path), false),
+            );
             let zero = this.state.terms.int(0);
             let term = if zeros {
                 this.state.terms.intern(Term::Seed(zero))
             } else {
                 this.state.terms.fresh(Symbol::Opaque, "<fabricated key>", Some(place))
             };
-            let derivation = derive::derived(this, frame, place, path, term, None, false);
+            let derivation = derive::derived(this, frame, place, path, term, derive::How::default());
             Value::of(Val::Key(Key { term, kind: key.kind, derivation }))
         } else {
             let term = this.state.term_of_val(val);
@@ -644,8 +673,7 @@ pub fn number_of<'p>(
     frame: &mut Frame<'p>,
     value: &Value,
     op: NumberOp,
-    text: &str,
-    path: &Name,
+    (text, path): (&str, &Name),
     place: Place,
 ) -> Value {
     let value = machine.state.possible(value);
@@ -665,7 +693,7 @@ pub fn number_of<'p>(
             NumberOp::Cast => (BufferOp::DtypeLogic, key.kind == KeyKind::Typed),
             NumberOp::Value | NumberOp::Words => (BufferOp::Number, true),
         };
-        notes::buffer_use(this, frame, used_as, key, place, text.to_owned(), raises);
+        notes::buffer_use(this, frame, key, place, notes::BufferUse::new(used_as, text.to_owned(), raises));
         let words = this.state.terms.intern(Term::Words(key.term, None));
         Value::term(this.state.terms.intern(Term::Apply(path.into(), Box::new([words]))))
     })

@@ -21,8 +21,7 @@ use crate::models::{Callable, Effect, Returns, Runs, Transform, TransformResult}
 pub fn transform<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    transform: &'p Transform,
-    callable: &'p Callable,
+    (transform, callable): (&'p Transform, &'p Callable),
     path: &Name,
     args: Args,
     place: Place,
@@ -223,7 +222,7 @@ fn run_transform<'p>(
             let carry = get(transform.carry.as_deref()).unwrap_or_default();
             let over: Vec<Value> = transform.over.iter().filter_map(|name| get(Some(name))).collect();
             let length = get(transform.length.as_deref());
-            run_scan(machine, frame, &function, carry, &over, length.as_ref(), place)
+            run_scan(machine, frame, &function, carry, (&over, length.as_ref()), place)
         }
         Runs::Map => {
             let over: Vec<Value> = transform
@@ -239,7 +238,7 @@ fn run_transform<'p>(
             let carry = get(transform.carry.as_deref()).unwrap_or_default();
             let lower = get(transform.lower.as_deref()).unwrap_or_default();
             let upper = get(transform.upper.as_deref()).unwrap_or_default();
-            run_fori(machine, frame, &function, carry, &lower, &upper, place)
+            run_fori(machine, frame, &function, carry, [&lower, &upper], place)
         }
         Runs::While => {
             let mut carry = get(transform.carry.as_deref()).unwrap_or_default();
@@ -422,8 +421,7 @@ fn run_scan<'p>(
     frame: &mut Frame<'p>,
     function: &Value,
     mut carry: Value,
-    over: &[Value],
-    length: Option<&Value>,
+    (over, length): (&[Value], Option<&Value>),
     place: Place,
 ) -> Value {
     let known = common_length(&mut machine.state, over).or_else(|| {
@@ -502,8 +500,7 @@ fn run_fori<'p>(
     frame: &mut Frame<'p>,
     function: &Value,
     mut carry: Value,
-    lower: &Value,
-    upper: &Value,
+    [lower, upper]: [&Value; 2],
     place: Place,
 ) -> Value {
     let (lower, upper) = (machine.state.term_of(lower), machine.state.term_of(upper));

@@ -318,7 +318,7 @@ impl<'p> Machine<'p> {
         let share = cutoff::share(self);
         let (paths, fuel) = (self.state.paths.guards.portion(), self.budget.fuel);
         let kept = self.budget.portion((fuel / 2).max(FUEL_PORTION));
-        let ended = self.activate(frame, closure.module, closure.function, environment, closure.class, place, false);
+        let ended = self.activate(frame, (closure.module, closure.function), environment, closure.class, place, false);
         let has_too_many_paths = self.state.paths.guards.exhausted();
         let cut_off = self.budget.take_cut_off().or(has_too_many_paths.then_some((place, "paths")));
         self.budget.rejoin(kept);
@@ -349,12 +349,10 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs the body of a function below `frame`.
-    #[expect(clippy::too_many_arguments, reason = "an activation is just these parts")]
     pub fn activate(
         &mut self,
         frame: &Frame<'p>,
-        module: ModuleIndex,
-        function: FunctionId,
+        (module, function): (ModuleIndex, FunctionId),
         environment: EnvironmentId,
         class: Option<ClassHandle>,
         place: Place,
@@ -468,7 +466,8 @@ impl<'p> Machine<'p> {
         let depth = std::mem::replace(&mut self.context.loop_depth, 0);
         // A generator that never ends does not end its caller.
         let Suspended { module, function, environment, class } = *suspended;
-        let ended = paths::aside(self, |this| this.activate(frame, module, function, environment, class, place, false));
+        let ended =
+            paths::aside(self, |this| this.activate(frame, (module, function), environment, class, place, false));
         self.context.loop_depth = depth;
         self.context.iteration = iteration;
         ended

@@ -67,7 +67,7 @@ impl<'p> Machine<'p> {
         let environment =
             call::new_environment(&mut self.state, Value::places(code.slots.len()), Some(frame.environment));
         let place = self.place(frame, op.span);
-        self.activate(frame, frame.module, info.body, environment, Some(handle), place, true);
+        self.activate(frame, (frame.module, info.body), environment, Some(handle), place, true);
         let slots = self.state.store.environments[environment.0 as usize].slots.clone();
         let attributes = code
             .slots

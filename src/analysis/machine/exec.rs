@@ -147,7 +147,7 @@ impl<'p> Machine<'p> {
             OpKind::ImportFrom { level, module, name } => self.import_from(frame, *level, module, name, op),
             OpKind::Unpack { value, count, star } => {
                 let source = frame.temps[*value as usize].clone();
-                index::unpack(self, frame, &source, *count, *star, op, *value)
+                index::unpack(self, frame, &source, index::Targets { count: *count, star: *star }, op, *value)
             }
             OpKind::Project(unpacked, index) => match frame.temps[*unpacked as usize].single() {
                 Some(Val::Tuple(parts)) => parts.get(*index as usize).cloned().unwrap_or_default(),

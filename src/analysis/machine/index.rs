@@ -79,7 +79,7 @@ fn item_of_val<'p>(
                 [Index::At(number)] => {
                     let epoch = machine.state.epoch_of(*term);
                     if machine.recorder.log().declared.contains(term) || !machine.state.terms.is_constant(*term) {
-                        notes::note_index(machine, frame, *term, place, written, index, false);
+                        notes::note_index(machine, frame, *term, place, written, Some(index));
                     }
                     if let Some(value) = machine.state.shadow_item(*term, *number) {
                         return value;
@@ -232,7 +232,13 @@ fn array_item<'p>(
         && let Some(key) = operate::evident_key(machine, &Val::Array(array.clone()))
     {
         let text = format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index));
-        notes::buffer_use(machine, frame, BufferOp::Index, key, place, text, array.kind == KeyKind::Typed);
+        notes::buffer_use(
+            machine,
+            frame,
+            key,
+            place,
+            notes::BufferUse::new(BufferOp::Index, text, array.kind == KeyKind::Typed),
+        );
         return machine.state.terms.opaque("<words>", Some(place));
     }
     let mut value = Value::of(Val::Array(array.clone()));
@@ -313,7 +319,13 @@ fn key_item<'p>(
         return Value::term(machine.state.terms.intern(Term::Item(key.term, number, 0)));
     }
     let text = format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index));
-    notes::buffer_use(machine, frame, BufferOp::Index, key, place, text, key.kind == KeyKind::Typed);
+    notes::buffer_use(
+        machine,
+        frame,
+        key,
+        place,
+        notes::BufferUse::new(BufferOp::Index, text, key.kind == KeyKind::Typed),
+    );
     if key.kind == KeyKind::Typed {
         return machine.state.terms.opaque("<raises>", Some(place));
     }
@@ -460,13 +472,21 @@ pub fn delete_item(state: &mut State, object: &Value, index: &Value) {
     }
 }
 
+/// What a value is unpacked to: so many targets, one of which may take the rest.
+#[derive(Clone, Copy)]
+pub struct Targets {
+    /// How many there are.
+    pub count: u32,
+    /// The one with a star.
+    pub star: Option<u32>,
+}
+
 /// `a, b = value`
 pub fn unpack<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     value: &Value,
-    count: u32,
-    star: Option<u32>,
+    targets: Targets,
     op: &'p Op,
     source: Temp,
 ) -> Value {
@@ -474,10 +494,10 @@ pub fn unpack<'p>(
     let value = machine.state.possible(value);
     let written = name_cache::written_text(machine, frame, source);
     // Alternatives of one shape are unpacked part by part.
-    let mut columns: Vec<Value> = Value::places(count as usize);
+    let mut columns: Vec<Value> = Value::places(targets.count as usize);
     for alternative in value.alternatives().to_vec() {
         paths::under(machine, alternative.guard, |machine| {
-            let parts = unpack_val(machine, frame, &alternative.val, count, star, place, written.as_deref());
+            let parts = unpack_val(machine, frame, &alternative.val, targets, place, written.as_deref());
             let guards = &mut machine.state.paths.guards;
             for (column, part) in columns.iter_mut().zip(parts) {
                 for piece in part.alternatives() {
@@ -499,20 +519,25 @@ fn unpack_val<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     val: &Val,
-    count: u32,
-    star: Option<u32>,
+    targets: Targets,
     place: crate::finding::Place,
     written: Option<&str>,
 ) -> Vec<Value> {
-    let count = count as usize;
+    let count = targets.count as usize;
     if let Val::Key(key) = val
         && !may_be_many(machine, *key)
     {
         let text = written.unwrap_or_default().to_owned();
-        notes::buffer_use(machine, frame, BufferOp::Unpack, *key, place, text, key.kind == KeyKind::Typed);
+        notes::buffer_use(
+            machine,
+            frame,
+            *key,
+            place,
+            notes::BufferUse::new(BufferOp::Unpack, text, key.kind == KeyKind::Typed),
+        );
         return (0..count).map(|_| machine.state.terms.opaque("<word>", Some(place))).collect();
     }
-    if let Some(star) = star {
+    if let Some(star) = targets.star {
         return unpack_starred(machine, frame, val, count, star as usize, place);
     }
     let whole = Value::of(val.clone());
@@ -528,7 +553,7 @@ fn unpack_val<'p>(
                 Val::Array(array) => arrays::array_element(machine, &array.clone(), index),
                 Val::Term(term) => {
                     let epoch = machine.state.epoch_of(*term);
-                    notes::note_index(machine, frame, *term, place, written, &Value::term(index), true);
+                    notes::note_index(machine, frame, *term, place, written, None);
                     if let Some(length) = machine.state.item_of_shape(*term, index) {
                         return Value::term(length);
                     }

@@ -24,30 +24,36 @@ pub fn looks_like_a_key(machine: &Machine<'_>, term: TermId, written: Option<&st
     )
 }
 
-/// Notes a use of a key's buffer.
-pub fn buffer_use<'p>(
-    machine: &mut Machine<'p>,
-    frame: &Frame<'p>,
+/// What is done with a key's buffer.
+pub struct BufferUse {
     op: BufferOp,
-    key: Key,
-    place: Place,
+    /// As written.
     text: String,
+    /// Whether JAX raises for a typed key.
     raises: bool,
-) {
-    log_buffer(machine, frame, op, key, place, text, raises, false);
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one note")]
+impl BufferUse {
+    /// A use of a buffer.
+    pub fn new(op: BufferOp, text: String, raises: bool) -> Self {
+        Self { op, text, raises }
+    }
+}
+
+/// Notes a use of a key's buffer.
+pub fn buffer_use<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, key: Key, place: Place, used: BufferUse) {
+    log_buffer(machine, frame, key, place, used, false);
+}
+
 fn log_buffer<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
-    op: BufferOp,
     key: Key,
     place: Place,
-    text: String,
-    raises: bool,
+    used: BufferUse,
     if_scalar: bool,
 ) {
+    let BufferUse { op, text, raises } = used;
     if machine.state.paths.pc.is_false() || frame.module != machine.context.home {
         return;
     }
@@ -64,26 +70,26 @@ fn log_buffer<'p>(
     });
 }
 
-/// An index or unpacking of something that may turn out to be one key.
+/// An index of something that may turn out to be one key, or unpacking it.
 pub fn note_index<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
     term: TermId,
     place: Place,
     written: Option<&str>,
-    index: &Value,
-    unpack: bool,
+    index: Option<&Value>,
 ) {
     if !evidence::may_be_key(&machine.state.terms, term) {
         return;
     }
     let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
-    let (op, text) = if unpack {
-        (BufferOp::Unpack, written.unwrap_or_default().to_owned())
-    } else {
-        (BufferOp::Index, format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index)))
+    let (op, text) = match index {
+        None => (BufferOp::Unpack, written.unwrap_or_default().to_owned()),
+        Some(index) => {
+            (BufferOp::Index, format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index)))
+        }
     };
-    log_buffer(machine, frame, op, key, place, text, false, true);
+    log_buffer(machine, frame, key, place, BufferUse::new(op, text, false), true);
 }
 
 /// Iterating over one key iterates over its words.
@@ -93,7 +99,7 @@ pub fn touch_iterated<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &
     {
         let place = machine.place(frame, op.span);
         let raises = key.kind == KeyKind::Typed;
-        buffer_use(machine, frame, BufferOp::Unpack, key, place, String::new(), raises);
+        buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Unpack, String::new(), raises));
     }
 }
 
@@ -104,20 +110,20 @@ pub fn note_return<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Val
     }
     let place = machine.place(frame, op.span);
     if frame.activation.root {
-        note_exit(machine, frame, value, CarryKind::Returned, place, None, 3);
+        note_exit(machine, frame, value, Exit { kind: CarryKind::Returned, place, name: None }, 3);
     }
     mark_stored(machine, value, 3);
 }
 
-fn note_exit<'p>(
-    machine: &mut Machine<'p>,
-    frame: &Frame<'p>,
-    value: &Value,
+/// How keys leave a function: as what, where, and under which name.
+#[derive(Clone, Copy)]
+struct Exit<'a> {
     kind: CarryKind,
     place: Place,
-    name: Option<&Name>,
-    depth: u32,
-) {
+    name: Option<&'a Name>,
+}
+
+fn note_exit<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, exit: Exit<'_>, depth: u32) {
     let Some(depth) = depth.checked_sub(1) else { return };
     for alternative in value.alternatives() {
         let guard = machine.state.paths.guards.and(machine.state.paths.pc, alternative.guard);
@@ -131,7 +137,7 @@ fn note_exit<'p>(
                 let parts = parts.clone();
                 paths::under(machine, guard, |this| {
                     for part in parts.iter() {
-                        note_exit(this, frame, part, kind, place, name, depth);
+                        note_exit(this, frame, part, exit, depth);
                     }
                 });
                 continue;
@@ -149,18 +155,18 @@ fn note_exit<'p>(
                 };
                 for (there, value) in held {
                     let paths = machine.state.paths.guards.and(guard, there);
-                    paths::under(machine, paths, |this| note_exit(this, frame, &value, kind, place, name, depth));
+                    paths::under(machine, paths, |this| note_exit(this, frame, &value, exit, depth));
                 }
                 continue;
             }
             _ => continue,
         };
         machine.recorder.exit(LoggedExit {
-            kind,
-            place,
+            kind: exit.kind,
+            place: exit.place,
             term,
             guard,
-            name: name.cloned(),
+            name: exit.name.cloned(),
             activation: frame.activation.clone(),
             after: machine.recorder.log().consumptions.len(),
         });
@@ -238,12 +244,12 @@ pub fn note_store<'p>(
     machine.recorder.store(LoggedStore { class, name: name.clone(), place, function: frame.code.name.clone() });
     if frame.activation.root && is_key {
         let written: Name = format!("self.{name}").into();
-        note_exit(machine, frame, value, CarryKind::Stored, place, Some(&written), 1);
+        note_exit(machine, frame, value, Exit { kind: CarryKind::Stored, place, name: Some(&written) }, 1);
     } else if frame.activation.root
         && let Some(Val::Object(record)) = value.single()
         && record != id
     {
-        note_exit(machine, frame, &value.clone(), CarryKind::Stored, place, None, 2);
+        note_exit(machine, frame, &value.clone(), Exit { kind: CarryKind::Stored, place, name: None }, 2);
     }
 }
 
@@ -254,14 +260,21 @@ pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value
     {
         let place = machine.place(frame, op.span);
         let text = format!("bool({})", written.as_deref().unwrap_or("…"));
-        buffer_use(machine, frame, BufferOp::Number, key, place, text, true);
+        buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Number, text, true));
     } else if let Some(Val::Term(term)) = test.single().cloned()
         && evidence::may_be_key(&machine.state.terms, term)
         && let Some(written) = written
     {
         let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
         let place = machine.place(frame, op.span);
-        log_buffer(machine, frame, BufferOp::Number, key, place, format!("bool({written})"), true, true);
+        log_buffer(
+            machine,
+            frame,
+            key,
+            place,
+            BufferUse::new(BufferOp::Number, format!("bool({written})"), true),
+            true,
+        );
     }
 }
 
@@ -331,7 +344,7 @@ pub fn log_shape_use<'p>(
 ) {
     let known = known_kind(machine, of);
     let key = Key { term: of, kind: known.unwrap_or(KeyKind::Unknown), derivation: 0 };
-    log_buffer(machine, frame, op, key, place, text, false, known.is_none());
+    log_buffer(machine, frame, key, place, BufferUse::new(op, text, false), known.is_none());
 }
 
 /// The kind of a derived key, where its derivation tells that it is a key.

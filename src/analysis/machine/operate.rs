@@ -30,7 +30,7 @@ pub fn length<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, of: Option<&
     {
         let text = format!("len({})", of.written.as_deref().unwrap_or("…"));
         let raises = key.kind == crate::analysis::domain::kinds::KeyKind::Typed;
-        notes::buffer_use(machine, frame, BufferOp::ShapeLogic, key, place, text, raises);
+        notes::buffer_use(machine, frame, key, place, notes::BufferUse::new(BufferOp::ShapeLogic, text, raises));
     }
     if let Some(Val::Array(array)) = value.single().cloned()
         && let Some(length) = machine.state.length_of_slice(&array)
@@ -89,7 +89,7 @@ pub fn operate<'p>(
                 let guard = alternative.guard;
                 let text = operator_text(operator, &texts);
                 paths::under(machine, guard, |this| {
-                    notes::buffer_use(this, frame, BufferOp::Arithmetic, key, place, text, true);
+                    notes::buffer_use(this, frame, key, place, notes::BufferUse::new(BufferOp::Arithmetic, text, true));
                 });
                 return arithmetic_result(&mut machine.state, key, operator, &left, right.as_ref());
             }
@@ -105,7 +105,7 @@ pub fn operate<'p>(
             Value::term(machine.state.terms.operate(operator, &[term]))
         };
     };
-    if let Some(value) = sequence_operation(machine, frame, operator, &left, &right, augmented, op) {
+    if let Some(value) = sequence_operation(machine, frame, operator, [&left, &right], augmented, op) {
         return value;
     }
     match operator {
@@ -322,8 +322,7 @@ fn sequence_operation<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     operator: Operator,
-    left: &Value,
-    right: &Value,
+    [left, right]: [&Value; 2],
     augmented: bool,
     op: &'p Op,
 ) -> Option<Value> {

@@ -121,5 +121,5 @@ pub fn run_inlined<'p>(
         let suspended = Suspended { module, function, environment, class };
         return iterate::new_iterator(&mut machine.state, Source::Generator(Box::new(suspended)), Some(place));
     }
-    machine.activate(frame, module, function, environment, class, place, false).result
+    machine.activate(frame, (module, function), environment, class, place, false).result
 }

@@ -249,7 +249,7 @@ fn trips<'p>(machine: &mut Machine<'p>, over: &[Value<'p>], otherwise: &str) -> 
 }
 
 /// Whether a body runs once more.
-fn goes_on<'p>(machine: &mut Machine<'p>, trips: super::symbol::Symbol, index: u32, known: Option<u32>) -> bool {
+fn goes_on(machine: &mut Machine<'_>, trips: super::symbol::Symbol, index: u32, known: Option<u32>) -> bool {
     match known {
         Some(known) if index >= known => false,
         Some(known) => {
