@@ -64,36 +64,7 @@ pub fn list_method<'p>(
                     machine.state.terms.as_int(index)
                 }
             };
-            machine.state.store.mutations += 1;
-            let length = i128::try_from(items.len()).unwrap_or(0);
-            let position = index
-                .map(|index| if index < 0 { index + length } else { index })
-                .and_then(|index| usize::try_from(index).ok())
-                .filter(|index| *index < items.len());
-            // On the paths on which nothing is taken, nothing may stay behind either.
-            let is_whole = certain
-                || items.first().is_some_and(|item| {
-                    index::is_there(&mut machine.state, item.guard)
-                        && machine.state.paths.guards.without(item.guard, machine.state.paths.pc).is_false()
-                });
-            let sure = is_whole && !unknown && items.iter().all(|item| item.guard == items[0].guard);
-            match position {
-                Some(position) if sure => {
-                    if let Kind::List { items, .. } = &mut machine.state.store.objects[id.0 as usize].kind {
-                        items.remove(position);
-                    }
-                    items[position].value.clone()
-                }
-                _ => {
-                    // Which element is taken is not known; it is not taken again.
-                    if let Kind::List { items, unknown } = &mut machine.state.store.objects[id.0 as usize].kind {
-                        items.clear();
-                        *unknown = true;
-                    }
-                    machine.state.store.objects[id.0 as usize].epoch += 1;
-                    supplied_or_opaque(&mut machine.state.terms, items, place)
-                }
-            }
+            popped(&mut machine.state, id, (items, unknown), index, certain, place)
         }
         ("copy", _) => {
             let kind = Kind::List { items: items.to_vec(), unknown };
@@ -125,13 +96,52 @@ pub fn list_method<'p>(
     }
 }
 
+/// What is taken out of a list at an index, if that is known; `certain` if it is taken on all paths that are alive.
+fn popped(
+    state: &mut State,
+    id: ObjectId,
+    (items, unknown): (&[Item], bool),
+    index: Option<i128>,
+    certain: bool,
+    place: Place,
+) -> Value {
+    state.store.mutations += 1;
+    let length = i128::try_from(items.len()).unwrap_or(0);
+    let position = index
+        .map(|index| if index < 0 { index + length } else { index })
+        .and_then(|index| usize::try_from(index).ok())
+        .filter(|index| *index < items.len());
+    // On the paths on which nothing is taken, nothing may stay behind either.
+    let is_whole = certain
+        || items.first().is_some_and(|item| {
+            index::is_there(state, item.guard) && state.paths.guards.without(item.guard, state.paths.pc).is_false()
+        });
+    let sure = is_whole && !unknown && items.iter().all(|item| item.guard == items[0].guard);
+    match position {
+        Some(position) if sure => {
+            if let Kind::List { items, .. } = &mut state.store.objects[id.0 as usize].kind {
+                items.remove(position);
+            }
+            items[position].value.clone()
+        }
+        _ => {
+            // Which element is taken is not known; it is not taken again.
+            if let Kind::List { items, unknown } = &mut state.store.objects[id.0 as usize].kind {
+                items.clear();
+                *unknown = true;
+            }
+            state.store.objects[id.0 as usize].epoch += 1;
+            supplied_or_opaque(&mut state.terms, items, place)
+        }
+    }
+}
+
 /// A key if the elements are keys, equal to nothing.
 fn supplied_or_opaque(terms: &mut Terms, items: &[Item], place: Place) -> Value {
     let keys = items.iter().any(|item| matches!(item.value.single(), Some(Val::Key(_))));
     if keys { derive::supplied_key(terms, place) } else { terms.opaque("<element>", Some(place)) }
 }
 
-#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 pub fn dict_method(
     state: &mut State,
     id: ObjectId,
@@ -198,39 +208,7 @@ pub fn dict_method(
             Value::of(Val::Object(state.allocate(kind, "<dict>", Some(place))))
         }
         ("update", other) => {
-            state.store.mutations += 1;
-            let guard = if state.paths.guards.without(state.paths.alive, state.paths.pc).is_false() {
-                Guard::TRUE
-            } else {
-                state.paths.pc
-            };
-            let mut added: Vec<Entry> = Vec::new();
-            let mut more = false;
-            if let Some(other) = other {
-                match state.entries_of(&other) {
-                    Some((entries, unknown)) => {
-                        added = entries;
-                        more = unknown;
-                    }
-                    None => more = true,
-                }
-            }
-            for (name, arg) in &args.keywords {
-                let key = state.terms.intern(Term::Text(name.clone()));
-                added.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
-            }
-            if more {
-                state.havoc(&Value::of(Val::Object(id)));
-            }
-            for mut entry in added {
-                entry.guard = state.paths.guards.and(entry.guard, guard);
-                if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
-                    if entry.guard.is_true() {
-                        entries.retain(|old| old.key != entry.key);
-                    }
-                    entries.push(entry);
-                }
-            }
+            update(state, id, other.as_ref(), args);
             state.terms.none()
         }
         ("clear", _) => {
@@ -240,5 +218,42 @@ pub fn dict_method(
             state.terms.none()
         }
         _ => state.terms.opaque(name.clone(), Some(place)),
+    }
+}
+
+/// `object.update(other, name=value)`
+fn update(state: &mut State, id: ObjectId, other: Option<&Value>, args: &Args) {
+    state.store.mutations += 1;
+    let guard = if state.paths.guards.without(state.paths.alive, state.paths.pc).is_false() {
+        Guard::TRUE
+    } else {
+        state.paths.pc
+    };
+    let mut added: Vec<Entry> = Vec::new();
+    let mut more = false;
+    if let Some(other) = other {
+        match state.entries_of(other) {
+            Some((entries, unknown)) => {
+                added = entries;
+                more = unknown;
+            }
+            None => more = true,
+        }
+    }
+    for (name, arg) in &args.keywords {
+        let key = state.terms.intern(Term::Text(name.clone()));
+        added.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
+    }
+    if more {
+        state.havoc(&Value::of(Val::Object(id)));
+    }
+    for mut entry in added {
+        entry.guard = state.paths.guards.and(entry.guard, guard);
+        if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
+            if entry.guard.is_true() {
+                entries.retain(|old| old.key != entry.key);
+            }
+            entries.push(entry);
+        }
     }
 }

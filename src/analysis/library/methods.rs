@@ -74,14 +74,7 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
         Val::Wrapped(_) => match &**name {
             // The rules of a custom derivative replay what its function draws.
             "defvjp" | "defjvp" | "defjvps" | "def_vmap" => {
-                for value in args.values().cloned().collect::<Vec<_>>() {
-                    for alternative in value.alternatives() {
-                        if let Val::Function(closure) = &alternative.val {
-                            machine.context.replays.insert((closure.module, closure.function));
-                            machine.context.pending.remove(&closure.identity);
-                        }
-                    }
-                }
+                replay_later(machine, &args);
                 machine.state.terms.none()
             }
             "lower" | "trace" | "eval_shape" => {
@@ -128,6 +121,18 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
             }
         }
         _ => protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written }),
+    }
+}
+
+/// The functions among the arguments run where what they are the rules of runs.
+fn replay_later(machine: &mut Machine<'_>, args: &Args) {
+    for value in args.values().cloned().collect::<Vec<_>>() {
+        for alternative in value.alternatives() {
+            if let Val::Function(closure) = &alternative.val {
+                machine.context.replays.insert((closure.module, closure.function));
+                machine.context.pending.remove(&closure.identity);
+            }
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::analysis::domain::term::{Term, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::library::tree::NESTED;
 use crate::analysis::library::{consume, derive, parameters};
+use crate::analysis::machine::exec::EXPECTS;
 use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::{Arg, Args, Call};
@@ -56,12 +57,7 @@ pub fn protocol_or_unknown<'p>(
             (ProtocolEffect::Supply, _) => return derive::supplied_key(&mut machine.state.terms, place),
             (ProtocolEffect::Replace, _) => return replaced_by(&mut machine.state, protocol, &receiver, args, place),
             (ProtocolEffect::Raises, _) => {
-                return Value::term(
-                    machine
-                        .state
-                        .terms
-                        .intern(Term::Apply(crate::analysis::machine::exec::EXPECTS.into(), Box::new([]))),
-                );
+                return Value::term(machine.state.terms.intern(Term::Apply(EXPECTS.into(), Box::new([]))));
             }
             (_, Some(key)) if is_of_keys(machine, &key.value) || is_called_a_key(machine, key) => {
                 matched = Some((protocol, key.clone(), named));
@@ -119,21 +115,26 @@ pub fn protocol_or_unknown<'p>(
         None => {
             let result =
                 machine.unresolved(frame, &args, place, Some(&(receiver.clone(), name.clone())), written, Some(val));
-            machine.state.note_changed(val, name, &args);
-            if let ("items" | "keys" | "values", [], Val::Term(of), Some(Val::Term(term))) =
-                (&**name, args.positional.as_slice(), val, result.single())
-            {
-                let lengths = [Some(machine.state.length_of_term(*of))];
-                machine.state.store.axis_lengths.insert(*term, lengths.into());
-            }
-            // What an array is asked for by this method has these lengths.
-            if let Some(callable) = models.of_array(name)
-                && callable.lengths.is_some()
-            {
-                machine.state.note_lengths(callable, &args.with_receiver(receiver, None), &result);
-            }
+            note_unresolved(machine, val, name, &args, &result);
             result
         }
+    }
+}
+
+/// Notes what a method that nothing resolves may change, and how long its result is.
+fn note_unresolved(machine: &mut Machine<'_>, val: &Val, name: &Name, args: &Args, result: &Value) {
+    machine.state.note_changed(val, name, args);
+    if let ("items" | "keys" | "values", [], Val::Term(of), Some(Val::Term(term))) =
+        (&**name, args.positional.as_slice(), val, result.single())
+    {
+        let lengths = [Some(machine.state.length_of_term(*of))];
+        machine.state.store.axis_lengths.insert(*term, lengths.into());
+    }
+    // What an array is asked for by this method has these lengths.
+    if let Some(callable) = machine.program.models.of_array(name)
+        && callable.lengths.is_some()
+    {
+        machine.state.note_lengths(callable, &args.clone().with_receiver(Value::of(val.clone()), None), result);
     }
 }
 

@@ -255,7 +255,7 @@ fn leaves_of(state: &mut State, value: &Value, leaves: &mut Vec<Item>, walk: &mu
 }
 
 /// Taking trees apart and building them.
-pub fn tree<'p>(state: &mut State, op: TreeOp, callable: &'p Callable, of: &str, args: &Args, place: Place) -> Value {
+pub fn tree(state: &mut State, op: TreeOp, callable: &Callable, of: &str, args: &Args, place: Place) -> Value {
     let tree = args.of(callable, of).map(|arg| arg.value.clone()).unwrap_or_default();
     let mut leaves = Vec::new();
     let known = leaves_of(state, &tree, &mut leaves, &mut Walk::to(DEPTH));

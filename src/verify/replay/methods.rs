@@ -3,6 +3,7 @@
 //! **Invariant:** what a method of a library does with keys is read from its model or a protocol; nothing here knows a path of a
 //! library.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::DrawKind;
@@ -195,24 +196,7 @@ fn container_method<'p>(
         }
         (Value::Dict(pairs), "copy", _) => Some(Value::dict(pairs.borrow().clone())),
         (Value::Dict(pairs), "get" | "pop" | "setdefault", Some(key)) => {
-            let found = pairs.borrow().iter().find(|(old, _)| old.equals(key, 4) == Some(true)).cloned();
-            let is_certain = pairs.borrow().iter().all(|(old, _)| old.equals(key, 4).is_some());
-            match found {
-                Some((_, value)) => {
-                    if &**name == "pop" {
-                        pairs.borrow_mut().retain(|(old, _)| old.equals(key, 4) != Some(true));
-                    }
-                    Some(value)
-                }
-                None if is_certain => {
-                    let default = args.positional.get(1).cloned().unwrap_or(Value::None);
-                    if &**name == "setdefault" {
-                        put_pair(&mut pairs.borrow_mut(), key.clone(), default.clone());
-                    }
-                    Some(default)
-                }
-                None => None,
-            }
+            item_or_default(pairs, name, key, args.positional.get(1))
         }
         (Value::Dict(pairs), "update", more) => {
             if let Some(Value::Dict(more)) = more {
@@ -233,6 +217,33 @@ fn container_method<'p>(
             None
         }
     })
+}
+
+/// `object.get(key, default)`, `pop` and `setdefault`, where it is known whether the key is there.
+fn item_or_default<'p>(
+    pairs: &RefCell<Vec<(Value<'p>, Value<'p>)>>,
+    name: &str,
+    key: &Value<'p>,
+    default: Option<&Value<'p>>,
+) -> Option<Value<'p>> {
+    let found = pairs.borrow().iter().find(|(old, _)| old.equals(key, 4) == Some(true)).cloned();
+    let is_certain = pairs.borrow().iter().all(|(old, _)| old.equals(key, 4).is_some());
+    match found {
+        Some((_, value)) => {
+            if name == "pop" {
+                pairs.borrow_mut().retain(|(old, _)| old.equals(key, 4) != Some(true));
+            }
+            Some(value)
+        }
+        None if is_certain => {
+            let default = default.cloned().unwrap_or(Value::None);
+            if name == "setdefault" {
+                put_pair(&mut pairs.borrow_mut(), key.clone(), default.clone());
+            }
+            Some(default)
+        }
+        None => None,
+    }
 }
 
 /// What a method of a stream gives.
