@@ -5,6 +5,8 @@
 //! `KEYLINT_PROGRAMS` sets how many programs there are, `KEYLINT_PROGRAMS_FROM` the number of the first. Where `KEYLINT_PROGRAMS_TO` names a
 //! folder, the programs are written there, for `fixtures/programs/against_jax.py`.
 //!
+//! Reuse of which nothing comes is marked in the templates, and keylint must not show it.
+//!
 //! **Invariant:** a difference is a bug of keylint, of the stand-in or of the generator; none is tolerated.
 
 mod dice;
@@ -39,6 +41,9 @@ use traces::{Agreement, Draw, agreement};
 const COUNT: u64 = 1_500;
 /// The most programs, in a hundred, that may fail to run.
 const BROKEN: usize = 2;
+
+/// The end of a line with a draw from a key whose other draw changes nothing that the program returns.
+const UNSEEN: &str = "# dead";
 
 /// What `CPython` says of one program.
 #[derive(Deserialize)]
@@ -127,11 +132,14 @@ fn truths(sources: &[&str], runs: &[serde_json::Value], draws: bool) -> Vec<Trut
 fn reuses(source: &str) -> Vec<Checked> {
     let mut findings = check_text("program.py", source);
     // CPython sees that keys are equal, and not whether anything depends on what is drawn from them, or that a loss and its gradients
-    // have to see one draw: such a reuse is a note.
+    // have to see one draw: such a reuse is a note. So are two splits of which different children are seen, while others meet unseen.
     let is_unseen = |checked: &Checked| {
         let finding = &checked.finding;
         finding.consequence.as_ref().is_some_and(|fate| fate.kind.is_harmless())
-            || finding.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::PairedCalls)
+            || finding
+                .intent
+                .as_ref()
+                .is_some_and(|intent| matches!(intent.kind, IntentKind::PairedCalls | IntentKind::DisjointParts))
     };
     findings.retain(|checked| {
         (checked.shown || is_unseen(checked))
@@ -143,6 +151,10 @@ fn reuses(source: &str) -> Vec<Checked> {
 /// How findings and truth differ; empty if they agree.
 fn differences(program: &Program, truth: &Truth, findings: &[Checked]) -> Vec<String> {
     let mut wrong = Vec::new();
+    let is_unseen = |row: usize| program.source.lines().nth(row - 1).is_some_and(|line| line.ends_with(UNSEEN));
+    for checked in findings.iter().filter(|checked| checked.shown && is_unseen(checked.row)) {
+        wrong.push(format!("SHOWN {} on {}", checked.finding.rule.code(), checked.row));
+    }
     for checked in findings.iter().filter(|checked| checked.shown) {
         if !truth.collisions.iter().any(|collision| collision.admits(checked.row)) {
             wrong.push(format!(

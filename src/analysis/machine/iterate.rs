@@ -255,6 +255,19 @@ impl<'p> Machine<'p> {
         self.next_step(frame, iterator, span).value
     }
 
+    /// What the iterator gives that an instance makes for whoever iterates over it.
+    fn items_given(&mut self, frame: &mut Frame<'p>, instance: &Value) -> Option<Vec<Item>> {
+        self.state.instance_method(instance.single()?, &"__iter__".into())?;
+        let here = self.context.here;
+        let iterator = self.iterator_of(frame, instance, Some(here));
+        match iterator.single()? {
+            Val::Object(given) if matches!(self.state.store.objects[given.0 as usize].kind, Kind::Iterator(..)) => {
+                self.items_of(frame, &iterator)
+            }
+            _ => None,
+        }
+    }
+
     /// All elements of an iterable, where they are known.
     pub fn items_of(&mut self, frame: &mut Frame<'p>, value: &Value) -> Option<Vec<Item>> {
         let value = self.state.possible(value);
@@ -287,7 +300,9 @@ impl<'p> Machine<'p> {
                         entries.into_iter().map(|entry| Item { guard: entry.guard, value: entry.key_value }).collect(),
                     ),
                     Kind::Instance => {
-                        let items = self.items_of_record(frame, object)?;
+                        let Some(items) = self.items_of_record(frame, object) else {
+                            return self.items_given(frame, &value);
+                        };
                         Some(items.into_iter().map(|value| Item { guard: Guard::TRUE, value }).collect())
                     }
                     Kind::Iterator(..) => {

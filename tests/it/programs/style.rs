@@ -73,6 +73,8 @@ pub fn spell(dice: &mut Dice, text: &str) -> String {
         ("contextlib.", "import contextlib"),
         ("math.", "import math"),
         ("abc.", "import abc"),
+        ("collections.", "import collections"),
+        ("copy.", "import copy"),
     ] {
         if text.contains(name) {
             imports.push(import.to_owned());
