@@ -319,14 +319,33 @@ fn is_constant_initialiser(
 
 /// Whether an initialiser, as it is written, leaves its key alone.
 fn is_constant(machine: &mut Machine<'_>, module: ModuleIndex, code: &Function, initialiser: Temp) -> bool {
-    if let OpKind::Function(id, _) = &code.ops[initialiser as usize].kind {
-        return leaves_key_alone(machine.program, module, *id);
+    if let Some(id) = function_at(code, initialiser) {
+        return leaves_key_alone(machine.program, module, id);
     }
     if let Some(effect) = effect_of(machine, module, code, initialiser) {
         return *effect == Effect::Observe;
     }
     let value = named(machine, module, code, initialiser);
     value.is_some_and(|value| value.single().is_some_and(|val| is_constant_value(machine.program, val)))
+}
+
+/// The function that an expression defines, or that a variable holds which nothing else is stored in.
+fn function_at(code: &Function, temp: Temp) -> Option<FunctionId> {
+    match &code.ops[temp as usize].kind {
+        OpKind::Function(id, _) => Some(*id),
+        OpKind::Load(Variable::Local(slot)) if *slot as usize >= code.parameters.len() => {
+            let mut stored = code.ops.iter().filter_map(|op| match &op.kind {
+                OpKind::Store(Variable::Local(target), value) if target == slot => Some(*value),
+                _ => None,
+            });
+            let (only, None) = (stored.next()?, stored.next()) else { return None };
+            match code.ops[only as usize].kind {
+                OpKind::Function(id, _) => Some(id),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
 }
 
 /// Whether a function that draws is handed on, as an initialiser is.
