@@ -1,7 +1,7 @@
 //! Which streams of keys may be asked for a key.
 //!
 //! **Invariant:** a stream counts as asked once anything but a function in sight has it in hand: a library, an object, a container, a
-//! closure, a module, or whoever calls the function that is analysed.
+//! closure, a module, or whoever calls the function that is analysed. What runs for shapes only asks for none: no key is made there.
 
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::{Frame, Machine};
@@ -9,11 +9,11 @@ use crate::analysis::store::State;
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::Kind;
 use crate::ir::{Name, OpKind, Variable};
-use crate::models::{BuiltinOp, Effect};
+use crate::models::{BuiltinOp, Effect, Runs};
 
 /// Notes that the streams in a value may be asked for keys.
 pub fn ask(machine: &mut Machine<'_>, value: &Value) {
-    if machine.recorder.log().streams.made.is_empty() {
+    if machine.recorder.log().streams.made.is_empty() || machine.transforms.abstract_depth > 0 {
         return;
     }
     for alternative in value.alternatives() {
@@ -85,9 +85,13 @@ fn only_looks(machine: &Machine<'_>, callee: &Val, receiver: Option<&(Value, Nam
         Val::Class(class) => machine.state.class_attribute(*class, &"__init__".into()).is_some(),
         Val::Library(path) => {
             let models = machine.program.models;
-            let is_test =
-                models.callable(path).is_some_and(|callable| callable.effect == Effect::Builtin(BuiltinOp::Isinstance));
-            is_test || machine.library.makes_drawless(machine, path, args)
+            let looks = models.callable(path).is_some_and(|callable| match &callable.effect {
+                Effect::Builtin(op) => *op == BuiltinOp::Isinstance,
+                // What it runs says what is asked.
+                Effect::Transform(transform) => transform.runs == Runs::Abstract,
+                _ => false,
+            });
+            looks || machine.library.makes_drawless(machine, path, args)
         }
         Val::UnknownMethod(method) => is_idle(method),
         _ => receiver.is_some_and(is_idle),
