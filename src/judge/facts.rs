@@ -160,6 +160,8 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     use std::collections::{BTreeMap, BTreeSet};
     // The consumptions and the calls that lead to them, with where their keys come from.
     let mut known: BTreeMap<Place, BTreeSet<Option<Place>>> = BTreeMap::new();
+    // The functions that report a consumption among their own.
+    let mut told_by: BTreeSet<(Place, String)> = BTreeSet::new();
     // The consumptions that are reported where they stand.
     let mut direct: BTreeSet<Place> = BTreeSet::new();
     let mut note = |used: &Use, origin: Option<&Origin>| {
@@ -173,11 +175,12 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     let is_reported = |place: Place, confidence: Confidence| confidence > Confidence::Low && !is_test(place.file);
     for facts in modules.iter() {
         let harmful = facts.collisions.iter().filter(|collision| !collision.is_harmless());
-        for Collision { first, second, origin, .. } in
+        for Collision { first, second, origin, function, .. } in
             harmful.filter(|collision| is_reported(collision.second.place, collision.confidence))
         {
             note(first, origin.as_ref());
             note(second, origin.as_ref());
+            told_by.extend([first.place, second.place].map(|place| (place, function.clone())));
         }
         for Broadcast { used, origin, .. } in
             facts.broadcasts.iter().filter(|broadcast| is_reported(broadcast.used.place, broadcast.confidence))
@@ -188,12 +191,13 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     for facts in modules {
         let ignored: BTreeSet<Place> = facts.ignored.iter().map(|ignored| ignored.place).collect();
         facts.broadcasts.retain(|broadcast| broadcast.made_at.is_none_or(|made| !ignored.contains(&made)));
-        // A parameter may be given a key of its own, whose reuse says nothing of the default.
+        // A parameter may be given a key of its own, whose reuse by the caller says nothing of the default.
         facts.captured.retain(|captured| {
             let CapturedUse { used, origin, .. } = captured;
             let origin = origin.as_ref().map(|origin| origin.place);
             let of_default = captured.kind == CaptureKind::Default;
-            known.get(&used.place).is_none_or(|origins| of_default && !origins.contains(&origin))
+            let is_reused_there = told_by.contains(&(used.place, captured.function.clone()));
+            known.get(&used.place).is_none_or(|origins| of_default && !origins.contains(&origin) && !is_reused_there)
                 && (of_default || !direct.contains(&used.leaf))
         });
         let is_known = |used: &Use| known.contains_key(&used.place) || direct.contains(&used.leaf);
