@@ -3,6 +3,7 @@
 //! **Invariant:** every function of a module that may have to do with keys is run at least once: from its module, as an entry, or
 //! (closures that nothing ran) on its own at the end of the function that made it.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
@@ -19,7 +20,7 @@ use crate::analysis::store::heap::Kind;
 use crate::analysis::store::paths::Paths;
 use crate::analysis::{constructors, snapshot};
 use crate::finding::Place;
-use crate::ir::{Function, FunctionId, ParameterKind};
+use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, ParameterKind, Temp, Variable};
 
 /// Most closures that are run on their own after one entry.
 const CLOSURES: usize = 64;
@@ -27,6 +28,9 @@ const CLOSURES: usize = 64;
 /// Operations that the analyses of the functions of one module may run together; beyond, each gets as many as it has itself, and a
 /// share for what it calls.
 const MODULE_OPERATIONS: u32 = 1_000_000;
+
+/// Most functions between a function and the module's body that calls it.
+const CALLERS: u32 = 4;
 
 /// Runs one module of a program, and each of its functions that may have to do with keys, in a world of that program, or of one that
 /// differs in the text of this module only and has the same functions in it. The reader is shown what each run recorded.
@@ -52,6 +56,7 @@ pub fn run(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex
         let mut entry = for_entry(&mut base);
         let fuel = left.clamp(Budget::least_for(function), FUEL);
         entry.budget.fuel = fuel;
+        forget_later_globals(&mut entry, id);
         run_entry(&mut entry, id);
         run_idle(&mut entry);
         left = left.saturating_sub(fuel.saturating_sub(entry.budget.fuel));
@@ -131,6 +136,48 @@ fn class_of(machine: &Machine<'_>, function: &Function) -> Option<ClassHandle> {
     let mut own = machine.state.store.classes.own().rev();
     let (found, _) = own.find(|(_, info)| info.module == machine.context.home && info.class == class)?;
     Some(ClassHandle(u32::try_from(found).unwrap_or(u32::MAX)))
+}
+
+/// Forgets the globals that the module's body binds anew after its last call of a function: the function never sees what they hold
+/// now. A key stays known, since what is asked of it is whether it is one.
+fn forget_later_globals(machine: &mut Machine<'_>, id: FunctionId) {
+    let module = machine.module(machine.context.home);
+    let code = module.function(id);
+    let is_global = code.parent == Some(Module::BODY) && code.class.is_none();
+    let last = is_global.then(|| last_mention(module, &code.name, CALLERS));
+    let Some(last) = last.flatten() else { return };
+    let mut stores: BTreeMap<&Name, Vec<Temp>> = BTreeMap::new();
+    for (temp, op) in (0u32..).zip(&module.function(Module::BODY).ops) {
+        if let OpKind::Store(Variable::Global(name), _) = &op.kind {
+            stores.entry(name).or_default().push(temp);
+        }
+    }
+    let is_later = |stores: &[Temp]| stores.first().is_some_and(|first| *first < last) && stores.last() > Some(&last);
+    let Some(state) = machine.state.store.modules.get_mut(&machine.context.home) else { return };
+    for (name, _) in stores.iter().filter(|(_, stores)| is_later(stores)) {
+        let holds_key = |value: &Value| {
+            value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_) | Val::Array(_)))
+        };
+        if state.globals.get(*name).is_some_and(|value| !holds_key(value)) {
+            Rc::make_mut(&mut state.globals).remove(*name);
+        }
+    }
+}
+
+/// Where the module's body mentions a function last, itself or a function of the module that does; `None` where others may call it.
+fn last_mention(module: &Module, name: &Name, callers: u32) -> Option<Temp> {
+    let is_it = |op: &Op| matches!(&op.kind, OpKind::Load(Variable::Global(read)) if read == name);
+    let mut last = None;
+    for code in &module.functions {
+        if code.kind == FunctionKind::Module {
+            let mentions = (0u32..).zip(&code.ops).filter(|(_, op)| is_it(op)).map(|(temp, _)| temp);
+            last = last.max(mentions.max());
+        } else if code.ops.iter().any(is_it) && code.name != *name {
+            let is_global = code.parent == Some(Module::BODY) && code.class.is_none();
+            last = last.max(Some(last_mention(module, &code.name, callers.checked_sub(1).filter(|_| is_global)?)?));
+        }
+    }
+    last
 }
 
 fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
