@@ -522,6 +522,6 @@ fn bound_to(terms: &Terms, function: &Val) -> Option<(Value, Name)> {
 
 pub fn new_environment(state: &mut State, slots: Vec<Value>, parent: Option<EnvironmentId>) -> EnvironmentId {
     let id = EnvironmentId(u32::try_from(state.store.environments.len()).unwrap_or(u32::MAX));
-    state.store.environments.push(Environment { slots, parent, given: None });
+    state.store.environments.push(Environment { slots, parent, given: None, unbound: Vec::new() });
     id
 }

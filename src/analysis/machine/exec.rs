@@ -8,7 +8,7 @@ use crate::analysis::domain::size;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::{
-    Frame, Machine, annotate, hover, index, name_cache, notes, operate, split_escape, stream_use, text,
+    Frame, Machine, annotate, hover, implied, index, name_cache, notes, operate, split_escape, stream_use, text,
 };
 use crate::analysis::store::State;
 use crate::analysis::store::heap::{Entry, Item, Kind};
@@ -81,6 +81,7 @@ impl<'p> Machine<'p> {
         match &op.kind {
             OpKind::Constant(constant) => constant_value(&mut self.state.terms, constant),
             OpKind::Load(variable) => {
+                implied::read(self, frame, variable);
                 let value = self.load(frame, variable, op);
                 if matches!(variable, Variable::Outer(..)) {
                     stream_use::ask(self, &value);
@@ -268,6 +269,7 @@ impl<'p> Machine<'p> {
     }
 
     pub fn store(&mut self, frame: &Frame<'p>, variable: &Variable, value: &Value, op: &Op) {
+        implied::bind(&mut self.state, frame.environment, variable);
         match variable {
             Variable::Local(slot) => store_slot(&mut self.state, frame.environment, *slot, value),
             Variable::Outer(depth, slot) => {

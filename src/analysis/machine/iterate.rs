@@ -105,6 +105,9 @@ impl<'p> Machine<'p> {
                 }
             }
             Source::Opaque(term) => {
+                if position == Some(0) {
+                    self.state.paths.counted = Some(self.state.length_of_term(*term));
+                }
                 let has = has_element(&mut self.state, *term, index);
                 let item = self.state.terms.intern(Term::Item(*term, index, 0));
                 Step { has, present: Guard::TRUE, value: Value::term(item) }
@@ -128,6 +131,9 @@ impl<'p> Machine<'p> {
             Source::Range(start, stop, step) => {
                 for bound in [*start, *stop] {
                     self.state.terms.count(bound);
+                }
+                if position == Some(0) {
+                    self.state.paths.counted = Some(*stop);
                 }
                 let offset = self.state.terms.operate(Operator::Mul, &[index, *step]);
                 let number = self.state.terms.operate(Operator::Add, &[*start, offset]);

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Asked, Symbol, TermId};
 use crate::analysis::domain::value::Value;
-use crate::analysis::machine::{Frame, LoopState, Machine, iterate, prelude};
+use crate::analysis::machine::{Frame, LoopState, Machine, implied, iterate, prelude};
 use crate::analysis::record::Iteration;
 use crate::finding::Place;
 use crate::ir::{Block, Constant, Op, OpKind, Operator, Temp};
@@ -135,6 +135,7 @@ impl<'p> Machine<'p> {
         op: &'p Op,
     ) {
         let place = self.place(frame, op.span);
+        let begun = implied::begin_loop(self, frame, body);
         let left = std::mem::replace(&mut frame.left, Guard::FALSE);
         frame.loops.push(LoopState { breaks: Guard::FALSE, continues: Guard::FALSE });
         let iterator = match (test, head.last().map(|temp| (temp, &Self::op(frame, *temp).kind))) {
@@ -152,7 +153,7 @@ impl<'p> Machine<'p> {
         let goes_on =
             iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
         let mut later = self.later(frame, body, copies, goes_on);
-        let mut exit = Guard::FALSE;
+        let (mut exit, mut none, mut counted) = (Guard::FALSE, Guard::FALSE, None);
         let mut endless = false;
         for copy in 0..=later.most() {
             if self.state.paths.pc.is_false() {
@@ -199,6 +200,9 @@ impl<'p> Machine<'p> {
                     Guard::FALSE
                 }
             };
+            if copy == 0 {
+                (none, counted) = (exit, self.state.paths.counted.take());
+            }
             if !self.state.feasible(self.state.paths.pc) {
                 self.state.paths.pc = Guard::FALSE;
             }
@@ -232,6 +236,7 @@ impl<'p> Machine<'p> {
         frame.left = self.state.paths.guards.without(frame.left, exit);
         frame.left = self.state.paths.guards.or(frame.left, left);
         self.state.paths.pc = exit;
+        implied::end_loop(self, frame, (begun, body), (none, counted));
         self.block(frame, orelse);
         self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, breaks);
     }

@@ -20,6 +20,7 @@ pub mod cutoff;
 pub mod exec;
 pub mod getters;
 pub mod hover;
+pub mod implied;
 pub mod imports;
 pub mod index;
 pub mod iterate;

@@ -6,7 +6,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term};
 use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
-use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes};
+use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache, notes};
 use crate::analysis::store::args::Arg;
 use crate::analysis::store::heap::{Item, Kind};
 use crate::analysis::store::{State, container_mutation, paths};
@@ -105,6 +105,7 @@ pub fn operate<'p>(
             Value::term(machine.state.terms.operate(operator, &[term]))
         };
     };
+    implied::divide(machine, operator, &left, &right);
     if let Some(value) = sequence_operation(machine, frame, operator, [&left, &right], augmented, op) {
         return value;
     }

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ClassHandle, EnvironmentId, ModuleIndex, Value};
-use crate::ir::{FunctionId, Name, Temp};
+use crate::ir::{FunctionId, Name, Temp, Variable};
 use crate::models::Yield;
 
 /// A sequence that is cheap to copy: what was frozen is shared, and the rest is shared element by element, until one copy
@@ -265,6 +265,8 @@ pub struct Environment {
     pub parent: Option<EnvironmentId>,
     /// What the call handed over that is written as a name.
     pub given: Option<Rc<[Given]>>,
+    /// Variables that only a loop has bound, with the paths on which it has not.
+    pub unbound: Vec<(Variable, Guard)>,
 }
 
 /// An argument of a call, as written.

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::State;
 use crate::analysis::domain::guard::{Guard, Guards};
+use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{Val, Value};
 
 /// The paths of one analysis.
@@ -26,6 +27,14 @@ pub struct Paths {
     pub alive: Guard,
     /// The `try` statements whose bodies are running, outermost first.
     pub catching: Rc<RefCell<Vec<Catching>>>,
+    /// Numbers that something was divided by, and on which paths.
+    pub divisors: Vec<(TermId, Guard)>,
+    /// Numbers that say how often a loop over keys runs.
+    pub bounds: Vec<TermId>,
+    /// Whether a loop has run that has to do with keys.
+    pub has_key_loop: bool,
+    /// The number of elements of the iterator that was asked for its first one.
+    pub counted: Option<TermId>,
 }
 
 /// A `try` whose body is running.
@@ -50,6 +59,10 @@ impl Paths {
             pc: Guard::TRUE,
             alive: Guard::TRUE,
             catching: Rc::default(),
+            divisors: Vec::new(),
+            bounds: Vec::new(),
+            has_key_loop: false,
+            counted: None,
         }
     }
 }
