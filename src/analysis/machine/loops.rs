@@ -138,10 +138,7 @@ impl<'p> Machine<'p> {
         let begun = implied::begin_loop(self, frame, body);
         let left = std::mem::replace(&mut frame.left, Guard::FALSE);
         frame.loops.push(LoopState { breaks: Guard::FALSE, continues: Guard::FALSE });
-        let iterator = match (test, head.last().map(|temp| (temp, &Self::op(frame, *temp).kind))) {
-            (None, Some((temp, OpKind::Next(iterator)))) => Some((*temp, *iterator)),
-            _ => None,
-        };
+        let iterator = iterated(frame, head, test);
         let known = iterator.and_then(|(_, iterator)| {
             let value = frame.temps[iterator as usize].clone();
             prelude::begin(self, frame, &value, place);
@@ -186,10 +183,8 @@ impl<'p> Machine<'p> {
                     let over = self.state.paths.guards.without(self.state.paths.pc, holds);
                     exit = self.state.paths.guards.or(exit, over);
                     self.state.paths.pc = self.state.paths.guards.and(self.state.paths.pc, holds);
-                    endless = matches!(
-                        &Self::op(frame, test).kind,
-                        OpKind::Constant(Constant::Bool(true) | Constant::Int(1))
-                    );
+                    let kind = &Self::op(frame, test).kind;
+                    endless = matches!(kind, OpKind::Constant(Constant::Bool(true) | Constant::Int(1)));
                     if later.ends(copy) {
                         break;
                     }
@@ -210,35 +205,49 @@ impl<'p> Machine<'p> {
             self.block(frame, body);
             let within = self.state.terms.ask(outside);
             self.end_copy(&mut later, frame, copy, within);
-            let continued = frame
-                .loops
-                .last_mut()
-                .map_or(Guard::FALSE, |state| std::mem::replace(&mut state.continues, Guard::FALSE));
-            self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, continued);
-            self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, continues);
+            let continued = frame.loops.last_mut().map(|state| std::mem::replace(&mut state.continues, Guard::FALSE));
+            for paths in [continued.unwrap_or(Guard::FALSE), continues] {
+                self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, paths);
+            }
         }
         // Whoever would go on leaves here: a later iteration does what one of the copies did. A `while True` has no such way out.
         if !endless && (iterator.is_some() || exit.is_false()) {
             exit = self.state.paths.guards.or(exit, self.state.paths.pc);
             frame.goes_on |= goes_on && !self.state.paths.pc.is_false();
         }
-        if let Some((_, iterator)) = iterator {
-            let value = frame.temps[iterator as usize].clone();
-            let broke = frame.loops.last().is_some_and(|state| !state.breaks.is_false());
-            iterate::leave_iterator(&mut self.state, &value, broke);
-        }
         self.end_loop(outer);
         let outside = self.state.terms.asked().then(later.asked());
         self.state.terms.ask(outside);
+        let breaks = self.leave_loop(frame, iterator, exit, left);
+        implied::end_loop(self, frame, (begun, body), (none, counted));
+        self.block(frame, orelse);
+        self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, breaks);
+    }
+}
+
+impl<'p> Machine<'p> {
+    /// Goes on with the paths that leave a loop at its head; those that leave it by `break`.
+    fn leave_loop(&mut self, frame: &mut Frame<'p>, iterator: Option<(Temp, Temp)>, exit: Guard, left: Guard) -> Guard {
         let breaks = frame.loops.pop().map_or(Guard::FALSE, |state| state.breaks);
+        if let Some((_, iterator)) = iterator {
+            let value = frame.temps[iterator as usize].clone();
+            iterate::leave_iterator(&mut self.state, &value, !breaks.is_false());
+        }
         // `break` and `continue` of this loop did not leave an enclosing `try`.
         frame.left = self.state.paths.guards.without(frame.left, breaks);
         frame.left = self.state.paths.guards.without(frame.left, exit);
         frame.left = self.state.paths.guards.or(frame.left, left);
         self.state.paths.pc = exit;
-        implied::end_loop(self, frame, (begun, body), (none, counted));
-        self.block(frame, orelse);
-        self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, breaks);
+        breaks
+    }
+}
+
+/// The operation that asks for the next element, and the iterator that it asks, where a loop has one.
+fn iterated(frame: &Frame<'_>, head: &Block, test: Option<Temp>) -> Option<(Temp, Temp)> {
+    let last = *head.last().filter(|_| test.is_none())?;
+    match Machine::op(frame, last).kind {
+        OpKind::Next(iterator) => Some((last, iterator)),
+        _ => None,
     }
 }
 
