@@ -377,6 +377,7 @@ impl<'t> Reader<'t> {
                 reads_shapes: raw.reads_shapes,
                 declares: raw.declares.clone(),
                 requests_no_key: raw.requests_no_key.clone(),
+                folds_path: raw.folds_path,
                 no_draw_by_default: raw.no_draw_by_default,
                 no_draw_when: raw.no_draw_when.clone(),
                 no_draw_with: raw.no_draw_with.clone(),

@@ -164,6 +164,9 @@ pub struct Protocol {
     pub declares: Option<String>,
     /// Methods of the receiver that ask for no key.
     pub requests_no_key: Vec<String>,
+    /// Whether each draw is from a key of its own, into which the way to the drawing part of the receiver is folded: equal keys give
+    /// equal numbers to calls of one kind only.
+    pub folds_path: bool,
     /// Whether nothing is drawn unless the receiver was made to: the initial state of a recurrent cell is zeros by default.
     pub no_draw_by_default: bool,
     /// Flags by keyword, each with the value that says that the call perhaps draws nothing from the keys it is given.

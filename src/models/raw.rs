@@ -208,6 +208,8 @@ pub(super) struct RawProtocol {
     pub draws_by: BTreeMap<String, Vec<String>>,
     pub initialiser_suffix: Option<String>,
     #[serde(default)]
+    pub folds_path: bool,
+    #[serde(default)]
     pub no_draw_by_default: bool,
     #[serde(default)]
     pub no_draw_when: BTreeMap<String, bool>,

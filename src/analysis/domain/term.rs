@@ -256,7 +256,7 @@ impl Terms {
     }
 
     /// Whether no number is twice in an array.
-    pub(super) fn is_varied(&self, id: TermId) -> bool {
+    pub fn is_varied(&self, id: TermId) -> bool {
         self.varied.contains(&id)
     }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, TermId, Terms};
-use crate::analysis::domain::value::{Val, Value, Wrapped};
+use crate::analysis::domain::value::{Partial, Val, Value, Wrapped};
 use crate::analysis::library::{functions, lanes, tree};
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::{Arg, Args};
@@ -269,6 +269,7 @@ fn run_transform<'p>(
         Runs::Cond => {
             let chosen = get(transform.chosen.as_deref()).unwrap_or_default();
             let branches: Vec<Value> = transform.branches.iter().filter_map(|name| get(Some(name))).collect();
+            let (branches, operands) = with_operands_of_their_own(branches, operands);
             let holds = machine.state.truth(&chosen);
             let others = machine.state.paths.guards.not(holds);
             run_branches(machine, frame, &branches, &[holds, others], &operands, place)
@@ -307,6 +308,31 @@ fn run_transform<'p>(
                 .collect();
             tree::run_tree_map(machine, frame, &function, &trees, transform.leading, place)
         }
+    }
+}
+
+/// `cond(pred, true_operand, true_fun, false_operand, false_fun)`: each branch is given what stands before it.
+fn with_operands_of_their_own(branches: Vec<Value>, operands: Vec<Arg>) -> (Vec<Value>, Vec<Arg>) {
+    let is_function = |value: &Value| {
+        let is_one = |val: &Val| {
+            matches!(val, Val::Function(_) | Val::Method(_) | Val::Partial(_) | Val::Wrapped(_) | Val::Library(_))
+        };
+        !value.is_unbound() && value.alternatives().iter().all(|alternative| is_one(&alternative.val))
+    };
+    let given = |function: &Value, operand: &Value| {
+        let (function, positional) = (function.clone(), vec![operand.clone()]);
+        Value::of(Val::Partial(Rc::new(Partial { function, positional, keywords: Vec::new() })))
+    };
+    match (branches.as_slice(), operands.as_slice()) {
+        ([first, then], [second, orelse])
+            if !is_function(first)
+                && is_function(then)
+                && is_function(&orelse.value)
+                && !is_function(&second.value) =>
+        {
+            (vec![given(then, first), given(&orelse.value, &second.value)], Vec::new())
+        }
+        _ => (branches, operands),
     }
 }
 

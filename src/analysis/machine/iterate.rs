@@ -26,6 +26,9 @@ impl<'p> Machine<'p> {
         let value = self.state.possible(value);
         let Some(val) = value.single().cloned() else {
             let term = self.state.term_of(&value);
+            if value.alternatives().iter().all(|alternative| is_varied(&self.state, &alternative.val)) {
+                self.state.terms.vary(term);
+            }
             return new_iterator(&mut self.state, Source::Opaque(term), place);
         };
         let source = match &val {
@@ -105,9 +108,8 @@ impl<'p> Machine<'p> {
                 }
             }
             Source::Opaque(term) => {
-                if position == Some(0) {
-                    self.state.paths.counted = Some(self.state.length_of_term(*term));
-                }
+                let length = self.state.length_of_term(*term);
+                self.count(position, length);
                 let has = has_element(&mut self.state, *term, index);
                 let item = self.state.terms.intern(Term::Item(*term, index, 0));
                 Step { has, present: Guard::TRUE, value: Value::term(item) }
@@ -129,12 +131,8 @@ impl<'p> Machine<'p> {
                 Step { has, present: Guard::TRUE, value: element }
             }
             Source::Range(start, stop, step) => {
-                for bound in [*start, *stop] {
-                    self.state.terms.count(bound);
-                }
-                if position == Some(0) {
-                    self.state.paths.counted = Some(*stop);
-                }
+                [*start, *stop].into_iter().for_each(|bound| self.state.terms.count(bound));
+                self.count(position, *stop);
                 let offset = self.state.terms.operate(Operator::Mul, &[index, *step]);
                 let number = self.state.terms.operate(Operator::Add, &[*start, offset]);
                 let upwards = self.state.terms.as_int(*step).is_none_or(|step| step > 0);
@@ -187,6 +185,13 @@ impl<'p> Machine<'p> {
                 let value = self.yielded(*kind, place);
                 always(value)
             }
+        }
+    }
+
+    /// Notes the number of elements of the iterator that is asked for its first one.
+    fn count(&mut self, position: Option<u32>, number: TermId) {
+        if position == Some(0) {
+            self.state.paths.counted = Some(number);
         }
     }
 
@@ -336,6 +341,18 @@ impl<'p> Machine<'p> {
             Yield::Key => self.library.supplied_key(self, place),
             _ => self.state.terms.opaque("<from a stream>", Some(place)),
         }
+    }
+}
+
+/// Whether something gives no number twice: an order, or a `range` that nothing has gone through.
+fn is_varied(state: &State, val: &Val) -> bool {
+    match val {
+        Val::Term(term) => state.terms.is_varied(*term),
+        Val::Object(object) => matches!(
+            &state.store.objects[object.0 as usize].kind,
+            Kind::Iterator(Source::Range(.., step), Some(0)) if state.terms.as_int(*step).is_some_and(|step| step != 0)
+        ),
+        _ => false,
     }
 }
 

@@ -296,6 +296,14 @@ impl State {
                 let (a, b) = (self.truth_within(a, left), self.truth_within(b, left));
                 Some(if operator == Operator::And { self.paths.guards.and(a, b) } else { self.paths.guards.or(a, b) })
             }
+            // Of a number and a truth, `n & (i == 2)`, a bit is left where both hold.
+            Operator::And if is_truth(self, a) || is_truth(self, b) => {
+                let both = self.terms.intern(Term::Operate(operator, Box::new([a, b])));
+                let rest = self.paths.guards.literal(both);
+                let truth = if is_truth(self, a) { a } else { b };
+                let holds = self.truth_within(truth, left);
+                Some(self.paths.guards.and(rest, holds))
+            }
             _ => None,
         }
     }

@@ -160,6 +160,7 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
     }
     // A draw that stands in the `try` itself did happen; one within a call that may have raised perhaps did not.
     let own = raised_in(a.activation.id);
+    let is_repeated = a.place == b.place && b.iteration.is_some();
     let (target, derivations) = (b.target.term, (a.target.derivation, b.target.derivation));
     let (a, b) = (a.guard, b.guard);
     let both = paths.and(a, b);
@@ -167,6 +168,9 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
         return None;
     }
     if [first, second].into_iter().any(|event| is_key_by_test(run, paths, &run.log.consumptions[event])) {
+        confidence = Confidence::Low;
+    }
+    if is_repeated && needs_repeated_element(run, paths, both) {
         confidence = Confidence::Low;
     }
     if needs_override(run, paths, both) {
@@ -272,11 +276,26 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
         // A stream may only fold its key: a draw from that key is then no draw of the stream's.
         (Role::Sample, _) if folds(run, b) => Some(Confidence::Low),
         (_, Role::Sample) if folds(run, a) => Some(Confidence::Low),
+        _ if folds_path(run, a) != folds_path(run, b) => Some(Confidence::Low),
         (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
         (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
         (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
         _ => Some(Confidence::High),
     }
+}
+
+/// Where a library folds its own path into the key for each draw, whether the call initialises what draws. Another draw from the key
+/// itself, a split of it, or a call of the other kind, gives other numbers.
+fn folds_path(run: &Recording<'_>, event: &Consumption) -> Option<bool> {
+    if event.role != Role::Protocol {
+        return None;
+    }
+    let name = event.callee.rsplit('.').next().unwrap_or(&event.callee);
+    let imports = |library: &String| run.program.relevance.imports(event.activation.module, library);
+    let protocols = run.program.models.protocols(name).iter();
+    let mut imported = protocols.filter(|protocol| protocol.libraries.iter().any(imports)).peekable();
+    let initialises = imported.peek()?.declares.is_some();
+    imported.all(|protocol| protocol.folds_path).then_some(initialises)
 }
 
 /// Whether an event is the making of a stream that is not known to split its key.
@@ -308,6 +327,34 @@ fn needs_override(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard) -> b
     }
     let without = paths.assume(guard, &|literal| is_override(literal).then_some(false));
     !paths.feasible(without)
+}
+
+/// Whether every path of a guard needs two elements of one iterable to be the same text: `if name == "noise"` in a loop over names, of
+/// which hardly any is there twice.
+fn needs_repeated_element(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard) -> bool {
+    let mut elements: Vec<(TermId, TermId, TermId)> = Vec::new();
+    let is_text = |term: TermId| matches!(run.terms.get(term), Term::Text(_));
+    let is_element = |literal: TermId| match run.terms.get(literal) {
+        Term::Operate(Operator::Eq, parts) if is_text(parts[1]) => match run.terms.get(parts[0]) {
+            Term::Item(of, ..) => Some((*of, parts[1])),
+            _ => None,
+        },
+        _ => None,
+    };
+    for literal in paths.support(guard) {
+        if let Some((of, constant)) = is_element(literal) {
+            elements.push((literal, of, constant));
+        }
+    }
+    let alike = |(literal, of, constant): &(TermId, TermId, TermId)| {
+        elements.iter().any(|(other, others, same)| other != literal && others == of && same == constant)
+    };
+    let twice: Vec<TermId> = elements.iter().filter(|element| alike(element)).map(|(literal, ..)| *literal).collect();
+    let mut needed = twice.into_iter().filter(|literal| {
+        let without = paths.assume(guard, &|other| (other == *literal).then_some(false));
+        !paths.feasible(without)
+    });
+    needed.next().is_some() && needed.next().is_some()
 }
 
 /// Whether every path of a guard goes through an exception edge, those of this name excepted.

@@ -140,13 +140,32 @@ pub(super) fn run_transform<'p>(
         }
         Runs::Cond | Runs::Switch => {
             let chosen = get(transform.chosen.as_deref()).unwrap_or(Value::None);
-            let branches = transform.branches.iter().filter_map(|name| get(Some(name))).collect();
+            let branches: Vec<Value<'p>> = transform.branches.iter().filter_map(|name| get(Some(name))).collect();
+            let (branches, operands) = with_its_operand(machine, &chosen, branches, operands);
             match branch(machine, transform.runs, &chosen, branches)? {
                 Some(branch) => machine.call_value(&branch, Args::of(operands), place),
                 None => Ok(machine.unknown(path)),
             }
         }
         Runs::TreeMap => tree_map(machine, &function, &over, transform.leading, place),
+    }
+}
+
+/// `cond(pred, true_operand, true_fun, false_operand, false_fun)`: the branch that runs, with what stands before it.
+fn with_its_operand<'p>(
+    machine: &mut Machine<'p>,
+    chosen: &Value<'p>,
+    branches: Vec<Value<'p>>,
+    operands: Vec<Value<'p>>,
+) -> (Vec<Value<'p>>, Vec<Value<'p>>) {
+    match (branches.as_slice(), operands.as_slice()) {
+        ([first, then], [second, orelse])
+            if !first.is_function() && then.is_function() && !second.is_function() && orelse.is_function() =>
+        {
+            let (branch, operand) = if machine.truth(chosen, None) { (then, first) } else { (orelse, second) };
+            (vec![branch.clone(), branch.clone()], vec![operand.clone()])
+        }
+        _ => (branches, operands),
     }
 }
 
