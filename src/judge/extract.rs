@@ -13,7 +13,7 @@ use crate::analysis::record::{
     Activation, Consumption, Escape, LoggedBuffer, LoggedExit, LoggedReference, Recording, Stage,
 };
 use crate::finding::{Confidence, Intent, IntentKind, Place};
-use crate::ir::{FunctionId, FunctionKind, OpKind, Variable};
+use crate::ir::{FunctionId, FunctionKind, Op, OpKind, Variable};
 use crate::judge::broadcasts::conclude_broadcasts;
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
@@ -260,7 +260,13 @@ pub fn defaults(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
     let Some(closure) = run.made.get(&(run.home, id)).cloned() else { return };
     let code = run.module(run.home).function(id);
     let environment = run.log.entered.clone();
+    let inner = || run.module(run.home).functions.iter().filter(|inner| inner.parent == Some(id));
     for (slot, default) in closure.defaults.iter() {
+        // The first of many keys: `nonlocal key; key, subkey = split(key)`.
+        let is_first = |op: &Op| matches!(&op.kind, OpKind::Store(Variable::Outer(_, stored), _) if stored == slot);
+        if inner().any(|inner| inner.ops.iter().any(is_first)) {
+            continue;
+        }
         if !default.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_))) {
             continue;
         }

@@ -1,9 +1,9 @@
 //! Default keys that the program documents: `def f(x, key=jax.random.key(0))` with a docstring that speaks of `key`.
 //!
-//! A default key gives every call that leaves it out the same numbers. Where the docstring tells of the parameter, readers know; one note
-//! for each class, or for each module outside classes, is enough.
+//! A default key gives every call that leaves it out the same numbers. Where the function has a docstring, its signature is what callers
+//! read, with the default in it; one note for each class, or for each module outside classes, is enough.
 //!
-//! **Invariant:** a default that no docstring tells of stays a finding of its own.
+//! **Invariant:** a default of a function that nothing documents stays a finding of its own.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,15 @@ pub fn note_default_keys(written: Written<'_>, findings: &mut Vec<Finding>) {
     let mut noted: BTreeMap<String, usize> = BTreeMap::new();
     let mut folded = Vec::new();
     for (index, finding) in findings.iter_mut().enumerate() {
-        let Some((name, span)) = documented_default(written, finding) else { continue };
+        let Some((name, span, is_named)) = documented_default(written, finding) else { continue };
         let place = Place { file: finding.primary.file, span };
         finding.level = Level::Note;
         finding.intent = Some(Intent {
-            reason: format!("the docstring tells of `{name}`"),
+            reason: if is_named {
+                format!("the docstring tells of `{name}`")
+            } else {
+                format!("the documented signature gives `{name}` a default")
+            },
             ..Intent::new(IntentKind::DocumentedDefault, Some(place))
         });
         let class = finding.function.rsplit_once('.').map_or("", |(class, _)| class).to_owned();
@@ -39,12 +43,13 @@ pub fn note_default_keys(written: Written<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The parameter of which the default is a key that is consumed, and the docstring that tells of it.
-fn documented_default(written: Written<'_>, finding: &Finding) -> Option<(String, Span)> {
+/// The parameter of which the default is a key that is consumed, the docstring, and whether that tells of the parameter.
+fn documented_default(written: Written<'_>, finding: &Finding) -> Option<(String, Span, bool)> {
     let name = finding.repair.as_ref().filter(|_| finding.rule == RuleId::CapturedKeyInTransform)?.unused.clone()?;
     let docstrings = written.docstrings(finding.primary.span);
-    let span = docstrings.into_iter().find(|span| mentions(written.slice(*span), &name))?;
-    Some((name, span))
+    let named = docstrings.into_iter().find(|span| mentions(written.slice(*span), &name));
+    let span = named.or_else(|| written.docstring_of_function(finding.primary.span))?;
+    Some((name, span, named.is_some()))
 }
 
 /// Whether a text has a name as a whole word.

@@ -112,6 +112,12 @@ impl<'a> Written<'a> {
         around.into_iter().filter(|(header, _)| opens(*header)).filter_map(|entry| self.docstring(entry)).collect()
     }
 
+    /// The docstring of the innermost function around a place that has one.
+    pub(super) fn docstring_of_function(&self, place: Span) -> Option<Span> {
+        let around = self.around(place);
+        around.into_iter().filter(|(header, _)| self.is_definition(*header)).find_map(|entry| self.docstring(entry))
+    }
+
     /// The docstring of a function or class.
     fn docstring(&self, (header, full): (Span, Span)) -> Option<Span> {
         let after = self.statements.partition_point(|(_, other)| other.start < header.end);
