@@ -20,7 +20,7 @@ use super::replay_findings::{evaluate_touches, replay_all};
 use super::{Fixes, Job, Outcome, Progress, Reported};
 use crate::analysis::{ImportSnapshot, Program};
 use crate::config::absolute;
-use crate::finding::{Finding, Place};
+use crate::finding::{Confidence, Finding, Level, Place, RuleId};
 use crate::ir;
 use crate::judge::facts::Facts;
 use crate::judge::facts::reconcile;
@@ -84,6 +84,7 @@ fn check_here(job: &Job<'_>) -> Outcome {
     outcome.read.sort_unstable();
     outcome.read.dedup();
     outcome.refuted.sort_unstable();
+    drop_repeated(&mut reports);
     let mut texts = BTreeMap::new();
     for (file, (index, report)) in reports {
         outcome.failed |= report.failed;
@@ -101,6 +102,27 @@ fn check_here(job: &Job<'_>) -> Outcome {
     }
     keep_texts(job, &projects, texts, &mut outcome);
     outcome
+}
+
+/// Drops the reuses of a project's callers within a function of another project that reports them itself: the facts of each project
+/// were brought together on their own.
+fn drop_repeated(reports: &mut BTreeMap<FileId, (usize, FileReport)>) {
+    let mut told: BTreeMap<(RuleId, Place), (usize, Level, Confidence)> = BTreeMap::new();
+    for (project, report) in reports.values() {
+        for Finding { rule, primary, level, confidence, .. } in &report.findings {
+            told.insert((*rule, *primary), (*project, *level, *confidence));
+        }
+    }
+    for (project, report) in reports.values_mut() {
+        report.findings.retain(|finding| {
+            !finding.related.iter().any(|label| {
+                let within = told.get(&(finding.rule, label.place));
+                within.is_some_and(|(other, level, confidence)| {
+                    other != project && *level >= finding.level && *confidence >= finding.confidence
+                })
+            })
+        });
+    }
 }
 
 /// Keeps the texts that findings speak of, and reads those that are missing.
