@@ -12,7 +12,7 @@ use crate::analysis::domain::value::{Key, Val, Value};
 use crate::analysis::record::{
     Activation, Consumption, Escape, LoggedBuffer, LoggedExit, LoggedReference, Recording, Stage,
 };
-use crate::finding::{Confidence, Intent, IntentKind, Place};
+use crate::finding::{Confidence, ConsequenceKind, Intent, IntentKind, Place};
 use crate::ir::{FunctionId, FunctionKind, Op, OpKind, Variable};
 use crate::judge::broadcasts::conclude_broadcasts;
 use crate::judge::consequence::Flows;
@@ -61,7 +61,8 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
 /// Most other meetings of an event that are looked at for one that does harm.
 const OTHERS: usize = 8;
 
-/// Reports a reuse, or another of the same event where that one is intended or does no harm.
+/// Reports a reuse, or another of the same event: where that one is intended or does no harm, the first that does; where its draws do not
+/// meet, the nearest whose draws do.
 fn report_harm(
     run: &Recording<'_>,
     flows: &Flows<'_>,
@@ -69,16 +70,30 @@ fn report_harm(
     reuses: &Reuses,
     reuse: Reuse,
 ) -> Option<(Collision, bool)> {
-    let reported = report(run, flows, paths, reuse);
-    if reported.as_ref().is_none_or(|(collision, _)| !collision.is_harmless()) {
-        return reported;
+    let (own, direct) = report(run, flows, paths, reuse)?;
+
+    let meets = |collision: &Collision| {
+        let kind = collision.consequence.as_ref().map(|consequence| consequence.kind);
+        matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned))
+    };
+    let (doubtful, confidence) = (own.is_harmless(), own.confidence);
+    if !doubtful && meets(&own) {
+        return Some((own, direct));
     }
-    let others = others(run, paths, reuses, reuse).into_iter().take(OTHERS);
-    let harmful = others
-        .filter(|other| other.confidence > Confidence::Low)
+    let mut others = others(run, paths, reuses, reuse);
+    if !doubtful {
+        others.reverse();
+    }
+    let sure = others.into_iter().filter(|other| other.confidence > Confidence::Low).take(OTHERS);
+    let mut harmful = sure
         .filter_map(|other| report(run, flows, paths, other))
-        .find(|(collision, _)| !collision.is_harmless() && collision.confidence > Confidence::Low);
-    harmful.or(reported)
+        .filter(|(collision, _)| !collision.is_harmless() && collision.confidence > Confidence::Low);
+    let better = if doubtful {
+        harmful.next()
+    } else {
+        harmful.find(|(other, _)| meets(other) && other.confidence >= confidence)
+    };
+    better.or(Some((own, direct)))
 }
 
 /// The bound that the run hit first, if it hit one.

@@ -10,6 +10,7 @@ mod apart;
 mod body;
 mod calls;
 mod meet;
+mod separate;
 mod unused_children;
 
 use std::cell::{Cell, RefCell};
@@ -25,6 +26,8 @@ use crate::judge::consequence::body::{Body, Effects, Part, Path, Ways};
 use crate::judge::facts::Role;
 use crate::judge::intent::default_key::is_default;
 use crate::models::{Effect, Runs, Transform, TransformResult};
+
+pub use separate::separate_runs;
 
 /// How many functions deep a value is followed into calls.
 const DEPTH: u32 = 6;
@@ -73,6 +76,19 @@ pub struct Reach {
     ways: Ways,
     /// What it reaches in each frame, innermost first: the activation and its operations.
     frames: Vec<Frame>,
+}
+
+impl Reach {
+    /// The operations of an activation whose results hold something of it.
+    fn reached_in(&self, activation: u32) -> Option<&FxHashSet<Temp>> {
+        self.frames.iter().find(|frame| frame.activation == activation).map(|frame| &frame.effects.reached)
+    }
+
+    /// Whether it is stored, or reaches something unknown, in a frame that an activation called.
+    fn is_observed_below(&self, activation: u32) -> bool {
+        let below = self.frames.iter().take_while(|frame| frame.activation != activation);
+        below.map(|frame| frame.effects.ways).any(|ways| ways.has(Ways::STORED) || ways.has(Ways::ESCAPES))
+    }
 }
 
 #[derive(Clone, Debug)]
