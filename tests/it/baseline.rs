@@ -47,7 +47,7 @@ fn what_was_there_is_silent_and_what_is_new_is_told() {
     let below = format!("{head}\n\n\ndef other(key):\n    return jax.random.bits(key)\n\n\n{function}");
     fs::write(at.join("pkg/a.py"), below).unwrap();
     assert_eq!(keylint(at, &["check"]).0, 0);
-    let second = moved.replace("    return", "    c = jax.random.uniform(key)\n    return");
+    let second = moved.replace("    return", "    c = jax.random.uniform(key)\n    print(c)\n    return");
     fs::write(at.join("pkg/a.py"), second).unwrap();
     let (status, out, _) = keylint(at, &["check", "--output-format", "concise"]);
     assert_eq!(status, 1);

@@ -47,8 +47,8 @@ fn a_short_statement_gets_its_comment_at_the_end() {
     becomes("    jax.random.bits(key)", "    jax.random.bits(key)  # keylint: ignore[KEY101] meant so");
     becomes("    if a: jax.random.bits(key)\n", "    if a: jax.random.bits(key)  # keylint: ignore[KEY101] meant so\n");
     becomes(
-        "    while jax.random.bits(key):\n        pass\n",
-        "    while jax.random.bits(key):  # keylint: ignore[KEY101] meant so\n        pass\n",
+        "    while a < jax.random.bits(key):\n        pass\n",
+        "    while a < jax.random.bits(key):  # keylint: ignore[KEY101] meant so\n        pass\n",
     );
     becomes(
         "    b = 1; jax.random.bits(key)\n",
@@ -70,8 +70,8 @@ fn a_long_one_or_one_of_several_rows_gets_it_above() {
         becomes(code, &format!("{above}{code}"));
     }
     becomes(
-        "    @jax.jit\n    def g(b=jax.random.bits(key)):\n        return b\n",
-        &format!("{above}    @jax.jit\n    def g(b=jax.random.bits(key)):\n        return b\n"),
+        "    @jax.jit\n    def g(b=jax.random.bits(key)):\n        return b\n    print(a, g)\n",
+        &format!("{above}    @jax.jit\n    def g(b=jax.random.bits(key)):\n        return b\n    print(a, g)\n"),
     );
     // A comment between the rows of one logical line would end it.
     let (text, _) = silenced("    if a: \\\n        jax.random.bits(key)\n");

@@ -58,6 +58,8 @@ impl Ways {
     pub const DECIDES: Self = Self(16);
     /// It is bound to a variable that nothing reads: code that is not finished, or a draw for nothing.
     pub const UNREAD: Self = Self(32);
+    /// A statement drops it: code that is not finished.
+    pub const DROPPED: Self = Self(64);
 
     /// Adds another way.
     pub fn add(&mut self, other: Self) {
@@ -74,9 +76,14 @@ impl Ways {
         self.0 & !Self::SHAPE.0 != 0
     }
 
-    /// Whether its numbers can make a difference.
+    /// Whether its numbers can make a difference, or are dropped where they are drawn.
     pub fn is_read(self) -> bool {
         self.0 & !(Self::SHAPE.0 | Self::UNREAD.0) != 0
+    }
+
+    /// Whether its numbers can make a difference.
+    pub fn is_used(self) -> bool {
+        self.0 & !(Self::SHAPE.0 | Self::UNREAD.0 | Self::DROPPED.0) != 0
     }
 }
 

@@ -267,7 +267,9 @@ impl<'r> Flows<'r> {
             }
             let is_dropped = !held.is_empty() && self.run.uses_of(code.0, code.1).readers(call).is_empty();
             // A statement that drops what is drawn at once, or a key, is not finished.
-            if is_dropped && (below.is_none() || question.only_keys) {
+            if is_dropped && below.is_none() && event.role == Role::Sample {
+                reach.ways.add(Ways::DROPPED);
+            } else if is_dropped && (below.is_none() || question.only_keys) {
                 reach.ways.add(Ways::ESCAPES);
             }
             let scanned = below.filter(|_| !keeps).and_then(|below| self.scanned(*place, below, &held));
@@ -433,7 +435,7 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
             return Some(new(ConsequenceKind::Unobserved, Some(event.place)));
         }
         let kind = if reach.ways.has(Ways::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
-        let is_idle = if other.ways.is_read() { !reach.ways.is_read() } else { !reach.ways.is_observed() };
+        let is_idle = if other.ways.is_used() { !reach.ways.is_read() } else { !reach.ways.is_observed() };
         is_idle.then(|| new(kind, Some(event.place)))
     };
     if let Some(idle) = idle(&one, first, &other).or_else(|| idle(&other, second, &one)) {

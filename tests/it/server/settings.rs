@@ -106,7 +106,7 @@ fn a_baseline_holds_for_editors_too() {
     let address = folder.uri("a.py");
     client.open(&address, 1, REUSED);
     assert_eq!(client.diagnostics(&address, 1), [Value::Null; 0]);
-    let more = REUSED.replace("    return", "    c = jax.random.uniform(key)\n    return");
+    let more = REUSED.replace("    return", "    c = jax.random.uniform(key)\n    print(c)\n    return");
     client.change(&address, 2, json!([{"text": more}]));
     assert_eq!(client.diagnostics(&address, 2).len(), 1);
     client.leave();
