@@ -131,7 +131,9 @@ impl<'p> Machine<'p> {
                 Step { has, present: Guard::TRUE, value: element }
             }
             Source::Range(start, stop, step) => {
-                [*start, *stop].into_iter().for_each(|bound| self.state.terms.count(bound));
+                for bound in [*start, *stop] {
+                    self.state.terms.count(bound);
+                }
                 self.count(position, *stop);
                 let offset = self.state.terms.operate(Operator::Mul, &[index, *step]);
                 let number = self.state.terms.operate(Operator::Add, &[*start, offset]);
