@@ -62,7 +62,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
 const OTHERS: usize = 8;
 
 /// Reports a reuse, or another of the same event: where that one is intended or does no harm, the first that does; where its draws do not
-/// meet, the nearest whose draws do.
+/// meet, the nearest of its kind whose draws do.
 fn report_harm(
     run: &Recording<'_>,
     flows: &Flows<'_>,
@@ -91,7 +91,7 @@ fn report_harm(
     let better = if doubtful {
         harmful.next()
     } else {
-        harmful.find(|(other, _)| meets(other) && other.confidence >= confidence)
+        harmful.find(|(other, _)| other.kind == own.kind && meets(other) && other.confidence >= confidence)
     };
     better.or(Some((own, direct)))
 }
