@@ -283,12 +283,17 @@ impl FixValidator<'_, '_, '_> {
     fn analyse(&self, module: &ir::Module) -> Analysis {
         let program = self.program.replacing(self.original, module).observing();
         let mut facts = vec![self.facts_of(&program, module)];
+        // A captured key that a reuse hides is there all the same, and is no mistake of the edit that repairs the reuse.
+        let is_captured = |finding: &Finding| finding.rule == RuleId::CapturedKeyInTransform;
+        let of_captured = |facts: &Facts| if facts.captured.is_empty() { Vec::new() } else { rules::check(facts) };
+        let captured: Vec<Finding> = facts.iter().flat_map(of_captured).filter(is_captured).collect();
         reconcile(&mut facts, &|_| false);
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
         let mut counts = Counts::new();
         let mut findings: Vec<Finding> = facts.iter().flat_map(rules::check).collect();
         // A limit that an edit runs into is no mistake of its own.
-        for finding in findings.iter().filter(|finding| finding.rule != RuleId::AnalysisLimited) {
+        let own = findings.iter().filter(|finding| finding.rule != RuleId::AnalysisLimited && !is_captured(finding));
+        for finding in own.chain(&captured) {
             let (all, certain) = counts.entry((finding.rule, finding.function.clone())).or_default();
             *all += 1;
             *certain += usize::from(finding.confidence > Confidence::Low || is_seeded_alike(finding));
