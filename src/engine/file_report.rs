@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** spans and text belong together: a file that changed since it was analysed is reported as such.
 
+use std::collections::BTreeSet;
+
 use super::Job;
 use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded, stamp};
@@ -69,6 +71,11 @@ pub(super) fn file_report(
         }
     }
     let lines = LineIndex::new(&text);
+    // The parser goes on behind an error, and mostly meets the same one again in the rest of the line.
+    let mut broken_rows = BTreeSet::new();
+    findings.retain(|finding| {
+        finding.rule != RuleId::SyntaxError || broken_rows.insert(lines.row(finding.primary.span.start))
+    });
     note_what_is_said(project, (&text, &lines), &comments, &statements, &mut findings);
     let subject = Subject { path: &path, text: &text, statements: &statements };
     // Suppressed findings count as well, lest a suppression rename its neighbours.

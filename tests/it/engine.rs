@@ -331,6 +331,12 @@ fn nested_projects_keep_to_themselves_and_see_below() {
 }
 
 #[test]
+fn a_line_has_one_syntax_error() {
+    let found = check_texts(&[("a.py", "import jax\n!pip install flax optax\nx = 1 2 3\n")]);
+    assert_eq!(found.iter().map(|checked| checked.row).collect::<Vec<_>>(), [2, 3]);
+}
+
+#[test]
 fn texts_of_one_project_are_checked_together() {
     let found = check_texts(&[("b.py", "y = )\n"), ("a.py", "x = (\n")]);
     let places: Vec<String> =
