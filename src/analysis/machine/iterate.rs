@@ -131,9 +131,8 @@ impl<'p> Machine<'p> {
                 Step { has, present: Guard::TRUE, value: element }
             }
             Source::Range(start, stop, step) => {
-                for bound in [*start, *stop] {
-                    self.state.terms.count(bound);
-                }
+                self.state.terms.count(*start);
+                self.state.terms.count(*stop);
                 self.count(position, *stop);
                 let offset = self.state.terms.operate(Operator::Mul, &[index, *step]);
                 let number = self.state.terms.operate(Operator::Add, &[*start, offset]);
