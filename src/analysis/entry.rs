@@ -29,8 +29,8 @@ const CLOSURES: usize = 64;
 /// share for what it calls.
 const MODULE_OPERATIONS: u32 = 1_000_000;
 
-/// Most functions between a function and the module's body that calls it.
-const CALLERS: u32 = 4;
+/// Most functions that are looked through for the calls that lead to one.
+const CALLERS: usize = 16;
 
 /// Runs one module of a program, and each of its functions that may have to do with keys, in a world of that program, or of one that
 /// differs in the text of this module only and has the same functions in it. The reader is shown what each run recorded.
@@ -144,37 +144,52 @@ fn forget_later_globals(machine: &mut Machine<'_>, id: FunctionId) {
     let module = machine.module(machine.context.home);
     let code = module.function(id);
     let is_global = code.parent == Some(Module::BODY) && code.class.is_none();
-    let last = is_global.then(|| last_mention(module, &code.name, CALLERS));
-    let Some(last) = last.flatten() else { return };
     let mut stores: BTreeMap<&Name, Vec<Temp>> = BTreeMap::new();
     for (temp, op) in (0u32..).zip(&module.function(Module::BODY).ops) {
         if let OpKind::Store(Variable::Global(name), _) = &op.kind {
             stores.entry(name).or_default().push(temp);
         }
     }
+    stores.retain(|_, stores| stores.len() > 1);
+    let last = if is_global && !stores.is_empty() { last_mention(module, &code.name) } else { None };
+    let Some(last) = last else { return };
     let is_later = |stores: &[Temp]| stores.first().is_some_and(|first| *first < last) && stores.last() > Some(&last);
     let Some(state) = machine.state.store.modules.get_mut(&machine.context.home) else { return };
     for (name, _) in stores.iter().filter(|(_, stores)| is_later(stores)) {
-        let holds_key = |value: &Value| {
-            value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_) | Val::Array(_)))
+        // A function that is wrapped after its definition is the same one; a key is reported as what it is in the end.
+        let stays = |value: &Value| {
+            value.alternatives().iter().any(|alternative| {
+                matches!(
+                    alternative.val,
+                    Val::Key(_) | Val::Array(_) | Val::Function(_) | Val::Wrapped(_) | Val::Partial(_) | Val::Class(_)
+                )
+            })
         };
-        if state.globals.get(*name).is_some_and(|value| !holds_key(value)) {
+        if state.globals.get(*name).is_some_and(|value| !stays(value)) {
             Rc::make_mut(&mut state.globals).remove(*name);
         }
     }
 }
 
-/// Where the module's body mentions a function last, itself or a function of the module that does; `None` where others may call it.
-fn last_mention(module: &Module, name: &Name, callers: u32) -> Option<Temp> {
-    let is_it = |op: &Op| matches!(&op.kind, OpKind::Load(Variable::Global(read)) if read == name);
-    let mut last = None;
-    for code in &module.functions {
-        if code.kind == FunctionKind::Module {
-            let mentions = (0u32..).zip(&code.ops).filter(|(_, op)| is_it(op)).map(|(temp, _)| temp);
-            last = last.max(mentions.max());
-        } else if code.ops.iter().any(is_it) && code.name != *name {
-            let is_global = code.parent == Some(Module::BODY) && code.class.is_none();
-            last = last.max(Some(last_mention(module, &code.name, callers.checked_sub(1).filter(|_| is_global)?)?));
+/// Where the module's body mentions a function last, itself or a function of the module that does; `None` where others may call it, or
+/// too many do.
+fn last_mention(module: &Module, name: &Name) -> Option<Temp> {
+    let mut names = vec![name];
+    let (mut at, mut last) = (0, None);
+    while let Some(name) = names.get(at).copied() {
+        at += 1;
+        let is_it = |op: &Op| matches!(&op.kind, OpKind::Load(Variable::Global(read)) if read == name);
+        for code in &module.functions {
+            if code.kind == FunctionKind::Module {
+                let mentions = (0u32..).zip(&code.ops).filter(|(_, op)| is_it(op)).map(|(temp, _)| temp);
+                last = last.max(mentions.max());
+            } else if code.ops.iter().any(is_it) && !names.contains(&&code.name) {
+                let is_global = code.parent == Some(Module::BODY) && code.class.is_none();
+                if !is_global || names.len() == CALLERS {
+                    return None;
+                }
+                names.push(&code.name);
+            }
         }
     }
     last

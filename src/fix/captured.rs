@@ -13,7 +13,7 @@ use crate::python::span_of;
 use crate::text::{Edit, Span};
 
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    // A default that the docstring tells of is what callers were promised.
+    // A default that the docstring mentions is what callers were promised.
     if findings[index].intent.is_some() {
         return Vec::new();
     }

@@ -129,8 +129,7 @@ fn end(machine: &mut Machine<'_>, guard: Guard) {
 /// Something is divided by a number, which is not zero.
 pub fn divide(machine: &mut Machine<'_>, operator: Operator, divided: &Value, divisor: &Value) {
     let is_text = |val: &Val| matches!(val, Val::Term(term) if matches!(machine.state.terms.get(*term), Term::Text(_)));
-    if !matches!(operator, Operator::Div | Operator::FloorDiv | Operator::Mod) || divided.single().is_some_and(is_text)
-    {
+    if !matches!(operator, Operator::Div | Operator::FloorDiv) || divided.single().is_some_and(is_text) {
         return;
     }
     let divisor = machine.state.possible(divisor);

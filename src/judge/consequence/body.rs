@@ -425,9 +425,15 @@ impl<'a, 'r> Body<'a, 'r> {
 
     /// An attribute of an instance whose class computes it: what the property does with a part of the instance.
     fn property(&mut self, reader: Temp, path: &Path) -> bool {
-        let OpKind::Attribute(object, _) = self.code.ops[reader as usize].kind else { return false };
-        let run = self.flows.run;
+        let OpKind::Attribute(object, name) = &self.code.ops[reader as usize].kind else { return false };
+        let (object, run) = (*object, self.flows.run);
         let Some(callees) = run.log.callees.get(&self.place(reader)) else { return false };
+        // What was stored under the property's name went through its setter.
+        if let Some((Part::Field(stored), rest)) = path.split_first()
+            && stored == name
+        {
+            self.hold(reader, rest.to_vec());
+        }
         for callee in callees {
             let Callee::Function(module, id, _) = callee else {
                 self.hold(reader, Path::new());

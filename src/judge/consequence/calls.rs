@@ -117,11 +117,12 @@ impl Body<'_, '_> {
         if is_closed && runs_code && !is_record {
             return;
         }
-        let fields = if is_record && !runs_code { fields_of(run, class) } else { Vec::new() };
+        let (fields, placed) = if is_record && !runs_code { fields_of(run, class) } else { (Vec::new(), 0) };
         let mut position = 0;
         for argument in arguments {
             let field = match argument {
-                Argument::Positional(_) => position,
+                Argument::Positional(_) if position < placed => position,
+                Argument::Positional(_) => usize::MAX,
                 Argument::Keyword(name, _) => fields.iter().position(|field| field == name).unwrap_or(usize::MAX),
                 Argument::Spread(_) | Argument::SpreadMapping(_) => usize::MAX,
             };
@@ -298,6 +299,11 @@ impl Body<'_, '_> {
                 self.hold(call, Path::new());
             }
             Effect::Forward { .. } => self.hold(call, path.clone()),
+            // The object holds it under a name that is computed.
+            Effect::Builtin(BuiltinOp::Setattr) => match arguments.first() {
+                Some(Argument::Positional(object)) if *object != temp => self.put_into(*object, &Path::new()),
+                _ => self.add(Ways::STORED),
+            },
             _ => self.hold(call, Path::new()),
         }
     }
@@ -340,18 +346,24 @@ fn kind_of(run: &Recording<'_>, class: ClassHandle) -> (bool, bool) {
     (is_record, is_closed)
 }
 
-/// The fields of a record, those of its bases first.
-fn fields_of(run: &Recording<'_>, class: ClassHandle) -> Vec<Name> {
+/// The fields of a record, those of its bases first, and how many of them certainly are positional parameters in this order: what has a
+/// value in the class body may be a class variable, or a field that the constructor leaves out.
+fn fields_of(run: &Recording<'_>, class: ClassHandle) -> (Vec<Name>, usize) {
     let mut fields: Vec<Name> = Vec::new();
+    let mut placed = None;
     for class in run.lineage(class).into_iter().rev() {
         let info = &run.classes[class.0 as usize];
         for field in &run.module(info.module).class(info.class).fields {
+            if field.has_default {
+                placed = placed.or(Some(fields.len()));
+            }
             if !fields.contains(&field.name) {
                 fields.push(field.name.clone());
             }
         }
     }
-    fields
+    let placed = placed.unwrap_or(fields.len());
+    (fields, placed)
 }
 
 fn is_of(argument: &Argument, temp: Temp) -> bool {

@@ -78,19 +78,6 @@ pub struct Reach {
     frames: Vec<Frame>,
 }
 
-impl Reach {
-    /// The operations of an activation whose results hold something of it.
-    fn reached_in(&self, activation: u32) -> Option<&FxHashSet<Temp>> {
-        self.frames.iter().find(|frame| frame.activation == activation).map(|frame| &frame.effects.reached)
-    }
-
-    /// Whether it is stored, or reaches something unknown, in a frame that an activation called.
-    fn is_observed_below(&self, activation: u32) -> bool {
-        let below = self.frames.iter().take_while(|frame| frame.activation != activation);
-        below.map(|frame| frame.effects.ways).any(|ways| ways.has(Ways::STORED) || ways.has(Ways::ESCAPES))
-    }
-}
-
 #[derive(Clone, Debug)]
 struct Frame {
     activation: u32,

@@ -21,7 +21,7 @@ pub fn note_default_keys(written: Written<'_>, findings: &mut Vec<Finding>) {
         finding.level = Level::Note;
         finding.intent = Some(Intent {
             reason: if is_named {
-                format!("the docstring tells of `{name}`")
+                format!("the docstring mentions `{name}`")
             } else {
                 format!("the documented signature gives `{name}` a default")
             },

@@ -241,7 +241,7 @@ pub fn report(
     let consequence = consequence(flows, reuse.first, reuse.second);
     let intent = intent::of(run, kind, &pair)
         .or_else(|| flow_intent(flows, kind, reuse))
-        .or_else(|| separate_runs(flows, kind, &pair, &consequence));
+        .or_else(|| separate_runs(run, kind, &pair, &consequence));
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
