@@ -159,10 +159,7 @@ fn forget_later_globals(machine: &mut Machine<'_>, id: FunctionId) {
         // A function that is wrapped after its definition is the same one; a key is reported as what it is in the end.
         let stays = |value: &Value| {
             value.alternatives().iter().any(|alternative| {
-                matches!(
-                    alternative.val,
-                    Val::Key(_) | Val::Array(_) | Val::Function(_) | Val::Wrapped(_) | Val::Partial(_) | Val::Class(_)
-                )
+                matches!(alternative.val, Val::Key(_) | Val::Array(_) | Val::Wrapped(_) | Val::Partial(_))
             })
         };
         if state.globals.get(*name).is_some_and(|value| !stays(value)) {

@@ -3,7 +3,7 @@
 //! **Invariant:** an operation runs only while some path reaches it, and each costs one unit of fuel.
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::marks::{EXPECTED, RAISES, raised_in};
+use crate::analysis::domain::marks::{EXPECTED, raised_in};
 use crate::analysis::domain::size;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
@@ -314,38 +314,6 @@ impl<'p> Machine<'p> {
             }
             _ => false,
         }
-    }
-
-    /// Ends the current paths with the end of the program, which hardly any handler is after.
-    pub fn exit(&mut self) {
-        if self.state.paths.catching.borrow().last().is_some_and(|innermost| innermost.lets_exits_go) {
-            self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
-            self.state.paths.pc = Guard::FALSE;
-        } else {
-            self.raise();
-        }
-    }
-
-    /// Ends the current paths with an exception.
-    pub fn raise(&mut self) {
-        let catching = self.state.paths.catching.clone();
-        let mut catching = catching.borrow_mut();
-        match catching.last_mut() {
-            Some(innermost) => {
-                let mut paths = self.state.paths.pc;
-                if (innermost.depth as usize) + 1 < self.context.stack.len() {
-                    // Raised within a callee: as unsure as any exception of a call.
-                    let literal = self.state.terms.fresh(Symbol::Path, RAISES, None);
-                    let raises = self.state.paths.guards.literal(literal);
-                    paths = self.state.paths.guards.and(paths, raises);
-                }
-                innermost.raised = self.state.paths.guards.or(innermost.raised, paths);
-            }
-            None => {
-                self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
-            }
-        }
-        self.state.paths.pc = Guard::FALSE;
     }
 
     fn run_try(&mut self, frame: &mut Frame<'p>, body: &Block, handlers: &[Handler], orelse: &Block, finally: &Block) {

@@ -41,6 +41,8 @@ use context::{Caches, Context, Transforms};
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::Role;
+use crate::analysis::domain::marks::RAISES;
+use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{EnvironmentId, ModuleIndex, Val, Value, Wrapped};
 use crate::analysis::program::Program;
 use crate::analysis::record::Activation;
@@ -199,6 +201,38 @@ impl<'p> Machine<'p> {
     /// Notes that a budget was hit, and ends all paths.
     pub fn exhaust(&mut self, place: Place, budget: &'static str) {
         self.budget.exhaust(place, budget);
+        self.state.paths.pc = Guard::FALSE;
+    }
+
+    /// Ends the current paths with the end of the program, which hardly any handler is after.
+    pub fn exit(&mut self) {
+        if self.state.paths.catching.borrow().last().is_some_and(|innermost| innermost.lets_exits_go) {
+            self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
+            self.state.paths.pc = Guard::FALSE;
+        } else {
+            self.raise();
+        }
+    }
+
+    /// Ends the current paths with an exception.
+    pub fn raise(&mut self) {
+        let catching = self.state.paths.catching.clone();
+        let mut catching = catching.borrow_mut();
+        match catching.last_mut() {
+            Some(innermost) => {
+                let mut paths = self.state.paths.pc;
+                if (innermost.depth as usize) + 1 < self.context.stack.len() {
+                    // Raised within a callee: as unsure as any exception of a call.
+                    let literal = self.state.terms.fresh(Symbol::Path, RAISES, None);
+                    let raises = self.state.paths.guards.literal(literal);
+                    paths = self.state.paths.guards.and(paths, raises);
+                }
+                innermost.raised = self.state.paths.guards.or(innermost.raised, paths);
+            }
+            None => {
+                self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
+            }
+        }
         self.state.paths.pc = Guard::FALSE;
     }
 }
