@@ -122,9 +122,8 @@ impl Body<'_, '_> {
         for argument in arguments {
             let field = match argument {
                 Argument::Positional(_) if position < placed => position,
-                Argument::Positional(_) => usize::MAX,
                 Argument::Keyword(name, _) => fields.iter().position(|field| field == name).unwrap_or(usize::MAX),
-                Argument::Spread(_) | Argument::SpreadMapping(_) => usize::MAX,
+                Argument::Positional(_) | Argument::Spread(_) | Argument::SpreadMapping(_) => usize::MAX,
             };
             position = if field == usize::MAX { usize::MAX } else { position + 1 };
             if is_of(argument, temp) {
