@@ -97,8 +97,6 @@ kinds! {
         DocumentedDefault "documented-default" "the seed is a default value",
         /// Cells of a notebook each start from the same seed.
         SeparateCells "separate-cells" "each cell of the notebook starts again from the same seed",
-        /// Two functions make streams from one configured seed.
-        SeparateRuns "separate-runs" "two functions each make a stream from the same configured seed",
         /// No number of one draw is used beside the same number of the other.
         DisjointParts "disjoint-parts" "the code uses different parts of the two draws",
         /// What all lanes share they do alike, and what is to differ has a key for each lane.

@@ -71,7 +71,6 @@ fn report_harm(
     reuse: Reuse,
 ) -> Option<(Collision, bool)> {
     let (own, direct) = report(run, flows, paths, reuse)?;
-
     let meets = |collision: &Collision| {
         let kind = collision.consequence.as_ref().map(|consequence| consequence.kind);
         matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned))
