@@ -181,16 +181,17 @@ impl Selection {
     /// Whether the command line selects a rule by itself: by code or name, and not by a prefix.
     pub(super) fn names(&self, rule: RuleId) -> bool {
         let selected = self.select.iter().chain(&self.extend_select).flatten();
-        selected.into_iter().any(|selector| *selector == rule.code() || *selector == rule.name())
+        let names = [rule.code(), rule.name()];
+        selected.into_iter().any(|selector| names.iter().any(|name| name.eq_ignore_ascii_case(selector.trim())))
     }
 
     /// The options in the form that the configuration takes; otherwise what is wrong with them.
     pub(super) fn command_line(&self) -> Result<CommandLine, String> {
         let per_file_ignores = self.per_file_ignores.as_deref().map(pairs).transpose()?;
         let options = Options {
-            select: self.select.clone(),
-            ignore: self.ignore.clone(),
-            extend_select: self.extend_select.clone(),
+            select: selectors(self.select.as_deref()),
+            ignore: selectors(self.ignore.as_deref()),
+            extend_select: selectors(self.extend_select.as_deref()),
             per_file_ignores,
             min_level: self.min_level,
             min_confidence: self.min_confidence,
@@ -198,6 +199,12 @@ impl Selection {
         };
         Ok(CommandLine { isolated: self.isolated, config: self.config.clone(), options })
     }
+}
+
+/// The selectors of an option: what is empty between two commas names nothing.
+fn selectors(written: Option<&[String]>) -> Option<Vec<String>> {
+    let pieces = written?.iter().map(|piece| piece.trim()).filter(|piece| !piece.is_empty());
+    Some(pieces.map(str::to_owned).collect())
 }
 
 /// Reads `a.py:KEY101,KEY102,b.py:KEY2`: an item without a pattern belongs to the pattern before it.

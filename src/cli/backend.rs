@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::config::{ConfigError, Resolver};
 use crate::engine::{FixOutcome, Outcome};
 use crate::finding::Finding;
+use crate::source::Problem;
 
 /// A file that is read from standard input.
 #[derive(Clone, Debug)]
@@ -40,6 +41,15 @@ pub struct CheckRequest<'a> {
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
+/// The files that paths stand for.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// The files, sorted.
+    pub files: Vec<PathBuf>,
+    /// The paths given at which there is nothing.
+    pub missing: Vec<Problem>,
+}
+
 /// What the commands run on.
 pub trait Backend {
     /// Checks files.
@@ -50,8 +60,8 @@ pub trait Backend {
     /// Writes nothing.
     fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<FixOutcome, ConfigError>;
 
-    /// The files that would be checked, sorted.
-    fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError>;
+    /// The files that would be checked.
+    fn files(&self, request: &CheckRequest<'_>) -> Result<Listing, ConfigError>;
 
     /// What is believed of the keys on a 1-based row of a file, or of a cell of it; otherwise why nothing can be said.
     fn why(&self, file: &Path, cell: Option<u32>, row: u32, resolver: &Resolver) -> Result<String, String>;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::args::{Args, BaselineCommand};
-use super::backend::Backend;
+use super::backend::{Backend, Listing};
 use super::check;
 use super::output::write_file;
 use super::{Failure, Status, World};
@@ -32,6 +32,8 @@ pub(super) fn run(
         must_be_new(&absolute(&world.cwd, file), world)?;
     }
     let outcome = check::outcome_of(&what.paths, &resolver, args, backend, world)?;
+    check::tell_warnings(&resolver, args, world)?;
+    check::tell_missing(&outcome.missing, world)?;
     // Everything is worked out before anything is written.
     let mut written: Vec<(PathBuf, String, String)> = Vec::new();
     for (file, governed) in Governed::of(what.file.as_deref(), &resolver, &outcome, Some(USUAL), world)? {
@@ -111,13 +113,13 @@ pub(super) fn apply(
 pub(super) fn accepted(
     option: Option<&Path>,
     resolver: &Resolver,
-    files: impl FnOnce() -> Result<Vec<PathBuf>, ConfigError>,
+    files: impl FnOnce() -> Result<Listing, ConfigError>,
     world: &World<'_>,
 ) -> Result<BTreeSet<String>, Failure> {
     let baselines: BTreeSet<PathBuf> = if let Some(file) = option {
         std::iter::once(absolute(&world.cwd, file)).collect()
     } else {
-        let named: Result<Vec<_>, _> = files()?.iter().map(|path| configured(path, resolver)).collect();
+        let named: Result<Vec<_>, _> = files()?.files.iter().map(|path| configured(path, resolver)).collect();
         named?.into_iter().flatten().collect()
     };
     let mut accepted = BTreeSet::new();

@@ -20,7 +20,7 @@ use crate::config::{Resolver, suggest};
 use crate::engine::{FixOutcome, Outcome, known_rules};
 use crate::finding::{Finding, RuleId};
 use crate::report::{self, Format, Report, Root};
-use crate::source::{self, SourceFile};
+use crate::source::{self, Problem, SourceFile};
 
 pub(super) fn run(
     command: &Check,
@@ -49,11 +49,13 @@ pub(super) fn run(
         progress: &|done, total| ticker.tell(done, total),
     };
     if command.show_files {
-        let files = backend.files(&request)?;
-        for file in files {
+        let listing = backend.files(&request)?;
+        tell_warnings(&resolver, args, world)?;
+        tell_missing(&listing.missing, world)?;
+        for file in listing.files {
             writeln!(world.stdout, "{}", report::neutral(&file.display().to_string()))?;
         }
-        return Ok(Status::Clean);
+        return Ok(if listing.missing.is_empty() { Status::Clean } else { Status::Failed });
     }
     let started = Instant::now();
     destinations(&command.output_file)?;
@@ -70,6 +72,8 @@ pub(super) fn run(
         FixOutcome { outcome: backend.check(&request)?, ..FixOutcome::default() }
     };
     ticker.clear();
+    tell_warnings(&resolver, args, world)?;
+    tell_missing(&repaired.outcome.missing, world)?;
     baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, args.quiet, world)?;
     if let Some(reason) = reason {
         let added = ignores::add(&repaired.outcome, reason, world)?;
@@ -94,6 +98,9 @@ pub(super) fn run(
     }
     if checked == 0 && !outcome.failed && !args.quiet {
         writeln!(world.stderr, "warning: no Python files were found under the given paths")?;
+    }
+    if !args.quiet && nothing_is_selected(outcome, &resolver) {
+        writeln!(world.stderr, "warning: no rule is selected, so that only files that cannot be checked are reported")?;
     }
     if command.diff {
         return show_diff(command, args, &repaired, world);
@@ -187,6 +194,28 @@ pub(super) fn outcome_of(
     Ok(outcome)
 }
 
+/// Says what is odd about the configurations of a run.
+pub(super) fn tell_warnings(resolver: &Resolver, args: &Args, world: &mut World<'_>) -> Result<(), Failure> {
+    for warning in resolver.warnings().iter().filter(|_| !args.quiet) {
+        writeln!(world.stderr, "warning: {}", report::neutral(warning))?;
+    }
+    Ok(())
+}
+
+/// Says which of the paths given lead to nothing.
+pub(super) fn tell_missing(missing: &[Problem], world: &mut World<'_>) -> Result<(), Failure> {
+    for Problem { path, message } in missing {
+        writeln!(world.stderr, "error: `{}`: {message}", report::neutral(path))?;
+    }
+    Ok(())
+}
+
+/// Whether files were checked, and no rule is selected for any of them.
+fn nothing_is_selected(outcome: &Outcome, resolver: &Resolver) -> bool {
+    let mut settings = outcome.files.paths().take(outcome.checked).filter_map(|path| resolver.for_file(path).ok());
+    outcome.checked > 0 && settings.all(|settings| settings.selects_nothing())
+}
+
 /// Splits `-` off the paths and reads it.
 fn inputs(command: &Check, world: &mut World<'_>) -> Result<(Vec<PathBuf>, Option<Stdin>), Failure> {
     let is_stdin = |path: &&PathBuf| path.as_path() == Path::new("-");
@@ -233,7 +262,8 @@ fn print(
     let format = command.output_format;
     let (main, further) = destinations(&command.output_file)?;
     let lines: Vec<String> = fix::summary(repaired).into_iter().chain(fix::available(outcome, command)).collect();
-    let layout = Layout { colour: false, statistics: false, repairs: &lines };
+    let is_void = outcome.checked == 0 && outcome.failed;
+    let layout = Layout { colour: false, statistics: false, is_void, repairs: &lines };
     // One report that cannot be written does not stand in the way of the others.
     let mut failures: Vec<String> = Vec::new();
     for (format, path) in &further {
@@ -260,6 +290,8 @@ struct Layout<'a> {
     colour: bool,
     /// Counts in place of findings.
     statistics: bool,
+    /// Whether the run failed before it looked at a file.
+    is_void: bool,
     /// What was repaired and what could be, in sentences.
     repairs: &'a [String],
 }
@@ -274,7 +306,8 @@ fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>
     } else {
         bytes.extend(report::statistics_json(report).bytes());
     }
-    if format.is_for_people() && !args.quiet {
+    // Where nothing could be looked at, there is nothing to sum up.
+    if format.is_for_people() && !args.quiet && !(layout.is_void && report.findings().is_empty()) {
         if let Some(table) = report::table(report).filter(|_| !layout.statistics) {
             let gap = if bytes.ends_with(b"\n\n") { "" } else { "\n" };
             writeln!(bytes, "{gap}{table}")?;

@@ -9,14 +9,21 @@ use super::args::Config;
 use super::check::resolver;
 use super::{Failure, Status, World};
 use crate::config::{Settings, Source};
+use crate::report;
 
 pub(super) fn run(command: &Config, world: &mut World<'_>) -> Result<Status, Failure> {
     let resolver = resolver(&command.selection, std::slice::from_ref(&command.path), world)?;
+    if !world.cwd.join(&command.path).exists() {
+        return Err(Failure::Usage(format!("`{}`: no such file or directory", command.path.display())));
+    }
     let settings = if world.cwd.join(&command.path).is_dir() {
         resolver.for_directory(&command.path)?
     } else {
         resolver.for_file(&command.path)?
     };
+    for warning in resolver.warnings() {
+        writeln!(world.stderr, "warning: {}", report::neutral(&warning))?;
+    }
     print(&settings, world.stdout)?;
     Ok(Status::Clean)
 }

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::backend::{Backend, CheckRequest};
+use super::backend::{Backend, CheckRequest, Listing};
 
 use crate::config::{CommandLine, ConfigError, Resolver};
 use crate::engine::{self, FixOutcome, Fixes, Input, Job, Outcome, RunContext, RunInputs, RunOptions};
@@ -28,11 +28,12 @@ impl Backend for EngineBackend {
         Ok(context.fix(&mut given, how(request), is_wanted))
     }
 
-    fn files(&self, request: &CheckRequest<'_>) -> Result<Vec<PathBuf>, ConfigError> {
-        let RunInputs { inputs, .. } =
+    fn files(&self, request: &CheckRequest<'_>) -> Result<Listing, ConfigError> {
+        let RunInputs { inputs, missing, .. } =
             RunInputs::discover(request.cwd, request.paths, request.resolver, request.force_exclude)?;
         let found = inputs.into_iter().map(|input| PathBuf::from(input.display));
-        Ok(found.chain(request.stdin.as_ref().map(|stdin| stdin.filename.clone())).collect())
+        let files = found.chain(request.stdin.as_ref().map(|stdin| stdin.filename.clone())).collect();
+        Ok(Listing { files, missing })
     }
 
     fn why(&self, file: &Path, cell: Option<u32>, row: u32, resolver: &Resolver) -> Result<String, String> {

@@ -16,6 +16,7 @@ mod fix;
 mod ignores;
 mod output;
 mod progress;
+mod refuse;
 mod rule;
 mod server;
 mod why;
@@ -26,10 +27,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 
 pub use args::{Args, Command};
-pub use backend::{Backend, CheckRequest, Stdin};
+pub use backend::{Backend, CheckRequest, Listing, Stdin};
 pub use engine_backend::EngineBackend;
 
 use crate::config::ConfigError;
@@ -96,7 +96,7 @@ enum Failure {
 pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend, world: &mut World<'_>) -> Status {
     let args = match Args::try_parse_from(arguments) {
         Ok(args) => args,
-        Err(error) => return refuse(&error, world),
+        Err(error) => return refuse::refuse(error, world),
     };
     let colour = Colour::new(args.color, world.env);
     let result = match &args.command {
@@ -123,18 +123,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend,
     };
     // Standard error itself may be closed; there is nobody left to tell.
     status.unwrap_or(Status::Failed)
-}
-
-/// Prints what clap has to say: help and version are answers, anything else is a wrong argument.
-fn refuse(error: &clap::Error, world: &mut World<'_>) -> Status {
-    let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    let colour = Colour::new(output::ColourChoice::Auto, world.env);
-    let (out, terminal): (&mut dyn Write, bool) =
-        if is_answer { (world.stdout, world.stdout_is_terminal) } else { (world.stderr, world.stderr_is_terminal) };
-    let text = error.render();
-    // A failed write leaves nobody to tell.
-    let _ = if colour.on(terminal) { write!(out, "{}", text.ansi()) } else { write!(out, "{text}") };
-    if is_answer { Status::Clean } else { Status::Failed }
 }
 
 /// Runs the command that the process was started with.

@@ -33,23 +33,36 @@ pub(super) struct Layer {
     spans: BTreeMap<String, Range<usize>>,
 }
 
+/// What reading a configuration file came to.
+pub(super) enum Read {
+    /// Options for us.
+    Ours(Box<Layer>),
+    /// A `pyproject.toml` without our table.
+    Foreign,
+    /// A `pyproject.toml` that does not name us as far as one can tell, since it is not UTF-8.
+    Undecodable,
+}
+
 impl Layer {
-    /// Reads a configuration file; `None` for a `pyproject.toml` without our table.
-    pub(super) fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
+    /// Reads a configuration file.
+    pub(super) fn read(path: &Path) -> Result<Read, ConfigError> {
         let origin = path.display().to_string();
         let bytes =
             read_regular(path).map_err(|error| ConfigError::of_file(&origin, format!("cannot be read: {error}")))?;
         let is_pyproject = path.file_name().is_some_and(|name| name == "pyproject.toml");
         // A project file that never names us is none of our business, however broken it is.
-        if is_pyproject && !bytes.windows(7).any(|word| word == b"keylint") {
-            return Ok(None);
-        }
-        let Ok(text) = String::from_utf8(bytes) else {
-            return Err(ConfigError::of_file(origin, "is not valid UTF-8"));
+        let names_us = !is_pyproject || memchr::memmem::find(&bytes, b"keylint").is_some();
+        let text = match String::from_utf8(bytes) {
+            Ok(text) if names_us => text,
+            Ok(_) => return Ok(Read::Foreign),
+            // In UTF-16 our name is there with other bytes between its letters.
+            Err(error) if !names_us && !error.as_bytes().contains(&0) => return Ok(Read::Undecodable),
+            Err(_) => return Err(ConfigError::of_file(origin, "is not valid UTF-8")),
         };
         let base = path.parent().map(Path::to_owned).unwrap_or_default();
         let source = Source::File { path: path.to_owned(), row: 0 };
-        Self::parse(origin, text, is_pyproject, base, source)
+        Ok(Self::parse(origin, text, is_pyproject, base, source)?
+            .map_or(Read::Foreign, |layer| Read::Ours(Box::new(layer))))
     }
 
     /// Parses an inline `key = value` of `--config`.

@@ -5,13 +5,14 @@
 //!
 //! **Invariant:** equal directories give equal settings within one run, whatever order they are asked for in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::ConfigError;
 use super::jax_version::{self, JaxVersion};
-use super::layer::Layer;
+use super::layer::{Layer, Read};
 use super::options::Options;
 use super::patterns::{Patterns, absolute};
 use super::selector::{KnownRule, Selector};
@@ -59,6 +60,8 @@ pub struct Resolver {
     /// Inline options and the command line, weakest first.
     overrides: Vec<Layer>,
     cache: Mutex<Cache>,
+    /// What is odd and yet no error.
+    warnings: Mutex<BTreeSet<String>>,
 }
 
 type Resolved = Result<Arc<Settings>, ConfigError>;
@@ -96,6 +99,7 @@ impl Resolver {
             explicit,
             overrides,
             cache,
+            warnings: Mutex::default(),
         };
         // A mistake on the command line must show even where no file is checked.
         resolver.compile(&[], cwd)?;
@@ -150,12 +154,55 @@ impl Resolver {
         }
         if !self.isolated {
             for ancestor in dir.ancestors() {
-                if let Some(layers) = nearest(ancestor)? {
+                if let Some(layers) = self.nearest(ancestor)? {
                     return Ok((layers, ancestor.to_owned()));
                 }
             }
         }
         Ok((Vec::new(), self.root_of(dir).to_owned()))
+    }
+
+    /// The configuration of a directory itself, with what it extends, weakest first.
+    fn nearest(&self, dir: &Path) -> Result<Option<Vec<Layer>>, ConfigError> {
+        let mut used: Option<(&str, Layer)> = None;
+        for name in FILE_NAMES {
+            let path = dir.join(name);
+            // Whatever bears the name is the configuration: a folder or a link to nowhere is a mistake to be reported.
+            match std::fs::symlink_metadata(&path) {
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                    continue;
+                }
+                Err(error) => {
+                    self.warn(format!("`{}` cannot be read and is ignored: {error}", path.display()));
+                    continue;
+                }
+            }
+            let Some((stronger, _)) = &used else {
+                match Layer::read(&path)? {
+                    Read::Ours(layer) => used = Some((name, *layer)),
+                    Read::Foreign => {}
+                    Read::Undecodable => {
+                        self.warn(format!("`{}` is not valid UTF-8 and is ignored", path.display()));
+                    }
+                }
+                continue;
+            };
+            if name != "pyproject.toml" || matches!(Layer::read(&path), Ok(Read::Ours(_))) {
+                let stronger = dir.join(stronger);
+                self.warn(format!("`{}` is ignored, because `{}` is used", path.display(), stronger.display()));
+            }
+        }
+        used.map(|(_, layer)| with_extended(layer)).transpose()
+    }
+
+    fn warn(&self, warning: String) {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).insert(warning);
+    }
+
+    /// What is odd about the configurations that were looked at so far, and yet no error; sorted.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// The root of the project around a directory, whatever is configured: the nearest that is marked; otherwise the outermost
@@ -382,23 +429,11 @@ fn malformed(message: &str) -> String {
     format!("malformed pattern: {message}")
 }
 
-/// The configuration of a directory itself, with what it extends, weakest first.
-fn nearest(dir: &Path) -> Result<Option<Vec<Layer>>, ConfigError> {
-    for name in FILE_NAMES {
-        let path = dir.join(name);
-        if path.is_file()
-            && let Some(layer) = Layer::read(&path)?
-        {
-            return with_extended(layer).map(Some);
-        }
-    }
-    Ok(None)
-}
-
 fn read_required(path: &Path) -> Result<Vec<Layer>, ConfigError> {
     match Layer::read(path)? {
-        Some(layer) => with_extended(layer),
-        None => Err(ConfigError::of_file(path.display().to_string(), "has no `[tool.keylint]` table")),
+        Read::Ours(layer) => with_extended(*layer),
+        Read::Foreign => Err(ConfigError::of_file(path.display().to_string(), "has no `[tool.keylint]` table")),
+        Read::Undecodable => Err(ConfigError::of_file(path.display().to_string(), "is not valid UTF-8")),
     }
 }
 
@@ -416,11 +451,15 @@ fn with_extended(layer: Layer) -> Result<Vec<Layer>, ConfigError> {
             let message = format!("`{}` is not a file", path.display());
             return Err(current.error_at("extend=", message, None));
         }
-        let Some(next) = Layer::read(&path)? else {
-            let message = format!("`{}` has no `[tool.keylint]` table", path.display());
-            return Err(current.error_at("extend=", message, None));
+        let message = match Layer::read(&path)? {
+            Read::Ours(next) => {
+                chain.push(*next);
+                continue;
+            }
+            Read::Foreign => "has no `[tool.keylint]` table",
+            Read::Undecodable => "is not valid UTF-8",
         };
-        chain.push(next);
+        return Err(current.error_at("extend=", format!("`{}` {message}", path.display()), None));
     }
     chain.reverse();
     Ok(chain)

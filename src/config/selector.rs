@@ -19,9 +19,10 @@ pub struct KnownRule {
 }
 
 impl KnownRule {
-    /// Whether `written` is its code or one of its names.
+    /// Whether `written` is its code or one of its names, in any case.
     pub fn is_called(&self, written: &str) -> bool {
-        self.id.code() == written || self.id.name() == written || self.aliases.iter().any(|alias| alias == written)
+        let names = [self.id.code(), self.id.name()].into_iter().chain(self.aliases.iter().map(String::as_str));
+        names.into_iter().any(|name| name.eq_ignore_ascii_case(written))
     }
 }
 
@@ -37,16 +38,18 @@ pub enum Selector {
 }
 
 impl Selector {
-    /// Parses `written`; on failure, the nearest selector that exists.
+    /// Parses `written`, in any case and with blanks around it; on failure, the nearest selector that exists.
     pub fn parse(written: &str, rules: &[KnownRule]) -> Result<Self, Option<String>> {
-        if written == "ALL" {
+        let written = written.trim();
+        if written.eq_ignore_ascii_case("ALL") {
             return Ok(Self::All);
         }
         if let Some(rule) = rules.iter().find(|rule| rule.is_called(written)) {
             return Ok(Self::Rule(rule.id));
         }
-        if written.starts_with("KEY") && rules.iter().any(|rule| rule.id.code().starts_with(written)) {
-            return Ok(Self::Prefix(written.to_owned()));
+        let prefix = written.to_ascii_uppercase();
+        if prefix.starts_with("KEY") && rules.iter().any(|rule| rule.id.code().starts_with(&prefix)) {
+            return Ok(Self::Prefix(prefix));
         }
         let words = rules.iter().flat_map(|rule| [rule.id.code(), rule.id.name()]).chain(["ALL"]);
         Err(suggest(written, words).map(str::to_owned))

@@ -98,6 +98,11 @@ impl Settings {
         is_always_on(rule) || self.rules.get(&rule).is_some_and(|setting| setting.enabled)
     }
 
+    /// Whether no rule is selected, so that nothing is found but what stands in the way of finding anything.
+    pub fn selects_nothing(&self) -> bool {
+        self.rules.values().all(|setting| !setting.enabled || is_always_on(setting.rule.id))
+    }
+
     /// Whether the configuration leaves a file or directory out. The usual directories (`.git`, `.venv`, …) are never
     /// looked into in the first place.
     pub fn is_excluded(&self, path: &Path) -> bool {

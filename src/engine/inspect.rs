@@ -42,16 +42,24 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
     learned(job, |facts, files, file| {
         let lines = LineIndex::new(files.text(file));
         let path = files.path(file).display();
-        let (first, told) = match (cell, files.cells(file)) {
+        let (text, first, told) = match (cell, files.cells(file)) {
             (Some(number), cells) => match cells.numbered(number) {
-                Some(cell) => (lines.row(cell.span.start), format!("line {row} of cell {number}")),
+                Some(cell) => {
+                    let code = files.text(file).get(cell.span.range()).unwrap_or_default();
+                    (code, lines.row(cell.span.start), format!("line {row} of cell {number}"))
+                }
                 None => return Err(format!("`{path}` has no Python cell {number}")),
             },
             (None, cells) if !cells.is_empty() => {
                 return Err(format!("`{path}` is a notebook; name the cell as well: `{path}:CELL:LINE`"));
             }
-            (None, _) => (1, format!("line {row}")),
+            (None, _) => (files.text(file), 1, format!("line {row}")),
         };
+        let last = text.lines().count().max(1);
+        if row as usize > last {
+            let lines = if last == 1 { "1 line".to_owned() } else { format!("{last} lines") };
+            return Err(format!("there is no {told} of `{path}`, which has {lines}"));
+        }
         let row = row.saturating_add(first - 1);
         let mut answer = String::new();
         for remark in remarks(facts).iter().filter(|remark| remark.touches(file, row, &lines)) {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use crate::config::{HiddenCounts, Settings, Shown};
 use crate::finding::{Finding, Intent, Place, RuleId};
+use crate::source::Problem;
 use crate::suppress::Baseline;
 use crate::text::FileId;
 
@@ -25,7 +26,9 @@ pub struct Outcome {
     pub checked: usize,
     /// The absolute paths, sorted, of further files that were read because something imports them.
     pub read: Vec<PathBuf>,
-    /// Whether the run itself failed: a file could not be read, or a rule broke down.
+    /// The paths given at which there is nothing.
+    pub missing: Vec<Problem>,
+    /// Whether the run itself failed: a file could not be read or does not exist, or a rule broke down.
     pub failed: bool,
     /// Findings that their replay refuted: mistakes of ours.
     pub refuted: Vec<Refuted>,

@@ -30,6 +30,8 @@ pub struct RunInputs {
     pub inputs: Vec<Input>,
     /// What was met on the way to them.
     pub problems: Vec<Problem>,
+    /// The paths given at which there is nothing.
+    pub missing: Vec<Problem>,
     /// The absolute paths that were given as such; files below a folder among them belong together.
     pub folders: Vec<PathBuf>,
 }
@@ -53,7 +55,8 @@ impl RunInputs {
             }
         }
         let folders = paths.iter().map(|path| absolute(cwd, path)).collect();
-        Ok(Self { files: MemoryFiles::over(OsFiles), inputs, problems: found.problems, folders })
+        let (problems, missing) = (found.problems, found.missing);
+        Ok(Self { files: MemoryFiles::over(OsFiles), inputs, problems, missing, folders })
     }
 
     /// One file, which need not be saved, unless its own configuration leaves it out or it lies where no sources are
@@ -64,7 +67,8 @@ impl RunInputs {
             || (path.exists() && discover(&[path.to_owned()], &selection).files.is_empty());
         let display = path.strip_prefix(cwd).unwrap_or(path).display().to_string();
         let inputs = if is_left_out { Vec::new() } else { vec![Input { path: path.to_owned(), display }] };
-        Ok(Self { files: MemoryFiles::over(OsFiles), inputs, problems: Vec::new(), folders: vec![path.to_owned()] })
+        let folders = vec![path.to_owned()];
+        Ok(Self { files: MemoryFiles::over(OsFiles), inputs, folders, ..Self::default() })
     }
 }
 
@@ -170,7 +174,9 @@ impl<'a> RunContext<'a> {
 
     /// Checks what was given.
     pub fn check(&self, given: &RunInputs, how: RunOptions<'_>) -> Outcome {
-        self.with(given, how, super::check)
+        let outcome = self.with(given, how, super::check);
+        let failed = outcome.failed || !given.missing.is_empty();
+        Outcome { missing: given.missing.clone(), failed, ..outcome }
     }
 
     /// Checks and repairs in turns the findings that are wanted, until nothing more is to be resolved. What is repaired

@@ -93,6 +93,10 @@ pub struct Parsed {
 
 /// Parses a module as the newest Python, which reads everything that older versions of Python 3 do.
 pub fn parse(text: &str, kind: SourceKind) -> Parsed {
+    // Python refuses such a text as a whole, and the parser would stumble over every other byte of a binary file.
+    if let Some(at) = memchr::memchr(0, text.as_bytes()).and_then(|at| u32::try_from(at).ok()) {
+        return refused(text, Span::new(at, at + 1), "a null byte; the file is binary".to_owned());
+    }
     if text.len() > UNSCANNED_BYTES
         && let Some(refusal) = scanned(text)
     {

@@ -92,12 +92,15 @@ pub struct Discovery {
     pub files: Vec<Found>,
     /// What could not be looked at, sorted.
     pub problems: Vec<Problem>,
+    /// The paths given at which there is nothing, in the order given.
+    pub missing: Vec<Problem>,
 }
 
 /// Finds the files that the paths stand for: files as they are, folders with all `.py`, `.pyi` and `.ipynb` files
 /// below.
 pub fn discover(paths: &[PathBuf], selection: &Selection) -> Discovery {
     let mut search = Search { excluded: Excluded::default(), files: BTreeMap::new(), problems: Vec::new() };
+    let mut missing = Vec::new();
     search.excluded = Excluded::new(selection, &mut search.problems);
     for path in paths {
         match std::fs::metadata(path) {
@@ -105,6 +108,9 @@ pub fn discover(paths: &[PathBuf], selection: &Selection) -> Discovery {
             Ok(_) if selection.force_exclude && search.excluded.path_or_parent(path) => {}
             Ok(found) if !found.is_file() => search.problem(path, unreadable(&not_regular())),
             Ok(_) => search.add(path, true, real(path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                missing.push(Problem { path: path.display().to_string(), message: absent(path).to_owned() });
+            }
             Err(error) => search.problem(path, unreadable(&error)),
         }
     }
@@ -113,7 +119,15 @@ pub fn discover(paths: &[PathBuf], selection: &Selection) -> Discovery {
     problems.dedup();
     let mut files: Vec<Found> = search.files.into_values().collect();
     files.sort_by_cached_key(|found| plain(&found.path));
-    Discovery { files, problems }
+    Discovery { files, problems, missing }
+}
+
+/// Why nothing is found at a path.
+fn absent(path: &Path) -> &'static str {
+    match std::fs::symlink_metadata(path) {
+        Ok(_) => "the link leads nowhere",
+        Err(_) => "no such file or directory",
+    }
 }
 
 struct Search {

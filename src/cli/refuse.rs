@@ -1,0 +1,63 @@
+//! Arguments that clap refuses.
+//!
+//! **Invariant:** a tip is given only where it leads to a run that does what was probably wanted.
+
+use std::io::Write;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::output::{Colour, ColourChoice};
+use super::{Status, World};
+use crate::config::suggest;
+use crate::report;
+
+/// Prints what clap has to say: help and version are answers, anything else is a wrong argument.
+pub(super) fn refuse(mut error: clap::Error, world: &mut World<'_>) -> Status {
+    let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let colour = Colour::new(ColourChoice::Auto, world.env);
+    let tip = if is_answer { None } else { tip(&mut error, world) };
+    let (out, terminal): (&mut dyn Write, bool) =
+        if is_answer { (world.stdout, world.stdout_is_terminal) } else { (world.stderr, world.stderr_is_terminal) };
+    let text = error.render();
+    let text = if colour.on(terminal) { text.ansi().to_string() } else { text.to_string() };
+    let text = match tip {
+        Some(tip) => {
+            let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+            format!("{first}\n\n  tip: {tip}\n{rest}")
+        }
+        None => text,
+    };
+    // A failed write leaves nobody to tell.
+    let _ = write!(out, "{text}");
+    if is_answer { Status::Clean } else { Status::Failed }
+}
+
+/// A tip of our own, in place of those of clap that mislead.
+fn tip(error: &mut clap::Error, world: &World<'_>) -> Option<String> {
+    let text = |error: &clap::Error, kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let written = text(error, ContextKind::InvalidSubcommand)?;
+            let is_path = written.contains(['/', '\\', '.']) || world.cwd.join(&written).exists();
+            is_path.then(|| {
+                error.remove(ContextKind::SuggestedSubcommand);
+                format!("to check a file or folder, write `keylint check {}`", report::neutral(&written))
+            })
+        }
+        ErrorKind::UnknownArgument => {
+            // To look like an option is no reason to be a path.
+            error.remove(ContextKind::Suggested);
+            let written = text(error, ContextKind::InvalidArg)?;
+            let similar = text(error, ContextKind::SuggestedArg)?;
+            if suggest(&written, [similar.as_str()]).is_none() {
+                error.remove(ContextKind::SuggestedArg);
+                error.remove(ContextKind::Usage);
+            }
+            None
+        }
+        _ => None,
+    }
+}
