@@ -26,7 +26,6 @@ use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
 use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
 use crate::judge::unused::conclude_unused;
-use crate::judge::values::conclude_values;
 use crate::text::{FileId, Span};
 
 /// Everything that the log says of the home module.
@@ -47,7 +46,6 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
         }
     }
     conclude_keys(run, &mut facts, file);
-    conclude_values(run, &mut facts, file);
     conclude_broadcasts(run, &flows, &mut facts, file);
     conclude_buffers(run, paths, &mut facts, file);
     conclude_captures(run, &mut facts, file);

@@ -27,17 +27,20 @@ use crate::analysis::{ImportSnapshot, Program, run};
 use facts::Facts;
 use paths::Paths;
 use stale::Stale;
+use values::Values;
 
 /// Analyses one module of a program in a world of that program, or of one that differs in the text of this module only and
 /// has the same functions in it.
 pub fn analyse(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex) -> Facts {
     let mut facts = Facts::default();
-    let mut stale = Stale::default();
+    let (mut stale, mut values) = (Stale::default(), Values::default());
+    let file = program.module(index).file;
     run(world, program, index, &mut |run, guards| {
         let paths = &mut Paths::new(guards, run.terms);
         match run.stage {
             Stage::Body => {
                 facts = extract::facts(run, paths);
+                values.conclude(run, &mut facts, file);
                 facts.intent = extract::test_code(run);
                 facts.random = naming::random_module(run);
                 stale.note_stores(run);
@@ -46,6 +49,7 @@ pub fn analyse(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleI
                 stale.note_stores(run);
                 stale.note_candidates(run, paths, id);
                 let mut found = extract::facts(run, paths);
+                values.conclude(run, &mut found, file);
                 extract::defaults(run, &mut found, id);
                 facts.absorb(found);
             }

@@ -4,7 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::record::{Observed, Recording};
+use rustc_hash::FxHashMap;
+
+use crate::analysis::domain::term::TermId;
+use crate::analysis::record::{Consumption, Observed, Recording};
 use crate::finding::Place;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{Facts, KeyUse, KeyValue};
@@ -14,43 +17,74 @@ use crate::text::FileId;
 /// Most keys that are noted of one place: a helper that many call is handed many.
 const KEYS_OF_A_PLACE: usize = 8;
 
-/// Everything that was noted of the home module and is a key.
-pub fn conclude_values(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
-    facts.not_single.extend(run.log.not_single.iter().filter(|place| place.file == file));
-    let observed: BTreeSet<&Observed> = run.log.observed.iter().filter(|seen| seen.place.file == file).collect();
-    let mut last: Option<(Place, usize)> = None;
-    for seen in observed {
-        let events = run
-            .log
-            .consumptions
-            .iter()
-            .filter(|event| event.target.term == seen.term || (seen.is_array && event.target.family == seen.term));
-        let mut uses: Vec<KeyUse> = Vec::new();
-        for event in events {
-            let used = KeyUse { place: event.place, callee: event.callee.to_string(), role: event.role };
-            if !uses.contains(&used) {
-                uses.push(used);
+/// The keys of one module, gathered from all of its runs.
+#[derive(Default)]
+pub struct Values {
+    /// How many keys callers have handed to each place.
+    handed: FxHashMap<Place, usize>,
+}
+
+impl Values {
+    /// Everything that was noted of the home module and is a key.
+    pub fn conclude(&mut self, run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+        facts.not_single.extend(run.log.not_single.iter().filter(|place| place.file == file));
+        let observed: BTreeSet<&Observed> = run.log.observed.iter().filter(|seen| seen.place.file == file).collect();
+        let events = if observed.is_empty() { FxHashMap::default() } else { by_term(run) };
+        let mut last: Option<(Place, usize)> = None;
+        for seen in observed {
+            let count = last.filter(|(place, _)| *place == seen.place).map_or(0, |(_, count)| count);
+            let handed = if seen.is_called { self.handed.get(&seen.place).copied().unwrap_or(0) } else { 0 };
+            if count.max(handed) >= KEYS_OF_A_PLACE {
+                continue;
             }
+            let uses = uses(run, seen, &events);
+            if seen.is_guess && uses.is_empty() && !run.log.declared.contains(&seen.term) {
+                continue;
+            }
+            last = Some((seen.place, count + 1));
+            if seen.is_called {
+                *self.handed.entry(seen.place).or_default() += 1;
+            }
+            let code = run.module(run.home).function(seen.function);
+            facts.values.push(KeyValue {
+                place: seen.place,
+                is_called: seen.is_called,
+                derivation: derivation(run.terms, seen.term),
+                kind: seen.kind,
+                is_array: seen.is_array,
+                origin: origin(run, seen.term, seen.derivation),
+                uses,
+                function: code.qualified.to_string(),
+                within: code.full,
+            });
         }
-        if seen.is_guess && uses.is_empty() && !run.log.declared.contains(&seen.term) {
-            continue;
-        }
-        let count = last.filter(|(place, _)| *place == seen.place).map_or(0, |(_, count)| count);
-        last = Some((seen.place, count + 1));
-        if count >= KEYS_OF_A_PLACE {
-            continue;
-        }
-        let code = run.module(run.home).function(seen.function);
-        facts.values.push(KeyValue {
-            place: seen.place,
-            is_called: seen.is_called,
-            derivation: derivation(run.terms, seen.term),
-            kind: seen.kind,
-            is_array: seen.is_array,
-            origin: origin(run, seen.term, seen.derivation),
-            uses,
-            function: code.qualified.to_string(),
-            within: code.full,
-        });
     }
+}
+
+/// The consumptions of each key.
+fn by_term<'r>(run: &Recording<'r>) -> FxHashMap<TermId, Vec<&'r Consumption>> {
+    let mut events: FxHashMap<TermId, Vec<&Consumption>> = FxHashMap::default();
+    for event in &run.log.consumptions {
+        events.entry(event.target.term).or_default().push(event);
+    }
+    events
+}
+
+/// What is done with a key.
+fn uses(run: &Recording<'_>, seen: &Observed, events: &FxHashMap<TermId, Vec<&Consumption>>) -> Vec<KeyUse> {
+    let mut uses: Vec<KeyUse> = Vec::new();
+    let mut note = |event: &Consumption| {
+        let is_known =
+            |used: &KeyUse| used.place == event.place && used.callee == *event.callee && used.role == event.role;
+        if !uses.iter().any(is_known) {
+            uses.push(KeyUse { place: event.place, callee: event.callee.to_string(), role: event.role });
+        }
+    };
+    if seen.is_array {
+        let is_of_it = |event: &&Consumption| event.target.term == seen.term || event.target.family == seen.term;
+        run.log.consumptions.iter().filter(is_of_it).for_each(note);
+    } else {
+        events.get(&seen.term).into_iter().flatten().for_each(|event| note(event));
+    }
+    uses
 }
