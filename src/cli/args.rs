@@ -12,7 +12,7 @@ use super::output::ColourChoice;
 use crate::config::{CommandLine, Options};
 use crate::finding::{Confidence, Level, RuleId};
 use crate::prng::implementation::Implementation;
-use crate::report::Format;
+use crate::report::{Format, GraphFormat};
 
 /// Finds misuse of PRNG keys in Python code that uses JAX.
 #[derive(Debug, Parser)]
@@ -48,6 +48,8 @@ pub enum Command {
     Config(Config),
     /// Explain what keylint knows about the keys on a line.
     Why(Why),
+    /// Draw how the keys of a file or a function are made, split, folded and consumed.
+    Graph(Graph),
     /// Run the language server on standard input and output.
     Server,
     /// Show internals, for development of keylint.
@@ -299,6 +301,32 @@ pub struct Why {
     pub place: String,
     #[command(flatten)]
     pub(super) selection: Selection,
+}
+
+/// Arguments of `keylint graph`.
+#[derive(Debug, clap::Args)]
+pub struct Graph {
+    /// The file, or one function of it by its qualified name or the end of that: `train.py::Trainer.step`.
+    #[arg(value_name = "FILE[::FUNCTION]")]
+    pub place: String,
+    /// The format of the picture.
+    #[arg(long, value_enum, default_value = "mermaid", value_name = "FORMAT")]
+    pub output_format: GraphFormat,
+    /// Write the picture to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) selection: Selection,
+}
+
+impl ValueEnum for GraphFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()).help(self.about()))
+    }
 }
 
 /// Arguments of `keylint dev`.

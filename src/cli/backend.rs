@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::config::{ConfigError, Resolver};
-use crate::engine::{FixOutcome, Outcome};
+use crate::engine::{FixOutcome, Lineage, Outcome};
 use crate::finding::Finding;
 use crate::source::Problem;
 
@@ -65,6 +65,9 @@ pub trait Backend {
 
     /// What is believed of the keys on a 1-based row of a file, or of a cell of it; otherwise why nothing can be said.
     fn why(&self, file: &Path, cell: Option<u32>, row: u32, resolver: &Resolver) -> Result<String, String>;
+
+    /// The keys of a file, function by function; otherwise why nothing can be said.
+    fn lineage(&self, file: &Path, resolver: &Resolver) -> Result<Lineage, String>;
 
     /// The intermediate representation of a file.
     fn ir(&self, file: &Path) -> Result<String, String>;

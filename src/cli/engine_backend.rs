@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::backend::{Backend, CheckRequest, Listing};
 
 use crate::config::{CommandLine, ConfigError, Resolver};
-use crate::engine::{self, FixOutcome, Fixes, Input, Job, Outcome, RunContext, RunInputs, RunOptions};
+use crate::engine::{self, FixOutcome, Fixes, Input, Job, Lineage, Outcome, RunContext, RunInputs, RunOptions};
 use crate::finding::Finding;
 use crate::source::{MemoryFiles, OsFiles};
 
@@ -37,7 +37,11 @@ impl Backend for EngineBackend {
     }
 
     fn why(&self, file: &Path, cell: Option<u32>, row: u32, resolver: &Resolver) -> Result<String, String> {
-        inspect(file, resolver, |job| engine::why(job, cell, row))
+        inspect(file, resolver, false, |job| engine::why(job, cell, row))
+    }
+
+    fn lineage(&self, file: &Path, resolver: &Resolver) -> Result<Lineage, String> {
+        inspect(file, resolver, true, |job| engine::keys(job).map(|keys| Lineage::of(&keys)))
     }
 
     fn ir(&self, file: &Path) -> Result<String, String> {
@@ -47,7 +51,7 @@ impl Backend for EngineBackend {
     fn facts(&self, file: &Path) -> Result<String, String> {
         let cwd = std::env::current_dir().map_err(|error| error.to_string())?;
         let resolver = Resolver::new(&cwd, engine::known_rules(), CommandLine::default());
-        inspect(file, &resolver.map_err(|error| error.to_string())?, engine::facts)
+        inspect(file, &resolver.map_err(|error| error.to_string())?, false, engine::facts)
     }
 }
 
@@ -70,15 +74,16 @@ fn how<'a>(request: &CheckRequest<'a>) -> RunOptions<'a> {
     RunOptions { fixes, verify: request.verify, progress: request.progress, ..RunOptions::default() }
 }
 
-/// Looks into the analysis of one file.
-fn inspect(
+/// Looks into the analysis of one file, which keeps what it knows of each expression if it `observes`.
+fn inspect<T>(
     file: &Path,
     resolver: &Resolver,
-    look: impl FnOnce(&Job<'_>) -> Result<String, String>,
-) -> Result<String, String> {
+    observes: bool,
+    look: impl FnOnce(&Job<'_>) -> Result<T, String>,
+) -> Result<T, String> {
     let cwd = std::env::current_dir().map_err(|error| error.to_string())?;
     let inputs = vec![Input { path: file.to_owned(), display: file.display().to_string() }];
     let given = RunInputs { files: MemoryFiles::over(OsFiles), inputs, ..RunInputs::default() };
     let context = RunContext::new(&cwd, resolver, &given, None).map_err(|error| error.to_string())?;
-    context.with(&given, RunOptions { verify: false, ..RunOptions::default() }, look)
+    context.with(&given, RunOptions { verify: false, observes, ..RunOptions::default() }, look)
 }

@@ -13,6 +13,7 @@ mod dev;
 mod engine_backend;
 mod eval;
 mod fix;
+mod graph;
 mod ignores;
 mod output;
 mod progress;
@@ -106,6 +107,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend,
         Command::Baseline(command) => baseline::run(command, &args, backend, world),
         Command::Config(command) => config::run(command, world),
         Command::Why(command) => why::run(command, backend, world),
+        Command::Graph(command) => graph::run(command, backend, world),
         Command::Dev(command) => dev::run(command, backend, world),
         Command::Server => Ok(server::run(world)),
         Command::Completions(command) => completions::run(command, world),

@@ -8,6 +8,7 @@ mod excerpt;
 mod full;
 mod github;
 mod gitlab;
+mod graph;
 mod json;
 mod junit;
 mod neutral;
@@ -26,6 +27,7 @@ use crate::rules;
 use crate::text::{Cell, Cells, FileId, LineColumn, LineIndex};
 
 pub use excerpt::problem;
+pub use graph::{GraphFormat, graph};
 pub use neutral::{neutral, neutral_line};
 pub use root::Root;
 pub use summary::{statistics, statistics_json, summary, table};

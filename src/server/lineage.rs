@@ -1,6 +1,6 @@
 //! `workspace/executeCommand` with `keylint.showLineage`: the keys of a function, from where they come to where they end.
 //!
-//! **Invariant:** keys are listed in the order of the program, each once, below the key that it was derived from.
+//! **Invariant:** each key is listed once, below the key that it was derived from.
 
 use std::fmt::Write;
 
@@ -12,8 +12,9 @@ use super::client::SHOW_LINEAGE;
 use super::hover::row;
 use super::places::Page;
 use super::workers::{Asked, Failure, code};
-use crate::engine::{KeyNote, Keys};
-use crate::text::{LineIndex, Span};
+use crate::engine::{FunctionKeys, Keys, Lineage};
+use crate::report::{GraphFormat, graph};
+use crate::text::LineIndex;
 
 /// Where the command was called.
 #[derive(Debug, Deserialize)]
@@ -21,6 +22,20 @@ struct At {
     uri: Uri,
     #[serde(default)]
     position: Position,
+    /// What is wanted: text, or a picture as a page.
+    #[serde(default)]
+    format: Format,
+}
+
+/// What the command answers with.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    #[default]
+    Text,
+    Html,
+    Mermaid,
+    Dot,
 }
 
 pub(super) fn execute(asked: &Asked<'_>, params: &ExecuteCommandParams) -> Result<Value, Failure> {
@@ -29,7 +44,7 @@ pub(super) fn execute(asked: &Asked<'_>, params: &ExecuteCommandParams) -> Resul
     }
     let argument = params.arguments.as_ref().and_then(|arguments| arguments.first()).cloned().unwrap_or_default();
     let expected = |error| Failure::new(code::INVALID_PARAMS, format!("expected {{uri, position}}: {error}"));
-    let At { uri, position } = serde_json::from_value(argument).map_err(expected)?;
+    let At { uri, position, format } = serde_json::from_value(argument).map_err(expected)?;
     let (path, opened) = asked.document(&uri).ok_or_else(Failure::gone)?;
     let nothing = || Value::String("No known keys here.\n".to_owned());
     let Some(keys) = asked.snapshot.keys(path, asked.is_cancelled)? else { return Ok(nothing()) };
@@ -37,75 +52,39 @@ pub(super) fn execute(asked: &Asked<'_>, params: &ExecuteCommandParams) -> Resul
     let lines = LineIndex::new(text);
     let page = Page { text, lines: &lines, cells: keys.files.cells(keys.file), unit: asked.snapshot.client.unit };
     let offset = page.offset(opened, &uri, position).unwrap_or_default();
-    Ok(lineage(&keys, page, offset).map_or_else(nothing, Value::String))
+    let lineage = Lineage::of(&keys);
+    let Some(function) = lineage.around(offset) else { return Ok(nothing()) };
+    Ok(Value::String(match format {
+        Format::Text => as_text(function, &keys, page),
+        Format::Html => graph(&lineage, &[function], GraphFormat::Html),
+        Format::Mermaid => graph(&lineage, &[function], GraphFormat::Mermaid),
+        Format::Dot => graph(&lineage, &[function], GraphFormat::Dot),
+    }))
 }
 
 /// The keys of the innermost function around an offset, as text.
-fn lineage(keys: &Keys, page: Page<'_>, offset: u32) -> Option<String> {
-    let around = |span: Span| span.start <= offset && offset <= span.end;
-    let own = |note: &&KeyNote| note.place.file == keys.file && !note.is_called;
-    let within = keys.notes.iter().filter(own).map(|note| note.within).filter(|within| around(*within));
-    let within = within.min_by_key(|within| within.len())?;
-    let mut notes: Vec<&KeyNote> = Vec::new();
-    for note in keys.notes.iter().filter(own).filter(|note| note.within == within) {
-        if !notes.iter().any(|known| known.derivation == note.derivation) {
-            notes.push(note);
-        }
-    }
-    let mut text = format!("Keys of {} ({})\n", notes.first()?.function, page.row(within.start));
-    let tree = Tree { keys, page, notes: &notes };
-    for (index, note) in notes.iter().enumerate() {
-        if tree.parent(note).is_none() {
-            tree.write(&mut text, index, 1);
-        }
-    }
-    Some(text)
-}
-
-/// The keys of one function, each below the one that it was derived from.
-struct Tree<'a> {
-    keys: &'a Keys,
-    page: Page<'a>,
-    notes: &'a [&'a KeyNote],
-}
-
-impl Tree<'_> {
-    /// The nearest key that one was derived from.
-    fn parent(&self, note: &KeyNote) -> Option<usize> {
-        let above = self.notes.iter().enumerate().filter(|(_, other)| note.derivation.is_made_of(&other.derivation));
-        above.max_by_key(|(_, other)| other.derivation.len()).map(|(index, _)| index)
-    }
-
-    /// Writes a key, what is done with it, and what was derived from it. A parent's derivation is shorter than its
-    /// child's, so
-    /// that this ends.
-    fn write(&self, text: &mut String, index: usize, depth: usize) {
-        let Some(note) = self.notes.get(index) else { return };
+fn as_text(function: &FunctionKeys, keys: &Keys, page: Page<'_>) -> String {
+    let mut text = format!("Keys of {} ({})\n", function.name, page.row(function.within.start));
+    // From the last to the first, so that the first is taken next.
+    let roots: Vec<usize> = function.children(None).collect();
+    let mut open: Vec<(usize, usize)> = roots.into_iter().rev().map(|root| (root, 1)).collect();
+    while let Some((index, depth)) = open.pop() {
+        let key = &function.keys[index];
         let indent = "  ".repeat(depth);
-        let _ = write!(text, "{indent}{} ({}, {})", note.derivation, note.kind, self.page.row(note.place.span.start));
-        if let Some(data) = &note.key_data {
-            let _ = write!(text, " {data}");
-        }
+        let _ = write!(text, "{indent}{} ({}, {})", key.derivation, key.kind, page.row(key.place.span.start));
+        let _ = key.key_data.iter().try_for_each(|data| write!(text, " {data}"));
         text.push('\n');
-        let below: Vec<usize> =
-            (0..self.notes.len()).filter(|other| self.parent(self.notes[*other]) == Some(index)).collect();
-        for used in &note.uses {
-            // What is done with one key of an array is listed under that key.
-            let is_told_below = below.iter().any(|child| self.notes[*child].uses.contains(used));
-            if !is_told_below {
-                let again = self.keys.again.iter().any(|(second, _)| *second == used.place);
-                let row = row(self.keys, self.page, used.place).replace('`', "");
-                let _ = writeln!(
-                    text,
-                    "{indent}  {} {} ({row}{})",
-                    used.callee,
-                    used.verb,
-                    if again { ", again" } else { "" }
-                );
-            }
+        for used in &key.uses {
+            let row = row(keys, page, used.place).replace('`', "");
+            let again = keys.again.iter().any(|(second, _)| *second == used.place);
+            let again = if again { ", again" } else { "" };
+            let _ = writeln!(text, "{indent}  {} {} ({row}{again})", used.callee, used.verb);
         }
-        for child in below {
-            self.write(text, child, depth + 1);
-        }
+        let below: Vec<usize> = function.children(Some(index)).collect();
+        open.extend(below.into_iter().rev().map(|child| (child, depth + 1)));
     }
+    if function.omitted > 0 {
+        let _ = writeln!(text, "  {} more keys are left out", function.omitted);
+    }
+    text
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use keylint::cli::{self, Backend, CheckRequest, Listing, Status, World};
 use keylint::config::{ConfigError, Resolver};
-use keylint::engine::{FixOutcome, Outcome, Reported};
+use keylint::engine::{FixOutcome, Lineage, Outcome, Reported};
 use keylint::finding::{Confidence, Finding, Level, Place, RuleId};
 use keylint::text::Span;
 use tempfile::TempDir;
@@ -60,6 +60,10 @@ impl Backend for Canned {
 
     fn why(&self, file: &Path, _: Option<u32>, row: u32, _: &Resolver) -> Result<String, String> {
         Ok(format!("{} {row} \u{1b}[31m\n", file.display()))
+    }
+
+    fn lineage(&self, _: &Path, _: &Resolver) -> Result<Lineage, String> {
+        Err("no keys".to_owned())
     }
 
     fn ir(&self, _: &Path) -> Result<String, String> {

@@ -15,6 +15,7 @@ mod fix;
 mod formats;
 mod front;
 mod functions;
+mod graph;
 mod hostile;
 mod ignores;
 mod ir;

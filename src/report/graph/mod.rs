@@ -1,0 +1,116 @@
+//! The lineage of keys as pictures: Mermaid, DOT, and a page of HTML.
+//!
+//! **Invariant:** what the program's text holds is data in each of them: no name of a key and no line of source becomes markup.
+
+mod dot;
+mod html;
+mod layout;
+mod mermaid;
+
+use crate::engine::{FunctionKeys, Lineage, LineageKey, LineageUse};
+use crate::finding::Place;
+use crate::report::neutral;
+use crate::text::LineIndex;
+
+/// How a graph is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// A Mermaid flowchart, for Markdown.
+    Mermaid,
+    /// A digraph for Graphviz.
+    Dot,
+    /// One page that needs nothing else.
+    Html,
+}
+
+impl GraphFormat {
+    /// Every format.
+    pub const ALL: &[Self] = &[Self::Mermaid, Self::Dot, Self::Html];
+
+    /// The name in options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mermaid => "mermaid",
+            Self::Dot => "dot",
+            Self::Html => "html",
+        }
+    }
+
+    /// What it is, for help texts.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Mermaid => "A Mermaid flowchart, for Markdown",
+            Self::Dot => "A digraph for Graphviz",
+            Self::Html => "One page of HTML that needs nothing else",
+        }
+    }
+}
+
+/// The keys of these functions, in a format.
+pub fn graph(lineage: &Lineage, functions: &[&FunctionKeys], format: GraphFormat) -> String {
+    let picture = Picture::new(lineage, functions);
+    match format {
+        GraphFormat::Mermaid => mermaid::write(&picture),
+        GraphFormat::Dot => dot::write(&picture),
+        GraphFormat::Html => html::write(&picture),
+    }
+}
+
+/// What is to be drawn, with what is needed to say where it stands.
+struct Picture<'a> {
+    lineage: &'a Lineage,
+    functions: &'a [&'a FunctionKeys],
+    lines: LineIndex,
+}
+
+impl<'a> Picture<'a> {
+    fn new(lineage: &'a Lineage, functions: &'a [&'a FunctionKeys]) -> Self {
+        Self { lineage, functions, lines: LineIndex::new(lineage.files.text(lineage.file)) }
+    }
+
+    /// The path of the file.
+    fn path(&self) -> String {
+        neutral(&self.lineage.files.path(self.lineage.file).display().to_string())
+    }
+
+    /// The row of the file's text that a place starts on; `None` where it lies in another file.
+    fn row(&self, place: Place) -> Option<u32> {
+        (place.file == self.lineage.file).then(|| self.lines.row(place.span.start))
+    }
+
+    /// Where a place is, for people: `line 3`, `cell 2, line 3`, or path, row and column of another file.
+    fn place(&self, place: Place) -> String {
+        let Lineage { files, file, .. } = self.lineage;
+        if place.file != *file {
+            return neutral(&files.locus(place));
+        }
+        let (start, cells) = (place.span.start, files.cells(*file));
+        let row = cells.line_column(&self.lines, files.text(*file), start, start).row;
+        match cells.around(start) {
+            Some(cell) => format!("cell {}, line {row}", cell.number),
+            None => format!("line {row}"),
+        }
+    }
+
+    /// What is known of a key beside its name: derivation, words, place.
+    fn details(&self, key: &LineageKey) -> Vec<String> {
+        let mut details = Vec::new();
+        if key.title() != *key.derivation {
+            details.push(neutral(&key.derivation));
+        }
+        details.push(format!("{}, {}", key.kind, self.place(key.place)));
+        details.extend(key.key_data.as_ref().map(|data| format!("key data {data}")));
+        details
+    }
+
+    /// A use, for people: `jax.random.normal draws from it, line 3`.
+    fn used(&self, used: &LineageUse) -> String {
+        let again = if used.is_reuse { " (reuse)" } else { "" };
+        format!("{} {}, {}{again}", neutral(&used.callee), used.verb, self.place(used.place))
+    }
+}
+
+/// That keys were left out.
+fn omitted(function: &FunctionKeys) -> Option<String> {
+    (function.omitted > 0).then(|| format!("{} more keys are left out", function.omitted))
+}

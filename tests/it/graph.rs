@@ -1,0 +1,78 @@
+//! `keylint graph`: pictures of how keys are derived and consumed.
+//!
+//! **Invariant:** the pictures of fixtures are recorded; whatever the program holds, a page has one script and no address.
+
+use std::path::{Path, PathBuf};
+
+use keylint::cli::Status;
+
+use crate::run;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/graph")
+}
+
+fn graph(arguments: &[&str]) -> run::Ran {
+    let file = folder().join(arguments[0].split("::").next().unwrap());
+    let place = arguments[0].replacen(file.file_name().unwrap().to_str().unwrap(), file.to_str().unwrap(), 1);
+    let arguments = ["graph", "--isolated", &place].into_iter().chain(arguments[1..].iter().copied());
+    run::keylint(&folder(), arguments.map(str::to_owned), &[])
+}
+
+/// The picture, with the path of the fixtures left out.
+fn picture(arguments: &[&str]) -> String {
+    let ran = graph(arguments);
+    assert_eq!((ran.status, ran.err.as_str()), (Status::Clean, ""));
+    ran.text().replace(folder().to_str().unwrap(), "")
+}
+
+#[test]
+fn mermaid_shows_splits_folds_uses_and_reuse() {
+    insta::assert_snapshot!(picture(&["train.py"]));
+}
+
+#[test]
+fn dot_shows_one_function() {
+    insta::assert_snapshot!(picture(&["train.py::main", "--output-format", "dot"]));
+}
+
+#[test]
+fn a_function_is_named_by_the_end_of_its_name() {
+    let of_class = picture(&["train.py::Trainer.epoch"]);
+    assert_eq!(picture(&["train.py::epoch"]), of_class);
+    assert!(of_class.contains("Trainer.epoch") && !of_class.contains("noisy"));
+}
+
+#[test]
+fn a_function_that_is_not_there_is_an_error_that_helps() {
+    let ran = graph(&["train.py::mian"]);
+    assert_eq!((ran.status, ran.out.len()), (Status::Failed, 0));
+    assert!(ran.err.contains("did you mean `main`?") && ran.err.contains("`noisy`"), "{}", ran.err);
+}
+
+#[test]
+fn a_page_needs_nothing_else_and_text_of_the_program_is_data() {
+    let page = picture(&["train.py", "--output-format", "html"]);
+    assert_eq!(page.matches("<script>").count(), 1);
+    assert_eq!(page.matches("</script>").count(), 1);
+    assert!(page.contains("&lt;/script&gt;&lt;b title=&quot;x&quot;&gt;&#39;"));
+    assert!(
+        !page.contains("http:") && !page.contains("https:") && !page.contains(" src=") && !page.contains("@import")
+    );
+    // Both consumptions of `noise_key` stand out, in the picture and in the source.
+    assert!(page.contains("✗ normal, line 9") && page.contains("✗ bernoulli, line 13"));
+    assert!(page.contains("<li id=\"row-9\" class=\"bad\">") && page.contains("<li id=\"row-13\" class=\"bad\">"));
+    // `fold_in(key, 1)` is `split(key)[1]`.
+    assert_eq!(page.matches("class=\"equal\"").count(), 1);
+}
+
+#[test]
+fn a_page_can_be_written_to_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("keys.html");
+    let ran = graph(&["thirty.py", "--output-format", "html", "-o", file.to_str().unwrap()]);
+    assert_eq!((ran.status, ran.out.len()), (Status::Clean, 0));
+    let page = std::fs::read_to_string(file).unwrap();
+    assert_eq!(page.matches("<g class=\"key").count(), 29);
+    assert_eq!(page.matches("<g class=\"key reused\"").count(), 1);
+}
