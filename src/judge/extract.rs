@@ -73,7 +73,9 @@ fn report_harm(
         let kind = collision.consequence.as_ref().map(|consequence| consequence.kind);
         matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned))
     };
-    let (doubtful, confidence) = (own.is_harmless(), own.confidence);
+    // Where computations start again on purpose, only what meets is worse.
+    let starts_again = own.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::SeparateRuns);
+    let (doubtful, confidence) = (own.is_harmless() && !starts_again, own.confidence);
     if !doubtful && meets(&own) {
         return Some((own, direct));
     }

@@ -6,7 +6,7 @@ pub use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, Reference
 
 use rustc_hash::FxHashMap;
 
-use crate::finding::{Confidence, Consequence, Derivation, Intent, Place};
+use crate::finding::{Confidence, Consequence, Derivation, Intent, IntentKind, Place};
 use crate::text::{FileId, Span};
 
 /// Everything that is concluded of one module.
@@ -188,6 +188,13 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
             note(used, origin.as_ref());
         }
     }
+    // The default of a parameter is no state that somebody forgot to advance.
+    let is_default = |collision: &&Collision| {
+        collision.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DocumentedDefault)
+    };
+    let defaults = modules.iter().flat_map(|facts| &facts.collisions).filter(is_default);
+    let defaults: BTreeSet<Place> =
+        defaults.flat_map(|collision| [collision.first.leaf, collision.second.leaf]).collect();
     for facts in modules {
         let ignored: BTreeSet<Place> = facts.ignored.iter().map(|ignored| ignored.place).collect();
         facts.broadcasts.retain(|broadcast| broadcast.made_at.is_none_or(|made| !ignored.contains(&made)));
@@ -201,7 +208,7 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
                 && (of_default || !direct.contains(&used.leaf))
         });
         let is_known = |used: &Use| known.contains_key(&used.place) || direct.contains(&used.leaf);
-        facts.stale.retain(|stale| !is_known(&stale.used));
+        facts.stale.retain(|stale| !is_known(&stale.used) && !defaults.contains(&stale.used.leaf));
         facts.carried.retain(|carried| !is_known(&carried.used));
     }
 }

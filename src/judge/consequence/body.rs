@@ -60,6 +60,8 @@ impl Ways {
     pub const UNREAD: Self = Self(32);
     /// A statement drops it: code that is not finished.
     pub const DROPPED: Self = Self(64);
+    /// It is printed, which is a way to escape.
+    pub const PRINTED: Self = Self(128);
 
     /// Adds another way.
     pub fn add(&mut self, other: Self) {

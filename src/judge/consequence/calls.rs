@@ -295,6 +295,9 @@ impl Body<'_, '_> {
                 if runs_others && (transform.runs == Runs::TreeMap || transform.returns == Returns::Function) => {}
             Effect::Observe | Effect::Builtin(BuiltinOp::Print) => {
                 self.add(Ways::ESCAPES);
+                if matches!(callable.effect, Effect::Builtin(_)) {
+                    self.add(Ways::PRINTED);
+                }
                 self.hold(call, Path::new());
             }
             Effect::Forward { .. } => self.hold(call, path.clone()),

@@ -10,6 +10,7 @@ mod apart;
 mod body;
 mod calls;
 mod meet;
+mod separate;
 mod unused_children;
 
 use std::cell::{Cell, RefCell};
@@ -25,6 +26,8 @@ use crate::judge::consequence::body::{Body, Effects, Part, Path, Ways};
 use crate::judge::facts::Role;
 use crate::judge::intent::default_key::is_default;
 use crate::models::{Effect, Runs, Transform, TransformResult};
+
+pub use separate::separate_runs;
 
 /// How many functions deep a value is followed into calls.
 const DEPTH: u32 = 6;

@@ -13,7 +13,7 @@ use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, Escape, Iteration, Recording};
 use crate::finding::{Confidence, Intent, IntentKind, Place};
-use crate::judge::consequence::{Flows, alternatives, consequence};
+use crate::judge::consequence::{Flows, alternatives, consequence, separate_runs};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{Collision, CollisionKind, LoopKind, Role, Use};
 use crate::judge::intent;
@@ -239,7 +239,9 @@ pub fn report(
     }
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
     let consequence = consequence(flows, reuse.first, reuse.second);
-    let intent = intent::of(run, kind, &pair).or_else(|| flow_intent(flows, kind, reuse));
+    let intent = intent::of(run, kind, &pair)
+        .or_else(|| flow_intent(flows, kind, reuse))
+        .or_else(|| separate_runs(flows, kind, &pair, &consequence));
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
