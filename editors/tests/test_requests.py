@@ -175,6 +175,9 @@ async def test_the_lineage_of_a_function(session):
     params = types.ExecuteCommandParams("keylint.showLineage", [place])
     text = await insist(lambda: session.client.workspace_execute_command_async(params))
     assert isinstance(text, str) and "key" in text and "init" in text, text
+    page = types.ExecuteCommandParams("keylint.showLineage", [{**place, "format": "html"}])
+    page = await insist(lambda: session.client.workspace_execute_command_async(page))
+    assert page.startswith("<!DOCTYPE html>") and "init" in page, page
 
 
 async def test_what_is_wrong_is_answered_and_survived(session):

@@ -17,11 +17,11 @@ import {
 } from "vscode-languageclient/node";
 
 import { type Binary, expand, type ImportStrategy, resolveBinary, type Surroundings } from "./binary";
-import { type At, lineageArguments, lineageText, SHOW_LINEAGE } from "./lineage";
+import { type At, lineageArguments, lineagePage, SHOW_LINEAGE } from "./lineage";
 import { needsRestart, serverSettings, type ServerSettings } from "./settings";
 import { parseVersion, type State, statusText } from "./status";
 
-const LINEAGE_SCHEME = "keylint-lineage";
+const LINEAGE_VIEW = "keylint.lineage";
 
 let extension: Extension | undefined;
 
@@ -38,7 +38,7 @@ class Extension {
   private readonly output = vscode.window.createOutputChannel("keylint", { log: true });
   private readonly trace = vscode.window.createOutputChannel("keylint trace", { log: true });
   private readonly status = vscode.window.createStatusBarItem("keylint.status", vscode.StatusBarAlignment.Right, 90);
-  private readonly lineage = new LineageDocuments();
+  private lineage: vscode.WebviewPanel | undefined;
   private client: LanguageClient | undefined;
   /** Starts and stops follow each other: a restart waits for the one before. */
   private queue: Promise<void> = Promise.resolve();
@@ -50,7 +50,7 @@ class Extension {
       this.output,
       this.trace,
       this.status,
-      vscode.workspace.registerTextDocumentContentProvider(LINEAGE_SCHEME, this.lineage),
+      { dispose: () => this.lineage?.dispose() },
       vscode.commands.registerCommand("keylint.restart", () => this.restart()),
       vscode.commands.registerCommand("keylint.showOutput", () => this.output.show()),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.restart()),
@@ -173,7 +173,7 @@ class Extension {
             void vscode.window.showInformationMessage("keylint: open a Python file first");
             return undefined;
           }
-          await this.showLineage(await next(command, place));
+          this.showLineage(await next(command, place));
           return undefined;
         },
       },
@@ -181,17 +181,19 @@ class Extension {
     return new LanguageClient("keylint", "keylint", server, options);
   }
 
-  private async showLineage(answer: unknown): Promise<void> {
-    const text = lineageText(answer);
-    if (text === undefined) {
+  /** Shows a picture of keys beside the editor; asking again replaces it. */
+  private showLineage(answer: unknown): void {
+    const page = lineagePage(answer);
+    if (page === undefined) {
       void vscode.window.showInformationMessage("keylint: no keys are followed in this function");
       return;
     }
-    const uri = this.lineage.set(text);
-    const document = await vscode.workspace.openTextDocument(uri);
-    const viewColumn = vscode.ViewColumn.Beside;
-    await vscode.window.showTextDocument(document, { viewColumn, preserveFocus: true, preview: true });
-    await vscode.languages.setTextDocumentLanguage(document, "markdown");
+    if (this.lineage === undefined) {
+      const column = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+      this.lineage = vscode.window.createWebviewPanel(LINEAGE_VIEW, "Key lineage", column, { enableScripts: true });
+      this.lineage.onDidDispose(() => (this.lineage = undefined));
+    }
+    this.lineage.webview.html = page;
   }
 
   private async surroundings(): Promise<Surroundings> {
@@ -231,25 +233,6 @@ class Extension {
       severity === "none" ? undefined : new vscode.ThemeColor(`statusBarItem.${severity}Background`);
     this.status.show();
     void vscode.commands.executeCommand("setContext", "keylint.running", state.kind === "running");
-  }
-}
-
-/** The document that the lineage is shown in; asking again replaces its text. */
-class LineageDocuments implements vscode.TextDocumentContentProvider {
-  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
-  private readonly uri = vscode.Uri.parse(`${LINEAGE_SCHEME}:Key lineage.md`);
-  private text = "";
-
-  readonly onDidChange = this.changed.event;
-
-  set(text: string): vscode.Uri {
-    this.text = text;
-    this.changed.fire(this.uri);
-    return this.uri;
-  }
-
-  provideTextDocumentContent(): string {
-    return this.text;
   }
 }
 

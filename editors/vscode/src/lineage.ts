@@ -10,16 +10,13 @@ export interface At {
 }
 
 /**
- * The arguments of the request: those that came with the command (a code action or a lens brings its own), else the place of
- * the cursor; nothing if there is neither.
+ * The arguments of the request for a picture: those that came with the command (a code action or a lens brings its own), else the
+ * place of the cursor; nothing if there is neither.
  */
 export function lineageArguments(given: readonly unknown[], cursor: At | undefined): unknown[] | undefined {
   // The context menu hands over what was clicked on, which is no argument for the server.
-  const own = given.filter(isAt);
-  if (own.length > 0) {
-    return [own[0]];
-  }
-  return cursor === undefined ? undefined : [cursor];
+  const place = given.find(isAt) ?? cursor;
+  return place === undefined ? undefined : [{ ...place, format: "html" }];
 }
 
 function isAt(value: unknown): value is At {
@@ -29,7 +26,7 @@ function isAt(value: unknown): value is At {
   return typeof value.uri === "string";
 }
 
-/** The text to show for the server's answer; undefined where there is nothing to tell. */
-export function lineageText(answer: unknown): string | undefined {
-  return typeof answer === "string" && answer.trim() !== "" ? answer : undefined;
+/** The page to show for the server's answer; undefined where there are no keys to show. */
+export function lineagePage(answer: unknown): string | undefined {
+  return typeof answer === "string" && answer.startsWith("<!DOCTYPE html>") ? answer : undefined;
 }

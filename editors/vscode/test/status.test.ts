@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { lineageArguments, lineageText } from "../src/lineage";
+import { lineageArguments, lineagePage } from "../src/lineage";
 import { parseVersion, statusText } from "../src/status";
 
 test("the status tells which keylint runs", () => {
@@ -34,16 +34,17 @@ test("the version is read from what keylint prints", () => {
 test("the lineage is asked for where the cursor is, or where a code action says", () => {
   const cursor = { uri: "file:///a.py", position: { line: 1, character: 2 } };
   const given = { uri: "file:///b.py", position: { line: 3, character: 4 } };
-  assert.deepEqual(lineageArguments([], cursor), [cursor]);
-  assert.deepEqual(lineageArguments([given], cursor), [given]);
+  const page = (place: object) => [{ ...place, format: "html" }];
+  assert.deepEqual(lineageArguments([], cursor), page(cursor));
+  assert.deepEqual(lineageArguments([given], cursor), page(given));
   // What the context menu hands over.
-  assert.deepEqual(lineageArguments([{ $mid: 1, path: "/a.py" }, undefined], cursor), [cursor]);
+  assert.deepEqual(lineageArguments([{ $mid: 1, path: "/a.py" }, undefined], cursor), page(cursor));
   assert.equal(lineageArguments([], undefined), undefined);
 });
 
-test("only a text that says something is shown", () => {
-  assert.equal(lineageText("# init"), "# init");
-  for (const nothing of [null, undefined, "", " \n", 3]) {
-    assert.equal(lineageText(nothing), undefined);
+test("only a page is shown", () => {
+  assert.equal(lineagePage("<!DOCTYPE html>\n<html>"), "<!DOCTYPE html>\n<html>");
+  for (const nothing of [null, undefined, "", "No known keys here.\n", 3]) {
+    assert.equal(lineagePage(nothing), undefined);
   }
 });

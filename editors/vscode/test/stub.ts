@@ -43,7 +43,6 @@ export function makeVscode(folder: string, settings: Readonly<Record<string, unk
   const fileName = path.join(folder, "train.py");
   const getText = () => fs.readFileSync(fileName, "utf8");
   const document = { uri: Uri.file(fileName), languageId: "python", version: 1, isClosed: false, fileName, getText };
-  let lineage: { provideTextDocumentContent(): string } | undefined;
   const known: Record<string, unknown> = {
     version: "1.99.0",
     CancellationTokenSource: class {
@@ -125,7 +124,14 @@ export function makeVscode(folder: string, settings: Readonly<Record<string, unk
       createStatusBarItem: () => Object.assign(window.status, { show() {}, hide() {}, dispose() {} }),
       showErrorMessage: async (text: string) => void window.errors.push(text),
       showInformationMessage: async (text: string) => void window.information.push(text),
-      showTextDocument: async () => void window.shown.push(lineage?.provideTextDocumentContent() ?? ""),
+      createWebviewPanel: () => {
+        const webview = {
+          set html(page: string) {
+            window.shown.push(page);
+          },
+        };
+        return { webview, onDidDispose: () => nothing, dispose() {} };
+      },
       tabGroups: { all: [], onDidChangeTabs: () => nothing, onDidChangeTabGroups: () => nothing },
       visibleTextEditors: [],
       visibleNotebookEditors: [],
@@ -136,11 +142,6 @@ export function makeVscode(folder: string, settings: Readonly<Record<string, unk
       getWorkspaceFolder: () => ({ uri, name: "project", index: 0 }),
       textDocuments: [document],
       notebookDocuments: [],
-      openTextDocument: async () => document,
-      registerTextDocumentContentProvider: (_: string, provider: typeof lineage) => {
-        lineage = provider;
-        return nothing;
-      },
       getConfiguration: () => ({ get: (name: string, usual: unknown) => settings[name] ?? usual }),
     }),
   };
