@@ -7,6 +7,7 @@
 
 pub mod analysis;
 pub mod arrays;
+pub mod cache;
 pub mod cli;
 pub mod config;
 pub mod engine;

@@ -46,6 +46,8 @@ pub enum Command {
     Baseline(BaselineCommand),
     /// Show the settings that apply to a file, and where each comes from.
     Config(Config),
+    /// Remove the cache.
+    Clean(Clean),
     /// Explain what keylint knows about the keys on a line.
     Why(Why),
     /// Draw how the keys of a file or a function are made, split, folded and consumed.
@@ -177,6 +179,9 @@ pub struct Selection {
     /// Read no configuration file.
     #[arg(long)]
     pub isolated: bool,
+    /// The folder of the cache, instead of the configured one or that of the variable `KEYLINT_CACHE_DIR`.
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
 }
 
 impl Selection {
@@ -197,6 +202,7 @@ impl Selection {
             per_file_ignores,
             min_level: self.min_level,
             min_confidence: self.min_confidence,
+            cache_dir: self.cache_dir.as_ref().map(|path| path.display().to_string()),
             ..Options::default()
         };
         Ok(CommandLine { isolated: self.isolated, config: self.config.clone(), options })
@@ -289,6 +295,16 @@ pub struct Config {
     /// The file or directory to show settings for.
     #[arg(default_value = ".")]
     pub path: PathBuf,
+    #[command(flatten)]
+    pub(super) selection: Selection,
+}
+
+/// Arguments of `keylint clean`.
+#[derive(Debug, clap::Args)]
+pub struct Clean {
+    /// Files and directories whose caches are removed.
+    #[arg(default_value = ".", value_name = "PATHS")]
+    pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) selection: Selection,
 }

@@ -90,6 +90,9 @@ pub(super) fn run(
         writeln!(world.stderr, "Checked {checked} {} in {seconds:.2} s.", if checked == 1 { "file" } else { "files" })?;
     }
     if args.verbose {
+        for line in outcome.cache_use.told() {
+            writeln!(world.stderr, "{}", report::neutral(&line))?;
+        }
         for refuted in &outcome.refuted {
             let place = report::neutral(&outcome.files.locus(refuted.place));
             let code = refuted.rule;
@@ -164,7 +167,9 @@ fn show_diff(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut Wo
 
 /// Gives the settings of each file, as the options change them.
 pub(super) fn resolver(selection: &Selection, paths: &[PathBuf], world: &World<'_>) -> Result<Resolver, Failure> {
-    let command_line = selection.command_line().map_err(Failure::Usage)?;
+    let mut command_line = selection.command_line().map_err(Failure::Usage)?;
+    let cache_dir = &mut command_line.options.cache_dir;
+    *cache_dir = cache_dir.take().or_else(|| (world.env)("KEYLINT_CACHE_DIR")).filter(|written| !written.is_empty());
     let resolver = Resolver::new(&world.cwd, known_rules(), command_line)?;
     Ok(resolver.of_paths(paths.iter().map(PathBuf::as_path)))
 }

@@ -9,7 +9,7 @@ use super::args::Config;
 use super::check::resolver;
 use super::{Failure, Status, World};
 use crate::config::{Settings, Source};
-use crate::report;
+use crate::{engine, report};
 
 pub(super) fn run(command: &Config, world: &mut World<'_>) -> Result<Status, Failure> {
     let resolver = resolver(&command.selection, std::slice::from_ref(&command.path), world)?;
@@ -40,6 +40,10 @@ fn print(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     match &settings.baseline {
         Some(baseline) => line(out, "baseline", &quoted(&baseline.display().to_string()))?,
         None => writeln!(out, "# baseline: none")?,
+    }
+    match &settings.cache_dir {
+        Some(folder) => line(out, "cache-dir", &quoted(&folder.display().to_string()))?,
+        None => writeln!(out, "# cache-dir: {}", engine::cache_folder(settings).display())?,
     }
     line(out, "tests", &list(settings.tests().iter().map(String::as_str)))?;
     match settings.jax_version {

@@ -71,7 +71,9 @@ fn given(request: &CheckRequest<'_>) -> Result<RunInputs, ConfigError> {
 
 fn how<'a>(request: &CheckRequest<'a>) -> RunOptions<'a> {
     let fixes = if request.fixes { Fixes::All } else { Fixes::None };
-    RunOptions { fixes, verify: request.verify, progress: request.progress, ..RunOptions::default() }
+    // A text from standard input is not the file's: its results would only take the place of those of the file.
+    let use_cache = request.use_cache && request.stdin.is_none();
+    RunOptions { fixes, verify: request.verify, progress: request.progress, use_cache, ..RunOptions::default() }
 }
 
 /// Looks into the analysis of one file, which keeps what it knows of each expression if it `observes`.

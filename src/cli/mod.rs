@@ -7,6 +7,7 @@ mod args;
 mod backend;
 mod baseline;
 mod check;
+mod clean;
 mod completions;
 mod config;
 mod dev;
@@ -105,6 +106,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend,
         Command::Rule(command) => rule::run(command, world),
         Command::Eval(command) => eval::run(command, world),
         Command::Baseline(command) => baseline::run(command, &args, backend, world),
+        Command::Clean(command) => clean::run(command, &args, world),
         Command::Config(command) => config::run(command, world),
         Command::Why(command) => why::run(command, backend, world),
         Command::Graph(command) => graph::run(command, backend, world),

@@ -42,6 +42,9 @@ pub struct Options {
     /// The baseline, a file of accepted findings, relative to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// The folder of the cache, relative to this file; by default `.keylint_cache` beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_dir: Option<String>,
     /// Patterns of test files, instead of `tests/`, `test_*.py`, `*_test.py` and `conftest.py`. In test files the
     /// findings of the rules `KEY1xx` are notes.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -227,6 +227,7 @@ impl Resolver {
         let jax_version = self.jax_version(&layers, root, &roots, &mut sources)?;
         let last_models = last(&layers, "models", &mut sources, |options| options.models.as_ref());
         let baseline = last(&layers, "baseline", &mut sources, |options| options.baseline.as_ref());
+        let cache_dir = last(&layers, "cache-dir", &mut sources, |options| options.cache_dir.as_ref());
         let min_level = last(&layers, "min-level", &mut sources, |options| options.min_level.as_ref());
         let min_confidence = last(&layers, "min-confidence", &mut sources, |options| options.min_confidence.as_ref());
         Ok(Settings {
@@ -235,6 +236,7 @@ impl Resolver {
                 .map(|(layer, models)| models.iter().map(|path| absolute(&layer.base, Path::new(path))).collect())
                 .unwrap_or_default(),
             baseline: baseline.map(|(layer, path)| absolute(&layer.base, Path::new(path))),
+            cache_dir: cache_dir.map(|(layer, path)| absolute(&layer.base, Path::new(path))),
             min_level: min_level.map_or(Level::Warning, |(_, level)| *level),
             min_confidence: min_confidence.map_or(Confidence::Medium, |(_, confidence)| *confidence),
             rules: self.rules(&layers, &mut sources)?,

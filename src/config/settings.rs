@@ -75,6 +75,8 @@ pub struct Settings {
     pub models: Vec<PathBuf>,
     /// The file of findings that are accepted; absolute.
     pub baseline: Option<PathBuf>,
+    /// The folder of the cache; absolute. `None` for the usual one.
+    pub cache_dir: Option<PathBuf>,
     /// The JAX version the code runs with, where it is known.
     pub jax_version: Option<JaxVersion>,
     /// The lowest level to show.
@@ -122,6 +124,13 @@ impl Settings {
         let (is_test, is_benchmark) = (self.tests.matches(&path), self.benchmarks.matches(&path));
         let is_docs = self.docs.matches(&path);
         FileSettings { settings: self, is_test, is_benchmark, is_docs, ignored }
+    }
+
+    /// All that decides what is found and shown in a project, beside what [`FileSettings::deciding`] tells of each file: which paths
+    /// patterns match is decided by then. Two runs for which this text differs may differ in their results.
+    pub fn deciding(&self) -> String {
+        let Self { roots, jax_version, min_level, min_confidence, rules, .. } = self;
+        format!("{roots:?} {jax_version:?} {min_level} {min_confidence} {rules:?}")
     }
 
     /// The enabled rules and the level each has, by code.
@@ -194,6 +203,12 @@ impl FileSettings<'_> {
     pub fn is_selected(&self, rule: RuleId) -> bool {
         let ignored = self.ignored.iter().any(|selector| selector.covers(rule));
         is_always_on(rule) || (self.settings.is_enabled(rule) && !ignored)
+    }
+
+    /// All that decides what is found and shown in this file, beside the settings of its project.
+    pub fn deciding(&self) -> String {
+        let Self { settings: _, is_test, is_benchmark, is_docs, ignored } = self;
+        format!("{is_test} {is_benchmark} {is_docs} {ignored:?}")
     }
 
     /// What becomes of a finding of this file.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::Job;
 use super::fingerprint::{Subject, name_all};
-use super::load::{Kept, Loaded, stamp};
+use super::load::{Kept, Loaded};
 use super::project::Project;
 use crate::finding::{Family, Finding, Level, Place, RuleId};
 use crate::judge::{documented, notebook, said_so};
@@ -54,8 +54,9 @@ pub(super) fn file_report(
     }
     sort(&mut findings);
     findings.dedup_by(|a, b| (a.primary, a.rule, &a.message) == (b.primary, b.rule, &b.message));
-    let (text, cells) = match source::read(job.files, &member.path, &member.display) {
-        Ok(source) if stamp(&source.text) == loaded.stamp => (source.text, source.cells),
+    let (source, digest) = source::read_with_digest(job.files, &member.path, &member.display);
+    let (text, cells) = match source {
+        Ok(source) if digest == loaded.digest => (source.text, source.cells),
         Ok(_) => return Some(unreadable(file, &path, "the file changed during the check; run again")),
         Err(problem) => return Some(unreadable(file, &path, &problem.message)),
     };

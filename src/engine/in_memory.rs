@@ -77,6 +77,7 @@ fn outcome(texts: &[(&str, &str)]) -> Outcome {
         models: &|_| Models::builtin(),
         survey: &|_| Vec::new(),
         progress: &|_, _| {},
+        cache: None,
         threads: 1,
         fixes: Fixes::None,
         verify: true,

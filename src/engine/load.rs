@@ -2,10 +2,6 @@
 //!
 //! **Invariant:** syntax tree and text are dropped before [`load`] returns; what is kept is spans, operations and names.
 
-use std::hash::Hasher;
-
-use rustc_hash::FxHasher;
-
 use super::contain::contained;
 use super::effects::{Effects, misdeclared, names_us};
 use super::imports::imports;
@@ -13,7 +9,7 @@ use super::project::Project;
 use crate::ir;
 use crate::python::{self, Comment, SourceKind, StatementSpan, SyntaxProblem, mentions};
 use crate::source::{self, Files};
-use crate::text::Span;
+use crate::text::{Digest, Span};
 
 /// Words of which a file that handles keys under a library's cover has at least one.
 const KEY_WORDS: &[&str] = &["key", "rng", "seed", "Key", "RNG"];
@@ -49,8 +45,8 @@ pub(super) struct Loaded {
     pub(super) kept: Option<Kept>,
     /// Whether a comment names us, so that it may be wrong or unused.
     pub(super) has_comments_for_us: bool,
-    /// Tells two texts apart.
-    pub(super) stamp: u64,
+    /// The digest of its bytes.
+    pub(super) digest: Digest,
 }
 
 /// What comments and fingerprints need.
@@ -86,17 +82,18 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
         module: None,
         kept: None,
         has_comments_for_us: false,
-        stamp: 0,
+        digest: Digest::default(),
     };
     let Some(member) = project.members.get(position) else { return loaded };
-    let (text, cells) = match source::read(files, &member.path, &member.display) {
+    let (source, digest) = source::read_with_digest(files, &member.path, &member.display);
+    loaded.digest = digest;
+    let (text, cells) = match source {
         Ok(source) => (source.text, source.cells),
         Err(problem) => {
             loaded.unreadable = Some(problem.message);
             return loaded;
         }
     };
-    loaded.stamp = stamp(&text);
     loaded.names_library = mentions(text.as_bytes(), words);
     loaded.names_keys = loaded.names_library || mentions(text.as_bytes(), KEY_WORDS);
     let parsed = contained(|| {
@@ -119,11 +116,4 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
         }
         Err(message) => Loaded { broke: Some(message), ..loaded },
     }
-}
-
-/// Tells two texts apart.
-pub(super) fn stamp(text: &str) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(text.as_bytes());
-    hasher.finish()
 }

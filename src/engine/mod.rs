@@ -8,6 +8,7 @@
 //! **Invariant:** the outcome depends on files and settings alone, never on threads or time. Whatever goes wrong with one file
 //! (unreadable, unparsable, a panic of our own) is a finding of that file and leaves the others as they are.
 
+mod cached;
 mod contain;
 mod cross_module;
 mod effects;
@@ -33,15 +34,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::analysis::{ImportSnapshot, Program};
+use crate::cache::Cache;
 use crate::config::{KnownRule, Settings};
 use crate::judge::facts::Facts;
 use crate::models::Models;
 use crate::rules;
 use crate::source::{Files, Problem};
-use crate::text::Span;
+use crate::text::{Digest, Span};
 
 pub use crate::judge::analyse;
 pub use crate::source::{SourceFile, decode, encoded, survey};
+pub use cached::{CacheUse, cache_folder, clean};
 pub use contain::contained;
 pub use ignore_edits::{can_be_ignored, ignore_comments};
 pub use in_memory::{Checked, check_text, check_texts};
@@ -73,6 +76,9 @@ pub type Survey<'a> = &'a (dyn Fn(&Path) -> Vec<PathBuf> + Sync);
 
 /// Is told how many files of how many are done; the numbers never fall.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
+/// Gives the cache of a project, and what its results depend on beside texts and settings.
+pub type CacheOf<'a> = &'a (dyn Fn(&Settings) -> (Cache, Digest) + Sync);
 
 /// Interprets one module of a program, in a world of that program.
 pub type Analyse<'a> = &'a (dyn Fn(&mut ImportSnapshot, &Program<'_>, usize) -> Facts + Sync);
@@ -110,6 +116,8 @@ pub struct Job<'a> {
     pub survey: Survey<'a>,
     /// Is told how far the work is.
     pub progress: Progress<'a>,
+    /// Where results of earlier runs are found, if they are wanted.
+    pub cache: Option<CacheOf<'a>>,
     /// How many threads work; 0 for as many as there are processors.
     pub threads: usize,
     /// Which of the findings that are shown get fixes.

@@ -5,13 +5,15 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::{HiddenCounts, Settings, Shown};
 use crate::finding::{Finding, Intent, Place, RuleId};
 use crate::source::Problem;
 use crate::suppress::Baseline;
 use crate::text::FileId;
 
-use super::FileTable;
+use super::{CacheUse, FileTable};
 
 /// The result of checking a set of files.
 #[derive(Debug, Default)]
@@ -32,10 +34,12 @@ pub struct Outcome {
     pub failed: bool,
     /// Findings that their replay refuted: mistakes of ours.
     pub refuted: Vec<Refuted>,
+    /// What was taken from the cache.
+    pub cache_use: CacheUse,
 }
 
 /// A finding that its replay refuted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Refuted {
     /// Its primary location.
     pub place: Place,

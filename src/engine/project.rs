@@ -107,6 +107,11 @@ impl<'a> Project<'a> {
         targets
     }
 
+    /// The position of a file.
+    pub(super) fn position(&self, file: FileId) -> Option<usize> {
+        self.positions.get(&file).copied()
+    }
+
     /// Where a file is.
     pub(super) fn path_of(&self, file: FileId) -> Option<&Path> {
         let position = *self.positions.get(&file)?;

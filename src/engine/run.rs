@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+use super::cached::{CacheEntry, CacheUse};
 use super::contain::contained;
 use super::cross_module::cross_module_usage;
 use super::file_report::{FileReport, file_report, unreadable};
@@ -27,7 +28,7 @@ use crate::judge::facts::reconcile;
 use crate::python::WORKER_STACK_BYTES;
 use crate::rules;
 use crate::source;
-use crate::text::{Cells, FileId, Span};
+use crate::text::{Cells, Digest, FileId, Span};
 
 /// How many files beyond those given are read for one project because something imports them.
 const DEPENDENCY_LIMIT: usize = 5_000;
@@ -51,35 +52,38 @@ pub(super) fn on_workers<T: Send>(threads: usize, work: impl FnOnce() -> T + Sen
 }
 
 /// What one project comes to.
-struct Results {
-    reports: Vec<FileReport>,
-    refuted: Vec<Refuted>,
-    read: Vec<PathBuf>,
+pub(super) struct Results {
+    pub(super) reports: Vec<FileReport>,
+    pub(super) refuted: Vec<Refuted>,
+    /// The positions of the files that were read, each with the digest of what was read.
+    pub(super) read: Vec<(usize, Digest)>,
 }
 
 fn check_here(job: &Job<'_>) -> Outcome {
     let (files, projects) = group(job);
     let progress = Counter::new(job);
-    let results: Vec<Results> = projects
+    let results: Vec<(Results, CacheUse)> = projects
         .par_iter()
         .map(|project| {
-            let mut learned = learn(job, project, &progress);
-            let is_test = |member: &&Member| project.settings.for_file(&member.path).is_test();
-            let tests: BTreeSet<FileId> = project.members.iter().filter(is_test).map(|member| member.file).collect();
-            reconcile(&mut learned.facts, &|file| tests.contains(&file));
-            let read = project.members.iter().zip(&learned.loaded);
-            let read = read.filter(|(member, loaded)| loaded.is_some() && !member.is_reported);
-            let read = read.map(|(member, _)| absolute(job.cwd, &member.path)).collect();
-            let (reports, refuted) = conclude(job, project, learned);
-            Results { reports, refuted, read }
+            let entry = CacheEntry::of(job, project);
+            if let Some(known) = entry.as_ref().and_then(|entry| entry.results(job, project)) {
+                progress.add(project.members.iter().filter(|member| member.is_reported).count());
+                return (known, CacheUse::taken());
+            }
+            let results = analysed(job, project, &progress);
+            let cache_use = entry.map(|entry| entry.keep(project, &results)).unwrap_or_default();
+            (results, cache_use)
         })
         .collect();
     let mut outcome = Outcome { files, checked: job.inputs.len(), ..Outcome::default() };
     let mut reports: BTreeMap<FileId, (usize, FileReport)> = BTreeMap::new();
-    for (index, project) in results.into_iter().enumerate() {
-        reports.extend(project.reports.into_iter().map(|file| (file.file, (index, file))));
-        outcome.refuted.extend(project.refuted);
-        outcome.read.extend(project.read);
+    for ((index, project), (results, cache_use)) in projects.iter().enumerate().zip(results) {
+        reports.extend(results.reports.into_iter().map(|file| (file.file, (index, file))));
+        outcome.refuted.extend(results.refuted);
+        outcome.cache_use.add(cache_use);
+        let read = results.read.into_iter().filter_map(|(position, _)| project.members.get(position));
+        let read = read.filter(|member| !member.is_reported);
+        outcome.read.extend(read.map(|member| absolute(job.cwd, &member.path)));
     }
     outcome.read.sort_unstable();
     outcome.read.dedup();
@@ -102,6 +106,18 @@ fn check_here(job: &Job<'_>) -> Outcome {
     }
     keep_texts(job, &projects, texts, &mut outcome);
     outcome
+}
+
+/// Reads and analyses one project.
+fn analysed(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>) -> Results {
+    let mut learned = learn(job, project, progress);
+    let is_test = |member: &&Member| project.settings.for_file(&member.path).is_test();
+    let tests: BTreeSet<FileId> = project.members.iter().filter(is_test).map(|member| member.file).collect();
+    reconcile(&mut learned.facts, &|file| tests.contains(&file));
+    let loaded = learned.loaded.iter().enumerate();
+    let read = loaded.filter_map(|(position, loaded)| Some((position, loaded.as_ref()?.digest))).collect();
+    let (reports, refuted) = conclude(job, project, learned);
+    Results { reports, refuted, read }
 }
 
 /// Drops the reuses of a project's callers within a function of another project that reports them itself: the facts of each project

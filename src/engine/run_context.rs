@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Fixes, Input, Job, Outcome, Progress, Survey};
+use super::{Fixes, Input, Job, Outcome, Progress, Survey, cache_folder};
+use crate::cache::Cache;
 use crate::config::{self, ConfigError, Resolver, Settings};
 use crate::finding::Finding;
 use crate::fix;
@@ -16,7 +17,7 @@ use crate::judge::facts::Facts;
 use crate::models::Models;
 use crate::source::{self, Files, MemoryFiles, OsFiles, Problem, Selection, SourceFile, discover};
 use crate::suppress::Baseline;
-use crate::text::{Edit, FileId, Span, apply_edits};
+use crate::text::{Digest, Digester, Edit, FileId, Span, apply_edits};
 
 /// How often files are repaired and checked again.
 const ROUNDS: usize = 10;
@@ -81,6 +82,8 @@ pub struct RunOptions<'a> {
     pub verify: bool,
     /// Is told how many files of how many are done.
     pub progress: Progress<'a>,
+    /// Whether results of earlier runs may stand in for analysing again.
+    pub use_cache: bool,
     /// Whether everything is noted that is a key.
     pub observes: bool,
     /// Whether nobody wants the outcome any more: what is left is then passed over, and the outcome is of no use.
@@ -89,7 +92,14 @@ pub struct RunOptions<'a> {
 
 impl Default for RunOptions<'_> {
     fn default() -> Self {
-        Self { fixes: Fixes::None, verify: true, progress: &|_, _| {}, observes: false, is_cancelled: &|| false }
+        Self {
+            fixes: Fixes::None,
+            verify: true,
+            progress: &|_, _| {},
+            use_cache: false,
+            observes: false,
+            is_cancelled: &|| false,
+        }
     }
 }
 
@@ -146,7 +156,7 @@ pub struct RunContext<'a> {
     resolver: &'a Resolver,
     fallback: Arc<Settings>,
     /// Models beyond those that keylint brings along, by the files that the settings name.
-    models: BTreeMap<Vec<PathBuf>, Models>,
+    models: BTreeMap<Vec<PathBuf>, (Models, Digest)>,
     folders: Vec<PathBuf>,
     survey: Option<Survey<'a>>,
 }
@@ -217,6 +227,12 @@ impl<'a> RunContext<'a> {
 
     /// Hands the whole job to `work`.
     pub fn with<T>(&self, given: &RunInputs, how: RunOptions<'_>, work: impl FnOnce(&Job<'_>) -> T) -> T {
+        let cache_of = |settings: &Settings| {
+            let models = self.models.get(&settings.models).map(|(_, digest)| *digest).unwrap_or_default();
+            (Cache::at(cache_folder(settings)), models)
+        };
+        // Texts that are not saved would only take the place of those that are.
+        let is_cached = how.use_cache && !how.observes && given.files.is_empty();
         work(&Job {
             files: &given.files,
             cwd: self.cwd,
@@ -224,9 +240,12 @@ impl<'a> RunContext<'a> {
             given: &self.folders,
             problems: &given.problems,
             settings: &|path| self.resolver.for_file(path).unwrap_or_else(|_| self.fallback.clone()),
-            models: &|settings| self.models.get(&settings.models).unwrap_or_else(|| Models::builtin()),
+            models: &|settings| {
+                self.models.get(&settings.models).map_or_else(|| Models::builtin(), |(models, _)| models)
+            },
             survey: &|root| self.further(root),
             progress: how.progress,
+            cache: if is_cached { Some(&cache_of) } else { None },
             threads: 0,
             verify: how.verify,
             fixes: how.fixes,
@@ -292,9 +311,10 @@ fn repaired(files: &dyn Files, input: &Input, text: &str, edits: &[Edit]) -> Opt
     Some((before, after))
 }
 
-/// The models that keylint brings along, with those that the settings add.
-fn models_of(settings: &Settings) -> Result<Models, ConfigError> {
+/// The models that keylint brings along, with those that the settings add, and the digest of these.
+fn models_of(settings: &Settings) -> Result<(Models, Digest), ConfigError> {
     let mut models = Models::builtin().clone();
+    let mut texts = Digester::default();
     for path in &settings.models {
         let origin = path.display().to_string();
         let wrong = |message: String, help| ConfigError {
@@ -307,6 +327,7 @@ fn models_of(settings: &Settings) -> Result<Models, ConfigError> {
         let text = config::read_regular_text(path).map_err(|error| {
             wrong(format!("the models cannot be read: {error}"), Some("check `models` in the configuration".to_owned()))
         })?;
+        texts.add(&text);
         let own = Models::parse(&text, &origin).map_err(|problems| match problems.into_iter().next() {
             Some(first) => ConfigError {
                 origin: origin.clone(),
@@ -319,7 +340,7 @@ fn models_of(settings: &Settings) -> Result<Models, ConfigError> {
         })?;
         models.merge(own);
     }
-    Ok(models)
+    Ok((models, texts.finish()))
 }
 
 /// The path, from the root of the file system, without `.` parts.

@@ -4,10 +4,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::Place;
 
 /// Why the program probably means what a finding reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
     /// Which reason it is.
     pub kind: IntentKind,
@@ -30,7 +32,7 @@ impl Intent {
 }
 
 /// What becomes of the two draws of a finding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consequence {
     /// Which fate it is.
     pub kind: ConsequenceKind,
@@ -44,7 +46,7 @@ pub struct Consequence {
 macro_rules! kinds {
     ($(#[$about:meta])* $kinds:ident, $text:ident, $(#[$said:meta])* { $($(#[$doc:meta])* $kind:ident $name:literal $sentence:literal,)* }) => {
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum $kinds {
             $($(#[$doc])* $kind,)*
         }

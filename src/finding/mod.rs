@@ -66,7 +66,7 @@ impl fmt::Display for Confidence {
 }
 
 /// A place in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// The file.
     pub file: FileId,
@@ -75,7 +75,7 @@ pub struct Place {
 }
 
 /// A place with a sentence about it: a related location, or one step of a flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// Where.
     pub place: Place,
@@ -84,7 +84,7 @@ pub struct Label {
 }
 
 /// One finding of one rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule.
     pub rule: RuleId,
@@ -108,7 +108,9 @@ pub struct Finding {
     pub function: String,
     /// The claim in a form that can be replayed; `None` where there is nothing to replay.
     pub evidence: Option<Evidence>,
-    /// What is done to a key's buffer; `None` where that is not what the finding tells of.
+    /// What is done to a key's buffer; `None` where that is not what the finding tells of, or the finding comes from the cache: only
+    /// witness and fix are made of it.
+    #[serde(skip)]
     pub touch: Option<Touch>,
     /// What a repair needs to know; `None` where the places say it all.
     pub repair: Option<Repair>,
@@ -125,6 +127,23 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Hands every place that the finding speaks of to `visit`; its edits are of the file of the primary location.
+    pub fn each_place(&mut self, visit: &mut dyn FnMut(&mut Place)) {
+        let Self { primary, related, flow, evidence, repair, witness, intent, consequence, .. } = self;
+        visit(primary);
+        related.iter_mut().chain(flow).for_each(|label| visit(&mut label.place));
+        if let Some(Evidence { sharing: _, first, second, draws_numbers: _ }) = evidence {
+            first.iter_mut().chain(second).for_each(&mut *visit);
+        }
+        if let Some(Repair { written: _, derived_at, repeated_by, is_seeded_alike: _, unused: _, used_at }) = repair {
+            derived_at.iter_mut().for_each(|(first, second)| [first, second].into_iter().for_each(&mut *visit));
+            repeated_by.iter_mut().chain(used_at).for_each(&mut *visit);
+        }
+        witness.iter_mut().flat_map(|witness| &mut witness.draws).for_each(|draw| visit(&mut draw.place));
+        intent.iter_mut().filter_map(|intent| intent.place.as_mut()).for_each(&mut *visit);
+        consequence.iter_mut().filter_map(|consequence| consequence.place.as_mut()).for_each(visit);
+    }
+
     /// A finding that says no more than what is wrong and where.
     pub fn new(rule: RuleId, level: Level, confidence: Confidence, primary: Place, message: String) -> Self {
         Self {

@@ -8,7 +8,7 @@ use super::{Derivation, Place};
 use crate::text::Edit;
 
 /// How two consumptions share a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Sharing {
     /// Two consumptions at `first` and `second` (which may be one place, reached by two calls) are given equal keys.
     Twice,
@@ -21,7 +21,7 @@ pub enum Sharing {
 /// Two consumptions that are said to be given equal keys.
 ///
 /// A consumption is told by the calls that lead to it: from the reporting frame's own call to the consuming call itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// How the key is shared.
     pub sharing: Sharing,
@@ -58,7 +58,7 @@ pub struct Touch {
 }
 
 /// What a repair needs to know of a finding beyond its places.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repair {
     /// What the earlier and the later consuming call are given, as written, where that is a name or an attribute chain.
     pub written: [Option<String>; 2],
@@ -115,7 +115,7 @@ pub enum Gap {
 }
 
 /// One consumption of a replay.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
     /// The call, in the frame that the finding is reported in.
     pub place: Place,
@@ -124,7 +124,7 @@ pub struct Draw {
 }
 
 /// What a replay showed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
     /// Whether it bears the finding out.
     pub status: WitnessStatus,
@@ -173,7 +173,7 @@ pub enum Verdict {
 }
 
 /// A repair.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
     /// What it does, as an imperative, no full stop; says so if numbers change.
     pub message: String,

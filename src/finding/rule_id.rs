@@ -3,9 +3,10 @@
 //! **Invariant:** the table below is the only list of rules. Codes ascend, and no code is ever given to another rule.
 //! Text becomes a [`RuleId`] at the edges only: options, comments, baselines.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Hands the table of all rules to another macro: first those whose findings the run itself makes, then those over facts,
 /// each with the module of `rules` that implements it.
@@ -128,6 +129,13 @@ impl fmt::Display for RuleId {
 impl Serialize for RuleId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.code())
+    }
+}
+
+impl<'de> Deserialize<'de> for RuleId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let code = <Cow<'de, str>>::deserialize(deserializer)?;
+        Self::from_code(&code).ok_or_else(|| serde::de::Error::custom("no rule has this code"))
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Problem, SourceFile, decode};
 use crate::config;
+use crate::text::{Digest, Digester};
 
 /// What a path leads to, symbolic links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,6 +92,11 @@ impl MemoryFiles {
         self.files.insert(path.into(), content.into());
     }
 
+    /// Whether no file is held, so that all come from under it.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// Takes a file away; the one under it shows again.
     pub fn remove(&mut self, path: &Path) {
         self.files.remove(path);
@@ -145,7 +151,32 @@ impl Files for MemoryFiles {
 
 /// Reads and decodes the file at `path`, which people know as `display`.
 pub fn read(files: &dyn Files, path: &Path, display: &str) -> Result<SourceFile, Problem> {
-    match files.read(path) {
+    decoded(files.read(path), display)
+}
+
+/// Like [`read`], with the digest of the file's bytes, or of what stands in their way.
+pub fn read_with_digest(files: &dyn Files, path: &Path, display: &str) -> (Result<SourceFile, Problem>, Digest) {
+    let bytes = files.read(path);
+    let digest = digest(&bytes);
+    (decoded(bytes, display), digest)
+}
+
+/// The digest of what was read, or of what stands in its way.
+pub fn digest(bytes: &io::Result<Vec<u8>>) -> Digest {
+    let mut digester = Digester::default();
+    match bytes {
+        Ok(bytes) => digester.add(bytes),
+        Err(error) => {
+            digester.add("unreadable");
+            digester.add(unreadable(error));
+        }
+    }
+    digester.finish()
+}
+
+/// Decodes what was read.
+pub fn decoded(bytes: io::Result<Vec<u8>>, display: &str) -> Result<SourceFile, Problem> {
+    match bytes {
         Ok(bytes) => decode(display, bytes),
         Err(error) => Err(Problem { path: display.to_owned(), message: unreadable(&error) }),
     }

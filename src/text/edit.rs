@@ -2,10 +2,12 @@
 //!
 //! **Invariant:** [`apply_edits`] either applies all edits to the text as it was before any of them, or none.
 
+use serde::{Deserialize, Serialize};
+
 use super::Span;
 
 /// Replaces the bytes of a span; an empty span inserts, an empty content deletes.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Edit {
     /// What is replaced, in the text before all edits.
     pub span: Span,

@@ -3,11 +3,13 @@
 //! **Invariant:** every offset is a byte offset into the decoded UTF-8 text of one file, and spans are half open.
 
 mod cells;
+mod digest;
 mod edit;
 mod lines;
 mod span;
 
 pub use cells::{Cell, Cells};
+pub use digest::{Digest, Digester};
 pub use edit::{Edit, EditError, apply_edits};
 pub use lines::{EditorPosition, LineColumn, LineIndex, Unit};
 pub use span::{FileId, Span};

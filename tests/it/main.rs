@@ -5,6 +5,7 @@
 mod architecture;
 mod baseline;
 mod book;
+mod cache;
 mod cases;
 mod cli;
 mod config;

@@ -1,0 +1,30 @@
+//! `keylint clean`.
+//!
+//! **Invariant:** what `keylint check` with the same arguments would store is removed, and nothing else.
+
+use super::args::{Args, Clean};
+use super::check::resolver;
+use super::{Failure, Status, World};
+use crate::{engine, report};
+
+pub(super) fn run(command: &Clean, args: &Args, world: &mut World<'_>) -> Result<Status, Failure> {
+    let resolver = resolver(&command.selection, &command.paths, world)?;
+    let cleaned = engine::clean(&world.cwd, &command.paths, &resolver)?;
+    let mut status = Status::Clean;
+    for (folder, result) in &cleaned {
+        let folder = report::neutral(&folder.display().to_string());
+        match result {
+            Ok(()) if args.quiet => {}
+            Ok(()) => writeln!(world.stdout, "Removed `{folder}`.")?,
+            Err(problem) => {
+                status = Status::Failed;
+                let problem = report::neutral(problem);
+                writeln!(world.stderr, "error: the cache `{folder}` cannot be removed: {problem}")?;
+            }
+        }
+    }
+    if cleaned.is_empty() && !args.quiet {
+        writeln!(world.stdout, "There is no cache.")?;
+    }
+    Ok(status)
+}
