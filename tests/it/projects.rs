@@ -131,3 +131,21 @@ fn replays_find_what_modules_import_from_each_other() {
     assert_eq!((&finding["code"], &finding["witness"]["status"]), (&"KEY101".into(), &"confirmed".into()));
     assert_eq!(finding["witness"]["draws"][1]["key_data"], serde_json::json!([0, 0]));
 }
+
+#[test]
+fn a_script_may_get_its_modules_from_a_package_that_alone_imports_the_library() {
+    let folder = folder(&[
+        ("nets/__init__.py", "from .net import Net\n"),
+        (
+            "nets/net.py",
+            "import flax.linen as nn\n\nclass Net(nn.Module):\n    @nn.compact\n    def __call__(self, x):\n        return nn.Dense(3)(x)\n",
+        ),
+        (
+            "train.py",
+            "import jax\nimport nets\n\ndef train(key):\n    x = jax.random.normal(key, (3,))\n    params = nets.Net().init(key, x)\n    return params, x\n",
+        ),
+        ("draw.py", "import jax\n\ndef draw(key):\n    return jax.random.normal(key), jax.random.uniform(key)\n"),
+    ]);
+    let found = places(folder.path(), folder.path(), Path::new("."));
+    assert_eq!(found, ["draw.py:4 KEY101"]);
+}

@@ -26,6 +26,9 @@ use crate::text::FileId;
 /// Most imports of imported names that are followed to find where a class is defined.
 const HOPS: u32 = 4;
 
+/// Most modules among which one is sought that imports a library.
+const REACHED: usize = 64;
+
 /// Most displays and wrappers within each other that are searched for functions.
 const HELD: u32 = 4;
 
@@ -39,6 +42,8 @@ pub struct Relevance {
     speech: Vec<Vec<Speech>>,
     /// Roots of the libraries that each module, or a module of the program that it imports, imports; sorted.
     roots: Vec<Vec<Name>>,
+    /// The modules of the program that each module imports.
+    imported: Vec<Vec<ModuleIndex>>,
 }
 
 impl Relevance {
@@ -60,6 +65,22 @@ impl Relevance {
     /// Whether a module, or one of the program that it imports, imports this library.
     pub fn imports(&self, module: ModuleIndex, library: &str) -> bool {
         self.roots.get(module).is_some_and(|roots| roots.binary_search_by(|root| (**root).cmp(library)).is_ok())
+    }
+
+    /// Whether a module, or one of the program that it imports by way of others, imports this library.
+    pub fn reaches(&self, module: ModuleIndex, library: &str) -> bool {
+        let mut known = vec![module];
+        let mut at = 0;
+        while let Some(module) = known.get(at).copied() {
+            if self.imports(module, library) {
+                return true;
+            }
+            at += 1;
+            let others = self.imported.get(module).map_or(&[][..], Vec::as_slice);
+            let fresh: Vec<ModuleIndex> = others.iter().filter(|other| !known.contains(other)).copied().collect();
+            known.extend(fresh.into_iter().take(REACHED.saturating_sub(known.len())));
+        }
+        false
     }
 
     /// Whether anything in a module is.
@@ -102,7 +123,8 @@ impl Relevance {
                 all
             })
             .collect();
-        Self { speech, roots }
+        let imported = tables.into_iter().map(|table| table.imported).collect();
+        Self { speech, roots, imported }
     }
 }
 

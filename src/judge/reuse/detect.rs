@@ -291,9 +291,13 @@ fn folds_path(run: &Recording<'_>, event: &Consumption) -> Option<bool> {
         return None;
     }
     let name = event.callee.rsplit('.').next().unwrap_or(&event.callee);
-    let imports = |library: &String| run.program.relevance.imports(event.activation.module, library);
-    let protocols = run.program.models.protocols(name).iter();
-    let mut imported = protocols.filter(|protocol| protocol.libraries.iter().any(imports)).peekable();
+    let (relevance, module) = (&run.program.relevance, event.activation.module);
+    let imports = |library: &String| relevance.imports(module, library);
+    let protocols = run.program.models.protocols(name);
+    // A script may get its modules from a package of the project, which alone imports the library.
+    let is_near = protocols.iter().flat_map(|protocol| &protocol.libraries).any(imports);
+    let is_used = |library: &String| if is_near { imports(library) } else { relevance.reaches(module, library) };
+    let mut imported = protocols.iter().filter(|protocol| protocol.libraries.iter().any(is_used)).peekable();
     let initialises = imported.peek()?.declares.is_some();
     imported.all(|protocol| protocol.folds_path).then_some(initialises)
 }
