@@ -26,8 +26,12 @@ pub(super) fn cross_module_usage(modules: &[&Module], models: &Models) -> CrossM
             let id = FunctionId(u32::try_from(index).unwrap_or(u32::MAX));
             reader.read(id, function, &mut calls);
         }
-        for name in reader.asked() {
+        let (asked, older) = reader.asked();
+        for name in asked {
             usage.note_use(module.file, &name);
+        }
+        for path in older {
+            usage.note_older(&path);
         }
     }
     for name in calls.traced() {
@@ -86,8 +90,11 @@ struct Reader<'m> {
 
 impl Reader<'_> {
     /// The names that the module imports, or reads off what it imports; of what it imports whole, all that it does not bind
-    /// itself. `random.split` of a library is no variable of the project that is called `split`.
-    fn asked(&self) -> BTreeSet<Name> {
+    /// itself. `random.split` of a library is no variable of the project that is called `split`. Then what it mentions that the
+    /// array library dropped before it had typed keys.
+    fn asked(&self) -> (BTreeSet<Name>, BTreeSet<String>) {
+        let is_older = |path: &str| self.models.typed(path).is_some_and(|typed| typed.is_older);
+        let mut older = BTreeSet::new();
         let functions = || self.module.functions.iter().enumerate();
         let ops = || {
             functions().flat_map(|(index, function)| {
@@ -109,7 +116,9 @@ impl Reader<'_> {
                 OpKind::ImportFrom { name, .. } => {
                     is_whole |= &**name == "*";
                     asked.insert(name.clone());
+                    older.extend(path_of_import(kind).filter(|path| is_older(path)));
                 }
+                OpKind::Import { .. } => older.extend(path_of_import(kind).filter(|path| is_older(path))),
                 _ => {}
             }
         }
@@ -117,8 +126,9 @@ impl Reader<'_> {
             match kind {
                 OpKind::Attribute(of, name) => {
                     let paths = self.paths_of(&imported, id, function, *of).into_iter().flatten();
-                    let is_theirs = |path: String| self.models.callable(&format!("{path}.{name}")).is_some();
-                    let mut paths = paths.map(is_theirs).peekable();
+                    let paths: Vec<String> = paths.map(|path| format!("{path}.{name}")).collect();
+                    older.extend(paths.iter().filter(|path| is_older(path)).cloned());
+                    let mut paths = paths.iter().map(|path| self.models.callable(path).is_some()).peekable();
                     if paths.peek().is_some() && !paths.all(|is_theirs| is_theirs) {
                         asked.insert(name.clone());
                     }
@@ -129,7 +139,7 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        asked
+        (asked, older)
     }
 
     /// The paths that a value may stand for that is one of some variables, or an attribute of one.

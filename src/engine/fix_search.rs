@@ -226,7 +226,14 @@ impl FixValidator<'_, '_, '_> {
                 if !singles.are_all_derived_from(&there, &proposal.edits) {
                     return None;
                 }
-                let fix = self.validated(before, &after, &patched, self.report.findings.get(index)?, &proposal)?;
+                let findings = &self.report.findings;
+                let stays = |at: &usize| findings.get(*at).is_some_and(|one| stays(before, &after, one, &proposal.edits));
+                let resolved: Vec<usize> = proposal.resolves.iter().copied().filter(|at| !stays(at)).collect();
+                if !resolved.contains(&index) {
+                    return None;
+                }
+                proposal.resolves = resolved;
+                let fix = self.validated(before, &after, &patched, findings.get(index)?, &proposal)?;
                 return Some((proposal, fix));
             }
             *trials = trials.checked_sub(1)?;
@@ -349,6 +356,28 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
         .iter()
         .all(|((rule, function), count)| of(after, *rule, function).0 + count <= of(before, *rule, function).0);
     is_gone && after.counts.iter().all(|((rule, function), (_, certain))| *certain <= of(before, *rule, function).1)
+}
+
+/// Whether the key is still consumed twice where a finding was, however sure that is: another pair at the same place, which the one
+/// of the finding hid.
+fn stays(before: &Analysis, after: &Analysis, finding: &Finding, edits: &[Edit]) -> bool {
+    let is_reuse = |one: &Finding| {
+        matches!(
+            one.rule,
+            RuleId::KeyReused | RuleId::KeyReusedInLoop | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice
+        )
+    };
+    let known = |other: &Finding| {
+        let mut known = before.findings.iter();
+        known.any(|one| {
+            one.rule == other.rule
+                && one.primary != finding.primary
+                && moved(one.primary.span.start, edits) == other.primary.span.start
+        })
+    };
+    let start = moved(finding.primary.span.start, edits);
+    let mut found = after.findings.iter().filter(|one| is_reuse(one) && one.intent.is_none());
+    is_reuse(finding) && found.any(|one| one.primary.span.start == start && !known(one))
 }
 
 /// Whether words that are taken for keys or numbers of their own are no longer reported, though nothing was done about them.

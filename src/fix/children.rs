@@ -30,20 +30,13 @@ pub(super) fn split_of<'a>(cx: &FixContext<'_>, statement: &'a Stmt) -> Option<(
 ///
 /// One use may stay with the key, if nothing else is made of it afterwards.
 pub(super) fn idle(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
-    let moves = Moves::of(cx, uses)?;
-    if moves.idle.is_empty() {
-        return None;
-    }
-    moves.proposal(cx, resolves)
+    Moves::all(cx, uses).into_iter().filter(|moves| !moves.idle.is_empty()).find_map(|moves| moves.proposal(cx, resolves))
 }
 
 /// `key, a = split(key)` right before draws from `key`, or from `a`: the same split makes a child for each.
 pub(super) fn more(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
-    let moves = Moves::of(cx, uses)?;
-    if !moves.is_all || !moves.uses.iter().all(|one| moves.made.serves(cx, one)) {
-        return None;
-    }
-    moves.proposal(cx, resolves)
+    let serves = |moves: &Moves<'_, '_>| moves.is_all && moves.uses.iter().all(|one| moves.made.serves(cx, one));
+    Moves::all(cx, uses).into_iter().filter(serves).find_map(|moves| moves.proposal(cx, resolves))
 }
 
 /// Uses of a key that its split made, and that are given other children of that split.
@@ -59,8 +52,18 @@ struct Moves<'u, 'a> {
 }
 
 impl<'u, 'a> Moves<'u, 'a> {
-    fn of(cx: &FixContext<'a>, uses: &'u [Use<'a>]) -> Option<Self> {
-        let made = uses.iter().find_map(|one| Made::of(cx, one))?;
+    /// Those of each split that made the key of a use. In a loop the key of one use may be made before it, that of another in it.
+    fn all(cx: &FixContext<'a>, uses: &'u [Use<'a>]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for made in uses.iter().filter_map(|one| Made::of(cx, one)) {
+            if !all.iter().any(|known| known.made.step.is(made.step)) {
+                all.extend(Self::of(cx, made, uses));
+            }
+        }
+        all
+    }
+
+    fn of(cx: &FixContext<'a>, made: Made<'a>, uses: &'u [Use<'a>]) -> Option<Self> {
         let own: Vec<&Use<'_>> = uses.iter().filter(|one| made.is_of(cx, one)).collect();
         let is_all = own.len() == uses.len();
         let way = cx.behind(made.step);
@@ -126,11 +129,7 @@ impl<'u, 'a> Moves<'u, 'a> {
                 format!("draw from children of `{}`, one of them still unused; the numbers change", self.made.key)
             }
         };
-        // A child that existed is read by nothing else from now on.
-        let known = self.idle.iter().map(|child| child.id.to_string());
-        let known: Vec<String> = known.filter(|name| names.contains(name)).collect();
-        let mut reserved = cx.promise_within(self.made.scope, &names, range);
-        reserved.extend(cx.promise(self.made.scope, &known));
+        let reserved = cx.promise_within(self.made.scope, &names, range);
         Some(Proposal::new(message, edits, resolves.to_vec()).naming(reserved))
     }
 }
@@ -200,7 +199,7 @@ impl<'a> Made<'a> {
         let start = span_of(self.step.statement()).start;
         let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(start, u32::max));
         let (unnamed, named): (Vec<&ast::ExprName>, Vec<_>) = idle.iter().partition(|child| child.id.as_str() == "_");
-        if named.iter().any(|child| cx.is_promised(self.scope, child.id.as_str())) {
+        if named.iter().any(|child| cx.is_promised(self.scope, child.id.as_str(), range)) {
             return None;
         }
         let known: Vec<&str> = self.names.iter().map(|name| cx.code(name)).filter(|name| *name != "_").collect();

@@ -182,6 +182,11 @@ impl<'a> FixContext<'a> {
         self.usage.is_none_or(CrossModuleUsage::has_traces)
     }
 
+    /// What the project mentions that no JAX with typed keys has.
+    pub(super) fn older(&self) -> Option<&str> {
+        self.usage.and_then(CrossModuleUsage::older)
+    }
+
     /// Whether the file is a notebook.
     pub(super) fn is_notebook(&self) -> bool {
         !self.cells.is_empty()

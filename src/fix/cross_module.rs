@@ -13,6 +13,7 @@ pub struct CrossModuleUsage {
     /// The files that ask other modules for a name, or name an attribute so.
     used: BTreeMap<Arc<str>, BTreeSet<FileId>>,
     traced: BTreeSet<Arc<str>>,
+    older: Option<String>,
 }
 
 impl CrossModuleUsage {
@@ -24,6 +25,16 @@ impl CrossModuleUsage {
     /// Notes that functions of a name may run under a trace.
     pub fn note_traced(&mut self, name: Arc<str>) {
         self.traced.insert(name);
+    }
+
+    /// Notes that a file mentions something that JAX dropped before it had typed keys.
+    pub fn note_older(&mut self, path: &str) {
+        self.older.get_or_insert_with(|| path.to_owned());
+    }
+
+    /// What the project mentions that no JAX with typed keys has.
+    pub fn older(&self) -> Option<&str> {
+        self.older.as_deref()
     }
 
     /// Whether a file other than this one may use the variable that this one calls so.

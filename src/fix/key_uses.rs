@@ -107,6 +107,18 @@ impl<'a> Use<'a> {
     }
 }
 
+/// Which key each use gets, counted from zero: uses of which no run makes two share one.
+pub(super) fn shared(uses: &[Use<'_>]) -> Vec<usize> {
+    let mut keys: Vec<usize> = Vec::with_capacity(uses.len());
+    for one in uses {
+        let is_free = |key: &usize| {
+            keys.iter().zip(uses).all(|(known, other)| known != key || tree::exclude(&other.steps, &one.steps))
+        };
+        keys.push((0..uses.len()).find(is_free).unwrap_or_default());
+    }
+    keys
+}
+
 /// The finding and those of its function that share a consumption with it, directly or through others.
 pub(super) fn family(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<usize> {
     let lead = &findings[index];

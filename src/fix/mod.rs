@@ -58,6 +58,10 @@ use crate::finding::{Applicability, Finding, RuleId};
 /// What may resolve the finding at `index`, best first. Proposals may resolve others of the findings as well.
 pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some(finding) = findings.get(index) else { return Vec::new() };
+    // What is intended needs no fix.
+    if finding.intent.is_some() {
+        return Vec::new();
+    }
     let mut proposals = match finding.rule {
         RuleId::KeyReused | RuleId::KeyUsedAfterSplit => reuse::propose(cx, findings, index),
         RuleId::KeyReusedInLoop => loops::propose(cx, findings, index),

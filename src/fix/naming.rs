@@ -43,10 +43,10 @@ impl FixContext<'_> {
         self.promised.iter().any(|one| one.name == name && is_met(one))
     }
 
-    /// Whether a name was promised to an accepted proposal for all of this very scope, as children are that were idle.
-    pub(super) fn is_promised(&self, scope: ScopeId, name: &str) -> bool {
-        let full = self.names.scopes[scope].full;
-        self.promised.iter().any(|one| one.name == name && one.scope == full && one.range == full)
+    /// Whether a name was promised to an accepted proposal for a stretch of a scope that meets this one. A child that was idle is
+    /// promised from its split to the call that it is given to.
+    pub(super) fn is_promised(&self, scope: ScopeId, name: &str, range: Span) -> bool {
+        self.is_reserved(name, self.names.scopes[scope].full, range)
     }
 
     /// The names of a proposal, promised for all of a scope.

@@ -177,7 +177,11 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
     }
     // What other modules draw from is used.
     let is_exported = cx.is_exported_from(scope, unused);
-    let is_free = !cx.is_promised(scope, unused) && !cx.names.deletes(scope, unused);
+    // From where it was made.
+    let bindings = cx.names.occurrences(unused).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+    let made = bindings.map(|one| one.span).filter(|bound| bound.end <= span.start).max();
+    let range = made.map_or(cx.names.scopes[scope].full, |made| made.cover(span));
+    let is_free = !cx.is_promised(scope, unused, range) && !cx.names.deletes(scope, unused);
     if !cx.names.binds(scope, unused) || !is_free || is_exported {
         return None;
     }
@@ -187,6 +191,6 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
             vec![Edit::replace(span_of(key), unused.clone())],
             vec![index],
         )
-        .naming(cx.promise(scope, std::slice::from_ref(unused))),
+        .naming(cx.promise_within(scope, std::slice::from_ref(unused), range)),
     )
 }

@@ -6,7 +6,7 @@
 use super::attribute_keys::{NOT_STORED, Storage, storage_of};
 use super::context::{FixContext, Proposal};
 use super::jax;
-use super::key_uses::{Use, root_name};
+use super::key_uses::{Use, root_name, shared};
 use super::liveness::Variable;
 use super::names::{Does, ScopeId, ScopeKind};
 use super::tree::{self, Step};
@@ -79,6 +79,17 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     let goes_on_with = can_rebind && !rebinds && uses.len() == 2 && cx.is_split(last.call) && is_whole;
     if goes_on_with && cx.purposes(site.scope, key, &[first.given(), last.given()], writer.range(uses)).is_none() {
         proposals.extend(writer.split_into(&uses[..1], true));
+    }
+    // Of branches that exclude each other, each goes on with the key.
+    let keys = shared(uses);
+    let later = keys.iter().max().copied().unwrap_or_default();
+    let before = keys.iter().filter(|key| **key < later).count();
+    let (others, branches) = uses.split_at(before);
+    let are_last = branches.len() > 1 && keys[before..].iter().all(|key| *key == later);
+    if can_rebind && !rebinds && are_last && !others.is_empty() {
+        let is_branch = |one: &Use<'_>| branches.iter().any(|other| std::ptr::eq(one, other));
+        let is_one = others.len() == 1;
+        proposals.extend(if is_one { writer.one_by_one(uses, &is_branch) } else { writer.split_into(others, true) });
     }
     let names_only = || writer.split_into(uses, false);
     if !can_rebind {

@@ -49,6 +49,32 @@ pub(super) fn steps(module: &ast::ModModule, span: Span) -> Vec<Step<'_>> {
     steps
 }
 
+/// Whether no run passes both of two places, by the statements around them: they stand in different branches, or the branch of the
+/// earlier one leaves before the other.
+pub(super) fn exclude(first: &[Step<'_>], second: &[Step<'_>]) -> bool {
+    let common = first.iter().zip(second).take_while(|(one, other)| one.is(**other)).count();
+    let (Some(left), Some(right)) = (first.get(common), second.get(common)) else { return false };
+    if !left.is_beside(*right) {
+        let around = common.checked_sub(1).and_then(|around| first.get(around)).map(|step| step.statement());
+        return matches!(around, Some(Stmt::If(_) | Stmt::Match(_)));
+    }
+    let earlier = if left.index < right.index { first } else { second };
+    let mut is_looped = false;
+    for way in earlier[common..].windows(2) {
+        match way[0].statement() {
+            Stmt::If(_) | Stmt::Match(_) | Stmt::With(_) => {}
+            Stmt::For(_) | Stmt::While(_) => is_looped = true,
+            _ => return false,
+        }
+        match way[1].suite.last() {
+            Some(Stmt::Return(_) | Stmt::Raise(_)) => return true,
+            Some(Stmt::Continue(_) | Stmt::Break(_)) if !is_looped => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
 /// All calls of a file.
 pub(super) fn calls(module: &ast::ModModule) -> Vec<&ast::ExprCall> {
     expressions(module).into_iter().filter_map(Expr::as_call_expr).collect()

@@ -29,15 +29,17 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     // Words that are calculated with are a mistake that a conversion would hide.
     let is_sum = |other: &Finding| other.touch.as_ref().is_some_and(|touch| touch.what == Touched::Sum);
     let hides = !cx.matching(findings, is_sum).is_empty();
-    vec![
-        Proposal::new(
-            "create typed keys; the numbers stay the same, but shapes and checkpoints of keys change".to_owned(),
-            renamed(cx, finding).unwrap_or_default(),
-            vec![index],
-        )
-        .proved_by(Proof::Keys(places))
-        .left_if(hides, "words of keys are calculated with, which the conversion would hide"),
-    ]
+    let mut proposal = Proposal::new(
+        "create typed keys; the numbers stay the same, but shapes and checkpoints of keys change".to_owned(),
+        renamed(cx, finding).unwrap_or_default(),
+        vec![index],
+    )
+    .proved_by(Proof::Keys(places))
+    .left_if(hides, "words of keys are calculated with, which the conversion would hide");
+    if let Some(path) = cx.older() {
+        proposal.leave(&format!("JAX removed `{path}`, which this project uses, before it had typed keys"));
+    }
+    vec![proposal]
 }
 
 fn renamed(cx: &FixContext<'_>, finding: &Finding) -> Option<Vec<Edit>> {

@@ -4,7 +4,7 @@
 
 use super::children::{self, Made};
 use super::context::{FixContext, Proposal};
-use super::key_uses::Use;
+use super::key_uses::{Use, shared};
 use super::layout;
 use super::liveness::Variable;
 use super::names::ScopeId;
@@ -79,15 +79,19 @@ impl Writer<'_, '_> {
 
     /// `a, b = split(key)` or `key, a, b = split(key, 3)`, and each use gets its own.
     pub(super) fn split_into(&self, uses: &[Use<'_>], keeps: bool) -> Option<Proposal> {
-        if uses.is_empty() || (uses.len() < 2 && !keeps) {
+        let keys = shared(uses);
+        let first_of = |key: usize| keys.iter().position(|known| *known == key).and_then(|at| uses.get(at));
+        let firsts: Vec<&Use<'_>> = (0..uses.len()).map_while(first_of).collect();
+        if firsts.is_empty() || (firsts.len() < 2 && !keeps) {
             return None;
         }
         let range = self.range(uses);
-        let names = self.fresh(&uses.iter().collect::<Vec<_>>(), range);
+        let names = self.fresh(&firsts, range);
         let mut edits = Vec::with_capacity(uses.len() + 1);
         let statement = self.split.statement(self.key, &names, keeps);
         edits.push(layout::before(self.cx.text, self.start, &statement));
-        edits.extend(replaced(self.cx, uses, &names));
+        let own: Vec<String> = keys.iter().filter_map(|key| names.get(*key).cloned()).collect();
+        edits.extend(replaced(self.cx, uses, &own));
         Some(self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range)))
     }
 
@@ -128,7 +132,7 @@ impl Writer<'_, '_> {
         let (mut edits, names, range) = made.give(self.cx, &others, &idle)?;
         edits.extend(replaced(self.cx, uses, &names));
         edits.sort_by_key(|edit| edit.span);
-        let proposal = self.proposal(edits, self.promised(&names, &idle, range));
+        let proposal = self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range));
         Some(match &names[..] {
             [name] if idle.iter().any(|child| child.id.as_str() == name) => {
                 Proposal { message: format!("draw from the unused child `{name}`; the numbers change"), ..proposal }
@@ -173,17 +177,9 @@ impl Writer<'_, '_> {
         edits.extend(replaced(cx, uses, &names));
         let range = Span::new(self.start.min(range.start), range.end);
         let is_line = comment.is_empty() || layout::indentation(cx.text, self.start).is_some();
-        let proposal = self.proposal(edits, self.promised(&names, &idle, range));
+        let proposal = self.proposal(edits, cx.promise_within(self.site.scope, &names, range));
         let message = format!("split `{}` first, with a key for each call; the numbers change", self.key);
         is_line.then_some(Proposal { message, ..proposal })
-    }
-
-    /// Names that a proposal makes, and the children among them that were there, which are its own from now on.
-    fn promised(&self, names: &[String], idle: &[&ast::ExprName], range: Span) -> Vec<Reserved> {
-        let mut reserved = self.cx.promise_within(self.site.scope, names, range);
-        let known = idle.iter().map(|child| child.id.to_string()).filter(|name| names.contains(name));
-        reserved.extend(self.cx.promise(self.site.scope, &known.collect::<Vec<_>>()));
-        reserved
     }
 
     /// `a, b = split(key)` and `c, d = split(key)` after it become `a, b, c, d = split(key, 4)`.
@@ -199,7 +195,8 @@ impl Writer<'_, '_> {
             target.is_name_expr() && code != "_" && code != self.key && !known.any(|one| between.covers(one.span))
         };
         let names: Vec<String> = more.iter().map(|target| self.cx.code(target).to_owned()).collect();
-        let has_free = names.iter().all(|name| !self.cx.is_promised(self.site.scope, name));
+        let whole = Span::new(between.start, span_of(later.statement()).end);
+        let has_free = names.iter().all(|name| !self.cx.is_promised(self.site.scope, name, whole));
         let is_alike = span_of(again) == span_of(other.call) && more.iter().all(is_new) && has_free;
         let is_near = self.cx.is_in_one_cell(span_of(step.statement()), span_of(later.statement()));
         let mut edits = children::widened(bound, call, &names).filter(|_| is_alike && is_near && !is_said)?;

@@ -24,6 +24,8 @@ pub struct Typed {
     pub of_arrays: bool,
     /// Parameters that must not be given: a dtype, or a shape.
     pub without: Vec<String>,
+    /// Whether the library dropped the name before it had typed keys: what mentions it runs with none.
+    pub is_older: bool,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -31,6 +33,7 @@ pub struct Typed {
 enum RawKeys {
     Alike,
     Unlike,
+    Older,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -59,6 +62,7 @@ impl RawTyped {
             is_given: self.given,
             of_arrays: self.arrays,
             without: names(&self.without),
+            is_older: matches!(self.keys, RawKeys::Older),
         }
     }
 }
