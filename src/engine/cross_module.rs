@@ -93,7 +93,7 @@ impl Reader<'_> {
     /// itself. `random.split` of a library is no variable of the project that is called `split`. Then what it mentions that the
     /// array library dropped before it had typed keys.
     fn asked(&self) -> (BTreeSet<Name>, BTreeSet<String>) {
-        let is_older = |path: &str| self.models.typed(path).is_some_and(|typed| typed.is_older);
+        let is_older = |path: &str| self.models.is_older(path);
         let mut older = BTreeSet::new();
         let functions = || self.module.functions.iter().enumerate();
         let ops = || {

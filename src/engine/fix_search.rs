@@ -112,6 +112,14 @@ struct Analysis {
     is_exhausted: bool,
 }
 
+/// A proposal that holds, as it was converted, and its fix.
+struct Tried {
+    proposal: Proposal,
+    fix: Fix,
+    /// Whether nothing is reported in place of what it resolves.
+    is_whole: bool,
+}
+
 /// The file being fixed, and the program around it.
 struct FixValidator<'a, 'j, 'p> {
     job: &'a Job<'j>,
@@ -148,8 +156,12 @@ impl FixValidator<'_, '_, '_> {
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
         let mut hopeless: BTreeSet<usize> = BTreeSet::new();
-        for &index in wanted.iter().take(CONSIDERED) {
-            if fixes.contains_key(&index) || hopeless.contains(&index) {
+        // Whether a fix will do after which the next of several pairs is reported: only once all have been looked at.
+        let mut open: Vec<(usize, bool)> = wanted.iter().take(CONSIDERED).map(|index| (*index, false)).collect();
+        let mut next = 0;
+        while let Some(&(index, is_last)) = open.get(next) {
+            next += 1;
+            if fixes.contains_key(&index) || !is_last && hopeless.contains(&index) {
                 continue;
             }
             let proposals = fix::proposals(&cx, findings, index);
@@ -157,6 +169,8 @@ impl FixValidator<'_, '_, '_> {
             let shared = |other: &usize| *other != index && proposals.iter().all(|one| one.resolves.contains(other));
             let shared: Vec<usize> =
                 proposals.iter().flat_map(|one| one.resolves.iter().copied().filter(shared)).collect();
+            let mut found: Option<Tried> = None;
+            let mut is_partial = false;
             for proposal in proposals {
                 if !proposal.edits.iter().all(|edit| is_sound(edit.span)) {
                     continue;
@@ -172,18 +186,23 @@ impl FixValidator<'_, '_, '_> {
                     }
                     analysis
                 });
-                let Some((proposal, fix)) = self.try_proposal(&cx, &parsed, before, index, &proposal, &mut trials)
-                else {
-                    hopeless.extend(&shared);
-                    continue;
-                };
-                cx.accept(&proposal);
-                for resolved in &proposal.resolves {
-                    if wanted.contains(resolved) {
-                        fixes.entry(*resolved).or_insert_with(|| fix.clone());
-                    }
+                found = self.try_proposal(&cx, &parsed, before, index, &proposal, &mut trials);
+                is_partial |= found.is_some();
+                found = found.filter(|tried| tried.is_whole || is_last);
+                if found.is_some() {
+                    break;
                 }
-                break;
+            }
+            let Some(Tried { proposal, fix, .. }) = found else {
+                hopeless.extend(&shared);
+                open.extend(Some((index, true)).filter(|_| is_partial));
+                continue;
+            };
+            cx.accept(&proposal);
+            for resolved in &proposal.resolves {
+                if wanted.contains(resolved) {
+                    fixes.entry(*resolved).or_insert_with(|| fix.clone());
+                }
             }
         }
         fixes.into_iter().collect()
@@ -198,7 +217,7 @@ impl FixValidator<'_, '_, '_> {
         index: usize,
         proposal: &Proposal,
         trials: &mut usize,
-    ) -> Option<(Proposal, Fix)> {
+    ) -> Option<Tried> {
         let mut proposal = proposal.clone();
         let types_keys = matches!(proposal.proof, Proof::Keys(_));
         for _ in 0..CONVERSIONS {
@@ -227,14 +246,16 @@ impl FixValidator<'_, '_, '_> {
                     return None;
                 }
                 let findings = &self.report.findings;
-                let stays = |at: &usize| findings.get(*at).is_some_and(|one| stays(before, &after, one, &proposal.edits));
+                let stays =
+                    |at: &usize| findings.get(*at).is_some_and(|one| stays(before, &after, one, &proposal.edits));
                 let resolved: Vec<usize> = proposal.resolves.iter().copied().filter(|at| !stays(at)).collect();
                 if !resolved.contains(&index) {
                     return None;
                 }
                 proposal.resolves = resolved;
                 let fix = self.validated(before, &after, &patched, findings.get(index)?, &proposal)?;
-                return Some((proposal, fix));
+                let is_whole = resolves(before, &after, findings, &proposal, false);
+                return Some(Tried { proposal, fix, is_whole });
             }
             *trials = trials.checked_sub(1)?;
             proposal = converted;
@@ -252,7 +273,7 @@ impl FixValidator<'_, '_, '_> {
         proposal: &Proposal,
     ) -> Option<Fix> {
         let types_keys = matches!(proposal.proof, Proof::Keys(_));
-        if !resolves(before, after, &self.report.findings, proposal) || types_keys && hides_words(before, after) {
+        if !resolves(before, after, &self.report.findings, proposal, true) || types_keys && hides_words(before, after) {
             return None;
         }
         let (verdict, gap) = match proposal.proof {
@@ -343,30 +364,55 @@ impl FixValidator<'_, '_, '_> {
     }
 }
 
+/// The rules about keys that are consumed twice.
+const REUSE: [RuleId; 4] =
+    [RuleId::KeyReused, RuleId::KeyReusedInLoop, RuleId::KeyUsedAfterSplit, RuleId::KeyDerivedTwice];
+
 /// Whether the findings to be resolved are gone and no function has more of any kind than before.
-fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal: &Proposal) -> bool {
-    let mut resolved: BTreeMap<(RuleId, &str), usize> = BTreeMap::new();
-    for finding in proposal.resolves.iter().filter_map(|index| findings.get(*index)) {
-        *resolved.entry((finding.rule, &finding.function)).or_default() += 1;
+///
+/// Of several pairs at one place only one is reported. Where `is_lenient`, the next of them may be reported in its place, or one in
+/// place of several, and reuse is of one kind: a key may be split where it was drawn from.
+fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal: &Proposal, is_lenient: bool) -> bool {
+    let resolved = || proposal.resolves.iter().filter_map(|index| findings.get(*index));
+    let mut counts: BTreeMap<(RuleId, &str), usize> = BTreeMap::new();
+    for finding in resolved() {
+        *counts.entry((finding.rule, &finding.function)).or_default() += 1;
     }
     let of = |analysis: &Analysis, rule: RuleId, function: &str| {
         analysis.counts.get(&(rule, function.to_owned())).copied().unwrap_or_default()
     };
-    let is_gone = resolved
-        .iter()
-        .all(|((rule, function), count)| of(after, *rule, function).0 + count <= of(before, *rule, function).0);
-    is_gone && after.counts.iter().all(|((rule, function), (_, certain))| *certain <= of(before, *rule, function).1)
+    let is_next = |one: &Finding| {
+        let mut starts = resolved().map(|finding| moved(finding.primary.span.start, &proposal.edits));
+        REUSE.contains(&one.rule) && one.confidence > Confidence::Low && starts.any(|at| at == one.primary.span.start)
+    };
+    let next = |rules: &[RuleId], function: &str| {
+        let found = after.findings.iter().filter(|one| rules.contains(&one.rule) && one.function == function);
+        if is_lenient { found.filter(|one| is_next(one)).count() } else { 0 }
+    };
+    let is_gone = counts.iter().all(|((rule, function), count)| {
+        of(after, *rule, function).0 + count <= of(before, *rule, function).0 + next(&[*rule], function)
+    });
+    let reused = |analysis: &Analysis, function: &str| -> usize {
+        REUSE.iter().map(|rule| of(analysis, *rule, function).1).sum()
+    };
+    let all = |analysis: &Analysis| -> usize {
+        let of = analysis.counts.iter().filter(|((rule, _), _)| REUSE.contains(rule));
+        of.map(|(_, (_, certain))| certain).sum()
+    };
+    let has_no_more = |(rule, function): &(RuleId, String), certain: usize| {
+        let is_as_before = certain <= of(before, *rule, function).1;
+        if is_as_before || !is_lenient || !REUSE.contains(rule) {
+            return is_as_before;
+        }
+        let own = REUSE.iter().filter_map(|rule| counts.get(&(*rule, function.as_str()))).sum::<usize>();
+        let (now, then) = (reused(after, function), reused(before, function));
+        now <= then.saturating_sub(own) + next(&REUSE, function) || all(after) < all(before)
+    };
+    is_gone && after.counts.iter().all(|(of, (_, certain))| has_no_more(of, *certain))
 }
 
-/// Whether the key is still consumed twice where a finding was, however sure that is: another pair at the same place, which the one
-/// of the finding hid.
+/// Whether a suspicion stays where a finding was that another pair there shares a key, which the one of the finding hid.
 fn stays(before: &Analysis, after: &Analysis, finding: &Finding, edits: &[Edit]) -> bool {
-    let is_reuse = |one: &Finding| {
-        matches!(
-            one.rule,
-            RuleId::KeyReused | RuleId::KeyReusedInLoop | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice
-        )
-    };
     let known = |other: &Finding| {
         let mut known = before.findings.iter();
         known.any(|one| {
@@ -376,8 +422,9 @@ fn stays(before: &Analysis, after: &Analysis, finding: &Finding, edits: &[Edit])
         })
     };
     let start = moved(finding.primary.span.start, edits);
-    let mut found = after.findings.iter().filter(|one| is_reuse(one) && one.intent.is_none());
-    is_reuse(finding) && found.any(|one| one.primary.span.start == start && !known(one))
+    let is_suspicion = |one: &Finding| one.confidence == Confidence::Low && one.intent.is_none();
+    let mut found = after.findings.iter().filter(|one| REUSE.contains(&one.rule) && is_suspicion(one));
+    REUSE.contains(&finding.rule) && found.any(|one| one.primary.span.start == start && !known(one))
 }
 
 /// Whether words that are taken for keys or numbers of their own are no longer reported, though nothing was done about them.

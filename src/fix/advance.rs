@@ -6,13 +6,13 @@
 use super::attribute_keys::{NOT_STORED, Storage, storage_of};
 use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
-use super::key_uses::only_key;
+use super::key_uses::{Use, only_key};
 use super::layout;
 use super::names::{Does, ScopeId, ScopeKind};
-use super::split_apart::can_rebind;
+use super::split_apart::{assigns, can_rebind};
 use super::tree;
 use super::writer::statement;
-use crate::finding::Finding;
+use crate::finding::{Finding, Place};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -40,6 +40,65 @@ pub(super) fn stored(cx: &FixContext<'_>, findings: &[Finding], index: usize) ->
         }
     }
     proposals
+}
+
+/// The same before each of two draws of methods that are given what their object holds, where a caller reaches both through the
+/// object.
+pub(super) fn held(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    let mut uses: Vec<Use<'_>> = Vec::new();
+    for way in ways(&findings[index])? {
+        // The draw, or the call that leads there and is given what the object holds.
+        let given = way.iter().skip(1).rev().find_map(|place| {
+            let call = tree::call_at(cx.module, cx.here(*place)?)?;
+            let key = only_key(cx, call, None).filter(|key| key.is_attribute_expr() && is_plain(key))?;
+            Some(Use { call, key, steps: cx.steps(span_of(call)) })
+        })?;
+        let goes_on = given.steps.last().is_some_and(|step| assigns(cx, step.statement(), cx.code(given.key)));
+        if !goes_on && !uses.iter().any(|known| known.span() == given.span()) {
+            uses.push(given);
+        }
+    }
+    let (first, others) = uses.split_first()?;
+    // Two draws of one statement are given their keys at once, by other fixes.
+    let is_apart = |one: &Use<'_>| !one.steps.last().zip(first.steps.last()).is_none_or(|(one, first)| one.is(*first));
+    if !others.iter().all(is_apart) {
+        return None;
+    }
+    let mut edits = Vec::new();
+    let mut reserved = Vec::new();
+    let mut is_doubtful = false;
+    for one in &uses {
+        let scope = cx.names.frame_at(one.span().start)?;
+        match storage_of(cx, one.key) {
+            Storage::None => return None,
+            Storage::Unknown => is_doubtful = true,
+            Storage::Writable => {}
+        }
+        let start = span_of(one.steps.last()?.statement()).start;
+        let code = cx.code(one.key);
+        let split = cx.spelled(start, jax::SPLIT, Some(one.call))?;
+        let range = Span::new(start, one.call_span().end);
+        let names = cx.fresh_within(scope, code, 1, range);
+        edits.push(layout::before(cx.text, start, &statement(code, &split, &names, true)));
+        edits.push(Edit::replace(one.span(), names.first()?.clone()));
+        reserved.extend(cx.promise_within(scope, &names, range));
+    }
+    let is_same = |other: &Finding| {
+        let last = |finding: &Finding| ways(finding).map(|ways| ways.map(|way| way.last().copied()));
+        other.evidence.is_some() && last(other) == last(&findings[index])
+    };
+    let message = format!("split `{}`, keep one child and draw from the other; the numbers change", cx.code(first.key));
+    let mut proposal = Proposal::new(message, edits, cx.matching(findings, is_same)).naming(reserved);
+    if is_doubtful {
+        proposal.leave(NOT_STORED);
+    }
+    Some(proposal)
+}
+
+/// The ways to the two draws of a finding that lie in functions it calls.
+fn ways(finding: &Finding) -> Option<[&[Place]; 2]> {
+    let evidence = finding.evidence.as_ref()?;
+    Some([&evidence.first[..], &evidence.second[..]])
 }
 
 /// The key that a finding's draw is given.

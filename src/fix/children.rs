@@ -30,7 +30,10 @@ pub(super) fn split_of<'a>(cx: &FixContext<'_>, statement: &'a Stmt) -> Option<(
 ///
 /// One use may stay with the key, if nothing else is made of it afterwards.
 pub(super) fn idle(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
-    Moves::all(cx, uses).into_iter().filter(|moves| !moves.idle.is_empty()).find_map(|moves| moves.proposal(cx, resolves))
+    Moves::all(cx, uses)
+        .into_iter()
+        .filter(|moves| !moves.idle.is_empty())
+        .find_map(|moves| moves.proposal(cx, resolves))
 }
 
 /// `key, a = split(key)` right before draws from `key`, or from `a`: the same split makes a child for each.
@@ -199,9 +202,6 @@ impl<'a> Made<'a> {
         let start = span_of(self.step.statement()).start;
         let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(start, u32::max));
         let (unnamed, named): (Vec<&ast::ExprName>, Vec<_>) = idle.iter().partition(|child| child.id.as_str() == "_");
-        if named.iter().any(|child| cx.is_promised(self.scope, child.id.as_str(), range)) {
-            return None;
-        }
         let known: Vec<&str> = self.names.iter().map(|name| cx.code(name)).filter(|name| *name != "_").collect();
         let is_parent = |argument: &Expr| cx.code(argument) == self.key;
         let is_carried = self.split.arguments.args.first().is_some_and(is_parent);
@@ -259,11 +259,14 @@ impl<'a> Made<'a> {
 
     /// The children that nothing reads, and that nothing rebinds up to the last use.
     fn idle(&self, cx: &FixContext<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
-        let between = Span::new(span_of(self.step.statement()).end, last.start.max(span_of(self.step.statement()).end));
+        let statement = span_of(self.step.statement());
+        let between = Span::new(statement.end, last.start.max(statement.end));
+        let whole = statement.cover(last);
         let is_idle = |name: &str| {
             let is_bound = |one: &Occurrence| one.does != Does::Read && between.covers(one.span);
             let is_bound = cx.names.occurrences(name).iter().any(is_bound);
-            !is_bound && Variable::of(cx, self.scope, name).is_unneeded_from(way)
+            let is_free = name == "_" || !cx.is_promised(self.scope, name, whole);
+            !is_bound && is_free && Variable::of(cx, self.scope, name).is_unneeded_from(way)
         };
         let names = self.names.iter().filter_map(Expr::as_name_expr);
         names.filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str())).collect()

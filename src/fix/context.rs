@@ -51,6 +51,8 @@ pub struct Proposal {
     pub resolves: Vec<usize>,
     /// Names that they introduce.
     pub names: Vec<Reserved>,
+    /// Whether they leave a key that is `None` as it is.
+    pub is_optional: bool,
 }
 
 impl Proposal {
@@ -58,7 +60,7 @@ impl Proposal {
     pub(super) fn new(message: String, mut edits: Vec<Edit>, resolves: Vec<usize>) -> Self {
         edits.sort_by_key(|edit| edit.span);
         let (applicability, proof) = (Applicability::Unsafe, Proof::Claim);
-        Self { message, applicability, doubt: None, proof, edits, resolves, names: Vec::new() }
+        Self { message, applicability, doubt: None, proof, edits, resolves, names: Vec::new(), is_optional: false }
     }
 
     /// With another proof.

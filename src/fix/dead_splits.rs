@@ -83,7 +83,8 @@ impl<'a> Dead<'a> {
         let is_dead = |target: &Expr| {
             let Expr::Name(name) = target else { return false };
             let name = name.id.as_str();
-            !cx.is_promised(scope, name, span_of(step.statement())) && Variable::of(cx, scope, name).is_unneeded_from(&behind)
+            !cx.is_promised(scope, name, span_of(step.statement()))
+                && Variable::of(cx, scope, name).is_unneeded_from(&behind)
         };
         (is_plainly_made && names.iter().all(is_dead)).then_some(Self { scope, way, call: split, names })
     }
@@ -139,7 +140,11 @@ impl<'a> Dead<'a> {
                 vec![Edit::replace(span_of(draw.key), child.to_owned())],
                 vec![index],
             )
-            .naming(cx.promise_within(self.scope, &[child.to_owned()], self.statement().cover(span_of(draw.call)))),
+            .naming(cx.promise_within(
+                self.scope,
+                &[child.to_owned()],
+                self.statement().cover(span_of(draw.call)),
+            )),
         )
     }
 

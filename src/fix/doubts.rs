@@ -16,7 +16,10 @@ pub(super) fn doubt(cx: &FixContext<'_>, finding: &Finding) -> Option<String> {
     });
     let intent = finding.intent.as_ref().map(|intent| intent.reason.clone());
     let fate = || finding.consequence.as_ref().filter(|_| is_only_looked_at).map(|fate| fate.message.clone());
-    let alike = || are_calls_alike(cx, finding).then(|| "the two calls may need the same numbers".to_owned());
+    // What goes into one value is no second run of anything.
+    let meets = finding.consequence.as_ref().is_some_and(|consequence| consequence.kind == ConsequenceKind::Meet);
+    let alike =
+        || (!meets && are_calls_alike(cx, finding)).then(|| "the two calls may need the same numbers".to_owned());
     intent.or_else(fate).or_else(alike)
 }
 

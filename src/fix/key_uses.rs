@@ -5,6 +5,7 @@
 
 use super::carry::given;
 use super::context::{FixContext, is_keyish, is_plain};
+use super::names::Does;
 use super::purpose_names::Given;
 use super::tree::{self, Step};
 use crate::finding::{Finding, Place, RuleId, Sharing};
@@ -105,6 +106,39 @@ impl<'a> Use<'a> {
             over.any(|over| span_of(over).covers(self.span()))
         })
     }
+}
+
+/// The uses, and those of the same variable in branches that exclude one of them: one draw of several alternatives is reported.
+pub(super) fn with_alternatives<'a>(cx: &FixContext<'a>, uses: Vec<Use<'a>>) -> Vec<Use<'a>> {
+    let Some(Expr::Name(key)) = uses.first().map(|one| one.key) else { return uses };
+    let (Some(first), Some(last)) = (uses.first(), uses.last()) else { return uses };
+    let scope = cx.names.frame_at(first.span().start);
+    let between = first.span().cover(last.span());
+    let occurrences = cx.names.occurrences(key.id.as_str()).iter().filter(|one| between.covers(one.span));
+    let is_known = |span: Span| uses.iter().any(|one| one.span() == span);
+    let given = |span: Span| {
+        let call = tree::ancestors(cx.module, span).into_iter().rev().find_map(|node| match node {
+            AnyNodeRef::ExprCall(call) => Some(call),
+            _ => None,
+        })?;
+        let key = only_key(cx, call, None).filter(|key| span_of(*key) == span)?;
+        Some(Use { call, key, steps: cx.steps(span_of(call)) })
+    };
+    let mut others = Vec::new();
+    for one in occurrences.filter(|one| !is_known(one.span)) {
+        let found = given(one.span).filter(|found| {
+            let excludes = |known: &Use<'_>| tree::exclude(&known.steps, &found.steps);
+            one.does == Does::Read && uses.iter().any(excludes) && !uses.iter().all(excludes) && draws(cx, found.call)
+        });
+        match found {
+            Some(found) if Some(one.scope) == scope => others.push(found),
+            _ => return uses,
+        }
+    }
+    let mut uses = uses;
+    uses.extend(others);
+    uses.sort_by_key(|one| one.span().start);
+    uses
 }
 
 /// Which key each use gets, counted from zero: uses of which no run makes two share one.

@@ -199,6 +199,17 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
         _ => common_statement(cx, &calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?,
     };
     let split = cx.spelled(start, jax::SPLIT, Some(first))?;
+    // A split that drops its result was intended to make the others' keys.
+    let is_bare = matches!(cx.steps(span_of(first)).pop()?.statement(), Stmt::Expr(statement) if span_of(&*statement.value) == span_of(first));
+    if is_bare && cx.is_split(first) && first.arguments.len() == 1 && calls.len() > 1 {
+        let range = Span::new(span_of(first).start, span_of(calls.last()?.0).end);
+        let names = cx.fresh_for(found.scope, name, &calls[1..], range);
+        let mut edits = vec![Edit::replace(span_of(first), statement(name, &split, &names, true))];
+        edits.extend(calls[1..].iter().zip(&names).map(|((_, key), new)| replace(key, new.clone())));
+        let message = format!("split `{name}` in each iteration; the numbers change");
+        let proposal = Proposal::new(message, edits, found.resolves.clone());
+        return Some(proposal.naming(cx.promise_within(found.scope, &names, range)));
+    }
     let range = Span::new(start, calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max));
     let names = cx.fresh_for(found.scope, name, calls, range);
     let mut edits = vec![layout::before(cx.text, start, &statement(name, &split, &names, true))];

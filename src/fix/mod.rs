@@ -97,7 +97,7 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
             continue;
         }
         let calls = key_uses::calls(cx, proposal.resolves.iter().filter_map(|at| findings.get(*at)));
-        if optional_keys::may_be_none(cx, &calls, &proposal.edits) {
+        if !proposal.is_optional && optional_keys::may_be_none(cx, &calls, &proposal.edits) {
             proposal.leave("the key may be `None`");
         }
     }

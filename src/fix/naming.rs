@@ -213,7 +213,8 @@ impl FixContext<'_> {
 
 /// Whether the name of a key's child says only that it is one.
 pub(super) fn is_general_child(child: &str, key: &str) -> bool {
-    child.strip_prefix('_') == Some(key) || child == "split" || child.contains("sub")
+    let is_plain = ["k", "key", "rng"].contains(&child) && child != key;
+    is_plain || child.strip_prefix('_') == Some(key) || child == "split" || child.contains("sub")
 }
 
 pub(super) fn ends_in_digit(name: &str) -> bool {

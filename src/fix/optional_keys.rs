@@ -18,18 +18,17 @@ const STEPS: u32 = 4;
 /// Whether edits derive from a key that may be `None` and that a call only hands on.
 pub(super) fn may_be_none(cx: &FixContext<'_>, calls: &[&ast::ExprCall], edits: &[Edit]) -> bool {
     let is_replaced = |expr: &Expr| edits.iter().any(|edit| edit.span == span_of(expr));
-    calls.iter().filter(|call| !draws(cx, call)).any(|call| {
-        let def = tree::function_around(cx.module, span_of(*call));
-        let class = tree::ancestors(cx.module, span_of(*call)).into_iter().rev().find_map(|node| match node {
-            AnyNodeRef::StmtClassDef(class) => Some(class),
-            _ => None,
-        });
-        def.is_some_and(|def| {
-            tree::arguments(call)
-                .filter(|given| is_replaced(given))
-                .any(|key| is_none_possible(cx, def, class, key, STEPS))
-        })
-    })
+    calls.iter().any(|call| tree::arguments(call).any(|key| is_replaced(key) && is_optional_key(cx, call, key)))
+}
+
+/// Whether a call only hands on a key that may be `None`.
+pub(super) fn is_optional_key(cx: &FixContext<'_>, call: &ast::ExprCall, key: &Expr) -> bool {
+    let class = tree::ancestors(cx.module, span_of(call)).into_iter().rev().find_map(|node| match node {
+        AnyNodeRef::StmtClassDef(class) => Some(class),
+        _ => None,
+    });
+    let def = tree::function_around(cx.module, span_of(call));
+    !draws(cx, call) && def.is_some_and(|def| is_none_possible(cx, def, class, key, STEPS))
 }
 
 /// Whether what an expression in a function reads may be `None`, as far as the function does not ask.

@@ -55,9 +55,13 @@ impl FixContext<'_> {
             let is_alone = statements.iter().filter(|other| std::ptr::eq(**other, *statement)).count() == 1;
             self.purpose(*given, statement, is_alone)
         });
-        let words: Vec<&str> = words.collect::<Option<_>>()?;
+        let mut words: Vec<&str> = words.collect::<Option<_>>()?;
+        // `x = crop(key, x)` after `x = flip(key, x)`.
         if words.len() > 1 && words.iter().all(|word| *word == words[0]) {
-            return None;
+            words = uses.iter().map(|(call, _)| self.function_word(call)).collect::<Option<_>>()?;
+            if words.iter().all(|word| *word == words[0]) {
+                return None;
+            }
         }
         let kind = match base.as_str() {
             rng if rng.ends_with("rng") || rng.starts_with("rng") && !rng.contains("key") => "rng",
@@ -103,12 +107,14 @@ impl FixContext<'_> {
             },
             _ => None,
         };
-        let function = || {
-            let name = self.code(&call.func).rsplit('.').next()?;
-            let is_library = self.model_of(&call.func).is_some();
-            word(name).filter(|name| !is_library && !name.starts_with(char::is_uppercase))
-        };
-        entry.or_else(target).or_else(function)
+        entry.or_else(target).or_else(|| self.function_word(call))
+    }
+
+    /// What a function of the program is called.
+    fn function_word(&self, call: &ast::ExprCall) -> Option<&str> {
+        let name = self.code(&call.func).rsplit('.').next()?;
+        let is_library = self.model_of(&call.func).is_some();
+        word(name).filter(|name| !is_library && !name.starts_with(char::is_uppercase))
     }
 
     /// How this file distinguishes its keys, judging by its names.

@@ -2,10 +2,11 @@
 //!
 //! **Invariant:** a child that exists already is preferred to a new one.
 
+use super::advance;
 use super::children;
 use super::context::{FixContext, Proposal};
 use super::elements;
-use super::key_uses::{MOST_USES, Use, family, may_be_number, only_key, pair, uses_of};
+use super::key_uses::{MOST_USES, Use, family, may_be_number, only_key, pair, uses_of, with_alternatives};
 use super::layout;
 use super::liveness::Variable;
 use super::names::Does;
@@ -85,10 +86,12 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
         return proposals;
     }
     if let Some(uses) = uses {
+        let uses = with_alternatives(cx, uses);
         proposals.extend(apart(cx, &uses, &family));
         proposals.extend(renewed(cx, &uses, &family));
         return proposals;
     }
+    proposals.extend(advance::held(cx, findings, index));
     // Where the key of some is not passed on here, those of the others may still be distinguished, and with
     // them all.
     let is_told = |at: &usize| uses_of(cx, findings, &[*at]).is_some();

@@ -9,6 +9,7 @@ use super::jax;
 use super::key_uses::{Use, root_name, shared};
 use super::liveness::Variable;
 use super::names::{Does, ScopeId, ScopeKind};
+use super::optional_keys;
 use super::tree::{self, Step};
 use super::writer::{Site, Split, Writer};
 use crate::python::ast::{Expr, Stmt};
@@ -44,6 +45,15 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     let carrier = name.or(Some(key).filter(|_| same && holds == Storage::Writable));
     let last = uses.last().unwrap_or(first);
     let rebinds = carrier.is_some_and(|carrier| is_rebound_by(cx, last, carrier));
+    let optional = || uses.iter().any(|one| optional_keys::is_optional_key(cx, one.call, one.key));
+    let writer = match writer.split {
+        Split::Plain(split) if name.is_some() && !rebinds && uses.len() > 1 && optional() => {
+            let whole = Writer { split: Split::Optional(split), ..writer };
+            let is_once = !is_live(cx, &site, uses) && uses.iter().all(|one| loop_below(one, site.depth).is_none());
+            return whole.split_into(uses, false).into_iter().filter(|_| is_once).collect();
+        }
+        _ => writer,
+    };
     if is_bound_between(cx, &site, uses, rebinds) {
         return inline(cx, uses, resolves);
     }
@@ -80,16 +90,8 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     if goes_on_with && cx.purposes(site.scope, key, &[first.given(), last.given()], writer.range(uses)).is_none() {
         proposals.extend(writer.split_into(&uses[..1], true));
     }
-    // Of branches that exclude each other, each goes on with the key.
-    let keys = shared(uses);
-    let later = keys.iter().max().copied().unwrap_or_default();
-    let before = keys.iter().filter(|key| **key < later).count();
-    let (others, branches) = uses.split_at(before);
-    let are_last = branches.len() > 1 && keys[before..].iter().all(|key| *key == later);
-    if can_rebind && !rebinds && are_last && !others.is_empty() {
-        let is_branch = |one: &Use<'_>| branches.iter().any(|other| std::ptr::eq(one, other));
-        let is_one = others.len() == 1;
-        proposals.extend(if is_one { writer.one_by_one(uses, &is_branch) } else { writer.split_into(others, true) });
+    if can_rebind && !rebinds {
+        proposals.extend(before_branches(&writer, uses));
     }
     let names_only = || writer.split_into(uses, false);
     if !can_rebind {
@@ -115,6 +117,21 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     proposals
 }
 
+/// Keys for what comes before branches that exclude each other, each of which goes on with the key.
+fn before_branches(writer: &Writer<'_, '_>, uses: &[Use<'_>]) -> Option<Proposal> {
+    let keys = shared(uses);
+    let last = keys.iter().max()?;
+    let (others, branches) = uses.split_at(keys.iter().filter(|key| *key < last).count());
+    let are_last = branches.len() > 1 && keys[others.len()..].iter().all(|key| key == last);
+    let is_branch = |one: &Use<'_>| branches.iter().any(|other| std::ptr::eq(one, other));
+    match others {
+        _ if !are_last => None,
+        [] => None,
+        [_] => writer.one_by_one(uses, &is_branch),
+        _ => writer.split_into(others, true),
+    }
+}
+
 /// Where a split has to stand so that every use passes it.
 fn site<'a>(cx: &FixContext<'_>, uses: &[Use<'a>]) -> Option<Site<'a>> {
     let first = uses.first()?;
@@ -134,7 +151,16 @@ fn site<'a>(cx: &FixContext<'_>, uses: &[Use<'a>]) -> Option<Site<'a>> {
     let earliest = uses.iter().filter_map(|one| one.steps.get(depth)).min_by_key(|step| step.index)?;
     let scope = cx.names.frame_at(span_of(earliest.statement()).start)?;
     // Statements that a class body holds, or that only run when a function within is called, belong elsewhere.
-    let is_own = uses.iter().all(|one| cx.names.frame_at(one.span().start) == Some(scope));
+    // A lambda that a use passes on runs with it.
+    let is_passed = |one: &Use<'_>| {
+        let within = cx.names.scope_at(one.span().start);
+        let root = root_name(one.key);
+        cx.names.scopes[within].kind == ScopeKind::Lambda
+            && cx.names.scopes[within].parent == scope
+            && one.call_span().covers(cx.names.scopes[within].full)
+            && root.is_some_and(|root| cx.names.binder(within, root) == Some(scope))
+    };
+    let is_own = uses.iter().all(|one| cx.names.frame_at(one.span().start) == Some(scope) || is_passed(one));
     (is_own && cx.names.scopes[scope].kind != ScopeKind::Class).then_some(Site { scope, step: *earliest, depth })
 }
 
@@ -204,6 +230,19 @@ fn is_live(cx: &FixContext<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
     let exempt: Vec<Span> = uses.iter().map(Use::root_span).collect();
     let way: Vec<Step<'_>> = first.steps.iter().take(site.depth).chain([&site.step]).copied().collect();
     let split = Some(span_of(site.step.statement()));
+    let start = span_of(site.step.statement()).start;
+    let is_looped = way.iter().any(|step| matches!(step.statement(), Stmt::For(_) | Stmt::While(_)));
+    let is_other = |one: &super::names::Occurrence| {
+        one.does == Does::Read
+            && one.span.start >= start
+            && cx.names.is_within(one.scope, site.scope)
+            && !exempt.contains(&one.span)
+    };
+    // What only lambdas read that the uses pass on is not read later.
+    let is_passed = uses.iter().any(|one| cx.names.frame_at(one.span().start).is_none());
+    if is_passed && !is_looped && !cx.names.occurrences(name).iter().any(is_other) {
+        return false;
+    }
     Variable { cx, scope: site.scope, name, exempt: &exempt, split }.is_read_from(&way)
 }
 

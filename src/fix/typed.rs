@@ -36,7 +36,9 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     )
     .proved_by(Proof::Keys(places))
     .left_if(hides, "words of keys are calculated with, which the conversion would hide");
-    if let Some(path) = cx.older() {
+    let older = |expr: &Expr| cx.path_of(expr).filter(|path| cx.models.is_older(path));
+    let own = || tree::expressions(cx.module).into_iter().find_map(older);
+    if let Some(path) = cx.older().map(str::to_owned).or_else(own) {
         proposal.leave(&format!("JAX removed `{path}`, which this project uses, before it had typed keys"));
     }
     vec![proposal]

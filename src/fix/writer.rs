@@ -28,13 +28,24 @@ pub(super) struct Site<'a> {
 /// How a key, or each key of an array, is split here.
 pub(super) enum Split {
     Plain(String),
-    Lanes { vmap: String, split: String },
+    /// A key that may be `None`.
+    Optional(String),
+    Lanes {
+        vmap: String,
+        split: String,
+    },
 }
 
 impl Split {
     fn statement(&self, key: &str, names: &[String], keeps: bool) -> String {
         let (vmap, split) = match self {
             Self::Plain(split) => return statement(key, split, names, keeps),
+            Self::Optional(split) => {
+                let code = statement(key, split, names, false);
+                let (targets, split) = code.split_once(" = ").unwrap_or_default();
+                let none = vec!["None"; names.len()].join(", ");
+                return format!("{targets} = ({none}) if {key} is None else {split}");
+            }
             Self::Lanes { vmap, split } => (vmap, split),
         };
         let mut targets: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -65,7 +76,7 @@ impl Writer<'_, '_> {
         let (scope, count) = (self.site.scope, uses.len());
         let given: Vec<Given<'_>> = uses.iter().map(|one| one.given()).collect();
         let many: Vec<String> = match self.split {
-            Split::Plain(_) => return self.cx.fresh_for(scope, self.key, &given, range),
+            Split::Plain(_) | Split::Optional(_) => return self.cx.fresh_for(scope, self.key, &given, range),
             Split::Lanes { .. } => (1..=count).map(|number| format!("keys_{number}")).collect(),
         };
         let is_free = many.iter().all(|name| self.cx.is_free_within(scope, name, range));
@@ -90,9 +101,11 @@ impl Writer<'_, '_> {
         let mut edits = Vec::with_capacity(uses.len() + 1);
         let statement = self.split.statement(self.key, &names, keeps);
         edits.push(layout::before(self.cx.text, self.start, &statement));
+        let is_optional = matches!(self.split, Split::Optional(_));
         let own: Vec<String> = keys.iter().filter_map(|key| names.get(*key).cloned()).collect();
         edits.extend(replaced(self.cx, uses, &own));
-        Some(self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range)))
+        let proposal = self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range));
+        Some(Proposal { is_optional, ..proposal })
     }
 
     /// A split that dropped its result was intended to make the keys of the uses after it.

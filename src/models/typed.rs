@@ -74,4 +74,13 @@ impl Models {
         let prefixes = path.rmatch_indices('.').map(|(at, _)| &path[..at]);
         std::iter::once(&*path).chain(prefixes).find_map(|prefix| self.typed.get(prefix))
     }
+
+    /// Whether the library dropped this name, or one that it lies below, before it had typed keys. A name that another took the
+    /// place of counts as well.
+    pub fn is_older(&self, path: &str) -> bool {
+        let path = self.rooted(path, &[]);
+        let prefixes = path.rmatch_indices('.').map(|(at, _)| &path[..at]);
+        let mut names = std::iter::once(&*path).chain(prefixes);
+        names.any(|name| self.typed.get(name).is_some_and(|typed| typed.is_older))
+    }
 }

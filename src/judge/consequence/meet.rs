@@ -59,7 +59,9 @@ fn described(code: &Function, uses: &Uses, meeting: Temp) -> Option<(String, Tem
                         Variable::Global(name) => name,
                         Variable::Outer(..) => return None,
                     };
-                    return (!name.starts_with('<')).then(|| (format!("both enter `{name}`"), *reader));
+                    // `_` is no name of anything.
+                    return (!name.starts_with('<') && &**name != "_")
+                        .then(|| (format!("both enter `{name}`"), *reader));
                 }
                 OpKind::Return(_) => return Some(("both are returned".to_owned(), *reader)),
                 _ => {}
