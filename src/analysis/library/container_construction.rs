@@ -7,7 +7,8 @@ use crate::analysis::domain::kinds::BufferOp;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::library::transform;
-use crate::analysis::machine::{Frame, Machine, iterate, notes, prelude};
+use crate::analysis::machine::notes::{self, BufferUse};
+use crate::analysis::machine::{Frame, Machine, iterate, prelude};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Entry, Item, Kind};
 use crate::analysis::store::{State, paths};
@@ -29,13 +30,7 @@ pub fn list_of<'p>(
         && key.kind != crate::analysis::domain::kinds::KeyKind::Unknown
     {
         let raises = key.kind == crate::analysis::domain::kinds::KeyKind::Typed;
-        notes::buffer_use(
-            machine,
-            frame,
-            key,
-            place,
-            notes::BufferUse::new(BufferOp::Unpack, "list(…)".into(), raises),
-        );
+        notes::buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Unpack, "list(…)".into(), raises));
     }
     prelude::begin(machine, frame, &value, place);
     if let Some(Val::Object(id)) = value.single().cloned()

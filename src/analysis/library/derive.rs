@@ -9,7 +9,8 @@ use crate::analysis::domain::marks::{SEEDED, SUPPLIED};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
 use crate::analysis::library::consume;
-use crate::analysis::machine::{Frame, Machine, notes};
+use crate::analysis::machine::notes::{self, BufferUse};
+use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::record::Derivation;
 use crate::analysis::store::args::Arg;
 use crate::analysis::store::{State, paths};
@@ -87,7 +88,7 @@ pub fn seed<'p>(
                 frame,
                 *key,
                 place,
-                notes::BufferUse::new(BufferOp::Reseed, reseed_text(callee, seed), true),
+                BufferUse::new(BufferOp::Reseed, reseed_text(callee, seed), true),
             );
             let data = this.state.term_of_val(val);
             let term = reseeded(&mut this.state.terms, *key, *word, data);

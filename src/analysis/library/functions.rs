@@ -6,7 +6,8 @@ use crate::analysis::domain::kinds::{BufferOp, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{ClassHandle, Val, Value};
 use crate::analysis::library::{builtins, consume, derive, parameters, shape, transform, tree};
-use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, notes, operate, prelude};
+use crate::analysis::machine::notes::{self, BufferUse};
+use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, operate, prelude};
 use crate::analysis::program::Program;
 use crate::analysis::record::Arranged;
 use crate::analysis::store::args::{Arg, Args};
@@ -211,7 +212,7 @@ fn pure<'p>(
                 if let Some(key) = operate::evident_key(machine, &alternative.val) {
                     let short = short_name(path);
                     let text = format!("{short}({})", arg.written.as_deref().unwrap_or("…"));
-                    notes::buffer_use(machine, frame, key, place, notes::BufferUse::new(BufferOp::Numeric, text, true));
+                    notes::buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Numeric, text, true));
                 }
             }
         }
@@ -244,13 +245,7 @@ fn wrap<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, pat
     paths::on_alternatives(machine, value, |this, val| match val {
         Val::Words(key, None) => Value::of(Val::Key(*key)),
         Val::Words(key, Some(_)) => {
-            notes::buffer_use(
-                this,
-                frame,
-                *key,
-                place,
-                notes::BufferUse::new(BufferOp::Rewrap, short_name(path), false),
-            );
+            notes::buffer_use(this, frame, *key, place, BufferUse::new(BufferOp::Rewrap, short_name(path), false));
             derive::supplied_key(&mut this.state.terms, place)
         }
         Val::Key(key) if key.kind == crate::analysis::domain::kinds::KeyKind::Raw => Value::of(val.clone()),
@@ -260,13 +255,7 @@ fn wrap<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, pat
             if let Some(key) = edited
                 && !(index::may_be_many(this, key) && is_selection(this, *term))
             {
-                notes::buffer_use(
-                    this,
-                    frame,
-                    key,
-                    place,
-                    notes::BufferUse::new(BufferOp::Rewrap, short_name(path), false),
-                );
+                notes::buffer_use(this, frame, key, place, BufferUse::new(BufferOp::Rewrap, short_name(path), false));
             }
             let wrapped = this.state.terms.intern(Term::Apply(path.into(), Box::new([*term])));
             Value::of(Val::Key(crate::analysis::domain::value::Key {

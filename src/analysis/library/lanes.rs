@@ -14,7 +14,8 @@ use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, ObjectId, Order, Val, Value};
 use crate::analysis::library::{consume, transform, tree};
 use crate::analysis::machine::context::Lane;
-use crate::analysis::machine::{Frame, Machine, arrays, notes, operate};
+use crate::analysis::machine::notes::{self, BufferUse};
+use crate::analysis::machine::{Frame, Machine, arrays, operate};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::heap::{Entry, Item, Kind};
 use crate::analysis::store::{State, paths};
@@ -356,7 +357,7 @@ fn check_map_axis<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, array: &Arra
             frame,
             key,
             place,
-            notes::BufferUse::new(BufferOp::MapAxis, format!("in_axes={axis}"), false),
+            BufferUse::new(BufferOp::MapAxis, format!("in_axes={axis}"), false),
         );
     }
 }

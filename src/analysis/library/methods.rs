@@ -7,7 +7,8 @@ use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::library::{callbacks, containers, functions, protocols};
-use crate::analysis::machine::{Frame, Machine, arrays, notes, operate};
+use crate::analysis::machine::notes::{self, BufferUse};
+use crate::analysis::machine::{Frame, Machine, arrays, operate};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::{Args, Call};
 use crate::analysis::store::heap::{Kind, Source};
@@ -154,7 +155,7 @@ fn updated_at<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Valu
                 frame,
                 key,
                 place,
-                notes::BufferUse::new(BufferOp::Arithmetic, format!(".at[…].{name}"), true),
+                BufferUse::new(BufferOp::Arithmetic, format!(".at[…].{name}"), true),
             );
             let edited = this.state.terms.intern(Term::Apply("<edited key>".into(), Box::new([key.term])));
             Value::of(Val::Key(crate::analysis::domain::value::Key { term: edited, derivation: 0, ..key }))

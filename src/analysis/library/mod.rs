@@ -14,6 +14,7 @@ pub mod container_construction;
 pub mod containers;
 pub mod derive;
 pub mod functions;
+pub mod iterators;
 pub mod lanes;
 pub mod methods;
 pub mod parameters;

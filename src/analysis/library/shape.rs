@@ -10,7 +10,8 @@ use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::library::functions::short_name;
 use crate::analysis::library::{consume, derive};
-use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes, operate};
+use crate::analysis::machine::notes::{self, BufferUse};
+use crate::analysis::machine::{Frame, Machine, arrays, name_cache, operate};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Item, Kind};
@@ -19,7 +20,7 @@ use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{Callable, Effect, NumberOp, ShapeOp};
 
-#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
+/// Applies an array function to what may be keys.
 pub fn shape_op<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -46,16 +47,10 @@ pub fn shape_op<'p>(
         | ShapeOp::Dstack
         | ShapeOp::ColumnStack => {
             // The first, if it is not said.
-            let axis = get("axis").map_or(Some(0), |axis| {
-                let axis = machine.state.term_of(&axis);
-                machine.state.terms.as_int(axis)
-            });
-            return match op {
-                ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack => {
-                    stack(machine, frame, (op, axis), &inputs, path, place)
-                }
-                _ => concatenate(machine, frame, (op, axis), &inputs, path, place),
-            };
+            let axis = get("axis").map_or(Some(0), |axis| machine.state.int_of(&axis));
+            let join =
+                if matches!(op, ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack) { stack } else { concatenate };
+            return join(machine, frame, (op, axis), &inputs, path, place);
         }
         ShapeOp::Where | ShapeOp::Select => {
             machine.recorder.choose(place, path);
@@ -75,20 +70,14 @@ pub fn shape_op<'p>(
         return shape_of_unknown(machine, op, &input, path, args);
     }
     let input = machine.state.possible(&input);
-    let numbers = |this: &mut Machine<'p>, name: &str| -> Option<i128> {
-        let value = get(name)?;
-        let term = this.state.term_of(&value);
-        this.state.terms.as_int(term)
-    };
-    let axis = numbers(machine, "axis");
+    let axis = get("axis").and_then(|axis| machine.state.int_of(&axis));
     let dims = shape_argument(machine, frame, callable, args, op);
     paths::on_alternatives(machine, &input, |this, val| {
         let Some(key) = operate::evident_key(this, val) else { return Value::of(val.clone()) };
         let text = short_name(path);
+        let keys = &Keys { val, key, place, text: &text };
         match op {
-            ShapeOp::Reshape | ShapeOp::Ravel => {
-                reshape(this, frame, &Keys { val, key, place, text: &text }, op, dims.as_deref())
-            }
+            ShapeOp::Reshape | ShapeOp::Ravel => reshape(this, frame, keys, op, dims.as_deref()),
             ShapeOp::Transpose
             | ShapeOp::MatrixTranspose
             | ShapeOp::Swapaxes
@@ -99,75 +88,20 @@ pub fn shape_op<'p>(
                 let is_plain = matches!(op, ShapeOp::Transpose | ShapeOp::MatrixTranspose)
                     && args.positional.len() == 1
                     && args.keywords.is_empty();
-                transpose(this, frame, &Keys { val, key, place, text: &text }, is_plain)
+                transpose(this, frame, keys, is_plain)
             }
             ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => {
-                if let Val::Array(array) = val {
-                    // Along the first axis a flip reorders keys; over all axes of a raw array it mixes words.
-                    if array.kind == KeyKind::Raw && axis.is_none() && op != ShapeOp::Flipud {
-                        notes::buffer_use(
-                            this,
-                            frame,
-                            key,
-                            place,
-                            notes::BufferUse::new(BufferOp::Transpose, text, false),
-                        );
-                    }
-                    arrays::reordered(&array.clone())
-                } else {
-                    if key.kind == KeyKind::Raw {
-                        notes::buffer_use(
-                            this,
-                            frame,
-                            key,
-                            place,
-                            notes::BufferUse::new(BufferOp::Transpose, text, false),
-                        );
-                        return this.state.terms.opaque("<mixed words>", Some(place));
-                    }
-                    Value::of(val.clone())
-                }
+                flip(this, frame, keys, axis.is_none() && op != ShapeOp::Flipud)
             }
-            ShapeOp::Squeeze => match val {
-                Val::Array(array) if array.dims.as_ref().is_some_and(|dims| dims.len() == 1) => {
-                    let one = array.dims.as_ref().and_then(|dims| dims[0]);
-                    if one.and_then(|one| this.state.terms.as_int(one)) == Some(1) {
-                        let zero = this.state.terms.int(0);
-                        return arrays::array_element(this, &array.clone(), zero);
-                    }
-                    Value::of(val.clone())
-                }
-                _ => Value::of(val.clone()),
-            },
-            ShapeOp::ExpandDims | ShapeOp::Atleast => match val {
-                Val::Key(key) => arrays::listed(&mut this.state.terms, vec![Value::of(val.clone())], key.kind),
-                Val::Array(array) => {
-                    let array = array.clone();
-                    let one = this.state.terms.int(1);
-                    let dims = array
-                        .dims
-                        .as_ref()
-                        .map(|dims| std::iter::once(Some(one)).chain(dims.iter().copied()).collect::<Vec<_>>().into());
-                    Value::of(Val::Array(Rc::new(Array { dims, ..(*array).clone() })))
-                }
-                _ => Value::of(val.clone()),
-            },
+            ShapeOp::Squeeze => squeeze(this, val),
+            ShapeOp::ExpandDims | ShapeOp::Atleast => with_an_axis(&mut this.state.terms, val),
             ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile | ShapeOp::Full => {
-                duplicated(this, frame, &Keys { val, key, place, text: &text }, op, axis, dims.as_deref())
+                duplicated(this, frame, keys, op, axis, dims.as_deref())
             }
-            ShapeOp::Take | ShapeOp::TakeAlongAxis | ShapeOp::Index => match val {
-                Val::Array(array) => {
-                    let index = ["indices", "index"].iter().find_map(|name| get(name)).unwrap_or_default();
-                    match index.single() {
-                        Some(Val::Term(term)) if !matches!(this.state.terms.get(*term), Term::Apply(..)) => {
-                            let term = *term;
-                            arrays::array_element(this, &array.clone(), term)
-                        }
-                        _ => arrays::subset(&mut this.state.terms, &array.clone()),
-                    }
-                }
-                _ => this.state.terms.opaque("<taken>", Some(place)),
-            },
+            ShapeOp::Take | ShapeOp::TakeAlongAxis | ShapeOp::Index => {
+                let index = ["indices", "index"].iter().find_map(|name| get(name)).unwrap_or_default();
+                taken(this, val, &index, place)
+            }
             ShapeOp::Slice | ShapeOp::Some | ShapeOp::Update => match val {
                 Val::Array(array) => arrays::subset(&mut this.state.terms, &array.clone()),
                 _ => this.state.terms.opaque("<part>", Some(place)),
@@ -272,6 +206,67 @@ struct Keys<'a> {
     text: &'a str,
 }
 
+impl Keys<'_> {
+    /// Notes that the operation uses the buffer of raw keys as if it held anything else.
+    fn misused<'p>(&self, machine: &mut Machine<'p>, frame: &Frame<'p>, used_as: BufferOp) {
+        notes::buffer_use(machine, frame, self.key, self.place, BufferUse::new(used_as, self.text.to_owned(), false));
+    }
+}
+
+/// Keys in reverse or moved along; over all axes, that mixes the words of raw ones.
+fn flip<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, keys: &Keys<'_>, over_all_axes: bool) -> Value {
+    let is_raw = keys.key.kind == KeyKind::Raw;
+    match keys.val {
+        Val::Array(array) => {
+            if array.kind == KeyKind::Raw && over_all_axes {
+                keys.misused(machine, frame, BufferOp::Transpose);
+            }
+            arrays::reordered(array)
+        }
+        _ if is_raw => {
+            keys.misused(machine, frame, BufferOp::Transpose);
+            machine.state.terms.opaque("<mixed words>", Some(keys.place))
+        }
+        val => Value::of(val.clone()),
+    }
+}
+
+/// An array of one key is that key; axes of other lengths stay.
+fn squeeze(machine: &mut Machine<'_>, val: &Val) -> Value {
+    if let Val::Array(array) = val
+        && let Some([one]) = array.dims.as_deref()
+        && one.and_then(|one| machine.state.terms.as_int(one)) == Some(1)
+    {
+        let zero = machine.state.terms.int(0);
+        return arrays::array_element(machine, array, zero);
+    }
+    Value::of(val.clone())
+}
+
+/// The same keys with one more axis in front.
+fn with_an_axis(terms: &mut Terms, val: &Val) -> Value {
+    match val {
+        Val::Key(key) => arrays::listed(terms, vec![Value::of(val.clone())], key.kind),
+        Val::Array(array) => {
+            let one = Some(terms.int(1));
+            let dims = array.dims.as_ref().map(|dims| std::iter::once(one).chain(dims.iter().copied()).collect());
+            Value::of(Val::Array(Rc::new(Array { dims, ..(**array).clone() })))
+        }
+        _ => Value::of(val.clone()),
+    }
+}
+
+/// `take(keys, index)`: one key, or some.
+fn taken(machine: &mut Machine<'_>, val: &Val, index: &Value, place: Place) -> Value {
+    let Val::Array(array) = val else { return machine.state.terms.opaque("<taken>", Some(place)) };
+    match index.single() {
+        Some(Val::Term(term)) if !matches!(machine.state.terms.get(*term), Term::Apply(..)) => {
+            arrays::array_element(machine, array, *term)
+        }
+        _ => arrays::subset(&mut machine.state.terms, array),
+    }
+}
+
 fn reshape<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -279,7 +274,7 @@ fn reshape<'p>(
     op: ShapeOp,
     dims: Option<&[TermId]>,
 ) -> Value {
-    let Keys { val, key, place, text } = *keys;
+    let Keys { val, key, place, .. } = *keys;
     let last = dims.and_then(|dims| dims.last().copied()).and_then(|last| machine.state.terms.as_int(last));
     let raw = key.kind == KeyKind::Raw;
     if raw && op == ShapeOp::Ravel && matches!(val, Val::Key(_)) {
@@ -288,13 +283,7 @@ fn reshape<'p>(
     let keeps_words = raw && op == ShapeOp::Reshape && last == Some(-1) && keeps_words(machine, val, dims);
     if keeps_words {
         // `(n, 2)` words reshaped to `(m, -1)`: right for raw keys only.
-        notes::buffer_use(
-            machine,
-            frame,
-            key,
-            place,
-            notes::BufferUse::new(BufferOp::RawShape, text.to_owned(), false),
-        );
+        keys.misused(machine, frame, BufferOp::RawShape);
     }
     let all_known = dims.is_some_and(|dims| dims.iter().all(|dim| machine.state.terms.as_int(*dim).is_some()));
     let mixes = raw
@@ -305,7 +294,7 @@ fn reshape<'p>(
             // `reshape(-1)` of a single raw key is the key.
             && !(matches!(val, Val::Key(_)) && dims.is_some_and(|dims| dims.len() == 1));
     if mixes {
-        notes::buffer_use(machine, frame, key, place, notes::BufferUse::new(BufferOp::Reshape, text.to_owned(), false));
+        keys.misused(machine, frame, BufferOp::Reshape);
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
     if op == ShapeOp::Reshape && matches!(val, Val::Array(_)) && is_open(machine, dims) {
@@ -382,15 +371,9 @@ fn is_open(machine: &Machine<'_>, dims: Option<&[TermId]>) -> bool {
 
 /// An exchange of axes; a plain one is of all of them.
 fn transpose<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, keys: &Keys<'_>, is_plain: bool) -> Value {
-    let Keys { val, key, place, text } = *keys;
+    let Keys { val, key, place, .. } = *keys;
     if key.kind == KeyKind::Raw && matches!(val, Val::Array(_)) {
-        notes::buffer_use(
-            machine,
-            frame,
-            key,
-            place,
-            notes::BufferUse::new(BufferOp::Transpose, text.to_owned(), false),
-        );
+        keys.misused(machine, frame, BufferOp::Transpose);
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
     match val {
@@ -415,7 +398,7 @@ fn duplicated<'p>(
         && (op == ShapeOp::Repeat && scalar && axis.is_none()
             || op == ShapeOp::Tile && scalar && dims.is_some_and(|dims| dims.len() == 1))
     {
-        notes::buffer_use(machine, frame, key, place, notes::BufferUse::new(BufferOp::Reshape, text.to_owned(), false));
+        keys.misused(machine, frame, BufferOp::Reshape);
         return machine.state.terms.opaque("<repeated words>", Some(place));
     }
     let derivation = derive::derived(machine, frame, place, &text.into(), key.term, derive::How::default());
@@ -513,7 +496,7 @@ fn stack<'p>(
             frame,
             keys[0],
             place,
-            notes::BufferUse::new(BufferOp::Transpose, format!("{}(…, axis=…)", short_name(path)), false),
+            BufferUse::new(BufferOp::Transpose, format!("{}(…, axis=…)", short_name(path)), false),
         );
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
@@ -581,13 +564,7 @@ fn concatenate<'p>(
         return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
     };
     if first.kind == KeyKind::Raw && (scalar || op != ShapeOp::Concatenate) {
-        notes::buffer_use(
-            machine,
-            frame,
-            first,
-            place,
-            notes::BufferUse::new(BufferOp::Reshape, short_name(path), false),
-        );
+        notes::buffer_use(machine, frame, first, place, BufferUse::new(BufferOp::Reshape, short_name(path), false));
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
     let rank = match parts[0].single() {
@@ -645,13 +622,7 @@ pub fn fabricate<'p>(
     let value = machine.state.possible(value);
     paths::on_alternatives(machine, &value, |this, val| {
         if let Some(key) = operate::evident_key(this, val) {
-            notes::buffer_use(
-                this,
-                frame,
-                key,
-                place,
-                notes::BufferUse::new(BufferOp::Fabricate, short_name(path), false),
-            );
+            notes::buffer_use(this, frame, key, place, BufferUse::new(BufferOp::Fabricate, short_name(path), false));
             let zero = this.state.terms.int(0);
             let term = if zeros {
                 this.state.terms.intern(Term::Seed(zero))
@@ -693,7 +664,7 @@ pub fn number_of<'p>(
             NumberOp::Cast => (BufferOp::DtypeLogic, key.kind == KeyKind::Typed),
             NumberOp::Value | NumberOp::Words => (BufferOp::Number, true),
         };
-        notes::buffer_use(this, frame, key, place, notes::BufferUse::new(used_as, text.to_owned(), raises));
+        notes::buffer_use(this, frame, key, place, BufferUse::new(used_as, text.to_owned(), raises));
         let words = this.state.terms.intern(Term::Words(key.term, None));
         Value::term(this.state.terms.intern(Term::Apply(path.into(), Box::new([words]))))
     })

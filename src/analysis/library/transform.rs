@@ -163,7 +163,6 @@ pub fn part(state: &mut State, value: &Value, index: usize, place: Place) -> Val
 }
 
 /// A transform that runs its body when it is called itself.
-#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 fn run_transform<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -181,59 +180,43 @@ fn run_transform<'p>(
         }
     }
     if transform.packed {
-        let mut unpacked = Vec::new();
-        for operand in &operands {
-            match machine.items_of(frame, &operand.value) {
-                Some(items) => {
-                    unpacked.extend(items.into_iter().map(|item| Arg { value: item.value, written: None }));
-                }
-                None => unpacked.push(operand.clone()),
-            }
-        }
-        operands = unpacked;
+        operands = unpacked(machine, frame, operands);
     }
+    let over: Vec<Value> = transform
+        .over
+        .iter()
+        .flat_map(|name| args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>())
+        .collect();
     match transform.runs {
         Runs::Reduce if transform.carry.is_some() => {
             let carry = get(transform.carry.as_deref());
-            let over = transform.over.first().and_then(|name| get(Some(name))).unwrap_or_default();
+            let over = over.into_iter().next().unwrap_or_default();
             run_reduce(machine, frame, &function, carry, &over, place)
         }
-        Runs::Once | Runs::Associative | Runs::Reduce | Runs::Abstract | Runs::Lanes | Runs::Blocks => {
-            let body_args = if matches!(transform.runs, Runs::Associative | Runs::Reduce) {
-                let place = Some(place);
-                Args::positional(vec![
-                    machine.state.terms.opaque("<left>", place),
-                    machine.state.terms.opaque("<right>", place),
-                ])
-            } else {
-                Args { positional: operands, ..Args::default() }
-            };
-            let is_abstract = transform.runs == Runs::Abstract;
-            machine.transforms.abstract_depth += u32::from(is_abstract);
+        Runs::Associative | Runs::Reduce => {
+            let sides = ["<left>", "<right>"].map(|side| machine.state.terms.opaque(side, Some(place)));
+            machine.call_value(frame, &function, Args::positional(sides.into()), Some(place));
+            machine.state.terms.opaque("<result>", Some(place))
+        }
+        Runs::Abstract => {
+            let body_args = Args { positional: operands, ..Args::default() };
+            machine.transforms.abstract_depth += 1;
+            machine.call_value(frame, &function, body_args, Some(place));
+            machine.transforms.abstract_depth -= 1;
+            machine.state.terms.opaque("<result>", Some(place))
+        }
+        Runs::Once | Runs::Lanes | Runs::Blocks => {
+            let body_args = Args { positional: operands, ..Args::default() };
             let value = machine.call_value(frame, &function, body_args, Some(place));
-            machine.transforms.abstract_depth -= u32::from(is_abstract);
-            if is_abstract || matches!(transform.runs, Runs::Associative | Runs::Reduce) {
-                return machine.state.terms.opaque("<result>", Some(place));
-            }
             let aux = get(transform.aux.as_deref()).is_some_and(|flag| is_true(&mut machine.state, &flag));
             transform_result(&mut machine.state, transform.result, value, aux, place)
         }
         Runs::Scan => {
             let carry = get(transform.carry.as_deref()).unwrap_or_default();
-            let over: Vec<Value> = transform.over.iter().filter_map(|name| get(Some(name))).collect();
             let length = get(transform.length.as_deref());
             run_scan(machine, frame, &function, carry, (&over, length.as_ref()), place)
         }
-        Runs::Map => {
-            let over: Vec<Value> = transform
-                .over
-                .iter()
-                .flat_map(|name| {
-                    args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>()
-                })
-                .collect();
-            run_map(machine, frame, &function, &over, place)
-        }
+        Runs::Map => run_map(machine, frame, &function, &over, place),
         Runs::Fori => {
             let carry = get(transform.carry.as_deref()).unwrap_or_default();
             let lower = get(transform.lower.as_deref()).unwrap_or_default();
@@ -241,30 +224,9 @@ fn run_transform<'p>(
             run_fori(machine, frame, &function, carry, [&lower, &upper], place)
         }
         Runs::While => {
-            let mut carry = get(transform.carry.as_deref()).unwrap_or_default();
+            let carry = get(transform.carry.as_deref()).unwrap_or_default();
             let cond = get(transform.cond.as_deref()).unwrap_or_default();
-            let before = machine.state.paths.pc;
-            let mut over = Guard::FALSE;
-            repeat(machine, frame, None, place, |this, frame, copy| {
-                let test = this.call_value(frame, &cond, Args::positional(vec![carry.clone()]), Some(place));
-                let holds = this.state.truth(&test);
-                // A body is taken to run once.
-                if copy > 0 || this.state.is_possible(holds) {
-                    let end = this.state.paths.guards.without(this.state.paths.pc, holds);
-                    over = this.state.paths.guards.or(over, end);
-                    this.state.paths.pc = this.state.paths.guards.and(this.state.paths.pc, holds);
-                }
-                if !this.state.feasible(this.state.paths.pc) {
-                    this.state.paths.pc = Guard::FALSE;
-                    return;
-                }
-                carry = this.call_value(frame, &function, Args::positional(vec![carry.clone()]), Some(place));
-            });
-            machine.state.paths.pc = machine.state.paths.guards.or(machine.state.paths.pc, over);
-            if machine.state.paths.pc.is_false() {
-                machine.state.paths.pc = before;
-            }
-            carry
+            run_while(machine, frame, [&function, &cond], carry, place)
         }
         Runs::Cond => {
             let chosen = get(transform.chosen.as_deref()).unwrap_or_default();
@@ -277,38 +239,82 @@ fn run_transform<'p>(
         Runs::Switch => {
             let chosen = get(transform.chosen.as_deref()).unwrap_or_default();
             let sequence = transform.branches.first().and_then(|name| get(Some(name))).unwrap_or_default();
-            let Some(items) = machine.items_of(frame, &sequence) else {
-                for operand in &operands {
-                    machine.state.havoc(&operand.value);
-                }
-                return machine.state.terms.opaque("<switch>", Some(place));
-            };
-            let branches: Vec<Value> = items.into_iter().map(|item| item.value).collect();
-            let index = machine.state.term_of(&chosen);
-            let mut rest = Guard::TRUE;
-            let mut guards = Vec::new();
-            for position in 0..branches.len() {
-                let number = machine.state.terms.int(i128::try_from(position).unwrap_or(0));
-                let equal = machine.state.terms.operate(Operator::Eq, &[index, number]);
-                let holds =
-                    if position + 1 == branches.len() { Guard::TRUE } else { machine.state.truth_of_term(equal) };
-                let guard = machine.state.paths.guards.and(rest, holds);
-                rest = machine.state.paths.guards.without(rest, holds);
-                guards.push(guard);
-            }
-            run_branches(machine, frame, &branches, &guards, &operands, place)
+            run_switch(machine, frame, &chosen, &sequence, &operands, place)
         }
-        Runs::TreeMap => {
-            let trees: Vec<Value> = transform
-                .over
-                .iter()
-                .flat_map(|name| {
-                    args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()).collect::<Vec<_>>()
-                })
-                .collect();
-            tree::run_tree_map(machine, frame, &function, &trees, transform.leading, place)
+        Runs::TreeMap => tree::run_tree_map(machine, frame, &function, &over, transform.leading, place),
+    }
+}
+
+/// The elements of operands that are passed in one sequence.
+fn unpacked<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, operands: Vec<Arg>) -> Vec<Arg> {
+    let mut unpacked = Vec::new();
+    for operand in operands {
+        match machine.items_of(frame, &operand.value) {
+            Some(items) => unpacked.extend(items.into_iter().map(|item| Arg { value: item.value, written: None })),
+            None => unpacked.push(operand),
         }
     }
+    unpacked
+}
+
+/// `while_loop(cond, body, carry)`: a body is taken to run once.
+fn run_while<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    [function, cond]: [&Value; 2],
+    mut carry: Value,
+    place: Place,
+) -> Value {
+    let before = machine.state.paths.pc;
+    let mut over = Guard::FALSE;
+    repeat(machine, frame, None, place, |this, frame, copy| {
+        let test = this.call_value(frame, cond, Args::positional(vec![carry.clone()]), Some(place));
+        let holds = this.state.truth(&test);
+        if copy > 0 || this.state.is_possible(holds) {
+            let end = this.state.paths.guards.without(this.state.paths.pc, holds);
+            over = this.state.paths.guards.or(over, end);
+            this.state.paths.pc = this.state.paths.guards.and(this.state.paths.pc, holds);
+        }
+        if !this.state.feasible(this.state.paths.pc) {
+            this.state.paths.pc = Guard::FALSE;
+            return;
+        }
+        carry = this.call_value(frame, function, Args::positional(vec![carry.clone()]), Some(place));
+    });
+    machine.state.paths.pc = machine.state.paths.guards.or(machine.state.paths.pc, over);
+    if machine.state.paths.pc.is_false() {
+        machine.state.paths.pc = before;
+    }
+    carry
+}
+
+/// `switch(index, branches, *operands)`: an index beyond the last branch runs the last one.
+fn run_switch<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    chosen: &Value,
+    sequence: &Value,
+    operands: &[Arg],
+    place: Place,
+) -> Value {
+    let Some(items) = machine.items_of(frame, sequence) else {
+        for operand in operands {
+            machine.state.havoc(&operand.value);
+        }
+        return machine.state.terms.opaque("<switch>", Some(place));
+    };
+    let branches: Vec<Value> = items.into_iter().map(|item| item.value).collect();
+    let index = machine.state.term_of(chosen);
+    let mut rest = Guard::TRUE;
+    let mut guards = Vec::new();
+    for position in 0..branches.len() {
+        let number = machine.state.terms.int(i128::try_from(position).unwrap_or(0));
+        let equal = machine.state.terms.operate(Operator::Eq, &[index, number]);
+        let holds = if position + 1 == branches.len() { Guard::TRUE } else { machine.state.truth_of_term(equal) };
+        guards.push(machine.state.paths.guards.and(rest, holds));
+        rest = machine.state.paths.guards.without(rest, holds);
+    }
+    run_branches(machine, frame, &branches, &guards, operands, place)
 }
 
 /// `cond(pred, true_operand, true_fun, false_operand, false_fun)`: each branch is given what stands before it.

@@ -22,16 +22,16 @@ impl<'p> Machine<'p> {
         for argument in arguments {
             match argument {
                 Argument::Positional(temp) => {
-                    let value = frame.temps[*temp as usize].clone();
+                    let value = frame.value(*temp);
                     args.positional.push(Arg { value, written: name_cache::written_text(self, frame, *temp) });
                 }
                 Argument::Keyword(name, temp) => {
-                    let value = frame.temps[*temp as usize].clone();
+                    let value = frame.value(*temp);
                     args.keywords
                         .push((name.clone(), Arg { value, written: name_cache::written_text(self, frame, *temp) }));
                 }
                 Argument::Spread(temp) => {
-                    let value = frame.temps[*temp as usize].clone();
+                    let value = frame.value(*temp);
                     match self.items_of(frame, &value) {
                         Some(items) => {
                             let (placed, all) = by_place(&mut self.state, &items);
@@ -44,7 +44,7 @@ impl<'p> Machine<'p> {
                     }
                 }
                 Argument::SpreadMapping(temp) => {
-                    let value = frame.temps[*temp as usize].clone();
+                    let value = frame.value(*temp);
                     match self.state.entries_of(&value) {
                         Some((entries, unknown)) => {
                             for entry in entries {

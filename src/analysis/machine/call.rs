@@ -43,11 +43,11 @@ pub struct Ended {
 
 impl<'p> Machine<'p> {
     pub fn call_op(&mut self, frame: &mut Frame<'p>, callee: Temp, arguments: &'p [Argument], op: &'p Op) -> Value {
-        let function = frame.temps[callee as usize].clone();
+        let function = frame.value(callee);
         let args = self.arguments(frame, arguments);
         let place = self.place(frame, op.span);
         let receiver = match &Self::op(frame, callee).kind {
-            OpKind::Attribute(object, name) => Some((frame.temps[*object as usize].clone(), name.clone())),
+            OpKind::Attribute(object, name) => Some((frame.value(*object), name.clone())),
             _ => None,
         };
         let written = name_cache::written_text(self, frame, callee);
@@ -57,7 +57,7 @@ impl<'p> Machine<'p> {
             && is_definition(self.program, frame, *decorated)
             && matches!(result.single(), Some(Val::Term(_)))
         {
-            return frame.temps[*decorated as usize].clone();
+            return frame.value(*decorated);
         }
         result
     }
@@ -248,7 +248,7 @@ impl<'p> Machine<'p> {
     }
 
     pub fn make_function(&mut self, frame: &mut Frame<'p>, function: FunctionId, defaults: &[(u32, Temp)]) -> Value {
-        let defaults = defaults.iter().map(|(index, temp)| (*index, frame.temps[*temp as usize].clone())).collect();
+        let defaults = defaults.iter().map(|(index, temp)| (*index, frame.value(*temp))).collect();
         self.state.store.closures += 1;
         let closure = Rc::new(Closure {
             module: frame.module,

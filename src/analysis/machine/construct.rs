@@ -28,7 +28,7 @@ impl<'p> Machine<'p> {
         let mut bases = Vec::new();
         for argument in arguments {
             if let Argument::Positional(temp) = argument {
-                bases.push(frame.temps[*temp as usize].clone());
+                bases.push(frame.value(*temp));
             }
         }
         let info = self.module(frame.module).class(class);

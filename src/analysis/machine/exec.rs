@@ -8,7 +8,8 @@ use crate::analysis::domain::size;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::{
-    Frame, Machine, annotate, hover, implied, index, name_cache, notes, operate, split_escape, stream_use, text,
+    Frame, LoopState, Machine, annotate, hover, implied, index, name_cache, notes, operate, split_escape, stream_use,
+    text,
 };
 use crate::analysis::store::State;
 use crate::analysis::store::heap::{Entry, Item, Kind};
@@ -74,174 +75,130 @@ impl<'p> Machine<'p> {
         if is_kept { made } else { self.state.terms.opaque("<too large>", None) }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn run_op(&mut self, frame: &mut Frame<'p>, temp: Temp, op: &'p Op) -> Value {
         stream_use::note_asked(self, frame, &op.kind);
         split_escape::note_taken(self, frame, &op.kind);
         match &op.kind {
-            OpKind::Constant(constant) => constant_value(&mut self.state.terms, constant),
-            OpKind::Load(variable) => {
-                implied::read(self, frame, variable);
-                let value = self.load(frame, variable, op);
-                if matches!(variable, Variable::Outer(..)) {
-                    stream_use::ask(self, &value);
-                    split_escape::take(self, &value);
-                }
-                value
-            }
+            OpKind::Constant(constant) => return constant_value(&mut self.state.terms, constant),
+            OpKind::Load(variable) => return self.run_load(frame, variable, op),
             OpKind::Store(variable, value) => {
-                let value = frame.temps[*value as usize].clone();
+                let value = frame.value(*value);
                 self.store(frame, variable, &value, op);
-                Value::unbound()
             }
-            OpKind::Delete(variable) => {
-                delete(&mut self.state, frame, variable);
-                Value::unbound()
-            }
+            OpKind::Delete(variable) => delete(&mut self.state, frame, variable),
             OpKind::Attribute(object, name) => {
                 exception_edge(&mut self.state, frame, true);
-                let object = frame.temps[*object as usize].clone();
-                self.attribute(frame, &object, name, op)
+                let object = frame.value(*object);
+                return self.attribute(frame, &object, name, op);
             }
             OpKind::StoreAttribute(object, name, value) => {
-                let (object, value) = (frame.temps[*object as usize].clone(), frame.temps[*value as usize].clone());
+                let (object, value) = (frame.value(*object), frame.value(*value));
                 self.store_attribute(frame, &object, name, &value, op);
-                Value::unbound()
             }
             OpKind::DeleteAttribute(object, name) => {
-                let object = frame.temps[*object as usize].clone();
+                let object = frame.value(*object);
                 let deleted = Value::term(self.state.terms.fresh(Symbol::Deleted, name.clone(), None));
                 self.store_attribute(frame, &object, name, &deleted, op);
-                Value::unbound()
             }
             OpKind::Item(object, index) => {
                 exception_edge(&mut self.state, frame, false);
-                let (value, place) = (frame.temps[*object as usize].clone(), *index);
-                let index = frame.temps[place as usize].clone();
-                index::item(self, frame, &value, &index, op, *object)
+                let (value, index) = (frame.value(*object), frame.value(*index));
+                return index::item(self, frame, &value, &index, op, *object);
             }
-            OpKind::StoreItem(object, index, value) => {
-                let target = *object;
-                let [object, index, value] = [object, index, value].map(|t| frame.temps[*t as usize].clone());
+            OpKind::StoreItem(target, index, value) => {
+                let [object, index, value] = [target, index, value].map(|temp| frame.value(*temp));
                 index::store_item(self, frame, &object, &index, &value, op);
-                index::store_array_item(self, frame, target, &object, op);
-                Value::unbound()
+                index::store_array_item(self, frame, *target, &object, op);
             }
             OpKind::DeleteItem(object, index) => {
-                let [object, index] = [object, index].map(|t| frame.temps[*t as usize].clone());
-                index::delete_item(&mut self.state, &object, &index);
-                Value::unbound()
+                index::delete_item(&mut self.state, &frame.value(*object), &frame.value(*index));
             }
-            OpKind::Build(collection, elements) => self.build(frame, *collection, elements, op),
+            OpKind::Build(collection, elements) => return self.build(frame, *collection, elements, op),
             OpKind::Operate(operator, operands, augmented) => {
                 exception_edge(&mut self.state, frame, !operator.divides());
-                operate::operate(self, frame, *operator, *operands, *augmented, op)
+                return operate::operate(self, frame, *operator, *operands, *augmented, op);
             }
             OpKind::Call(callee, arguments) => {
                 let total = self.never_raises(&frame.temps[*callee as usize]);
                 exception_edge(&mut self.state, frame, total);
-                self.call_op(frame, *callee, arguments, op)
+                return self.call_op(frame, *callee, arguments, op);
             }
-            OpKind::Function(function, defaults) => self.make_function(frame, *function, defaults),
-            OpKind::Class(class, arguments) => self.make_class(frame, *class, arguments, temp, op),
-            OpKind::Import { path, whole } => self.import(frame, path, *whole, op),
-            OpKind::ImportFrom { level, module, name } => self.import_from(frame, *level, module, name, op),
+            OpKind::Function(function, defaults) => return self.make_function(frame, *function, defaults),
+            OpKind::Class(class, arguments) => return self.make_class(frame, *class, arguments, temp, op),
+            OpKind::Import { path, whole } => return self.import(frame, path, *whole, op),
+            OpKind::ImportFrom { level, module, name } => return self.import_from(frame, *level, module, name, op),
             OpKind::Unpack { value, count, star } => {
-                let source = frame.temps[*value as usize].clone();
-                index::unpack(self, frame, &source, index::Targets { count: *count, star: *star }, op, *value)
+                let targets = index::Targets { count: *count, star: *star };
+                return index::unpack(self, frame, &frame.value(*value), targets, op, *value);
             }
-            OpKind::Project(unpacked, index) => match frame.temps[*unpacked as usize].single() {
-                Some(Val::Tuple(parts)) => parts.get(*index as usize).cloned().unwrap_or_default(),
-                _ => self.state.terms.opaque("<part>", Some(self.place(frame, op.span))),
-            },
+            OpKind::Project(unpacked, index) => {
+                return match frame.temps[*unpacked as usize].single() {
+                    Some(Val::Tuple(parts)) => parts.get(*index as usize).cloned().unwrap_or_default(),
+                    _ => self.state.terms.opaque("<part>", Some(self.place(frame, op.span))),
+                };
+            }
             OpKind::Iterate(value) => {
-                let value = frame.temps[*value as usize].clone();
-                let place = self.place(frame, op.span);
+                let (value, place) = (frame.value(*value), self.place(frame, op.span));
                 notes::touch_iterated(self, frame, &value, op);
-                self.iterator_of(frame, &value, Some(place))
+                return self.iterator_of(frame, &value, Some(place));
             }
-            OpKind::Next(iterator) => {
-                let iterator = frame.temps[*iterator as usize].clone();
-                let step = self.next_step(frame, &iterator, op.span);
-                step.value
-            }
-            OpKind::Append(container, element) => {
-                append(&mut self.state, frame, *container, element);
-                Value::unbound()
-            }
+            OpKind::Next(iterator) => return self.next_step(frame, &frame.value(*iterator), op.span).value,
+            OpKind::Append(container, element) => append(&mut self.state, frame, *container, element),
             OpKind::If { test, then, orelse } => {
                 let written = name_cache::written_text(self, frame, *test);
-                let test = frame.temps[*test as usize].clone();
+                let test = frame.value(*test);
                 notes::note_truth(self, frame, &test, written, op);
                 let holds = self.state.truth(&test);
                 self.branch(frame, holds, then, orelse);
-                Value::unbound()
             }
-            OpKind::Loop { head, test, body, orelse } => {
-                self.run_loop(frame, head, *test, body, orelse, op);
-                Value::unbound()
-            }
-            OpKind::Try { body, handlers, orelse, finally } => {
-                self.run_try(frame, body, handlers, orelse, finally);
-                Value::unbound()
-            }
-            OpKind::Enter(manager) => {
-                let manager = frame.temps[*manager as usize].clone();
-                self.library.enter(self, frame, &manager, op)
-            }
+            OpKind::Loop { head, test, body, orelse } => self.run_loop(frame, head, *test, body, orelse, op),
+            OpKind::Try { body, handlers, orelse, finally } => self.run_try(frame, body, handlers, orelse, finally),
+            OpKind::Enter(manager) => return self.library.enter(self, frame, &frame.value(*manager), op),
             OpKind::Leave(entered) => {
                 if let OpKind::Enter(manager) = Self::op(frame, *entered).kind {
-                    let manager = frame.temps[manager as usize].clone();
-                    self.library.leave(self, frame, &manager, op);
+                    self.library.leave(self, frame, &frame.value(manager), op);
                 }
-                Value::unbound()
             }
-            OpKind::Return(value) => {
-                let value = match value {
-                    Some(value) => frame.temps[*value as usize].clone(),
-                    None => self.state.terms.none(),
-                };
-                notes::note_return(self, frame, &value, op);
-                frame.returns.push((self.state.paths.pc, value));
-                frame.left = self.state.paths.guards.or(frame.left, self.state.paths.pc);
-                self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
-                self.state.paths.pc = Guard::FALSE;
-                Value::unbound()
-            }
-            OpKind::Raise(_) => {
-                self.raise();
-                Value::unbound()
-            }
-            OpKind::Break => {
-                if let Some(innermost) = frame.loops.last_mut() {
-                    innermost.breaks = self.state.paths.guards.or(innermost.breaks, self.state.paths.pc);
-                }
-                frame.left = self.state.paths.guards.or(frame.left, self.state.paths.pc);
-                self.state.paths.pc = Guard::FALSE;
-                Value::unbound()
-            }
-            OpKind::Continue => {
-                if let Some(innermost) = frame.loops.last_mut() {
-                    innermost.continues = self.state.paths.guards.or(innermost.continues, self.state.paths.pc);
-                }
-                frame.left = self.state.paths.guards.or(frame.left, self.state.paths.pc);
-                self.state.paths.pc = Guard::FALSE;
-                Value::unbound()
-            }
-            OpKind::Yield { value, from } => self.run_yield(frame, *value, *from, op),
-            OpKind::Await(value) => frame.temps[*value as usize].clone(),
+            OpKind::Return(value) => self.run_return(frame, *value, op),
+            OpKind::Raise(_) => self.raise(),
+            OpKind::Break => leave_iteration(&mut self.state, frame, |innermost| &mut innermost.breaks),
+            OpKind::Continue => leave_iteration(&mut self.state, frame, |innermost| &mut innermost.continues),
+            OpKind::Yield { value, from } => return self.run_yield(frame, *value, *from, op),
+            OpKind::Await(value) => return frame.value(*value),
             OpKind::Annotate(value, annotation) => {
-                let value = frame.temps[*value as usize].clone();
-                annotate::annotated(self, frame, &value, annotation, op.span)
+                return annotate::annotated(self, frame, &frame.value(*value), annotation, op.span);
             }
-            OpKind::Unsupported(writes) => {
-                for variable in writes {
-                    let unknown = self.state.terms.opaque("<unsupported>", None);
-                    self.store(frame, variable, &unknown, op);
-                }
-                self.state.terms.opaque("<unsupported>", Some(self.place(frame, op.span)))
-            }
+            OpKind::Unsupported(writes) => return self.run_unsupported(frame, writes, op),
         }
+        Value::unbound()
+    }
+
+    fn run_load(&mut self, frame: &Frame<'p>, variable: &Variable, op: &Op) -> Value {
+        implied::read(self, frame, variable);
+        let value = self.load(frame, variable, op);
+        if matches!(variable, Variable::Outer(..)) {
+            stream_use::ask(self, &value);
+            split_escape::take(self, &value);
+        }
+        value
+    }
+
+    fn run_return(&mut self, frame: &mut Frame<'p>, value: Option<Temp>, op: &'p Op) {
+        let value = value.map_or_else(|| self.state.terms.none(), |value| frame.value(value));
+        notes::note_return(self, frame, &value, op);
+        let paths = &mut self.state.paths;
+        frame.returns.push((paths.pc, value));
+        frame.left = paths.guards.or(frame.left, paths.pc);
+        paths.alive = paths.guards.without(paths.alive, paths.pc);
+        paths.pc = Guard::FALSE;
+    }
+
+    fn run_unsupported(&mut self, frame: &mut Frame<'p>, writes: &[Variable], op: &Op) -> Value {
+        for variable in writes {
+            let unknown = self.state.terms.opaque("<unsupported>", None);
+            self.store(frame, variable, &unknown, op);
+        }
+        self.state.terms.opaque("<unsupported>", Some(self.place(frame, op.span)))
     }
 
     pub fn load(&mut self, frame: &Frame<'p>, variable: &Variable, op: &Op) -> Value {
@@ -414,14 +371,14 @@ impl<'p> Machine<'p> {
                 for element in elements {
                     match element {
                         Element::Pair(key, value) => {
-                            let key_value = frame.temps[*key as usize].clone();
-                            let value = frame.temps[*value as usize].clone();
+                            let key_value = frame.value(*key);
+                            let value = frame.value(*value);
                             let key = self.state.term_of(&key_value);
                             entries.retain(|entry| entry.key != key);
                             entries.push(Entry { key, key_value, guard: Guard::TRUE, value });
                         }
                         Element::SpreadMapping(mapping) => {
-                            let mapping = frame.temps[*mapping as usize].clone();
+                            let mapping = frame.value(*mapping);
                             match self.state.entries_of(&mapping) {
                                 Some((spread, more)) => {
                                     for entry in spread {
@@ -443,7 +400,7 @@ impl<'p> Machine<'p> {
                 let parts: Vec<Value> = elements
                     .iter()
                     .map(|element| match element {
-                        Element::Value(value) => frame.temps[*value as usize].clone(),
+                        Element::Value(value) => frame.value(*value),
                         _ => Value::unbound(),
                     })
                     .collect();
@@ -453,7 +410,7 @@ impl<'p> Machine<'p> {
                 let parts: Vec<_> = elements
                     .iter()
                     .filter_map(|element| match element {
-                        Element::Value(value) => Some(frame.temps[*value as usize].clone()),
+                        Element::Value(value) => Some(frame.value(*value)),
                         _ => None,
                     })
                     .collect();
@@ -470,10 +427,10 @@ impl<'p> Machine<'p> {
         for element in elements {
             match element {
                 Element::Value(value) => {
-                    items.push(Item { guard: Guard::TRUE, value: frame.temps[*value as usize].clone() });
+                    items.push(Item { guard: Guard::TRUE, value: frame.value(*value) });
                 }
                 Element::Spread(value) => {
-                    let value = frame.temps[*value as usize].clone();
+                    let value = frame.value(*value);
                     match self.items_of(frame, &value) {
                         Some(spread) => items.extend(spread),
                         None => unknown = true,
@@ -487,7 +444,7 @@ impl<'p> Machine<'p> {
 
     fn run_yield(&mut self, frame: &mut Frame<'p>, value: Option<Temp>, from: bool, op: &'p Op) -> Value {
         let value = match value {
-            Some(value) => frame.temps[value as usize].clone(),
+            Some(value) => frame.value(value),
             None => self.state.terms.none(),
         };
         if from {
@@ -543,6 +500,17 @@ pub fn store_slot(
     };
     let new = state.written(value, &old);
     state.store.environments[environment.0 as usize].slots[slot as usize] = new;
+}
+
+/// `break`, `continue`: the paths that run it end here, and join those that left the innermost loop in the same way.
+fn leave_iteration(state: &mut State, frame: &mut Frame<'_>, joined: impl Fn(&mut LoopState) -> &mut Guard) {
+    let paths = &mut state.paths;
+    if let Some(innermost) = frame.loops.last_mut() {
+        let joined = joined(innermost);
+        *joined = paths.guards.or(*joined, paths.pc);
+    }
+    frame.left = paths.guards.or(frame.left, paths.pc);
+    paths.pc = Guard::FALSE;
 }
 
 fn delete(state: &mut State, frame: &Frame<'_>, variable: &Variable) {
@@ -639,12 +607,12 @@ fn append(state: &mut State, frame: &mut Frame<'_>, container: Temp, element: &E
     let guard = state.paths.pc;
     let added = match element {
         Element::Value(value) => {
-            let value = frame.temps[*value as usize].clone();
+            let value = frame.value(*value);
             Some((None, value))
         }
         Element::Pair(key, value) => {
-            let key_value = frame.temps[*key as usize].clone();
-            Some((Some(key_value), frame.temps[*value as usize].clone()))
+            let key_value = frame.value(*key);
+            Some((Some(key_value), frame.value(*value)))
         }
         Element::Spread(_) | Element::SpreadMapping(_) => None,
     };

@@ -9,7 +9,8 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
-use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes, operate, text};
+use crate::analysis::machine::notes::{self, BufferUse};
+use crate::analysis::machine::{Frame, Machine, arrays, name_cache, operate, text};
 use crate::analysis::store::heap::{Item, Kind};
 use crate::analysis::store::{State, evidence, items, paths};
 use crate::arrays::{position, slice};
@@ -237,7 +238,7 @@ fn array_item<'p>(
             frame,
             key,
             place,
-            notes::BufferUse::new(BufferOp::Index, text, array.kind == KeyKind::Typed),
+            BufferUse::new(BufferOp::Index, text, array.kind == KeyKind::Typed),
         );
         return machine.state.terms.opaque("<words>", Some(place));
     }
@@ -319,13 +320,7 @@ fn key_item<'p>(
         return Value::term(machine.state.terms.intern(Term::Item(key.term, number, 0)));
     }
     let text = format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index));
-    notes::buffer_use(
-        machine,
-        frame,
-        key,
-        place,
-        notes::BufferUse::new(BufferOp::Index, text, key.kind == KeyKind::Typed),
-    );
+    notes::buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Index, text, key.kind == KeyKind::Typed));
     if key.kind == KeyKind::Typed {
         return machine.state.terms.opaque("<raises>", Some(place));
     }
@@ -533,7 +528,7 @@ fn unpack_val<'p>(
             frame,
             *key,
             place,
-            notes::BufferUse::new(BufferOp::Unpack, text, key.kind == KeyKind::Typed),
+            BufferUse::new(BufferOp::Unpack, text, key.kind == KeyKind::Typed),
         );
         return (0..count).map(|_| machine.state.terms.opaque("<word>", Some(place))).collect();
     }

@@ -140,7 +140,7 @@ impl<'p> Machine<'p> {
         frame.loops.push(LoopState { breaks: Guard::FALSE, continues: Guard::FALSE });
         let iterator = iterated(frame, head, test);
         let known = iterator.and_then(|(_, iterator)| {
-            let value = frame.temps[iterator as usize].clone();
+            let value = frame.value(iterator);
             prelude::begin(self, frame, &value, place);
             iterate::known_length(&mut self.state, &value)
         });
@@ -161,7 +161,7 @@ impl<'p> Machine<'p> {
             let number = is_later.then(|| self.begin_later(&mut later, frame, place));
             let continues = match (iterator, test) {
                 (Some((temp, iterator)), _) => {
-                    let value = frame.temps[iterator as usize].clone();
+                    let value = frame.value(iterator);
                     if later.ends(copy) {
                         break;
                     }
@@ -178,7 +178,7 @@ impl<'p> Machine<'p> {
                 }
                 (None, Some(test)) => {
                     self.block(frame, head);
-                    let value = frame.temps[test as usize].clone();
+                    let value = frame.value(test);
                     let holds = self.state.truth(&value);
                     let over = self.state.paths.guards.without(self.state.paths.pc, holds);
                     exit = self.state.paths.guards.or(exit, over);
@@ -230,7 +230,7 @@ impl<'p> Machine<'p> {
     fn leave_loop(&mut self, frame: &mut Frame<'p>, iterator: Option<(Temp, Temp)>, exit: Guard, left: Guard) -> Guard {
         let breaks = frame.loops.pop().map_or(Guard::FALSE, |state| state.breaks);
         if let Some((_, iterator)) = iterator {
-            let value = frame.temps[iterator as usize].clone();
+            let value = frame.value(iterator);
             iterate::leave_iterator(&mut self.state, &value, !breaks.is_false());
         }
         // `break` and `continue` of this loop did not leave an enclosing `try`.

@@ -81,6 +81,13 @@ pub struct Frame<'p> {
     pub goes_on: bool,
 }
 
+impl Frame<'_> {
+    /// What an operation has made.
+    pub fn value(&self, temp: Temp) -> Value {
+        self.temps[temp as usize].clone()
+    }
+}
+
 /// Ways out of a running loop.
 #[derive(Clone, Copy)]
 pub struct LoopState {

@@ -6,7 +6,8 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term};
 use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
-use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache, notes};
+use crate::analysis::machine::notes::{self, BufferUse};
+use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache};
 use crate::analysis::store::args::Arg;
 use crate::analysis::store::heap::{Item, Kind};
 use crate::analysis::store::{State, container_mutation, paths};
@@ -30,7 +31,7 @@ pub fn length<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, of: Option<&
     {
         let text = format!("len({})", of.written.as_deref().unwrap_or("…"));
         let raises = key.kind == crate::analysis::domain::kinds::KeyKind::Typed;
-        notes::buffer_use(machine, frame, key, place, notes::BufferUse::new(BufferOp::ShapeLogic, text, raises));
+        notes::buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::ShapeLogic, text, raises));
     }
     if let Some(Val::Array(array)) = value.single().cloned()
         && let Some(length) = machine.state.length_of_slice(&array)
@@ -69,7 +70,7 @@ pub fn operate<'p>(
     augmented: bool,
     op: &'p Op,
 ) -> Value {
-    let [left, right] = operands.map(|temp| temp.map(|temp| frame.temps[temp as usize].clone()));
+    let [left, right] = operands.map(|temp| temp.map(|temp| frame.value(temp)));
     let Some(left) = left else { return machine.state.terms.opaque("<operator>", None) };
     let texts = operands.map(|temp| temp.and_then(|temp| name_cache::written_text(machine, frame, temp)));
     if is_arithmetic(operator) {
@@ -89,7 +90,7 @@ pub fn operate<'p>(
                 let guard = alternative.guard;
                 let text = operator_text(operator, &texts);
                 paths::under(machine, guard, |this| {
-                    notes::buffer_use(this, frame, key, place, notes::BufferUse::new(BufferOp::Arithmetic, text, true));
+                    notes::buffer_use(this, frame, key, place, BufferUse::new(BufferOp::Arithmetic, text, true));
                 });
                 return arithmetic_result(&mut machine.state, key, operator, &left, right.as_ref());
             }

@@ -49,7 +49,7 @@ pub fn note_asked(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
         // Who calls a function that is not the root goes on with what it returns.
         OpKind::Return(_) if !frame.activation.root || frame.inlined.is_some() => {}
         kind => kind.operands(&mut |temp| {
-            let value = frame.temps[temp as usize].clone();
+            let value = frame.value(temp);
             ask(machine, &value);
         }),
     }

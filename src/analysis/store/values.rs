@@ -69,6 +69,12 @@ impl State {
         if result.is_too_various() { self.terms.opaque("<one of many>", None) } else { result }
     }
 
+    /// The integer that a value is known to be.
+    pub fn int_of(&mut self, value: &Value) -> Option<i128> {
+        let term = self.term_of(value);
+        self.terms.as_int(term)
+    }
+
     /// A term for a value: its own where it has one.
     pub fn term_of(&mut self, value: &Value) -> TermId {
         match value.single() {
