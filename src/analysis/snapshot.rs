@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::domain::guard::{Guard, Guards};
 use crate::analysis::domain::term::{TermId, Terms};
 use crate::analysis::domain::value::{ModuleIndex, Value};
-use crate::analysis::library::Models;
+use crate::analysis::library::MODELS;
 use crate::analysis::machine::context::{Caches, Context, Transforms};
 use crate::analysis::machine::modules::submodule;
 use crate::analysis::machine::name_cache::Memo;
@@ -128,7 +128,7 @@ pub fn within<'p>(world: &mut ImportSnapshot, program: &'p Program<'p>, home: Mo
     Machine {
         program,
         state: State { terms: std::mem::take(&mut world.terms), paths: Paths::of(guards), store: world.store.clone() },
-        library: &Models,
+        library: &MODELS,
         budget: Budget::default(),
         recorder: Recorder::of(log),
         context: Context {

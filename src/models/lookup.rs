@@ -211,22 +211,6 @@ impl Models {
         all
     }
 
-    /// Aliases that lead nowhere: to a name that is neither a row nor the prefix of one.
-    pub fn dangling(&self) -> Vec<(&str, &str)> {
-        let mut known: FxHashSet<&str> = FxHashSet::default();
-        let rows = (self.callables.keys())
-            .chain(self.namespaces.keys())
-            .chain(self.classes.keys())
-            .chain(self.annotations.keys());
-        for row in rows {
-            known.insert(row);
-            known.extend(prefixes(row));
-        }
-        let mut all = self.aliases();
-        all.retain(|(_, to)| *to != NONE && !known.contains(&*self.canonical(to, &[])));
-        all
-    }
-
     fn has_row(&self, path: &str) -> bool {
         self.callables.contains_key(path) || self.classes.contains_key(path) || self.annotations.contains_key(path)
     }

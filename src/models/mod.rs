@@ -71,9 +71,4 @@ impl Models {
             all
         })
     }
-
-    /// The model files that keylint brings along: origin and text, in the order in which they are merged.
-    pub const fn builtin_files() -> &'static [(&'static str, &'static str)] {
-        FILES
-    }
 }

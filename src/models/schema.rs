@@ -238,24 +238,6 @@ impl Callable {
         argument(&self.params, name, positional, keywords)
     }
 
-    /// The parameter that takes the positional argument with this index.
-    pub fn takes_position(&self, index: usize) -> Option<&Param> {
-        self.params
-            .iter()
-            .take_while(|param| matches!(param.kind, ParamKind::Positional | ParamKind::Rest))
-            .enumerate()
-            .find(|(place, param)| *place == index || (param.kind == ParamKind::Rest && *place <= index))
-            .map(|(_, param)| param)
-    }
-
-    /// The parameter that takes the keyword argument of this name.
-    pub fn takes_keyword(&self, keyword: &str) -> Option<&Param> {
-        self.params
-            .iter()
-            .find(|param| param.name == keyword && matches!(param.kind, ParamKind::Positional | ParamKind::KeywordOnly))
-            .or_else(|| self.params.iter().find(|param| param.kind == ParamKind::KeywordRest))
-    }
-
     /// Whether the result is an array that as an index selects several elements.
     pub fn makes_many(&self) -> bool {
         match &self.effect {
@@ -268,17 +250,6 @@ impl Callable {
     /// Whether it does nothing but wait until what it is given is computed.
     pub fn awaits(&self) -> bool {
         matches!(self.effect, Effect::Forward { awaits: true, .. })
-    }
-
-    /// The names of the parameters that carry keys, as far as the effect names them.
-    pub fn key_params(&self) -> &[String] {
-        match &self.effect {
-            Effect::Sample { keys, .. } | Effect::Consume { keys, .. } => keys,
-            Effect::Split { key, .. } | Effect::Fold { key, .. } | Effect::Clone { key } | Effect::KeyData { key } => {
-                std::slice::from_ref(key)
-            }
-            _ => &[],
-        }
     }
 }
 

@@ -77,11 +77,6 @@ pub fn find(selector: &str) -> Option<&'static Rule> {
     all().iter().find(|rule| rule.is_called(selector))
 }
 
-/// Whether `selector` is a rule, a prefix of codes (`KEY1`), or `ALL`.
-pub fn is_selector(selector: &str) -> bool {
-    all().iter().any(|rule| selects(selector, rule))
-}
-
 /// Whether `selector` covers `rule`: by its code, its name, an alias, a prefix of its code, or `ALL`.
 pub fn selects(selector: &str, rule: &Rule) -> bool {
     selector == "ALL"

@@ -10,21 +10,15 @@ use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, operate, prelude};
 use crate::analysis::program::Program;
 use crate::analysis::record::Arranged;
-use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::heap::Kind;
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{ARRAY, Callable, Construct, Effect, ShapeQuery, Yield};
 
-pub fn call_library<'p>(
-    machine: &mut Machine<'p>,
-    frame: &mut Frame<'p>,
-    path: &Name,
-    args: Args,
-    place: Place,
-    written: Option<Name>,
-) -> Value {
+pub fn call_library<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: &Name, call: Call) -> Value {
+    let Call { args, place, written } = call;
     let models = machine.program.models;
     mark_called(machine, frame, place);
     if let Some(class) = models.class(path) {

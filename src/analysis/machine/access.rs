@@ -38,7 +38,7 @@ impl<'p> Machine<'p> {
                 Some(value) => class_member(*class, value),
                 None => self.state.terms.opaque(name.clone(), Some(place)),
             },
-            Val::Key(_) | Val::Array(_) => self.library.key_attribute(self, frame, val, name, place),
+            Val::Key(_) | Val::Array(_) => (self.library.key_attribute)(self, frame, val, name, place),
             Val::Term(term) => self.term_attribute(frame, *term, name, place),
             Val::Tuple(_) | Val::Wrapped(_) | Val::Partial(_) | Val::Function(_) | Val::UnknownMethod(_) => {
                 Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(val.clone()), name.clone()))))

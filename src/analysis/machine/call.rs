@@ -103,11 +103,11 @@ impl<'p> Machine<'p> {
             Val::Function(closure) => self.call_function(frame, closure, args, place),
             Val::Method(method) => {
                 let (receiver, function) = &**method;
-                if let Some(name) = self.library.idle_method(self, function)
+                if let Some(name) = (self.library.idle_method)(self.program, function)
                     && let Some(val) = receiver.single()
                 {
                     self.recorder.reach(place, Callee::Method(name.clone()));
-                    return self.library.protocol_or_unknown(self, frame, val, &name, Call { args, place, written });
+                    return (self.library.protocol_or_unknown)(self, frame, val, &name, Call { args, place, written });
                 }
                 // `grid.reset` is a method of `grid`.
                 let owner = written.as_deref().and_then(|written| written.rsplit_once('.'));
@@ -118,7 +118,7 @@ impl<'p> Machine<'p> {
             Val::UnknownMethod(method) => {
                 let (receiver, name) = &**method;
                 self.recorder.reach(place, Callee::Method(name.clone()));
-                self.library.call_method(self, frame, receiver, name, Call { args, place, written })
+                (self.library.call_method)(self, frame, receiver, name, Call { args, place, written })
             }
             Val::Class(class) => {
                 self.recorder.reach(place, Callee::Class(*class));
@@ -127,12 +127,12 @@ impl<'p> Machine<'p> {
             Val::Library(path) => {
                 let path = path.clone();
                 self.recorder.reach(place, Callee::Library(path.clone()));
-                self.library.call_library(self, frame, &path, Call { args, place, written })
+                (self.library.call_library)(self, frame, &path, Call { args, place, written })
             }
             Val::Wrapped(wrapped) => {
                 let wrapped = wrapped.clone();
                 self.recorder.reach(place, Callee::Library(wrapped.transform.clone()));
-                self.library.call_wrapped(self, frame, &wrapped, args, place)
+                (self.library.call_wrapped)(self, frame, &wrapped, args, place)
             }
             Val::Partial(partial) if partial.keywords.first().is_some_and(|(mark, _)| &**mark == "<cached>") => {
                 self.call_cached(frame, &partial.function.clone(), args, place)
@@ -167,7 +167,7 @@ impl<'p> Machine<'p> {
                 if let Kind::Stream(path) = &self.state.store.objects[object.0 as usize].kind {
                     let path = path.clone();
                     self.recorder.reach(place, Callee::Library(path.clone()));
-                    return self.library.call_stream(self, &path, place);
+                    return (self.library.call_stream)(self, &path, place);
                 }
                 match self.state.instance_method(function, &dunder) {
                     Some(method) => {
@@ -180,7 +180,7 @@ impl<'p> Machine<'p> {
             _ => match receiver.cloned().or_else(|| bound_to(&self.state.terms, function)) {
                 Some((object, name)) => {
                     self.recorder.reach(place, Callee::Method(name.clone()));
-                    self.library.call_method(self, frame, &object, &name, Call { args, place, written })
+                    (self.library.call_method)(self, frame, &object, &name, Call { args, place, written })
                 }
                 None => self.unresolved(frame, &args, place, None, written, Some(function)),
             },
@@ -220,7 +220,7 @@ impl<'p> Machine<'p> {
             None => "<call>".into(),
         });
         for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
-            self.library.consume(self, frame, arg, Role::Unresolved, &text, place);
+            (self.library.consume)(self, frame, arg, Role::Unresolved, &text, place);
         }
         let given: Vec<Value> = args.values().cloned().collect();
         for value in &given {
@@ -488,7 +488,7 @@ impl<'p> Machine<'p> {
             let Some(slot) = code.parameters.iter().position(|p| p.name == declared.parameter) else { continue };
             let value = slots.get(slot).cloned().unwrap_or_default();
             if declared.effect == EffectWord::Consumes {
-                self.library.consume(self, frame, &Arg { value, written: None }, Role::Library, &name, place);
+                (self.library.consume)(self, frame, &Arg { value, written: None }, Role::Library, &name, place);
             }
         }
         self.state.terms.opaque(name_cache::call_text(self, &name), Some(place))

@@ -116,7 +116,7 @@ impl<'p> Machine<'p> {
             // A constructor out of sight: the keys it is given may be consumed by it.
             if open {
                 for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
-                    self.library.consume(
+                    (self.library.consume)(
                         self,
                         frame,
                         arg,

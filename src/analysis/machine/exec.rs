@@ -153,10 +153,10 @@ impl<'p> Machine<'p> {
             }
             OpKind::Loop { head, test, body, orelse } => self.run_loop(frame, head, *test, body, orelse, op),
             OpKind::Try { body, handlers, orelse, finally } => self.run_try(frame, body, handlers, orelse, finally),
-            OpKind::Enter(manager) => return self.library.enter(self, frame, &frame.value(*manager), op),
+            OpKind::Enter(manager) => return (self.library.enter)(self, frame, &frame.value(*manager), op),
             OpKind::Leave(entered) => {
                 if let OpKind::Enter(manager) = Self::op(frame, *entered).kind {
-                    self.library.leave(self, frame, &frame.value(manager), op);
+                    (self.library.leave)(self, frame, &frame.value(manager), op);
                 }
             }
             OpKind::Return(value) => self.run_return(frame, *value, op),

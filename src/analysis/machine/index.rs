@@ -394,8 +394,8 @@ fn object_item<'p>(
             Value::term(machine.state.terms.intern(Term::Item(symbol, index, 0)))
         }
         Kind::Stream(path) => {
-            let given = machine.library.stream_item(machine, &path);
-            machine.library.stream_result(machine, given, &path, place)
+            let given = (machine.library.stream_item)(machine.program, &path);
+            (machine.library.stream_result)(machine, given, &path, place)
         }
         Kind::Set(_) | Kind::Iterator(..) => machine.state.terms.opaque("<item>", Some(place)),
     }

@@ -43,7 +43,7 @@ impl<'p> Machine<'p> {
                 ),
                 Kind::Iterator(..) => return value,
                 Kind::Stream(path) => {
-                    let next = self.library.stream_next(self, &path.clone());
+                    let next = (self.library.stream_next)(self.program, &path.clone());
                     Source::Stream(next)
                 }
                 Kind::Instance => {
@@ -339,7 +339,7 @@ impl<'p> Machine<'p> {
     /// What a stream of a library gives.
     pub fn yielded(&mut self, kind: Yield, place: Place) -> Value {
         match kind {
-            Yield::Key => self.library.supplied_key(self, place),
+            Yield::Key => (self.library.supplied_key)(&mut self.state.terms, place),
             _ => self.state.terms.opaque("<from a stream>", Some(place)),
         }
     }

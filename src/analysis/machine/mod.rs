@@ -42,7 +42,7 @@ use context::{Caches, Context, Transforms};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::marks::RAISES;
-use crate::analysis::domain::term::Symbol;
+use crate::analysis::domain::term::{Symbol, Terms};
 use crate::analysis::domain::value::{EnvironmentId, ModuleIndex, Val, Value, Wrapped};
 use crate::analysis::program::Program;
 use crate::analysis::record::Activation;
@@ -100,7 +100,7 @@ pub struct LoopState {
 pub struct Machine<'p> {
     pub program: &'p Program<'p>,
     pub state: State,
-    pub library: &'static dyn Library,
+    pub library: &'static Library,
     pub budget: Budget,
     pub recorder: Recorder,
     pub context: Context,
@@ -109,79 +109,37 @@ pub struct Machine<'p> {
 }
 
 /// What the machine asks of the models of libraries: the one way up.
-pub trait Library {
+pub struct Library {
     /// Attributes of keys: what JAX computes at once runs here, methods wait for their call.
-    fn key_attribute<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        frame: &mut Frame<'p>,
-        val: &Val,
-        name: &Name,
-        place: Place,
-    ) -> Value;
+    pub key_attribute: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Val, &Name, Place) -> Value,
     /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
-    fn makes_drawless(&self, machine: &Machine<'_>, path: &str, args: &Args) -> bool;
+    pub makes_drawless: for<'p> fn(&'p Program<'p>, &str, &Args) -> bool,
     /// The name of a method of the program that is one of a library's of which a model says that it perhaps draws nothing.
-    fn idle_method(&self, machine: &Machine<'_>, function: &Value) -> Option<Name>;
+    pub idle_method: for<'p> fn(&'p Program<'p>, &Value) -> Option<Name>,
     /// A call of something that nothing resolves: by a protocol of a library, else unknown.
-    fn protocol_or_unknown<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        frame: &mut Frame<'p>,
-        val: &Val,
-        name: &Name,
-        call: Call,
-    ) -> Value;
-    /// `receiver.name(…)` where no function of that name is in sight.
-    fn call_method<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        frame: &mut Frame<'p>,
-        receiver: &Value,
-        name: &Name,
-        call: Call,
-    ) -> Value;
+    pub protocol_or_unknown: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Val, &Name, Call) -> Value,
+    /// `receiver.name(…)` where no function of the program has that name.
+    pub call_method: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Value, &Name, Call) -> Value,
     /// A call of a function of a library, by its canonical path.
-    fn call_library<'p>(&self, machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: &Name, call: Call) -> Value;
+    pub call_library: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Name, Call) -> Value,
     /// A call of what a transform returned.
-    fn call_wrapped<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        frame: &mut Frame<'p>,
-        wrapped: &Rc<Wrapped>,
-        args: Args,
-        place: Place,
-    ) -> Value;
+    pub call_wrapped: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Rc<Wrapped>, Args, Place) -> Value,
     /// Calling a stream.
-    fn call_stream(&self, machine: &mut Machine<'_>, path: &Name, place: Place) -> Value;
+    pub call_stream: fn(&mut Machine<'_>, &Name, Place) -> Value,
     /// Consumes the keys in an argument.
-    fn consume<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        frame: &mut Frame<'p>,
-        arg: &Arg,
-        role: Role,
-        callee: &Name,
-        place: Place,
-    );
+    pub consume: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Arg, Role, &Name, Place),
     /// Entering a context manager.
-    fn enter<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        frame: &mut Frame<'p>,
-        manager: &Value,
-        op: &'p crate::ir::Op,
-    ) -> Value;
+    pub enter: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Value, &'p Op) -> Value,
     /// Leaving a context manager.
-    fn leave<'p>(&self, machine: &mut Machine<'p>, frame: &mut Frame<'p>, manager: &Value, op: &'p crate::ir::Op);
+    pub leave: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Value, &'p Op),
     /// What a subscript of a stream gives.
-    fn stream_item(&self, machine: &Machine<'_>, path: &Name) -> Yield;
+    pub stream_item: for<'p> fn(&'p Program<'p>, &Name) -> Yield,
     /// What a stream's call or method gives.
-    fn stream_result(&self, machine: &mut Machine<'_>, given: Yield, path: &Name, place: Place) -> Value;
+    pub stream_result: fn(&mut Machine<'_>, Yield, &Name, Place) -> Value,
     /// What `next` on a stream gives.
-    fn stream_next(&self, machine: &Machine<'_>, path: &Name) -> Yield;
+    pub stream_next: for<'p> fn(&'p Program<'p>, &Name) -> Yield,
     /// A fresh key from a stateful source.
-    fn supplied_key(&self, machine: &mut Machine<'_>, place: Place) -> Value;
+    pub supplied_key: fn(&mut Terms, Place) -> Value,
 }
 
 impl<'p> Machine<'p> {

@@ -91,7 +91,7 @@ fn only_looks(machine: &Machine<'_>, callee: &Val, receiver: Option<&(Value, Nam
                 Effect::Transform(transform) => transform.runs == Runs::Abstract,
                 _ => false,
             });
-            looks || machine.library.makes_drawless(machine, path, args)
+            looks || (machine.library.makes_drawless)(machine.program, path, args)
         }
         Val::UnknownMethod(method) => is_idle(method),
         _ => receiver.is_some_and(is_idle),

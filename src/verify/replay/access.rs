@@ -348,7 +348,7 @@ impl<'p> Machine<'p> {
                 from.checked_add(i128::try_from(at).ok()?.checked_mul(*step)?).map(Value::Int)
             }),
             Value::Unknown(_) if matches!(index, Value::None) => {
-                Some(self.library.whole_stack(self, vec![object.clone()]))
+                Some((self.library.whole_stack)(self, vec![object.clone()]))
             }
             Value::Keys(array) => Self::key_item(array, index),
             Value::Family(family) => family_item(family, index),

@@ -170,16 +170,16 @@ impl<'p> Machine<'p> {
             Value::Class(class) => self.construct(class, args, place),
             Value::Instance(instance) => match instance.class.find("__call__") {
                 Some(method) => self.call_value(&method, args.with_receiver(function.clone()), place),
-                None => self.library.call_method(self, function, &"__call__".into(), args, place),
+                None => (self.library.call_method)(self, function, &"__call__".into(), args, place),
             },
-            Value::Library(path) => self.library.call_library(self, path, args, place),
-            Value::Method(method) => self.library.call_method(self, &method.0, &method.1, args, place),
-            Value::Wrapped(wrapped) => self.library.call_wrapped(self, wrapped, args, place),
-            Value::Stream(stream) => Ok(self.library.stream_call(self, &stream.0.clone())),
+            Value::Library(path) => (self.library.call_library)(self, path, args, place),
+            Value::Method(method) => (self.library.call_method)(self, &method.0, &method.1, args, place),
+            Value::Wrapped(wrapped) => (self.library.call_wrapped)(self, wrapped, args, place),
+            Value::Stream(stream) => Ok((self.library.stream_call)(self, &stream.0.clone())),
             Value::Static(inner) => self.call_value(inner, args, place),
             Value::Unknown(symbol) => match self.symbols.node(*symbol).cloned() {
                 Some(Node::Attribute(of, name, _)) => {
-                    self.library.protocol_or_unknown(self, &Value::Unknown(of), &name, &args, place)
+                    (self.library.protocol_or_unknown)(self, &Value::Unknown(of), &name, &args, place)
                 }
                 _ => self.unresolved(function, &args, place),
             },

@@ -316,7 +316,7 @@ impl<'p> Machine<'p> {
                 let preferred = self.hints.side(frame.module, frame.id, temp, frame.code, then, orelse);
                 let value = at(frame, *test);
                 if let Some(arithmetic) = self.arithmetic {
-                    arithmetic.decidable(self, &value, op.span)?;
+                    (arithmetic.decidable)(self, &value, op.span)?;
                 }
                 let block = if self.truth(&value, preferred) { then } else { orelse };
                 frame.tasks.push(Task::Run(block));

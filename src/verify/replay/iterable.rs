@@ -101,7 +101,7 @@ impl<'p> Machine<'p> {
         let [value, rest @ ..] = &args.positional[..] else { return Ok(None) };
         Ok(Some(match value {
             Value::Unknown(_) => self.unknown("next"),
-            Value::Stream(stream) => self.library.stream_next(self, &stream.0.clone()),
+            Value::Stream(stream) => (self.library.stream_next)(self, &stream.0.clone()),
             Value::Instance(instance) if instance.class.find("__next__").is_some() => {
                 let method = self.attribute(value, &"__next__".into())?;
                 self.call_value(&method, Args::default(), place)?

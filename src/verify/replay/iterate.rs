@@ -260,7 +260,7 @@ impl<'p> Machine<'p> {
                 return Ok(None);
             }
             let name = stream.0.clone();
-            return Ok(Some(self.library.stream_next(self, &name)));
+            return Ok(Some((self.library.stream_next)(self, &name)));
         }
         let place = self.here.0;
         let method = self.attribute(object, &"__next__".into())?;

@@ -20,63 +20,15 @@ use crate::models::{Argument, Callable, Construct, Effect, ParamKind, Returns, S
 use crate::prng::keys::Keys;
 
 /// The models of libraries, as the machine sees them.
-pub(super) struct Models;
-
-impl Library for Models {
-    fn call_library<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        path: &Name,
-        args: Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>> {
-        call_library(machine, path, args, place)
-    }
-
-    fn call_method<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        receiver: &Value<'p>,
-        name: &Name,
-        args: Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>> {
-        methods::call_method(machine, receiver, name, args, place)
-    }
-
-    fn protocol_or_unknown<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        receiver: &Value<'p>,
-        name: &Name,
-        args: &Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>> {
-        methods::protocol_or_unknown(machine, receiver, name, args, place)
-    }
-
-    fn call_wrapped<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        wrapped: &Rc<Wrapped<'p>>,
-        args: Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>> {
-        transform::call_wrapped(machine, wrapped, args, place)
-    }
-
-    fn stream_call<'p>(&self, machine: &mut Machine<'p>, path: &Name) -> Value<'p> {
-        methods::stream_call(machine, path)
-    }
-
-    fn stream_next<'p>(&self, machine: &mut Machine<'p>, path: &Name) -> Value<'p> {
-        methods::stream_next(machine, path)
-    }
-
-    fn whole_stack<'p>(&self, machine: &mut Machine<'p>, items: Vec<Value<'p>>) -> Value<'p> {
-        shape::whole_stack(machine, items)
-    }
-}
+pub(super) static MODELS: Library = Library {
+    call_library,
+    call_method: methods::call_method,
+    protocol_or_unknown: methods::protocol_or_unknown,
+    call_wrapped: transform::call_wrapped,
+    stream_call: methods::stream_call,
+    stream_next: methods::stream_next,
+    whole_stack: shape::whole_stack,
+};
 
 /// The argument that is bound to a parameter.
 pub(super) fn argument<'a, 'p>(args: &'a Args<'p>, callable: &Callable, name: &str) -> Option<&'a Value<'p>> {

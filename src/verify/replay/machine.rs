@@ -61,68 +61,37 @@ pub(super) struct Draw {
 }
 
 /// What the machine asks of the models of libraries: one of two ways up, where evaluation recurses.
-pub(super) trait Library {
+pub(super) struct Library {
     /// A call of a library's function or class.
-    fn call_library<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        path: &Name,
-        args: Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>>;
+    pub(super) call_library: for<'p> fn(&mut Machine<'p>, &Name, Args<'p>, Place) -> Ran<'p, Value<'p>>,
     /// `receiver.name(…)` where no function of the program has that name.
-    fn call_method<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        receiver: &Value<'p>,
-        name: &Name,
-        args: Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>>;
+    pub(super) call_method: for<'p> fn(&mut Machine<'p>, &Value<'p>, &Name, Args<'p>, Place) -> Ran<'p, Value<'p>>,
     /// A call of a method that nothing resolves: by a protocol of a library, else unknown.
-    fn protocol_or_unknown<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        receiver: &Value<'p>,
-        name: &Name,
-        args: &Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>>;
+    pub(super) protocol_or_unknown:
+        for<'p> fn(&mut Machine<'p>, &Value<'p>, &Name, &Args<'p>, Place) -> Ran<'p, Value<'p>>,
     /// A call of what a transform returned.
-    fn call_wrapped<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        wrapped: &Rc<Wrapped<'p>>,
-        args: Args<'p>,
-        place: Place,
-    ) -> Ran<'p, Value<'p>>;
+    pub(super) call_wrapped: for<'p> fn(&mut Machine<'p>, &Rc<Wrapped<'p>>, Args<'p>, Place) -> Ran<'p, Value<'p>>,
     /// What a stream gives when it is called.
-    fn stream_call<'p>(&self, machine: &mut Machine<'p>, path: &Name) -> Value<'p>;
+    pub(super) stream_call: for<'p> fn(&mut Machine<'p>, &Name) -> Value<'p>,
     /// What the next element of a stream is.
-    fn stream_next<'p>(&self, machine: &mut Machine<'p>, path: &Name) -> Value<'p>;
+    pub(super) stream_next: for<'p> fn(&mut Machine<'p>, &Name) -> Value<'p>,
     /// All elements of an array, of which each may be unknown.
-    fn whole_stack<'p>(&self, machine: &mut Machine<'p>, items: Vec<Value<'p>>) -> Value<'p>;
+    pub(super) whole_stack: for<'p> fn(&mut Machine<'p>, Vec<Value<'p>>) -> Value<'p>,
 }
 
 /// What the machine asks where numbers are computed: the other way up.
-pub(super) trait Numbers {
+pub(super) struct Numbers {
     /// Runs an operation without blocks.
-    fn compute<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        frame: &mut Frame<'p>,
-        op: &'p Op,
-        temp: Temp,
-    ) -> Ran<'p, Value<'p>>;
+    pub(super) compute: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &'p Op, Temp) -> Ran<'p, Value<'p>>,
     /// A condition has to be known.
-    fn decidable<'p>(&self, machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Ran<'p, ()>;
+    pub(super) decidable: for<'p> fn(&mut Machine<'p>, &Value<'p>, Span) -> Ran<'p, ()>,
 }
 
 /// A run.
 pub(super) struct Machine<'p> {
-    pub(super) library: &'static dyn Library,
+    pub(super) library: &'static Library,
     /// What computes numbers, in a run that does.
-    pub(super) arithmetic: Option<&'static dyn Numbers>,
+    pub(super) arithmetic: Option<&'static Numbers>,
     pub(super) project: &'p Project<'p>,
     pub(super) hints: &'p Hints,
     pub(super) symbols: Symbols,
@@ -206,7 +175,7 @@ impl<'p> Made<'p> {
 
 impl<'p> Machine<'p> {
     pub(super) fn new(
-        (project, library): (&'p Project<'p>, &'static dyn Library),
+        (project, library): (&'p Project<'p>, &'static Library),
         hints: &'p Hints,
         script: Script<'p>,
         level: usize,

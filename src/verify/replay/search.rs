@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::budget::MOST_SPARING;
 use super::edits::Answers;
 use super::hints::Hints;
-use super::library::Models;
+use super::library::MODELS;
 use super::machine::{Choice, Draw, Machine, Script};
 use super::symbol::Symbols;
 use super::value::Closure;
@@ -86,7 +86,7 @@ fn is_entry(module: &Module, id: FunctionId) -> bool {
 
 /// Runs one path.
 pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, script: Script<'_>, level: usize) -> Path {
-    let mut machine = Machine::new((project, &Models), hints, script, level);
+    let mut machine = Machine::new((project, &MODELS), hints, script, level);
     let is_module = start.function == Module::BODY;
     machine.quiet += u32::from(!is_module);
     // What stops a run has been noted by the run itself.

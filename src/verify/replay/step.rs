@@ -43,7 +43,7 @@ impl<'p> Machine<'p> {
 
     pub(super) fn simple(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
         match self.arithmetic {
-            Some(arithmetic) => arithmetic.compute(self, frame, op, temp),
+            Some(arithmetic) => (arithmetic.compute)(self, frame, op, temp),
             None => self.symbolic(frame, op, temp),
         }
     }

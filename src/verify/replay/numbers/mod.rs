@@ -196,8 +196,8 @@ pub(super) fn drawn(function: &str, key: &[u32], rest: &Constants, count: usize)
 pub(in crate::verify) fn evaluate(settings: Settings, module: &Module, span: Span) -> Outcome<Answer> {
     let project = Project::new(vec![module], &Alone, Models::builtin(), &[]);
     let hints = Hints::default();
-    let mut machine = Machine::new((&project, &library::Models), &hints, Script::default(), 0);
-    machine.arithmetic = Some(&Arithmetic);
+    let mut machine = Machine::new((&project, &library::MODELS), &hints, Script::default(), 0);
+    machine.arithmetic = Some(&ARITHMETIC);
     machine.computing = Some(Box::new(Computing::new(settings)));
     let value = machine.result(span);
     let problem = machine.computing.take().and_then(|computing| computing.problem);
@@ -272,26 +272,15 @@ fn is_array(value: &Value<'_>) -> bool {
 }
 
 /// Computing, as the machine sees it.
-struct Arithmetic;
+static ARITHMETIC: Numbers =
+    Numbers { compute: |machine, frame, op, temp| machine.compute(frame, op, temp), decidable };
 
-impl Numbers for Arithmetic {
-    fn compute<'p>(
-        &self,
-        machine: &mut Machine<'p>,
-        frame: &mut Frame<'p>,
-        op: &'p Op,
-        temp: Temp,
-    ) -> Ran<'p, Value<'p>> {
-        machine.compute(frame, op, temp)
+fn decidable<'p>(machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Ran<'p, ()> {
+    if value.truth().is_none() {
+        let message = format!("the truth of {} is not supported", value.description());
+        return machine.refuse(Problem::new(span, message));
     }
-
-    fn decidable<'p>(&self, machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Ran<'p, ()> {
-        if value.truth().is_none() {
-            let message = format!("the truth of {} is not supported", value.description());
-            return machine.refuse(Problem::new(span, message));
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 impl<'p> Machine<'p> {
