@@ -48,12 +48,12 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
     let modules = machine.state.store.modules.clone();
     let state = (
         machine.state.paths.pc,
-        machine.state.paths.alive,
+        machine.state.paths.live,
         machine.budget.fuel,
         machine.budget.exhausted,
         (machine.budget.cut_off, machine.budget.limited),
     );
-    (machine.state.paths.pc, machine.state.paths.alive, machine.budget.fuel) = (Guard::TRUE, Guard::TRUE, FUEL);
+    (machine.state.paths.pc, machine.state.paths.live, machine.budget.fuel) = (Guard::TRUE, Guard::TRUE, FUEL);
     machine.state.paths.guards.renew();
     machine.transforms.abstract_depth += 1;
 
@@ -79,7 +79,7 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
     machine.transforms.abstract_depth -= 1;
     (
         machine.state.paths.pc,
-        machine.state.paths.alive,
+        machine.state.paths.live,
         machine.budget.fuel,
         machine.budget.exhausted,
         (machine.budget.cut_off, machine.budget.limited),

@@ -292,7 +292,7 @@ fn run_alone(machine: &mut Machine<'_>, closure: &Rc<Closure>, idle: &Idle, esca
         return;
     }
     machine.state.paths.pc = guard;
-    machine.state.paths.alive = guard;
+    machine.state.paths.live = guard;
     let born = machine.state.terms.fresh(Symbol::Opaque, "<entry>", None);
     let slots = symbolic_parameters(machine, closure.module, code, None);
     let environment = call::new_environment(&mut machine.state, slots, closure.environment);

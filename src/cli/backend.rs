@@ -1,6 +1,6 @@
 //! What the commands ask of the rooms below.
 //!
-//! **Invariant:** the commands know no other door: a test hands in findings of its own and sees all of their fate.
+//! **Invariant:** the commands know no other door: a test passes in findings of its own and sees all of their fate.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub struct CheckRequest<'a> {
     pub fixes: bool,
     /// Whether findings are replayed.
     pub verify: bool,
-    /// Is told how many files of how many are done.
+    /// Is informed how many files of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 

@@ -46,7 +46,7 @@ pub(super) fn run(
         use_cache: !command.no_cache,
         fixes: command.fix || command.diff || shows_fixes(command)?,
         verify: !command.no_verify,
-        progress: &|done, total| ticker.tell(done, total),
+        progress: &|done, total| ticker.update(done, total),
     };
     if command.show_files {
         let listing = backend.files(&request)?;
@@ -192,7 +192,7 @@ pub(super) fn outcome_of(
         use_cache: true,
         fixes: false,
         verify: true,
-        progress: &|done, total| ticker.tell(done, total),
+        progress: &|done, total| ticker.update(done, total),
     };
     let outcome = backend.check(&request)?;
     ticker.clear();
@@ -350,8 +350,8 @@ fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
             named.is_none() && !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic() || c == '-')
         }) {
             let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-            let meant = suggest(word, known.iter().copied());
-            let help = meant.map_or_else(
+            let similar = suggest(word, known.iter().copied());
+            let help = similar.map_or_else(
                 || format!("one of {}", known.join(", ")),
                 |format| {
                     format!(
@@ -391,9 +391,9 @@ fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
 fn repository(world: &World<'_>) -> Root {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let cwd = real(&world.cwd);
-    let told = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter().filter_map(|name| (world.env)(name));
-    let told = told.map(|path| real(Path::new(&path))).find(|root| root.is_absolute() && cwd.starts_with(root));
+    let given = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter().filter_map(|name| (world.env)(name));
+    let given = given.map(|path| real(Path::new(&path))).find(|root| root.is_absolute() && cwd.starts_with(root));
     let marked = || cwd.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned);
-    let root = told.or_else(marked).unwrap_or_else(|| cwd.clone());
+    let root = given.or_else(marked).unwrap_or_else(|| cwd.clone());
     Root::new(root, cwd)
 }

@@ -1,6 +1,6 @@
 //! The backend that the executable runs with: registry, discovery and engine.
 //!
-//! **Invariant:** nothing is decided here: what a command asks for is handed to the engine as it is.
+//! **Invariant:** nothing is decided here: what a command asks for is passed to the engine as it is.
 
 use std::path::{Path, PathBuf};
 

@@ -41,11 +41,11 @@ pub(super) fn run(command: &Eval, world: &mut World<'_>) -> Result<Status, Failu
                 |_| Err(Problem { span: Span::default(), message: "the line is not UTF-8".to_owned() }),
                 |text| evaluate(settings, text),
             );
-            tell(text.unwrap_or_default(), answer, format, world.stdout, world.stderr, &mut status)?;
+            write_answer(text.unwrap_or_default(), answer, format, world.stdout, world.stderr, &mut status)?;
         }
     } else {
         for text in &command.expressions {
-            tell(text, evaluate(settings, text), format, world.stdout, world.stderr, &mut status)?;
+            write_answer(text, evaluate(settings, text), format, world.stdout, world.stderr, &mut status)?;
         }
     }
     Ok(status)
@@ -67,7 +67,7 @@ fn read_line(lines: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bo
 }
 
 /// Writes what became of one expression.
-fn tell(
+fn write_answer(
     text: &str,
     answer: Result<Answer, Problem>,
     format: TextOrJson,

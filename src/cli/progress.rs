@@ -25,7 +25,7 @@ impl Ticker {
         Self { started: Instant::now(), is_enabled, bar: OnceLock::new() }
     }
 
-    pub(super) fn tell(&self, done: usize, total: usize) {
+    pub(super) fn update(&self, done: usize, total: usize) {
         if !self.is_enabled || self.started.elapsed() < PATIENCE {
             return;
         }

@@ -323,8 +323,12 @@ impl Resolver {
             // The sort is stable: where both are equally narrow, `ignore` comes after `select` and wins.
             changes.sort_by_key(|(selector, _)| selector.specificity());
             for (selector, enabled) in changes {
-                let meant = |rule: &KnownRule| if enabled { selector.enables(rule) } else { selector.covers(rule.id) };
-                rules.values_mut().filter(|setting| meant(&setting.rule)).for_each(|setting| setting.enabled = enabled);
+                let applies =
+                    |rule: &KnownRule| if enabled { selector.enables(rule) } else { selector.covers(rule.id) };
+                rules
+                    .values_mut()
+                    .filter(|setting| applies(&setting.rule))
+                    .for_each(|setting| setting.enabled = enabled);
             }
             if layer.source_of("select") == Source::CommandLine {
                 for setting in rules.values_mut() {

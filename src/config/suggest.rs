@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** equal distances are decided by the order of the candidates, so suggestions are reproducible.
 
-/// The candidate nearest to `written`, if it is near enough to be what was meant: at most a third of its letters differ.
+/// The candidate nearest to `written`, if it is near enough to be what was intended: at most a third of its letters differ.
 pub fn suggest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The distance is quadratic in the length: nobody misspells a name by a thousand letters.
     if written.len() > 80 {

@@ -55,7 +55,7 @@ fn transforms(models: &Models) -> BTreeSet<&str> {
 /// Who calls whom, by name, and what is passed to transforms.
 #[derive(Default)]
 struct Calls {
-    handed: BTreeSet<Name>,
+    passed: BTreeSet<Name>,
     called: BTreeMap<Name, BTreeSet<Name>>,
 }
 
@@ -63,7 +63,7 @@ impl Calls {
     /// What may run under a trace.
     fn traced(self) -> BTreeSet<Name> {
         let mut traced = BTreeSet::new();
-        let mut work: Vec<Name> = self.handed.into_iter().collect();
+        let mut work: Vec<Name> = self.passed.into_iter().collect();
         while let Some(name) = work.pop() {
             if let Some(called) = self.called.get(&name).filter(|_| !traced.contains(&name)) {
                 work.extend(called.iter().cloned());
@@ -167,7 +167,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes what one function calls and hands on.
+    /// Notes what one function calls and passes on.
     fn read(&self, id: FunctionId, function: &Function, calls: &mut Calls) {
         let name = self.called(id);
         for op in &function.ops {
@@ -194,7 +194,7 @@ impl Reader<'_> {
                 named.extend(self.names(function, id, *given, DEPTH));
             }
             if self.is_transform(function, id, callee) {
-                calls.handed.extend(named.iter().cloned());
+                calls.passed.extend(named.iter().cloned());
             }
             named.extend(self.names(function, id, callee, DEPTH));
             calls.called.entry(name.clone()).or_default().extend(named);

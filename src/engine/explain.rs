@@ -39,7 +39,7 @@ impl Remark {
 /// All that facts say, in sentences, sorted by place.
 pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     let mut all = Vec::new();
-    collisions(facts, &mut all);
+    reuses(facts, &mut all);
     shared(facts, &mut all);
     state(facts, &mut all);
     for (place, brief) in facts.keys.iter().filter_map(|key| Some((key.place, key.brief.clone()?))) {
@@ -74,30 +74,30 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     all
 }
 
-fn collisions(facts: &Facts, all: &mut Vec<Remark>) {
-    for collision in &facts.collisions {
-        let named = named(&collision.second, &collision.derivation);
-        let text = format!("{named} is {} ({} confidence)", by(&collision.second), collision.confidence);
-        let mut further = inner(&collision.second);
-        match collision.repeated_by {
+fn reuses(facts: &Facts, all: &mut Vec<Remark>) {
+    for reuse in &facts.reuses {
+        let named = named(&reuse.second, &reuse.derivation);
+        let text = format!("{named} is {} ({} confidence)", by(&reuse.second), reuse.confidence);
+        let mut further = inner(&reuse.second);
+        match reuse.repeated_by {
             Some(place) => {
-                if collision.first.leaf != collision.second.leaf {
-                    let text = format!("an equal key was {} in an earlier iteration", by(&collision.first));
-                    further.push((collision.first.place, text));
+                if reuse.first.leaf != reuse.second.leaf {
+                    let text = format!("an equal key was {} in an earlier iteration", by(&reuse.first));
+                    further.push((reuse.first.place, text));
                 }
                 further.push((place, "this loop repeats it".to_owned()));
             }
-            None => further.push((collision.first.place, format!("an equal key was {} before", by(&collision.first)))),
+            None => further.push((reuse.first.place, format!("an equal key was {} before", by(&reuse.first)))),
         }
-        further.extend(inner(&collision.first));
-        if let Some((first, second)) = collision.derived_at {
+        further.extend(inner(&reuse.first));
+        if let Some((first, second)) = reuse.derived_at {
             further.extend([(first, "the first key is derived"), (second, "the other is derived")].map(owned));
         }
-        if let Some(intent) = &collision.intent {
-            let place = intent.place.unwrap_or(collision.second.place);
+        if let Some(intent) = &reuse.intent {
+            let place = intent.place.unwrap_or(reuse.second.place);
             further.push((place, format!("probably intended: {}", intent.reason)));
         }
-        all.push(remark(collision.second.place, further, collision.origin.as_ref(), text));
+        all.push(remark(reuse.second.place, further, reuse.origin.as_ref(), text));
     }
 }
 

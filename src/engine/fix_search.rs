@@ -78,7 +78,7 @@ pub(super) fn search_fixes(
     }
 }
 
-/// Whether a finding tells of one seed that was given twice.
+/// Whether a finding is about one seed that was given twice.
 fn is_seeded_alike(finding: &Finding) -> bool {
     finding.repair.as_ref().is_some_and(|repair| repair.is_seeded_alike)
 }
@@ -165,7 +165,7 @@ impl FixValidator<'_, '_, '_> {
                 continue;
             }
             let proposals = fix::proposals(&cx, findings, index);
-            // What every proposal would mend as well would be offered the same.
+            // What every proposal would fix as well would be offered the same.
             let shared = |other: &usize| *other != index && proposals.iter().all(|one| one.resolves.contains(other));
             let shared: Vec<usize> =
                 proposals.iter().flat_map(|one| one.resolves.iter().copied().filter(shared)).collect();

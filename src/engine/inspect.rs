@@ -42,7 +42,7 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
     learned(job, |facts, files, file| {
         let lines = LineIndex::new(files.text(file));
         let path = files.path(file).display();
-        let (text, first, told) = match (cell, files.cells(file)) {
+        let (text, first, line) = match (cell, files.cells(file)) {
             (Some(number), cells) => match cells.numbered(number) {
                 Some(cell) => {
                     let code = files.text(file).get(cell.span.range()).unwrap_or_default();
@@ -58,7 +58,7 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
         let last = text.lines().count().max(1);
         if row as usize > last {
             let lines = if last == 1 { "1 line".to_owned() } else { format!("{last} lines") };
-            return Err(format!("there is no {told} of `{path}`, which has {lines}"));
+            return Err(format!("there is no {line} of `{path}`, which has {lines}"));
         }
         let row = row.saturating_add(first - 1);
         let mut answer = String::new();
@@ -67,7 +67,7 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
             let _ = writeln!(answer, "{}", remark.worded(files));
         }
         if answer.is_empty() {
-            let _ = writeln!(answer, "nothing is known about keys on {told} of `{path}`");
+            let _ = writeln!(answer, "nothing is known about keys on {line} of `{path}`");
         }
         Ok(answer)
     })

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::inspect::learned;
 use super::{FileTable, Job};
 use crate::finding::{Derivation, Label, Made, Place};
-use crate::judge::facts::{CollisionKind, KeyKind, KeyValue, Role};
+use crate::judge::facts::{KeyKind, KeyValue, ReuseKind, Role};
 use crate::text::{FileId, Span};
 use crate::verify::derived;
 
@@ -77,9 +77,9 @@ pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
         });
         let mut notes: Vec<KeyNote> = notes.collect();
         find_uses_elsewhere(&mut notes);
-        let told = facts.collisions.iter().filter(|collision| !collision.is_harmless());
-        let told = told.filter(|collision| collision.kind != CollisionKind::FoldAndSampled);
-        let again = told.map(|collision| (collision.second.place, collision.first.place)).collect::<Vec<_>>();
+        let reported = facts.reuses.iter().filter(|reuse| !reuse.is_harmless());
+        let reported = reported.filter(|reuse| reuse.kind != ReuseKind::FoldAndSampled);
+        let again = reported.map(|reuse| (reuse.second.place, reuse.first.place)).collect::<Vec<_>>();
         Ok((notes, again, files.clone(), file))
     })?;
     Ok(Keys { files, file, notes, again })

@@ -74,7 +74,7 @@ pub type ModelsOf<'a> = &'a (dyn Fn(&Settings) -> &'a Models + Sync);
 /// Lists the Python files of a project beyond those given, by its absolute root.
 pub type Survey<'a> = &'a (dyn Fn(&Path) -> Vec<PathBuf> + Sync);
 
-/// Is told how many files of how many are done; the numbers never fall.
+/// Is informed how many files of how many are done; the numbers never fall.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 /// Gives the cache of a project, and what its results depend on beside texts and settings.
@@ -114,7 +114,7 @@ pub struct Job<'a> {
     pub models: ModelsOf<'a>,
     /// Further files of each project.
     pub survey: Survey<'a>,
-    /// Is told how far the work is.
+    /// Is informed how far the work is.
     pub progress: Progress<'a>,
     /// Where results of earlier runs are found, if they are wanted.
     pub cache: Option<CacheOf<'a>>,

@@ -37,7 +37,7 @@ pub(super) fn replay_all(
         by_file.entry(finding.primary.file).or_default().push(finding);
     }
     let by_file: Vec<Vec<&mut Finding>> = by_file.into_values().collect();
-    let told: Vec<Vec<Refuted>> = by_file
+    let refuted_by_file: Vec<Vec<Refuted>> = by_file
         .into_par_iter()
         .map(|findings| {
             let mut budget = replay::Budget::FILE;
@@ -59,7 +59,7 @@ pub(super) fn replay_all(
             open.into_iter().filter_map(refuted).collect()
         })
         .collect();
-    told.into_iter().flatten().collect()
+    refuted_by_file.into_iter().flatten().collect()
 }
 
 /// Shows what comes of touched buffers in one file.

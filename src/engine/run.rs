@@ -1,6 +1,6 @@
 //! The run: which files are lowered and interpreted, and how what is learned comes together.
 //!
-//! **Invariant:** work is handed to threads in pieces that share nothing but what none of them writes; results are put
+//! **Invariant:** work is passed to threads in pieces that share nothing but what none of them writes; results are put
 //! together in the order of files, so that the number of threads cannot be seen.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,23 +116,23 @@ fn analysed(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>) -> Res
     reconcile(&mut learned.facts, &|file| tests.contains(&file));
     let loaded = learned.loaded.iter().enumerate();
     let read = loaded.filter_map(|(position, loaded)| Some((position, loaded.as_ref()?.digest))).collect();
-    let (reports, refuted) = conclude(job, project, learned);
+    let (reports, refuted) = judge(job, project, learned);
     Results { reports, refuted, read }
 }
 
 /// Drops the reuses of a project's callers within a function of another project that reports them itself: the facts of each project
 /// were brought together on their own.
 fn drop_repeated(reports: &mut BTreeMap<FileId, (usize, FileReport)>) {
-    let mut told: BTreeMap<(RuleId, Place), (usize, Level, Confidence)> = BTreeMap::new();
+    let mut reported: BTreeMap<(RuleId, Place), (usize, Level, Confidence)> = BTreeMap::new();
     for (project, report) in reports.values() {
         for Finding { rule, primary, level, confidence, .. } in &report.findings {
-            told.insert((*rule, *primary), (*project, *level, *confidence));
+            reported.insert((*rule, *primary), (*project, *level, *confidence));
         }
     }
     for (project, report) in reports.values_mut() {
         report.findings.retain(|finding| {
             !finding.related.iter().any(|label| {
-                let within = told.get(&(finding.rule, label.place));
+                let within = reported.get(&(finding.rule, label.place));
                 within.is_some_and(|(other, level, confidence)| {
                     other != project && *level >= finding.level && *confidence >= finding.confidence
                 })
@@ -350,7 +350,7 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
 /// Applies the rules to what was learned, replays what they find, and makes the report on every file that was asked
 /// about;
 /// also the findings that were refuted.
-fn conclude(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<FileReport>, Vec<Refuted>) {
+fn judge(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<FileReport>, Vec<Refuted>) {
     let Learned { mut loaded, facts, positions } = learned;
     let checked: Vec<Result<Vec<Finding>, String>> =
         facts.into_par_iter().map(|facts| contained(|| rules::check(&facts))).collect();

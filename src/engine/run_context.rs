@@ -80,7 +80,7 @@ pub struct RunOptions<'a> {
     pub fixes: Fixes,
     /// Whether findings are replayed.
     pub verify: bool,
-    /// Is told how many files of how many are done.
+    /// Is informed how many files of how many are done.
     pub progress: Progress<'a>,
     /// Whether results of earlier runs may stand in for analysing again.
     pub use_cache: bool,
@@ -162,7 +162,7 @@ pub struct RunContext<'a> {
 }
 
 impl<'a> RunContext<'a> {
-    /// Settings and models of what was given; a mistake in them is told here. Without a `survey`, the folders of a
+    /// Settings and models of what was given; a mistake in them is reported here. Without a `survey`, the folders of a
     /// project
     /// are looked through unless the whole of it was given.
     pub fn new(

@@ -68,7 +68,7 @@ impl Derivation {
             if current.text == other.text && other.text.len() < self.text.len() {
                 return true;
             }
-            // All children of a key are told as that key's: one of them was made of all.
+            // All children of a key are described as that key's: one of them was made of all.
             if let Made::Child(of, _) = &self.made
                 && let Made::Children(whole) = &other.made
                 && of.text == whole.text

@@ -79,7 +79,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Why two draws, or a derivation, are probably meant as they are.
+    /// Why two draws, or a derivation, are probably intended.
     IntentKind, reason,
     /// The reason in a sentence: lower case, no full stop.
     {

@@ -98,7 +98,7 @@ pub struct Finding {
     pub label: String,
     /// The primary location; the finding belongs to its file.
     pub primary: Place,
-    /// Where the key came from, first use, and the like, in the order in which they are told.
+    /// Where the key came from, first use, and the like, in the order in which they are shown.
     pub related: Vec<Label>,
     /// The way of the key from its creation to the second use, in execution order.
     pub flow: Vec<Label>,
@@ -108,7 +108,7 @@ pub struct Finding {
     pub function: String,
     /// The claim in a form that can be replayed; `None` where there is nothing to replay.
     pub evidence: Option<Evidence>,
-    /// What is done to a key's buffer; `None` where that is not what the finding tells of, or the finding comes from the cache: only
+    /// What is done to a key's buffer; `None` where that is not what the finding is about, or the finding comes from the cache: only
     /// witness and fix are made of it.
     #[serde(skip)]
     pub touch: Option<Touch>,

@@ -20,7 +20,7 @@ pub enum Sharing {
 
 /// Two consumptions that are said to be given equal keys.
 ///
-/// A consumption is told by the calls that lead to it: from the reporting frame's own call to the consuming call itself.
+/// A consumption is identified by the calls that lead to it: from the reporting frame's own call to the consuming call itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// How the key is shared.
@@ -40,7 +40,7 @@ pub enum Touched {
     Seed,
     /// One of its words is taken.
     Word,
-    /// Its words are told apart.
+    /// Its words are distinguished.
     Words,
     /// It is calculated with.
     Sum,
@@ -66,11 +66,11 @@ pub struct Repair {
     pub derived_at: Option<(Place, Place)>,
     /// The loop or the loop-like call that repeats a consumption.
     pub repeated_by: Option<Place>,
-    /// Whether the two were given one seed, which is often meant where two things are to be alike.
+    /// Whether the two were given one seed, which is often intended where two things are to be alike.
     pub is_seeded_alike: bool,
-    /// A sister of the key, or a parameter, that nothing uses, and so was probably meant.
+    /// A sister of the key, or a parameter, that nothing uses, and so was probably intended.
     pub unused: Option<String>,
-    /// The only consumption that the finding tells of, in its own frame.
+    /// The only consumption that the finding is about, in its own frame.
     pub used_at: Option<Place>,
 }
 

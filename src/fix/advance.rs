@@ -108,7 +108,7 @@ fn key_of<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option
     only_key(cx, call, repair.written[0].as_deref()).filter(|key| is_plain(key))
 }
 
-/// `key, subkey = split(key)` before the draw, so that the key handed on is a fresh one.
+/// `key, subkey = split(key)` before the draw, so that the key passed on is a fresh one.
 pub(super) fn handed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let rebinds = |cx: &FixContext<'_>, scope: ScopeId, key: &Expr| match key {
         Expr::Name(name) => can_rebind(cx, scope, name.id.as_str()),
@@ -146,7 +146,7 @@ fn split_before(
         let edits = one_more(cx, step.statement(), call, code)?;
         return Some(proposal(edits, &[]));
     }
-    // A suite that is repeated would hand on what its statements before had.
+    // A suite that is repeated would pass on what its statements before had.
     let names = cx.fresh(scope, code, 1);
     let edits = vec![
         layout::before(cx.text, start, &statement(code, &split, &names, true)),

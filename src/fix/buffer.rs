@@ -1,7 +1,7 @@
 //! Keys used as numbers: an index or an unpacking in place of `split` (KEY201), arithmetic in place of a derivation (KEY202), a
 //! map over the wrong axis (KEY203).
 //!
-//! **Invariant:** a fix needs a key and a number that can be told apart by how they are written; otherwise there is none.
+//! **Invariant:** a fix needs a key and a number that can be distinguished by how they are written; otherwise there is none.
 
 use super::context::{FixContext, Proof, Proposal, is_keyish, is_plain};
 use super::jax;

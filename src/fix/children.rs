@@ -72,8 +72,8 @@ impl<'u, 'a> Moves<'u, 'a> {
         let way = cx.behind(made.step);
         let exempt: Vec<Span> = own.iter().map(|one| span_of(one.key)).collect();
         let (scope, name) = (made.scope, made.key);
-        let is_alive = made.is_kept || Variable { cx, scope, name, exempt: &exempt, split: None }.is_read_from(&way);
-        let stays = made.stays(cx, uses, &own, is_alive);
+        let is_live = made.is_kept || Variable { cx, scope, name, exempt: &exempt, split: None }.is_read_from(&way);
+        let stays = made.stays(cx, uses, &own, is_live);
         let moved: Vec<&Use<'_>> =
             own.into_iter().filter(|one| !stays.is_some_and(|stays| std::ptr::eq(stays, *one))).collect();
         let last = span_of(moved.last()?.key);
@@ -83,7 +83,7 @@ impl<'u, 'a> Moves<'u, 'a> {
         }
         let mut idle = made.idle(cx, &way, last);
         idle.truncate(moved.len());
-        Some(Self { made, uses: moved, only: stays.filter(|_| !is_alive), is_all, idle })
+        Some(Self { made, uses: moved, only: stays.filter(|_| !is_live), is_all, idle })
     }
 
     /// A child that is called `subkey` is called after its use where the others are called after theirs.
@@ -236,13 +236,13 @@ impl<'a> Made<'a> {
         cx: &FixContext<'a>,
         uses: &'u [Use<'a>],
         own: &[&'u Use<'a>],
-        is_alive: bool,
+        is_live: bool,
     ) -> Option<&'u Use<'a>> {
         let is_split = |one: &&&Use<'_>| cx.is_split(one.call);
         let goes_on =
             own.iter().find(|one| one.steps.last().is_some_and(|step| assigns(cx, step.statement(), self.key)));
         let goes_on = goes_on.or_else(|| own.iter().find(|one| self.is_next(one)));
-        if goes_on.is_some() || is_alive || uses.len() < 2 {
+        if goes_on.is_some() || is_live || uses.len() < 2 {
             return goes_on.copied();
         }
         let is_carried = self.split.arguments.args.first().is_some_and(|parent| cx.code(parent) == self.key);

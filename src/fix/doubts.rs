@@ -1,4 +1,4 @@
-//! Whether two draws that share a key may have to be alike, though nothing shows that they are meant to be.
+//! Whether two draws that share a key may have to be alike, though nothing shows that they are intended to be.
 //!
 //! **Invariant:** an answer only leaves a fix to people; whether a finding is shown is decided by the judge alone.
 

@@ -1,4 +1,4 @@
-//! The uses of one key that a finding, or several findings that share a use, are about: the calls, and the expressions that hand
+//! The uses of one key that a finding, or several findings that share a use, are about: the calls, and the expressions that pass
 //! them the key.
 //!
 //! **Invariant:** uses are in source order; where one of them cannot be found, there are none.
@@ -69,7 +69,7 @@ impl<'a> Use<'a> {
     }
 
     /// Whether the call derives another key in each iteration of a loop: it folds in what the loop binds.
-    pub fn is_told_apart(&self, cx: &FixContext<'_>, around: Step<'_>) -> bool {
+    pub fn is_distinguished(&self, cx: &FixContext<'_>, around: Step<'_>) -> bool {
         let Some(callable) = cx.model_of(&self.call.func) else { return false };
         let Effect::Fold { .. } = &callable.effect else { return false };
         let Stmt::For(each) = around.statement() else { return false };
@@ -239,7 +239,7 @@ fn written_keys<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written: Optio
     tree::arguments(call).filter(|argument| Some(cx.code(argument)) == written).collect()
 }
 
-/// The expression that hands a call its key: the one argument that is written so, else the one expression within the
+/// The expression that passes a call its key: the one argument that is written so, else the one expression within the
 /// arguments, else, where nothing is known of how it is written, the first argument of a library function, or the only
 /// argument that is called like a key.
 pub(super) fn only_key<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written: Option<&str>) -> Option<&'a Expr> {

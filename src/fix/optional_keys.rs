@@ -15,7 +15,7 @@ use crate::text::Edit;
 /// How many assignments are followed from a variable to what it stands for.
 const STEPS: u32 = 4;
 
-/// Whether edits derive from a key that may be `None` and that a call only hands on.
+/// Whether edits derive from a key that may be `None` and that a call only passes on.
 pub(super) fn may_be_none(cx: &FixContext<'_>, calls: &[&ast::ExprCall], edits: &[Edit]) -> bool {
     let is_replaced = |expr: &Expr| edits.iter().any(|edit| edit.span == span_of(expr));
     calls.iter().any(|call| tree::arguments(call).any(|key| is_replaced(key) && is_optional_key(cx, call, key)))

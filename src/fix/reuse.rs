@@ -94,11 +94,11 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
     proposals.extend(advance::held(cx, findings, index));
     // Where the key of some is not passed on here, those of the others may still be distinguished, and with
     // them all.
-    let is_told = |at: &usize| uses_of(cx, findings, &[*at]).is_some();
-    let told: Vec<usize> = family.iter().copied().filter(is_told).collect();
-    if let Some(uses) = uses_of(cx, findings, &told).filter(|_| told.contains(&index)) {
+    let is_passed_on = |at: &usize| uses_of(cx, findings, &[*at]).is_some();
+    let passed_on: Vec<usize> = family.iter().copied().filter(is_passed_on).collect();
+    if let Some(uses) = uses_of(cx, findings, &passed_on).filter(|_| passed_on.contains(&index)) {
         proposals.extend(apart(cx, &uses, &family));
-        proposals.extend(apart(cx, &uses, &told));
+        proposals.extend(apart(cx, &uses, &passed_on));
     }
     proposals
 }

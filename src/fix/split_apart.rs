@@ -61,7 +61,7 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     let goes_on = |one: &Use<'_>| carrier.is_some_and(|carrier| is_rebound_by(cx, one, carrier));
     let looped: Vec<Option<Step<'_>>> = uses
         .iter()
-        .map(|one| loop_below(one, site.depth).filter(|around| !goes_on(one) && !one.is_told_apart(cx, *around)))
+        .map(|one| loop_below(one, site.depth).filter(|around| !goes_on(one) && !one.is_distinguished(cx, *around)))
         .collect();
     let is_kept = holds == Storage::Writable && carrier.is_some();
     let can_rebind = is_kept || name.is_some_and(|name| can_rebind(cx, site.scope, name));

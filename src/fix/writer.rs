@@ -274,7 +274,7 @@ impl Writer<'_, '_> {
         Some(self.proposal(edits, reserved))
     }
 
-    /// `a, b = split(key)` whose `b` nothing reads hands the next key on instead: `key, a = split(key)`.
+    /// `a, b = split(key)` whose `b` nothing reads passes the next key on instead: `key, a = split(key)`.
     fn hand_on(&self, one: &Use<'_>, step: Step<'_>) -> Option<Edit> {
         let (call, bound) = children::split_of(self.cx, step.statement())?;
         let ([Expr::Name(left), Expr::Name(right)], Split::Plain(_)) = (bound, &self.split) else { return None };

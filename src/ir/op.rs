@@ -371,19 +371,19 @@ impl OpKind {
     }
 
     /// Tells each temp that the operation reads; its blocks read others.
-    pub fn operands(&self, tell: &mut dyn FnMut(Temp)) {
-        let element = |element: &Element, tell: &mut dyn FnMut(Temp)| match element {
-            Element::Value(value) | Element::Spread(value) | Element::SpreadMapping(value) => tell(*value),
+    pub fn operands(&self, visit: &mut dyn FnMut(Temp)) {
+        let element = |element: &Element, visit: &mut dyn FnMut(Temp)| match element {
+            Element::Value(value) | Element::Spread(value) | Element::SpreadMapping(value) => visit(*value),
             Element::Pair(key, value) => {
-                tell(*key);
-                tell(*value);
+                visit(*key);
+                visit(*value);
             }
         };
-        let argument = |argument: &Argument, tell: &mut dyn FnMut(Temp)| match argument {
+        let argument = |argument: &Argument, visit: &mut dyn FnMut(Temp)| match argument {
             Argument::Positional(value)
             | Argument::Spread(value)
             | Argument::Keyword(_, value)
-            | Argument::SpreadMapping(value) => tell(*value),
+            | Argument::SpreadMapping(value) => visit(*value),
         };
         match self {
             Self::Store(_, value)
@@ -401,26 +401,26 @@ impl OpKind {
             | Self::Return(Some(value))
             | Self::Raise(Some(value))
             | Self::Yield { value: Some(value), .. }
-            | Self::Loop { test: Some(value), .. } => tell(*value),
+            | Self::Loop { test: Some(value), .. } => visit(*value),
             Self::StoreAttribute(object, _, value) | Self::Item(object, value) | Self::DeleteItem(object, value) => {
-                tell(*object);
-                tell(*value);
+                visit(*object);
+                visit(*value);
             }
-            Self::StoreItem(object, index, value) => [object, index, value].into_iter().for_each(|temp| tell(*temp)),
-            Self::Build(_, elements) => elements.iter().for_each(|one| element(one, tell)),
+            Self::StoreItem(object, index, value) => [object, index, value].into_iter().for_each(|temp| visit(*temp)),
+            Self::Build(_, elements) => elements.iter().for_each(|one| element(one, visit)),
             Self::Append(container, value) => {
-                tell(*container);
-                element(value, tell);
+                visit(*container);
+                element(value, visit);
             }
-            Self::Operate(_, operands, _) => operands.iter().flatten().for_each(|temp| tell(*temp)),
+            Self::Operate(_, operands, _) => operands.iter().flatten().for_each(|temp| visit(*temp)),
             Self::Call(callee, arguments) => {
-                tell(*callee);
+                visit(*callee);
                 for one in arguments {
-                    argument(one, tell);
+                    argument(one, visit);
                 }
             }
-            Self::Function(_, defaults) => defaults.iter().for_each(|(_, value)| tell(*value)),
-            Self::Class(_, arguments) => arguments.iter().for_each(|one| argument(one, tell)),
+            Self::Function(_, defaults) => defaults.iter().for_each(|(_, value)| visit(*value)),
+            Self::Class(_, arguments) => arguments.iter().for_each(|one| argument(one, visit)),
             _ => {}
         }
     }

@@ -37,13 +37,13 @@ impl<'a> Bindings<'a> {
         for stmt in body {
             self.visit_stmt(stmt);
         }
-        self.settle()
+        self.resolved()
     }
 
     /// The same with what an expression binds that is a scope of its own (a lambda's body).
     pub fn with_expr(mut self, expr: &'a Expr) -> Self {
         self.visit_expr(expr);
-        self.settle()
+        self.resolved()
     }
 
     /// Adds what an expression within a comprehension binds in the scope around it.
@@ -51,7 +51,7 @@ impl<'a> Bindings<'a> {
         Walruses { bindings: self }.visit_expr(expr);
     }
 
-    fn settle(mut self) -> Self {
+    fn resolved(mut self) -> Self {
         if !self.globals.is_empty() || !self.nonlocals.is_empty() {
             let (given, declared) = self.bound.split_at(self.given.min(self.bound.len()));
             let mut bound = given.to_vec();

@@ -94,7 +94,7 @@ fn is_consequence(run: &Recording<'_>, term: TermId, is_split: &dyn Fn(TermId) -
 
 /// Positions in a chain: of the frame that maps, and of the one that is reported.
 fn reporting_frame(run: &Recording<'_>, broadcast: &LoggedBroadcast, chain: &Chain) -> Option<(usize, usize)> {
-    // The mapped body's own frame tells it: the one right below the mapping call.
+    // The mapped body's own frame reports it: the one right below the mapping call.
     let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id)?;
     let is_one = |activation: &Activation| {
         let module = run.module(activation.module);
@@ -103,7 +103,7 @@ fn reporting_frame(run: &Recording<'_>, broadcast: &LoggedBroadcast, chain: &Cha
     if !chain[..=mapper].iter().all(|(activation, _)| activation.root || !is_one(activation)) {
         return None;
     }
-    // A mapped function that stands on its own is right for its other callers: the mapping call tells it.
+    // A mapped function that stands on its own is right for its other callers: the mapping call reports it.
     let is_mapped_one = chain.get(mapper + 1).is_some_and(|(activation, _)| is_one(activation));
     Some((mapper, if is_mapped_one { mapper } else { (mapper + 1).min(chain.len() - 1) }))
 }

@@ -18,8 +18,8 @@ use crate::judge::broadcasts::conclude_broadcasts;
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{
-    BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision, Exhausted, Facts, KeyFact,
-    KeyKind, Reference, Role,
+    BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Exhausted, Facts, KeyFact, KeyKind, KeyReuse,
+    Reference, Role,
 };
 use crate::judge::guarded::Guarded;
 use crate::judge::origin::origin;
@@ -35,13 +35,13 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     let flows = Flows::new(run);
     let reuses = detect(run, paths);
     for reuse in &reuses.all {
-        if let Some((collision, direct)) = report_harm(run, &flows, paths, &reuses, *reuse)
-            && collision.second.place.file == file
+        if let Some((fact, direct)) = report_harm(run, &flows, paths, &reuses, *reuse)
+            && fact.second.place.file == file
         {
             if direct {
-                facts.collisions.push(collision);
+                facts.reuses.push(fact);
             } else {
-                facts.indirect.push(collision);
+                facts.indirect.push(fact);
             }
         }
     }
@@ -49,7 +49,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     conclude_broadcasts(run, &flows, &mut facts, file);
     conclude_buffers(run, paths, &mut facts, file);
     conclude_captures(run, &mut facts, file);
-    conclude_exits(run, paths, &reuses, &mut facts, file);
+    extract_exits(run, paths, &reuses, &mut facts, file);
     conclude_kept(run, paths, &mut facts, file);
     conclude_unused(run, &mut facts, file);
     facts.exhausted.extend(limit(run));
@@ -67,10 +67,10 @@ fn report_harm(
     paths: &mut Paths<'_>,
     reuses: &Reuses,
     reuse: Reuse,
-) -> Option<(Collision, bool)> {
+) -> Option<(KeyReuse, bool)> {
     let (own, direct) = report(run, flows, paths, reuse)?;
-    let meets = |collision: &Collision| {
-        let kind = collision.consequence.as_ref().map(|consequence| consequence.kind);
+    let meets = |fact: &KeyReuse| {
+        let kind = fact.consequence.as_ref().map(|consequence| consequence.kind);
         matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned))
     };
     // Where computations start again on purpose, only what meets is worse.
@@ -86,7 +86,7 @@ fn report_harm(
     let sure = others.into_iter().filter(|other| other.confidence > Confidence::Low).take(OTHERS);
     let mut harmful = sure
         .filter_map(|other| report(run, flows, paths, other))
-        .filter(|(collision, _)| !collision.is_harmless() && collision.confidence > Confidence::Low);
+        .filter(|(fact, _)| !fact.is_harmless() && fact.confidence > Confidence::Low);
     let better = if doubtful {
         harmful.next()
     } else {
@@ -142,7 +142,7 @@ fn conclude_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     for derivation in run.log.derivations.iter().filter(|derivation| derivation.place.file == file) {
         let term = run.terms.describe(derivation.term);
         let text = format!("`{}` creates `{term}`", derivation.callee);
-        // What splits or folds a key is told as that.
+        // What splits or folds a key is reported as that.
         let is_new = matches!(run.terms.get(derivation.term), Term::Seed(_));
         let brief = is_new.then(|| text.clone());
         facts.keys.push(KeyFact { place: derivation.place, text, brief });
@@ -333,7 +333,7 @@ fn stores_outside(run: &Recording<'_>, activation: &Activation) -> bool {
 }
 
 /// Consumed keys that are returned or stored.
-fn conclude_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, facts: &mut Facts, file: FileId) {
+fn extract_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, facts: &mut Facts, file: FileId) {
     let (mut seen, mut records) = (BTreeSet::new(), BTreeSet::new());
     for exit in run.log.exits.clone() {
         let code = run.module(exit.activation.module).function(exit.activation.function);
@@ -352,13 +352,13 @@ fn conclude_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, f
                     && event.chain()[0].0.id == exit.activation.id
             })
             .cloned();
-        // What is told to be used again needs not be told to be carried on.
+        // What is reported as used again need not be reported as carried on.
         let is_told =
             |event: &Consumption| reuses.all.iter().any(|reuse| run.log.consumptions[reuse.first].place == event.place);
         let is_consequence = run.terms.ancestors(exit.term).iter().any(|ancestor| reuses.keys.contains(ancestor));
         let Some(event) = consumed.filter(|event| !is_told(event) && !is_consequence) else { continue };
         let both = paths.and(event.guard, exit.guard);
-        // A record that is stored again is told where it is stored first.
+        // A record that is stored again is reported where it is stored first.
         let is_stored_again = exit.kind == CarryKind::Stored && exit.name.is_none() && !records.insert(exit.term);
         if !paths.feasible(both) || is_stored_again || !seen.insert(exit.place) {
             continue;

@@ -13,7 +13,7 @@ use crate::text::{FileId, Span};
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// Two consumptions (or derivations) of equal keys on one feasible path.
-    pub collisions: Vec<Collision>,
+    pub reuses: Vec<KeyReuse>,
     /// One key shared by all lanes of a batch.
     pub broadcasts: Vec<Broadcast>,
     /// Operations on a key's buffer, shape, dtype or number.
@@ -38,9 +38,9 @@ pub struct Facts {
     pub not_single: Vec<Place>,
     /// Places where a budget was hit and a value became unknown.
     pub exhausted: Vec<Exhausted>,
-    /// Collisions within a callee that only this caller can see; those that the callee shows itself are dropped by
+    /// Reuses within a callee that only this caller can see; those that the callee shows itself are dropped by
     /// [`reconcile`].
-    pub indirect: Vec<Collision>,
+    pub indirect: Vec<KeyReuse>,
     /// Why all that the module shares is intended, if it is.
     pub intent: Option<Intent>,
     /// The name under which the module imports `jax.random`: `jr`.
@@ -50,7 +50,7 @@ pub struct Facts {
 impl Facts {
     /// Adds what the analysis of another function of the same module found.
     pub(crate) fn absorb(&mut self, other: Self) {
-        self.collisions.extend(other.collisions);
+        self.reuses.extend(other.reuses);
         self.broadcasts.extend(other.broadcasts);
         self.buffers.extend(other.buffers);
         self.discarded.extend(other.discarded);
@@ -69,14 +69,14 @@ impl Facts {
     }
 
     /// Sorts everything by place and keeps one fact of each kind for one place.
-    pub(crate) fn settle(&mut self) {
-        // The most certain collision of a place comes first and stays, but one that does no harm gives way to one that does;
+    pub(crate) fn sort_and_deduplicate(&mut self) {
+        // The most certain reuse of a place comes first and stays, but one that does no harm gives way to one that does;
         // of equals, the one that happens first.
-        self.collisions.sort_by_key(|c| {
+        self.reuses.sort_by_key(|c| {
             let hidden = c.is_harmless() || c.confidence == Confidence::Low;
             (c.second.place, hidden, std::cmp::Reverse(c.confidence))
         });
-        self.collisions.dedup_by_key(|c| c.second.place);
+        self.reuses.dedup_by_key(|c| c.second.place);
         self.indirect.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.leaf));
         self.indirect.dedup_by_key(|c| c.second.place);
         self.broadcasts.sort_by_key(|b| (b.used.place, b.mapped_at));
@@ -113,15 +113,15 @@ impl Facts {
     }
 }
 
-/// Brings the facts of all modules together: a collision that the callee shows itself is not shown again by its callers, and what
-/// is only suspected of a key whose second consumption is in sight is dropped.
+/// Brings the facts of all modules together: a reuse that the callee shows itself is not shown again by its callers, and what
+/// is only suspected of a key whose second consumption is visible is dropped.
 pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     use std::collections::{BTreeMap, BTreeSet};
-    let told: BTreeSet<Place> = modules
+    let reported: BTreeSet<Place> = modules
         .iter()
-        .flat_map(|facts| facts.collisions.iter().chain(&facts.indirect))
-        .filter(|collision| !collision.is_harmless())
-        .map(|collision| collision.second.place)
+        .flat_map(|facts| facts.reuses.iter().chain(&facts.indirect))
+        .filter(|reuse| !reuse.is_harmless())
+        .map(|reuse| reuse.second.place)
         .collect();
     // What a caller knows for certain makes certain what the callee only suspects.
     let mut known: BTreeMap<Place, Confidence> = BTreeMap::new();
@@ -130,25 +130,23 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
         // What a function only suspects of a place gives way to what a caller knows of it.
         let surer: BTreeSet<Place> =
             indirect.iter().filter(|c| c.confidence > Confidence::Low).map(|c| c.second.place).collect();
-        facts.collisions.retain(|c| c.confidence > Confidence::Low || !surer.contains(&c.second.place));
-        let places: BTreeSet<Place> = facts.collisions.iter().map(|collision| collision.second.place).collect();
-        facts.collisions.extend(indirect.into_iter().filter(|collision| {
-            let Use { place, leaf, via, .. } = &collision.second;
-            let below = via.iter().chain([leaf]).rfind(|below| *below != place && told.contains(below));
+        facts.reuses.retain(|c| c.confidence > Confidence::Low || !surer.contains(&c.second.place));
+        let places: BTreeSet<Place> = facts.reuses.iter().map(|reuse| reuse.second.place).collect();
+        facts.reuses.extend(indirect.into_iter().filter(|reuse| {
+            let Use { place, leaf, via, .. } = &reuse.second;
+            let below = via.iter().chain([leaf]).rfind(|below| *below != place && reported.contains(below));
             let below = below.or(places.contains(place).then_some(place));
             if let Some(below) = below {
-                let best = known.entry(*below).or_insert(collision.confidence);
-                *best = collision.confidence.max(*best);
+                let best = known.entry(*below).or_insert(reuse.confidence);
+                *best = reuse.confidence.max(*best);
             }
             below.is_none()
         }));
-        facts.collisions.sort_by_key(|c| (c.second.place, c.first.place, c.kind));
+        facts.reuses.sort_by_key(|c| (c.second.place, c.first.place, c.kind));
     }
-    for collision in
-        modules.iter_mut().flat_map(|facts| &mut facts.collisions).filter(|collision| !collision.is_harmless())
-    {
-        if let Some(confidence) = known.get(&collision.second.place) {
-            collision.confidence = collision.confidence.max(*confidence);
+    for reuse in modules.iter_mut().flat_map(|facts| &mut facts.reuses).filter(|reuse| !reuse.is_harmless()) {
+        if let Some(confidence) = known.get(&reuse.second.place) {
+            reuse.confidence = reuse.confidence.max(*confidence);
         }
     }
     drop_known(modules, is_test);
@@ -161,7 +159,7 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     // The consumptions and the calls that lead to them, with where their keys come from.
     let mut known: BTreeMap<Place, BTreeSet<Option<Place>>> = BTreeMap::new();
     // The functions that report a consumption among their own.
-    let mut told_by: BTreeSet<(Place, String)> = BTreeSet::new();
+    let mut reported_in: BTreeSet<(Place, String)> = BTreeSet::new();
     // The consumptions that are reported where they stand.
     let mut direct: BTreeSet<Place> = BTreeSet::new();
     let mut note = |used: &Use, origin: Option<&Origin>| {
@@ -174,13 +172,13 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     };
     let is_reported = |place: Place, confidence: Confidence| confidence > Confidence::Low && !is_test(place.file);
     for facts in modules.iter() {
-        let harmful = facts.collisions.iter().filter(|collision| !collision.is_harmless());
-        for Collision { first, second, origin, function, .. } in
-            harmful.filter(|collision| is_reported(collision.second.place, collision.confidence))
+        let harmful = facts.reuses.iter().filter(|reuse| !reuse.is_harmless());
+        for KeyReuse { first, second, origin, function, .. } in
+            harmful.filter(|reuse| is_reported(reuse.second.place, reuse.confidence))
         {
             note(first, origin.as_ref());
             note(second, origin.as_ref());
-            told_by.extend([first.place, second.place].map(|place| (place, function.clone())));
+            reported_in.extend([first.place, second.place].map(|place| (place, function.clone())));
         }
         for Broadcast { used, origin, .. } in
             facts.broadcasts.iter().filter(|broadcast| is_reported(broadcast.used.place, broadcast.confidence))
@@ -189,12 +187,10 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
         }
     }
     // The default of a parameter is no state that somebody forgot to advance.
-    let is_default = |collision: &&Collision| {
-        collision.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DocumentedDefault)
-    };
-    let defaults = modules.iter().flat_map(|facts| &facts.collisions).filter(is_default);
-    let defaults: BTreeSet<Place> =
-        defaults.flat_map(|collision| [collision.first.leaf, collision.second.leaf]).collect();
+    let is_default =
+        |reuse: &&KeyReuse| reuse.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DocumentedDefault);
+    let defaults = modules.iter().flat_map(|facts| &facts.reuses).filter(is_default);
+    let defaults: BTreeSet<Place> = defaults.flat_map(|reuse| [reuse.first.leaf, reuse.second.leaf]).collect();
     for facts in modules {
         let ignored: BTreeSet<Place> = facts.ignored.iter().map(|ignored| ignored.place).collect();
         facts.broadcasts.retain(|broadcast| broadcast.made_at.is_none_or(|made| !ignored.contains(&made)));
@@ -203,7 +199,7 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
             let CapturedUse { used, origin, .. } = captured;
             let origin = origin.as_ref().map(|origin| origin.place);
             let of_default = captured.kind == CaptureKind::Default;
-            let is_reused_there = told_by.contains(&(used.place, captured.function.clone()));
+            let is_reused_there = reported_in.contains(&(used.place, captured.function.clone()));
             known.get(&used.place).is_none_or(|origins| of_default && !origins.contains(&origin) && !is_reused_there)
                 && (of_default || !direct.contains(&used.leaf))
         });
@@ -213,7 +209,7 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     }
 }
 
-/// One consumption, seen from the frame that a collision is reported in.
+/// One consumption, seen from the frame that a reuse is reported in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
     /// The place in the reporting frame: the consuming call itself, or the call through which it is reached.
@@ -252,7 +248,7 @@ pub struct Origin {
 
 /// Why two consumptions meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CollisionKind {
+pub enum ReuseKind {
     /// Two samplers (or library calls) were given the same key.
     Sampled,
     /// A later iteration of a loop, or of a loop-like transform, consumes the key again.
@@ -286,9 +282,9 @@ pub enum LoopKind {
 
 /// Two consumptions of equal keys on one feasible path; `second` is second in execution order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Collision {
+pub struct KeyReuse {
     /// Why they meet.
-    pub kind: CollisionKind,
+    pub kind: ReuseKind,
     /// The earlier consumption.
     pub first: Use,
     /// The later consumption.
@@ -305,10 +301,10 @@ pub struct Collision {
     pub loop_kind: LoopKind,
     /// The streams, or parameters, of one call that are given the key.
     pub entries: Vec<String>,
-    /// Where the key of the first consumption is handed on to the next iteration, if that is the mistake.
+    /// Where the key of the first consumption is passed on to the next iteration, if that is the mistake.
     pub carried_at: Option<Place>,
-    /// The other child that nothing uses, where the parent was probably meant to be a child (`key, sub = split(key)`).
-    pub meant: Option<String>,
+    /// The other child that nothing uses, where the parent was probably intended to be a child (`key, sub = split(key)`).
+    pub intended_child: Option<String>,
     /// Why the program probably means it.
     pub intent: Option<Intent>,
     /// What becomes of the two draws.
@@ -319,7 +315,7 @@ pub struct Collision {
     pub function: String,
 }
 
-impl Collision {
+impl KeyReuse {
     /// Whether the program probably means it, or nobody sees the numbers of both draws, so that it is a note.
     pub fn is_harmless(&self) -> bool {
         self.intent.is_some() || self.consequence.as_ref().is_some_and(|consequence| consequence.kind.is_harmless())
@@ -331,7 +327,7 @@ impl Collision {
 pub enum BroadcastKind {
     /// The mapped function reads it from its surroundings.
     Captured,
-    /// `in_axes=None` hands it to every lane.
+    /// `in_axes=None` passes it to every lane.
     Unmapped,
     /// The batch was made of copies (`repeat`, `tile`, `broadcast_to`, `[key] * n`, `stack([key, key])`).
     Copied,

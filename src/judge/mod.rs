@@ -54,13 +54,13 @@ pub fn analyse(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleI
                 facts.absorb(found);
             }
             Stage::End => {
-                let (captured, attributes) = std::mem::take(&mut stale).conclude(run);
+                let (captured, attributes) = std::mem::take(&mut stale).facts(run);
                 extract::mark_guarded(run, &mut facts.references);
                 facts.captured.extend(captured);
                 facts.stale.extend(attributes);
             }
         }
     });
-    facts.settle();
+    facts.sort_and_deduplicate();
     facts
 }

@@ -1,7 +1,7 @@
 //! What a key is called at a place: as the program writes it there.
 //!
 //! A consumption may lie some calls below the place that is reported. What the key is called there is followed outwards, call by call:
-//! from a parameter to the argument that was handed over, from a captured variable to the function that holds it.
+//! from a parameter to the argument that was passed, from a captured variable to the function that holds it.
 //!
 //! **Invariant:** a name is one that the code around the reported place can read; where there is none, there is no answer.
 

@@ -45,7 +45,7 @@ impl Stale {
     }
 
     /// The captures and stale attributes of the module.
-    pub fn conclude(self, run: &Recording<'_>) -> (Vec<CapturedUse>, Vec<StaleState>) {
+    pub fn facts(self, run: &Recording<'_>) -> (Vec<CapturedUse>, Vec<StaleState>) {
         let mut stale = attributes_of(run, self.candidates, &self.stores);
         (captured_globals(run, &mut stale), stale)
     }
@@ -99,7 +99,7 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
     candidates
 }
 
-/// Whether a function around a consumption hands on something by the attribute's name: `state.replace(rng=rng)`.
+/// Whether a function around a consumption passes on something by the attribute's name: `state.replace(rng=rng)`.
 fn is_handed_on(run: &Recording<'_>, event: &Consumption, name: &Name) -> bool {
     std::iter::successors(Some(event.activation.clone()), |activation| {
         activation.caller.as_ref().map(|(caller, _)| caller.clone())
@@ -131,7 +131,7 @@ fn happens_once(run: &Recording<'_>, paths: &Paths<'_>, code: &Function, guard: 
 }
 
 /// Whether all that the module does with a function is to call it in one place and no loop, in its own statements or in such a
-/// function: a part of a script, of which no next call is in sight.
+/// function: a part of a script, of which no next call is visible.
 fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
     let module = run.module(run.home);
     let is_it = |kind: &OpKind| matches!(kind, OpKind::Load(Variable::Global(name)) if *name == code.name);
@@ -338,7 +338,7 @@ fn calls_outside_loops(code: &Function, block: &Block, is_it: &dyn Fn(&OpKind) -
     })
 }
 
-/// A use told where it happens.
+/// A use reported where it happens.
 pub fn leaf_use(run: &Recording<'_>, event: &Consumption) -> Use {
     Use {
         place: event.place,

@@ -67,7 +67,7 @@ pub fn conclude_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     conclude_ignored(run, facts, file);
 }
 
-/// The names of the children of the split at this place that nothing reads; `None` where that cannot be told.
+/// The names of the children of the split at this place that nothing reads; `None` where that cannot be decided.
 pub fn unread_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Name>> {
     match fate_of(run, activation, place)? {
         Fate::Children(unread) => Some(unread.into_iter().filter(|name| !name.starts_with('_')).collect()),

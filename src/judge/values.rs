@@ -14,7 +14,7 @@ use crate::judge::facts::{Facts, KeyUse, KeyValue};
 use crate::judge::origin::origin;
 use crate::text::FileId;
 
-/// Most keys that are noted of one place: a helper that many call is handed many.
+/// Most keys that are noted of one place: a helper that many call is passed many.
 const KEYS_OF_A_PLACE: usize = 8;
 
 /// The keys of one module, gathered from all of its runs.

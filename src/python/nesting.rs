@@ -34,7 +34,7 @@ struct Frame {
     /// The deepest pair of brackets within the present item.
     inner: u32,
     /// The deepest of the items before.
-    settled: u32,
+    closed: u32,
     /// Whether commas end no item, because they may belong to the parameters of a `lambda`.
     sticky: bool,
     /// How the text of this frame is read.
@@ -43,7 +43,7 @@ struct Frame {
 
 impl Frame {
     fn levels(self) -> u32 {
-        self.settled.max(self.links.saturating_add(self.inner))
+        self.closed.max(self.links.saturating_add(self.inner))
     }
 }
 
@@ -114,7 +114,7 @@ impl Meter {
     /// A comma ends an item, but never outside of brackets, where it may stand in the header of a statement.
     fn comma(&mut self) {
         if !self.outer.is_empty() && !self.frame.sticky {
-            self.frame.settled = self.frame.levels();
+            self.frame.closed = self.frame.levels();
             self.frame.links = 0;
             self.frame.inner = 0;
         }

@@ -167,14 +167,14 @@ impl<'a> Report<'a> {
     /// The findings that people are shown one by one: file by file, in each the worst first.
     fn for_people(&self) -> Vec<&'a Finding> {
         let folds = self.folded() > 0;
-        let is_told = |finding: &&Finding| !folds || finding.rule != RuleId::LegacyPrngkey;
-        let mut told: Vec<&'a Finding> = self.findings.iter().copied().filter(|finding| is_told(finding)).collect();
+        let is_listed = |finding: &&Finding| !folds || finding.rule != RuleId::LegacyPrngkey;
+        let mut listed: Vec<&'a Finding> = self.findings.iter().copied().filter(|finding| is_listed(finding)).collect();
         let path = |finding: &Finding| self.files.path(finding.primary.file);
-        told.sort_by(|a, b| path(a).cmp(path(b)).then_with(|| b.level.cmp(&a.level)));
-        told
+        listed.sort_by(|a, b| path(a).cmp(path(b)).then_with(|| b.level.cmp(&a.level)));
+        listed
     }
 
-    /// How many files with raw keys are told of in one line.
+    /// How many files with raw keys are reported in one line.
     fn folded(&self) -> usize {
         let files = self.findings.iter().filter(|finding| finding.rule == RuleId::LegacyPrngkey).count();
         if self.lists_raw_keys || files < 2 { 0 } else { files }

@@ -1,6 +1,6 @@
 //! KEY106: a function captures a key and consumes it at every call.
 //!
-//! **Invariant:** reported only where no second call is in sight; a second call in sight is a reuse.
+//! **Invariant:** reported only where no second call is visible; a visible second call is a reuse.
 
 use crate::finding::{Finding, Repair};
 use crate::judge::facts::{CaptureKind, CapturedUse, Facts};

@@ -3,30 +3,29 @@
 //! **Invariant:** where the children in use are disjoint, the finding is a note.
 
 use crate::finding::{Finding, IntentKind};
-use crate::judge::facts::{Collision, CollisionKind, Facts};
+use crate::judge::facts::{Facts, KeyReuse, ReuseKind};
 
 use super::Rule;
-use super::collision;
+use super::reuse;
 use super::wording::{self, Text};
 
-pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
-    let mine =
-        |kind| matches!(kind, CollisionKind::SplitTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild);
-    facts.collisions.iter().filter(|collision| mine(collision.kind)).collect()
+pub(super) fn find(facts: &Facts) -> Vec<&KeyReuse> {
+    let mine = |kind| matches!(kind, ReuseKind::SplitTwice | ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild);
+    facts.reuses.iter().filter(|reuse| mine(reuse.kind)).collect()
 }
 
-pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
-    let subject = collision::subject(hit);
-    let equal = collision::two_names(hit)
+pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
+    let subject = reuse::subject(hit);
+    let equal = reuse::two_names(hit)
         .map_or_else(|| "two keys are equal".to_owned(), |names| format!("{names} are the same key"));
     let is_disjoint = hit.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DisjointParts);
     let (message, help) = match hit.kind {
-        CollisionKind::FoldedTwice => (
+        ReuseKind::FoldedTwice => (
             format!("{equal}: two `fold_in` calls have equal data, and both results are consumed"),
             "fold in different data, or first fold in a distinct constant to separate the streams".to_owned(),
         ),
-        CollisionKind::FoldMeetsChild => (
-            format!("{equal}: {}, and both are consumed", collision::folds_like_split(&hit.derivation)),
+        ReuseKind::FoldMeetsChild => (
+            format!("{equal}: {}, and both are consumed", reuse::folds_like_split(&hit.derivation)),
             "derive from a key with either `split` or `fold_in`, not with both".to_owned(),
         ),
         _ if is_disjoint => (
@@ -43,8 +42,8 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
         ),
     };
     let what = match hit.kind {
-        CollisionKind::SplitTwice => "split again",
+        ReuseKind::SplitTwice => "split again",
         _ => "an equal key is consumed",
     };
-    collision::finding(rule, hit, Text { message, label: wording::here(&hit.second, what), help })
+    reuse::finding(rule, hit, Text { message, label: wording::here(&hit.second, what), help })
 }

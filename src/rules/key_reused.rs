@@ -4,20 +4,20 @@
 //! `fold_in` derives and does not consume.
 
 use crate::finding::{Confidence, Finding};
-use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
+use crate::judge::facts::{Facts, KeyReuse, ReuseKind, Role};
 
 use super::Rule;
-use super::collision;
+use super::reuse;
 use super::wording::{self, Text};
 
-pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
-    let mine = |kind| matches!(kind, CollisionKind::Sampled | CollisionKind::FoldAndSampled);
-    facts.collisions.iter().filter(|collision| mine(collision.kind)).collect()
+pub(super) fn find(facts: &Facts) -> Vec<&KeyReuse> {
+    let mine = |kind| matches!(kind, ReuseKind::Sampled | ReuseKind::FoldAndSampled);
+    facts.reuses.iter().filter(|reuse| mine(reuse.kind)).collect()
 }
 
-pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
-    let subject = collision::subject(hit);
-    if hit.kind == CollisionKind::FoldAndSampled {
+pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
+    let subject = reuse::subject(hit);
+    if hit.kind == ReuseKind::FoldAndSampled {
         let text = Text {
             message: format!(
                 "{subject} is given to {} and to {}, although a key that is folded should serve nothing else",
@@ -27,20 +27,20 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
             label: wording::here(&hit.second, "used again"),
             help: "use one key for `fold_in` and another one for draws".to_owned(),
         };
-        let mut finding = collision::finding(rule, hit, text);
+        let mut finding = reuse::finding(rule, hit, text);
         finding.confidence = Confidence::Low;
         return finding;
     }
-    let help = match &hit.meant {
-        Some(meant) => format!("use `{meant}`, which is still unused"),
+    let help = match &hit.intended_child {
+        Some(child) => format!("use `{child}`, which is still unused"),
         None => wording::split_help(hit.second.name.as_ref()),
     };
-    let label = wording::here(&hit.second, &collision::again(&hit.first, &hit.second));
-    collision::finding(rule, hit, Text { message: message(&subject, hit), label, help })
+    let label = wording::here(&hit.second, &reuse::again(&hit.first, &hit.second));
+    reuse::finding(rule, hit, Text { message: message(&subject, hit), label, help })
 }
 
 /// Claims a draw where both calls are samplers, a consumption where both are known to consume, else a possible one.
-fn message(subject: &str, hit: &Collision) -> String {
+fn message(subject: &str, hit: &KeyReuse) -> String {
     let (first, second) = (wording::code(&hit.first.callee), wording::code(&hit.second.callee));
     if let [one, other, ..] = hit.entries.as_slice() {
         return format!(
@@ -50,16 +50,16 @@ fn message(subject: &str, hit: &Collision) -> String {
         );
     }
     // One key under two names.
-    let subject = collision::two_names(hit).map_or_else(|| subject.to_owned(), |names| format!("one key, {names},"));
+    let subject = reuse::two_names(hit).map_or_else(|| subject.to_owned(), |names| format!("one key, {names},"));
     match (hit.first.role, hit.second.role) {
         (Role::Unresolved, Role::Unresolved) => {
-            format!("{subject} may be consumed twice{}", collision::callees(hit, ","))
+            format!("{subject} may be consumed twice{}", reuse::callees(hit, ","))
         }
         (Role::Unresolved, _) => format!("{subject} is consumed by {second}, and may already be consumed by {first}"),
         (_, Role::Unresolved) => format!("{subject} is consumed by {first}, and may be consumed again by {second}"),
         (Role::Sample, Role::Sample) => {
-            format!("{subject} is consumed twice{}{}", collision::callees(hit, ","), collision::NOT_INDEPENDENT)
+            format!("{subject} is consumed twice{}{}", reuse::callees(hit, ","), reuse::NOT_INDEPENDENT)
         }
-        (_, _) => format!("{subject} is consumed twice{}", collision::callees(hit, ",")),
+        (_, _) => format!("{subject} is consumed twice{}", reuse::callees(hit, ",")),
     }
 }

@@ -1,26 +1,26 @@
 //! KEY102: a later iteration consumes the key of an earlier one.
 //!
-//! **Invariant:** the repetition is told of the loop; a key consumed twice within one iteration is another rule's.
+//! **Invariant:** the repetition is reported for the loop; a key consumed twice within one iteration is another rule's.
 
 use crate::finding::{Finding, Made};
-use crate::judge::facts::{Collision, CollisionKind, Facts, LoopKind, Role};
+use crate::judge::facts::{Facts, KeyReuse, LoopKind, ReuseKind, Role};
 
 use super::Rule;
-use super::collision;
+use super::reuse;
 use super::wording::{self, Text};
 
-pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
-    facts.collisions.iter().filter(|collision| collision.kind == CollisionKind::Iterated).collect()
+pub(super) fn find(facts: &Facts) -> Vec<&KeyReuse> {
+    facts.reuses.iter().filter(|reuse| reuse.kind == ReuseKind::Iterated).collect()
 }
 
-pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
-    let subject = collision::subject(hit);
+pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
+    let subject = reuse::subject(hit);
     let callee = wording::code(&hit.second.callee);
     let message = if hit.derived_at.is_some() {
         let first = wording::code(&hit.first.callee);
         format!(
             "{subject} equals the key that {first} consumed in an earlier iteration: {}",
-            collision::folds_like_split(&hit.derivation)
+            reuse::folds_like_split(&hit.derivation)
         )
     } else if hit.first.leaf == hit.second.leaf {
         match hit.second.role {
@@ -46,7 +46,7 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
         }
     } else {
         let first = wording::code(&hit.first.callee);
-        match (&hit.first.name, collision::two_names(hit)) {
+        match (&hit.first.name, reuse::two_names(hit)) {
             (Some(name), Some(_)) => format!(
                 "{} is consumed by {first} in one iteration and, as {subject}, by {callee} in a later one",
                 wording::code(&name.text)
@@ -56,17 +56,14 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
     };
     let text = Text {
         message,
-        label: format!(
-            "{} in a later iteration",
-            wording::here(&hit.second, &collision::again(&hit.first, &hit.second))
-        ),
+        label: format!("{} in a later iteration", wording::here(&hit.second, &reuse::again(&hit.first, &hit.second))),
         help: help(hit),
     };
-    collision::finding(rule, hit, text)
+    reuse::finding(rule, hit, text)
 }
 
 /// How each iteration gets a key of its own.
-fn help(hit: &Collision) -> String {
+fn help(hit: &KeyReuse) -> String {
     let name = hit.second.name.as_ref();
     let key = wording::variable(name);
     if hit.derived_at.is_some() {
@@ -75,7 +72,7 @@ fn help(hit: &Collision) -> String {
     if name.is_none() && matches!(hit.derivation.made(), Made::Seed(..)) {
         return "create the key once, before the loop, and split it for each iteration".to_owned();
     }
-    if hit.carried_at.is_some() || collision::two_names(hit).is_some() {
+    if hit.carried_at.is_some() || reuse::two_names(hit).is_some() {
         return "hand a key that nothing has consumed on to the next iteration".to_owned();
     }
     match hit.loop_kind {

@@ -3,18 +3,18 @@
 //! **Invariant:** the message states which came second, since that is the line to change.
 
 use crate::finding::Finding;
-use crate::judge::facts::{Collision, CollisionKind, Facts, Role};
+use crate::judge::facts::{Facts, KeyReuse, ReuseKind, Role};
 
 use super::Rule;
-use super::collision;
+use super::reuse;
 use super::wording::{self, Text};
 
-pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
-    facts.collisions.iter().filter(|collision| collision.kind == CollisionKind::SplitAndSampled).collect()
+pub(super) fn find(facts: &Facts) -> Vec<&KeyReuse> {
+    facts.reuses.iter().filter(|reuse| reuse.kind == ReuseKind::SplitAndSampled).collect()
 }
 
-pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
-    let subject = collision::subject(hit);
+pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
+    let subject = reuse::subject(hit);
     let key = wording::code(wording::variable(hit.second.name.as_ref()));
     let (message, what, help) = if hit.second.role == Role::Split {
         (
@@ -23,12 +23,12 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
             format!("split {key} before the first draw, and draw from a child"),
         )
     } else {
-        let help = match &hit.meant {
-            Some(meant) => format!("use `{meant}`, the child that is still unused"),
+        let help = match &hit.intended_child {
+            Some(child) => format!("use `{child}`, the child that is still unused"),
             None => format!("split {key} into one more child, and use that one here"),
         };
         (format!("{subject} is consumed by {} after it was split", wording::code(&hit.second.callee)), "consumed", help)
     };
     let text = Text { message, label: wording::here(&hit.second, what), help };
-    collision::finding(rule, hit, text)
+    reuse::finding(rule, hit, text)
 }

@@ -7,8 +7,8 @@
 //! interpreter; whether a finding is shown is decided later, by the engine.
 
 mod buffer;
-mod collision;
 mod references;
+mod reuse;
 mod rule;
 mod run;
 mod wording;

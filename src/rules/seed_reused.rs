@@ -3,22 +3,22 @@
 //! **Invariant:** where one seed is a fallback default only, the finding is a note.
 
 use crate::finding::{Finding, Made};
-use crate::judge::facts::{Collision, CollisionKind, Facts};
+use crate::judge::facts::{Facts, KeyReuse, ReuseKind};
 
 use super::Rule;
-use super::collision;
+use super::reuse;
 use super::wording::{self, Text};
 
-pub(super) fn find(facts: &Facts) -> Vec<&Collision> {
-    facts.collisions.iter().filter(|collision| collision.kind == CollisionKind::SeededTwice).collect()
+pub(super) fn find(facts: &Facts) -> Vec<&KeyReuse> {
+    facts.reuses.iter().filter(|reuse| reuse.kind == ReuseKind::SeededTwice).collect()
 }
 
-pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
+pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     let seed = match hit.derivation.made() {
         Made::Seed(Some(seed), _) => format!("seed {seed}"),
         _ => "the same seed".to_owned(),
     };
-    let callees = collision::callees(hit, ":");
+    let callees = reuse::callees(hit, ":");
     // One constructor that two calls come to, or two.
     let is_one = hit.derived_at.is_some_and(|(first, again)| first == again);
     let (message, help) = if is_one {
@@ -33,5 +33,5 @@ pub(super) fn describe(rule: &Rule, hit: &Collision) -> Finding {
         )
     };
     let text = Text { message, label: wording::here(&hit.second, "an equal key is consumed"), help: help.to_owned() };
-    collision::finding(rule, hit, text)
+    reuse::finding(rule, hit, text)
 }

@@ -1,6 +1,6 @@
 //! KEY107: an attribute's or global's key is consumed and stays in its place.
 //!
-//! **Invariant:** reported only where no second consumption is in sight.
+//! **Invariant:** reported only where no second consumption is visible.
 
 use crate::finding::Finding;
 use crate::judge::facts::{Facts, StaleState};

@@ -41,7 +41,7 @@ pub(super) fn subject(name: Option<&KeyName>, derivation: &Derivation) -> String
     name.map_or_else(|| derived(derivation), |name| code(&name.text))
 }
 
-/// A key that has no name where it is told of, in words.
+/// A key that has no name where it is mentioned, in words.
 fn derived(derivation: &Derivation) -> String {
     let source = |parent: &Derivation| match parent.made() {
         Made::Elsewhere | Made::Part(_) if !parent.is_empty() => Some(code(parent)),

@@ -55,7 +55,7 @@ pub(super) struct Lanes {
 struct Pending {
     flag: Flag,
     method: String,
-    /// How often the workspace had changed when the request was handed over.
+    /// How often the workspace had changed when the request was passed.
     changes: u64,
 }
 

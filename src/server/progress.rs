@@ -21,7 +21,7 @@ impl<'a> Progress<'a> {
     pub(super) fn begin(asked: &Asked<'a>, token: Option<&ProgressToken>, title: &str) -> Self {
         let token = token.and_then(|token| serde_json::to_value(token).ok());
         let progress = Self { notify: asked.notify, token, reported: Mutex::new(0) };
-        progress.tell(&json!({"kind": "begin", "title": title, "cancellable": true, "percentage": 0}));
+        progress.send(&json!({"kind": "begin", "title": title, "cancellable": true, "percentage": 0}));
         progress
     }
 
@@ -34,7 +34,7 @@ impl<'a> Progress<'a> {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         if percentage > *reported {
             *reported = percentage;
-            self.tell(
+            self.send(
                 &json!({"kind": "report", "percentage": percentage, "message": format!("{done} of {total} files")}),
             );
         }
@@ -44,7 +44,7 @@ impl<'a> Progress<'a> {
         drop(self);
     }
 
-    fn tell(&self, value: &Value) {
+    fn send(&self, value: &Value) {
         if let Some(token) = &self.token {
             (self.notify)("$/progress", json!({"token": token, "value": value}));
         }
@@ -53,6 +53,6 @@ impl<'a> Progress<'a> {
 
 impl Drop for Progress<'_> {
     fn drop(&mut self) {
-        self.tell(&json!({"kind": "end"}));
+        self.send(&json!({"kind": "end"}));
     }
 }

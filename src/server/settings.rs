@@ -103,8 +103,9 @@ impl Reader<'_> {
     fn check_names(&mut self) {
         for name in self.written.keys() {
             if !NAMES.contains(&name.as_str()) && !OF_CLIENTS.contains(&name.as_str()) {
-                let meant = suggest(name, NAMES).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-                self.problems.push(format!("unknown setting `{name}`{meant}"));
+                let hint =
+                    suggest(name, NAMES).map(|similar| format!("; did you mean `{similar}`?")).unwrap_or_default();
+                self.problems.push(format!("unknown setting `{name}`{hint}"));
             }
         }
     }

@@ -144,7 +144,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// The task that hands the parameters to `handler`.
+    /// The task that passes the parameters to `handler`.
     pub(super) fn task<P, R>(self, handler: fn(&Asked<'_>, &P) -> Result<R, Failure>) -> Task
     where
         P: DeserializeOwned + 'static,

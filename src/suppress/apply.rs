@@ -68,7 +68,7 @@ pub fn apply(source: Source<'_>, is_selected: &dyn Fn(RuleId) -> bool, findings:
         findings.into_iter().partition(|finding| is_about_comments(finding.rule));
     for finding in findings {
         let reach = source.reach(finding.primary.span);
-        match read.silence(finding.rule, reach) {
+        match read.suppress(finding.rule, reach) {
             Some(index) => applied.silenced.push(read.suppressions[index].silenced(finding)),
             None => applied.findings.push(finding),
         }
@@ -243,7 +243,7 @@ impl Comments {
     }
 
     /// The suppression that silences a finding; narrow ones come before those of the file, ours before `noqa`.
-    fn silence(&mut self, rule: RuleId, reach: Reach) -> Option<usize> {
+    fn suppress(&mut self, rule: RuleId, reach: Reach) -> Option<usize> {
         if is_reserved(rule) {
             return None;
         }

@@ -50,7 +50,7 @@ pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted]
     let mut new_comments = 0;
     for (rows, (span, mut codes)) in by_reach {
         codes.sort_unstable();
-        let Some((edit, is_comment)) = page.silence(rows, span, &codes, reason) else { continue };
+        let Some((edit, is_comment)) = page.suppress(rows, span, &codes, reason) else { continue };
         new_comments += usize::from(is_comment);
         edits.push(edit);
     }
@@ -72,7 +72,7 @@ struct Page<'a> {
 
 impl Page<'_> {
     /// The edit that silences findings of one statement, and whether it adds a comment.
-    fn silence(self, rows: (u32, u32), span: Span, rules: &[RuleId], reason: &str) -> Option<(Edit, bool)> {
+    fn suppress(self, rows: (u32, u32), span: Span, rules: &[RuleId], reason: &str) -> Option<(Edit, bool)> {
         let listed = rules.iter().map(|rule| rule.code()).collect::<Vec<_>>().join(", ");
         if let Some(at) = self.brackets(rows) {
             return Some((insert(at, format!(", {listed}")), false));

@@ -108,8 +108,8 @@ impl<'a> Part<'a> {
         }
         // Without the colon it is prose, unless what follows is unmistakably a directive.
         let word = leading_word(rest);
-        let meant = matches!(word, "ignore" | "file-ignore") && rest[word.len()..].trim_start().starts_with('[');
-        meant.then(|| Err(self.problem("missing `:` after `keylint`", format!("write `# keylint: {word}[…]`"))))
+        let is_directive = matches!(word, "ignore" | "file-ignore") && rest[word.len()..].trim_start().starts_with('[');
+        is_directive.then(|| Err(self.problem("missing `:` after `keylint`", format!("write `# keylint: {word}[…]`"))))
     }
 
     fn ours(self, rest: &'a str) -> Result<Directive, Problem> {

@@ -71,7 +71,7 @@ impl Cells {
         self.0.iter().copied().find(|cell| cell.number == number)
     }
 
-    /// Row and column of an offset, within the cell that `anchor` lies in if there is one: an end is told in the cell of its
+    /// Row and column of an offset, within the cell that `anchor` lies in if there is one: an end is reported in the cell of its
     /// start.
     pub fn line_column(&self, lines: &LineIndex, text: &str, anchor: u32, offset: u32) -> LineColumn {
         let Some(cell) = self.around(anchor) else { return lines.line_column(text, offset) };
@@ -92,14 +92,14 @@ mod tests {
         let lines = LineIndex::new(text);
         let cell = |number, start, end| Cell { number, span: Span::new(start, end) };
         let cells = Cells::new(vec![cell(2, 0, 5), cell(4, 5, 7)]);
-        let told = |anchor, offset| {
+        let position = |anchor, offset| {
             let LineColumn { row, column } = cells.line_column(&lines, text, anchor, offset);
             (cells.around(anchor).map(|cell| cell.number), row, column)
         };
-        assert_eq!(told(2, 2), (Some(2), 2, 1));
-        assert_eq!(told(2, 5), (Some(2), 3, 1));
-        assert_eq!(told(5, 6), (Some(4), 1, 2));
-        assert_eq!(told(5, 9), (Some(4), 1, 2));
+        assert_eq!(position(2, 2), (Some(2), 2, 1));
+        assert_eq!(position(2, 5), (Some(2), 3, 1));
+        assert_eq!(position(5, 6), (Some(4), 1, 2));
+        assert_eq!(position(5, 9), (Some(4), 1, 2));
         assert_eq!(Cells::NONE.around(0), None);
         assert_eq!(Cells::NONE.line_column(&lines, text, 0, 5), LineColumn { row: 4, column: 1 });
         assert_eq!(cells.numbered(4), Some(cell(4, 5, 7)));

@@ -229,11 +229,11 @@ impl<'a> Operation<'a> {
                 format!("the result is {}, the key of the seed {seed}{wide}", list(row))
             }
             ([row, ..], _) => {
-                let told: Vec<String> = seeds.iter().map(ToString::to_string).collect();
+                let listed: Vec<String> = seeds.iter().map(ToString::to_string).collect();
                 let more = if words.len() > 2 * ROWS { ", …" } else { "" };
                 let itself =
                     if *row == original { format!("row 0 is `{name}` itself, {}; ", list(row)) } else { String::new() };
-                format!("{itself}the rows are the keys of the seeds {}{more}{wide}", told.join(", "))
+                format!("{itself}the rows are the keys of the seeds {}{more}{wide}", listed.join(", "))
             }
             _ => return None,
         };

@@ -4,7 +4,7 @@
 //! consumptions that meet; JAX ran every one of them. A misuse counts as reported if a finding of `KEY1xx` or `KEY2xx` that is
 //! shown by default stands on the second row of a pair.
 //!
-//! **Invariant:** the set of misses is exact. A new miss fails, and so does one that is mended and still listed.
+//! **Invariant:** the set of misses is exact. A new miss fails, and so does one that is fixed and still listed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

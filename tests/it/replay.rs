@@ -433,7 +433,7 @@ def f():
 fn what_costs_too_much_is_left_and_what_it_may_change_is_unknown() {
     let text = costly("return n");
     assert_eq!(status(&text, Sharing::Twice, FIRST, SECOND), WitnessStatus::Confirmed);
-    // A global that the function would bind anew at its end, and an attribute of what it was handed.
+    // A global that the function would bind anew at its end, and an attribute of what it was given.
     let last = "key = box.key = jax.random.split(key)[0]";
     for draws in ["key", "box.key"] {
         let (first, second) = (FIRST.replace("key", draws), SECOND.replace("key", draws));
@@ -442,7 +442,7 @@ fn what_costs_too_much_is_left_and_what_it_may_change_is_unknown() {
         let renewed = costly(last).replace("def f(key)", "def f()").replace("(key)\n", &format!("({draws})\n"));
         assert_eq!(status(&renewed, Sharing::Twice, &first, &second), WitnessStatus::Inconclusive, "{renewed}");
     }
-    // What a list or a dict holds that it was handed, also within something else.
+    // What a list or a dict holds that it was given, also within something else.
     for (made, draws) in [("[key]", "box[0]"), ("{'a': key}", "box['a']"), ("[{'a': key}]", "box[0]['a']")] {
         let last = format!("{draws} = jax.random.split({draws})[0]");
         let text = costly(&last).replace("box = Box()\nbox.key = key", &format!("box = {made}"));

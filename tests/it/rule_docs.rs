@@ -14,7 +14,7 @@ const SECTIONS: [&str; 7] =
     ["What it does", "Why is this bad?", "Incorrect", "Correct", "Fix safety", "Limits", "References"];
 
 /// Files of `src/rules` that hold no rule.
-const SHARED: [&str; 7] = ["buffer", "collision", "mod", "references", "rule", "run", "wording"];
+const SHARED: [&str; 7] = ["buffer", "mod", "references", "reuse", "rule", "run", "wording"];
 
 /// A code block of a page.
 #[derive(Debug)]

@@ -6,9 +6,9 @@ use std::fmt::Write;
 
 use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Made, Place};
 use keylint::judge::facts::{
-    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Collision,
-    CollisionKind, Discarded, Facts, IgnoredCaller, KeyKind, KeyName, LoopKind, Origin, Reference, ReferenceKind, Role,
-    StaleState, Use,
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Discarded, Facts,
+    IgnoredCaller, KeyKind, KeyName, KeyReuse, LoopKind, Origin, Reference, ReferenceKind, ReuseKind, Role, StaleState,
+    Use,
 };
 use keylint::rules;
 use keylint::text::{FileId, Span};
@@ -55,8 +55,8 @@ fn origin() -> Origin {
     Origin { place: at(1), text: "created by `jax.random.key(0)`".to_owned() }
 }
 
-fn collision(kind: CollisionKind, first: Use, second: Use) -> Collision {
-    Collision {
+fn reuse(kind: ReuseKind, first: Use, second: Use) -> KeyReuse {
+    KeyReuse {
         kind,
         first,
         second,
@@ -67,7 +67,7 @@ fn collision(kind: CollisionKind, first: Use, second: Use) -> Collision {
         loop_kind: LoopKind::Statement,
         entries: Vec::new(),
         carried_at: None,
-        meant: None,
+        intended_child: None,
         intent: None,
         consequence: None,
         confidence: Confidence::High,
@@ -123,84 +123,82 @@ fn story(findings: &[Finding]) -> String {
     text
 }
 
-/// The findings over collisions alone.
-fn of_collisions(collisions: Vec<Collision>) -> String {
-    story(&rules::check(&Facts { collisions, ..Facts::default() }))
+/// The findings over reuses alone.
+fn of_reuses(reuses: Vec<KeyReuse>) -> String {
+    story(&rules::check(&Facts { reuses, ..Facts::default() }))
 }
 
 #[test]
 fn two_draws_from_one_key() {
     let normal = "jax.random.normal";
-    let mut unnamed = collision(CollisionKind::Sampled, sample(2, normal), sample(3, normal));
+    let mut unnamed = reuse(ReuseKind::Sampled, sample(2, normal), sample(3, normal));
     (unnamed.first.name, unnamed.second.name) = (None, None);
-    let mut meant = collision(CollisionKind::Sampled, sample(4, "jax.random.uniform"), sample(5, normal));
-    meant.meant = Some("subkey".to_owned());
-    let helper = collision(CollisionKind::Sampled, through(6, normal), through(7, normal));
-    let mut unseen = collision(CollisionKind::Sampled, sample(8, normal), used(9, "self.step", Role::Unresolved));
+    let mut instead = reuse(ReuseKind::Sampled, sample(4, "jax.random.uniform"), sample(5, normal));
+    instead.intended_child = Some("subkey".to_owned());
+    let helper = reuse(ReuseKind::Sampled, through(6, normal), through(7, normal));
+    let mut unseen = reuse(ReuseKind::Sampled, sample(8, normal), used(9, "self.step", Role::Unresolved));
     unseen.confidence = Confidence::Low;
     let init = used(11, "flax.linen.Module.init", Role::Library);
-    let library = collision(CollisionKind::Sampled, sample(10, normal), init);
+    let library = reuse(ReuseKind::Sampled, sample(10, normal), init);
     let fold = used(13, "jax.random.fold_in", Role::Fold);
-    let folded = collision(CollisionKind::FoldAndSampled, sample(12, normal), fold);
-    insta::assert_snapshot!(of_collisions(vec![unnamed, meant, helper, unseen, library, folded]));
+    let folded = reuse(ReuseKind::FoldAndSampled, sample(12, normal), fold);
+    insta::assert_snapshot!(of_reuses(vec![unnamed, instead, helper, unseen, library, folded]));
 }
 
 #[test]
 fn a_key_consumed_by_each_iteration() {
     let normal = "jax.random.normal";
-    let mut draw = collision(CollisionKind::Iterated, sample(3, normal), sample(3, normal));
+    let mut draw = reuse(ReuseKind::Iterated, sample(3, normal), sample(3, normal));
     draw.repeated_by = Some(at(2));
     let split = used(5, "jax.random.split", Role::Split);
-    let mut split = collision(CollisionKind::Iterated, split.clone(), split);
+    let mut split = reuse(ReuseKind::Iterated, split.clone(), split);
     split.repeated_by = Some(at(4));
-    let mut neighbours = collision(CollisionKind::Iterated, sample(8, "jax.random.uniform"), sample(7, normal));
+    let mut neighbours = reuse(ReuseKind::Iterated, sample(8, "jax.random.uniform"), sample(7, normal));
     neighbours.repeated_by = Some(at(6));
     (neighbours.first.name, neighbours.second.name) = (None, None);
     neighbours.derivation = Derivation::new("split(key, n)[i]".to_owned(), Made::Elsewhere);
-    let mut helper = collision(CollisionKind::Iterated, through(9, normal), through(9, normal));
+    let mut helper = reuse(ReuseKind::Iterated, through(9, normal), through(9, normal));
     helper.repeated_by = Some(at(8));
-    insta::assert_snapshot!(of_collisions(vec![draw, split, neighbours, helper]));
+    insta::assert_snapshot!(of_reuses(vec![draw, split, neighbours, helper]));
 }
 
 #[test]
 fn a_key_split_and_drawn_from() {
     let split = |line| used(line, "jax.random.split", Role::Split);
-    let parent = collision(CollisionKind::SplitAndSampled, split(2), sample(3, "jax.random.normal"));
-    let mut meant = collision(CollisionKind::SplitAndSampled, split(4), sample(5, "jax.random.normal"));
-    meant.meant = Some("subkey".to_owned());
-    let after = collision(CollisionKind::SplitAndSampled, through(6, "jax.random.normal"), split(7));
-    insta::assert_snapshot!(of_collisions(vec![parent, meant, after]));
+    let parent = reuse(ReuseKind::SplitAndSampled, split(2), sample(3, "jax.random.normal"));
+    let mut instead = reuse(ReuseKind::SplitAndSampled, split(4), sample(5, "jax.random.normal"));
+    instead.intended_child = Some("subkey".to_owned());
+    let after = reuse(ReuseKind::SplitAndSampled, through(6, "jax.random.normal"), split(7));
+    insta::assert_snapshot!(of_reuses(vec![parent, instead, after]));
 }
 
 #[test]
 fn equal_derivations() {
     let split = |line| used(line, "jax.random.split", Role::Split);
-    let twice = collision(CollisionKind::SplitTwice, split(2), split(3));
-    let mut disjoint = collision(CollisionKind::SplitTwice, split(4), split(5));
+    let twice = reuse(ReuseKind::SplitTwice, split(2), split(3));
+    let mut disjoint = reuse(ReuseKind::SplitTwice, split(4), split(5));
     disjoint.intent = Some(Intent::new(IntentKind::DisjointParts, None));
     let draws = || (sample(8, "jax.random.normal"), sample(9, "jax.random.bernoulli"));
     let (first, second) = draws();
-    let mut folded = collision(CollisionKind::FoldedTwice, first, second);
+    let mut folded = reuse(ReuseKind::FoldedTwice, first, second);
     folded.derived_at = Some((at(6), at(7)));
     folded.derivation = Derivation::new("fold_in(key, step)".to_owned(), Made::Elsewhere);
     let (first, second) = draws();
-    let mut meets = collision(CollisionKind::FoldMeetsChild, first, second);
+    let mut meets = reuse(ReuseKind::FoldMeetsChild, first, second);
     meets.derived_at = Some((at(6), at(8)));
     meets.derivation = Derivation::new("fold_in(key(0), 1)".to_owned(), Made::Elsewhere);
     meets.confidence = Confidence::Medium;
-    insta::assert_snapshot!(of_collisions(vec![twice, disjoint, folded, meets]));
+    insta::assert_snapshot!(of_reuses(vec![twice, disjoint, folded, meets]));
 }
 
 #[test]
 fn equal_seeds() {
-    let mut seeds =
-        collision(CollisionKind::SeededTwice, sample(3, "jax.random.normal"), through(5, "jax.random.normal"));
+    let mut seeds = reuse(ReuseKind::SeededTwice, sample(3, "jax.random.normal"), through(5, "jax.random.normal"));
     seeds.derived_at = Some((at(2), at(70)));
-    let mut fallback =
-        collision(CollisionKind::SeededTwice, sample(8, "jax.random.normal"), sample(9, "jax.random.uniform"));
+    let mut fallback = reuse(ReuseKind::SeededTwice, sample(8, "jax.random.normal"), sample(9, "jax.random.uniform"));
     fallback.derived_at = Some((at(6), at(7)));
     fallback.intent = Some(Intent::new(IntentKind::DocumentedDefault, None));
-    insta::assert_snapshot!(of_collisions(vec![seeds, fallback]));
+    insta::assert_snapshot!(of_reuses(vec![seeds, fallback]));
 }
 
 #[test]
@@ -362,21 +360,21 @@ fn words_keep_the_style() {
     let buffers =
         ops.into_iter().zip(1..).flat_map(|(op, line)| kinds.map(|kind| buffer(op, line, "key", kind))).collect();
     let kinds = [
-        CollisionKind::Sampled,
-        CollisionKind::Iterated,
-        CollisionKind::SplitAndSampled,
-        CollisionKind::SplitTwice,
-        CollisionKind::FoldedTwice,
-        CollisionKind::FoldMeetsChild,
-        CollisionKind::SeededTwice,
-        CollisionKind::FoldAndSampled,
+        ReuseKind::Sampled,
+        ReuseKind::Iterated,
+        ReuseKind::SplitAndSampled,
+        ReuseKind::SplitTwice,
+        ReuseKind::FoldedTwice,
+        ReuseKind::FoldMeetsChild,
+        ReuseKind::SeededTwice,
+        ReuseKind::FoldAndSampled,
     ];
-    let collisions = kinds
+    let reuses = kinds
         .into_iter()
         .zip(20..)
-        .map(|(kind, line)| collision(kind, sample(line, "jax.random.normal"), through(line + 20, "jax.random.bits")))
+        .map(|(kind, line)| reuse(kind, sample(line, "jax.random.normal"), through(line + 20, "jax.random.bits")))
         .collect();
-    let findings = rules::check(&Facts { buffers, collisions, ..Facts::default() });
+    let findings = rules::check(&Facts { buffers, reuses, ..Facts::default() });
     assert!(!findings.is_empty());
     for finding in &findings {
         let labels = finding.related.iter().chain(&finding.flow).map(|label| &label.message);

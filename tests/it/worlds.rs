@@ -31,7 +31,7 @@ fn what_a_module_leaves_is_as_it_was_for_each_that_imports_it() {
     assert_eq!(found(&[("shared.py", shared), ("u.py", user), ("v.py", user)]), []);
 }
 
-/// A function whose paths are too many to be told apart.
+/// A function whose paths are too many to be distinguished.
 fn checks(count: usize) -> String {
     let mut text = String::from("import jax\ndef validate(key, config):\n");
     for number in 0..count {

@@ -3,7 +3,7 @@
 //! A literal is the truth of a term. Many a term says something of another one: `x == 1`, `n < 3`, `len(xs) == 0`, `n < m + 2`,
 //! `s.lower() == "a"`. Claims about one subject are held together against an interval, a few literals and a few lengths.
 //!
-//! **Invariant:** what is refused cannot hold in a run that evaluates both; what cannot be told is admitted.
+//! **Invariant:** what is refused cannot hold in a run that evaluates both; what cannot be decided is admitted.
 
 use std::cmp::Ordering;
 
@@ -437,7 +437,7 @@ impl Terms {
         }
     }
 
-    /// The least and the greatest integer that a term can be, as far as its form tells.
+    /// The least and the greatest integer that a term can be, as far as its form says.
     pub fn bounds(&self, id: TermId) -> [Option<i128>; 2] {
         self.bounds_within(id, 4)
     }

@@ -55,7 +55,7 @@ pub fn must_overlap(terms: &Terms, a: Extent, b: Extent) -> bool {
     }
 }
 
-/// Whether an index that is known to be in range of *a* split can be told to be within this whole range too: with unequal
+/// Whether an index that is known to be in range of *a* split can be shown to be within this whole range too: with unequal
 /// lengths only an index below both is.
 fn within_length(terms: &Terms, index: TermId, range: Extent) -> bool {
     let Extent::Range { length, .. } = range else { return false };

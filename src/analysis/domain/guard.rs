@@ -7,8 +7,8 @@
 //! Source: R. E. Bryant, "Graph-Based Algorithms for Boolean Function Manipulation", IEEE Transactions on Computers, 1986.
 //!
 //! **Invariant:** levels increase along every path, no node has two equal children, and every node is interned once. When
-//! the node budget is hit, operations answer [`Guard::FALSE`] and [`Guards::exhausted`] says so: a path that cannot be told
-//! apart makes no fact.
+//! the node budget is hit, operations answer [`Guard::FALSE`] and [`Guards::exhausted`] says so: a path that cannot be
+//! distinguished makes no fact.
 
 mod path;
 mod search;
@@ -47,7 +47,7 @@ const NODE_BUDGET: usize = 6_000;
 /// Fewest nodes that a part of an analysis may make, while there are as many.
 const NODE_PORTION: usize = 250;
 
-/// The part of what is left that a call gets: one of this many. What a function does itself is told in its own frame, and its
+/// The part of what is left that a call gets: one of this many. What a function does itself is reported in its own frame, and its
 /// callees are analysed on their own as well, so that most is left to it.
 const SHARE: usize = 8;
 

@@ -9,7 +9,7 @@ use super::term::{TermId, common_multiple};
 /// Most integers of an interval that are held against those that are left out.
 const FEW: i128 = 16;
 
-/// Largest number that bounds are told apart up to.
+/// Largest number that bounds are distinguished up to.
 pub(super) const LARGEST: i128 = 1 << 52;
 
 /// Zero, as an integer.

@@ -83,7 +83,7 @@ impl From<String> for Text {
 pub enum Symbol {
     /// A parameter of the function that is analysed.
     Parameter,
-    /// A global, attribute or cell whose value is not in sight.
+    /// A global, attribute or cell whose value is unknown.
     Input,
     /// The result of a call or operation that nothing resolves: fresh at each evaluation.
     Opaque,

@@ -1,6 +1,6 @@
 //! Functions of Python itself.
 //!
-//! **Invariant:** an operation that hands its argument on hands on the same keys; whatever is not listed here answers with something
+//! **Invariant:** an operation that passes its argument on passes on the same keys; whatever is not listed here answers with something
 //! that depends on its arguments only.
 
 use std::rc::Rc;
@@ -29,7 +29,7 @@ fn is_modelled_member(machine: &Machine<'_>, parts: &[Value]) -> bool {
     callable.is_some_and(|callable| callable.exact && callable.removed.is_none())
 }
 
-/// `hasattr(object, name)`: certain where the attribute was stored in sight, else a function of the arguments. Once
+/// `hasattr(object, name)`: certain where the attribute was stored by visible code, else a function of the arguments. Once
 /// `if not hasattr(self, "rng"): self.rng = …` has run, it does not run again.
 fn has_attribute(machine: &mut Machine<'_>, path: &Name, args: &Args) -> Value {
     let parts: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();

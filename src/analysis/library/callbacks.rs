@@ -1,6 +1,6 @@
 //! The functions that Python's builtins run on every element: that of `starmap`, and the `key` of what sorts or compares.
 //!
-//! **Invariant:** each element is handed over once, and one of an unknown number of them is one iteration of a loop.
+//! **Invariant:** each element is passed once, and one of an unknown number of them is one iteration of a loop.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::value::{Val, Value};

@@ -265,7 +265,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         }) {
             continue;
         }
-        // A whole array handed to one lane is what the call was given.
+        // A whole array passed to one lane is what the call was given.
         let whole = target.term == target.family && !matches!(target.extent, Extent::Single);
         if own || whole {
             continue;

@@ -1,4 +1,4 @@
-//! Methods of lists and dicts that are in sight.
+//! Methods of lists and dicts whose contents are known.
 //!
 //! **Invariant:** what is taken out is not taken again, and where its place is not known, neither is what stays.
 
@@ -21,7 +21,7 @@ pub fn list_method<'p>(
     name: &Name,
     (args, place): (&Args, Place),
 ) -> Value {
-    let certain = machine.state.paths.guards.without(machine.state.paths.alive, machine.state.paths.pc).is_false();
+    let certain = machine.state.paths.guards.without(machine.state.paths.live, machine.state.paths.pc).is_false();
     let guard = if certain { Guard::TRUE } else { machine.state.paths.pc };
     let first = args.positional.first().map(|arg| arg.value.clone());
     match (&**name, first) {
@@ -96,7 +96,7 @@ pub fn list_method<'p>(
     }
 }
 
-/// What is taken out of a list at an index, if that is known; `certain` if it is taken on all paths that are alive.
+/// What is taken out of a list at an index, if that is known; `certain` if it is taken on all paths that are live.
 fn popped(
     state: &mut State,
     id: ObjectId,
@@ -224,7 +224,7 @@ pub fn dict_method(
 /// `object.update(other, name=value)`
 fn update(state: &mut State, id: ObjectId, other: Option<&Value>, args: &Args) {
     state.store.mutations += 1;
-    let guard = if state.paths.guards.without(state.paths.alive, state.paths.pc).is_false() {
+    let guard = if state.paths.guards.without(state.paths.live, state.paths.pc).is_false() {
         Guard::TRUE
     } else {
         state.paths.pc

@@ -1,6 +1,6 @@
 //! Functions of Python that make iterators, and `next`.
 //!
-//! **Invariant:** an iterator hands out the very elements of what it was made of, in their order; making one runs nothing.
+//! **Invariant:** an iterator yields the very elements of what it was made of, in their order; making one runs nothing.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;
@@ -185,7 +185,7 @@ pub fn next<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: Opti
             }
             _ => this.next_of(frame, &Value::of(val.clone()), place.span),
         },
-        // The next element of an iterator from outside was not handed out before.
+        // The next element of an iterator from outside was not yielded before.
         _ => this.state.terms.opaque("<next>", Some(place)),
     })
 }

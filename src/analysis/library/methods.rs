@@ -17,7 +17,7 @@ use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{ARRAY, Yield};
 
-/// `receiver.name(…)` where no function of that name is in sight.
+/// `receiver.name(…)` where no function of the program has that name.
 pub fn call_method<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,

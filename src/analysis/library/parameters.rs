@@ -1,4 +1,4 @@
-//! Whether initialising a module of a library draws anything, as far as its class tells.
+//! Whether initialising a module of a library draws anything, as far as its class says.
 //!
 //! A module whose parameters are all constants, or that has none, leaves the key alone that `init` is given.
 //!
@@ -348,7 +348,7 @@ fn function_at(code: &Function, temp: Temp) -> Option<FunctionId> {
     }
 }
 
-/// Whether a function that draws is handed on, as an initialiser is.
+/// Whether a function that draws is passed on, as an initialiser is.
 fn is_sampler(machine: &mut Machine<'_>, module: ModuleIndex, code: &Function, given: Temp) -> bool {
     matches!(effect_of(machine, module, code, given), Some(Effect::Sample { .. } | Effect::Consume { .. }))
 }
@@ -394,11 +394,12 @@ fn is_among(libraries: &[String], root: &str) -> bool {
 }
 
 /// The functions of which this holds, and those within them.
-fn functions_of(module: &Module, is_meant: impl Fn(&Function) -> bool) -> impl Iterator<Item = FunctionId> {
-    let mut meant: Vec<bool> = Vec::with_capacity(module.functions.len());
+fn functions_of(module: &Module, holds: impl Fn(&Function) -> bool) -> impl Iterator<Item = FunctionId> {
+    let mut selected: Vec<bool> = Vec::with_capacity(module.functions.len());
     for function in &module.functions {
-        let is_within = function.parent.and_then(|parent| meant.get(parent.0 as usize)).is_some_and(|within| *within);
-        meant.push(function.kind != FunctionKind::ClassBody && (is_within || is_meant(function)));
+        let is_within =
+            function.parent.and_then(|parent| selected.get(parent.0 as usize)).is_some_and(|within| *within);
+        selected.push(function.kind != FunctionKind::ClassBody && (is_within || holds(function)));
     }
-    (0u32..).zip(meant).filter(|(_, meant)| *meant).map(|(number, _)| FunctionId(number))
+    (0u32..).zip(selected).filter(|(_, is_selected)| *is_selected).map(|(number, _)| FunctionId(number))
 }

@@ -1,7 +1,7 @@
 //! Methods of which protocols say what they do with keys: those of libraries, on objects of unknown class.
 //!
 //! **Invariant:** a method of something from outside consumes a key only if a protocol says so, and either the file uses the library
-//! or what is handed over is known to be a key or called one.
+//! or what is passed is known to be a key or called one.
 
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::size::Walk;
@@ -72,7 +72,7 @@ pub fn protocol_or_unknown<'p>(
             _ => {}
         }
     }
-    // Of several forms that all may be meant, the library vouches for none.
+    // Of several forms that may all be intended, the library vouches for none.
     let possible = possible.map(|(protocol, key, named)| (protocol, key, named && forms == 1));
     let mut matched = matched.or(possible).map(|(protocol, key, named)| {
         if named {
@@ -92,7 +92,7 @@ pub fn protocol_or_unknown<'p>(
     }
     match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
         Some((ProtocolEffect::Consume, protocol, key)) => {
-            // What is told to be deterministic is given keys for the sake of one signature and perhaps draws nothing.
+            // What is declared deterministic is given keys for the sake of one signature and perhaps draws nothing.
             let is_idle =
                 is_idle(&machine.state.terms, protocol, &args) || parameters::draws_nothing(machine, val, protocol);
             for (part, is_idle_stream) in streams_of(&machine.state, protocol, &key) {
@@ -215,7 +215,7 @@ fn run_named<'p>(
     if !given.values().cloned().collect::<Vec<_>>().iter().any(|value| holds_key(machine, value)) {
         return false;
     }
-    // What the library does before and after is not in sight: the call is taken to return, whatever was made of its body.
+    // What the library does before and after is unknown: the call is taken to return, whatever was made of its body.
     let kept = machine.budget.portion(RUN_FUEL);
     paths::aside(machine, |machine| machine.call_value(frame, &bound, given, Some(place)));
     machine.budget.rejoin(kept);
@@ -267,7 +267,7 @@ fn may_hold_key(terms: &Terms, value: &Value) -> bool {
     matches!(value.single(), Some(Val::Term(term)) if evidence::may_be_key(terms, *term))
 }
 
-/// Whether what is handed over could be a key and is called one.
+/// Whether what is passed could be a key and is called one.
 fn is_called_a_key(machine: &Machine<'_>, arg: &Arg) -> bool {
     matches!(arg.value.single(), Some(Val::Term(term)) if notes::looks_like_a_key(machine, *term, arg.written.as_deref()))
 }

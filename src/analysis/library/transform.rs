@@ -416,7 +416,7 @@ fn repeat_if<'p>(
     machine.end_loop(outer);
 }
 
-/// That there are two iterations at least, for a number of them that is told by a term.
+/// That there are two iterations at least, for a number of them that is given by a term.
 fn has_two(terms: &mut Terms, length: Option<TermId>) -> Option<TermId> {
     let length = length.filter(|length| terms.as_int(*length).is_none())?;
     let one = terms.int(1);

@@ -2,7 +2,7 @@
 //!
 //! A view is row-major: an array with axes `(a, b)` holds element `start + (i * b + j) * step` of its family at `[i, j]`.
 //!
-//! **Invariant:** a view whose elements cannot be told is a family of its own, equal to nothing else.
+//! **Invariant:** a view whose elements are unknown is a family of its own, equal to nothing else.
 
 use std::rc::Rc;
 

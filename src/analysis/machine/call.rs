@@ -26,7 +26,7 @@ use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
 /// The mark of a function that stands for several, by the type of what it is given.
 pub const DISPATCHED: &str = "<dispatched>";
 
-/// Operations of a function that is run whatever it mentions: it may hand on what it is given.
+/// Operations of a function that is run whatever it mentions: it may pass on what it is given.
 pub const SHORT: usize = 40;
 
 /// Most nodes of the condition under which a call returns; where it is larger, the call is taken to return always.
@@ -236,7 +236,7 @@ impl<'p> Machine<'p> {
         self.state.terms.opaque(name_cache::call_text(self, &text), Some(place))
     }
 
-    /// Functions handed to something unknown may be run by it: they are looked at on their own later.
+    /// Functions passed to something unknown may be run by it: they are looked at on their own later.
     pub fn run_escaping(&mut self, _frame: &mut Frame<'p>, value: &Value, _place: Place) {
         for alternative in value.alternatives() {
             if let Val::Function(closure) = &alternative.val
@@ -314,7 +314,7 @@ impl<'p> Machine<'p> {
                 Suspended { module: closure.module, function: closure.function, environment, class: closure.class };
             return iterate::new_iterator(&mut self.state, Source::Generator(Box::new(suspended)), Some(place));
         }
-        let (pc, alive) = (self.state.paths.pc, self.state.paths.alive);
+        let (pc, live) = (self.state.paths.pc, self.state.paths.live);
         let share = cutoff::share(self);
         let (paths, fuel) = (self.state.paths.guards.portion(), self.budget.fuel);
         let kept = self.budget.portion((fuel / 2).max(FUEL_PORTION));
@@ -330,11 +330,11 @@ impl<'p> Machine<'p> {
         }
         // The caller goes on, and knows nothing of what the callee did after it was cut off.
         self.state.paths.pc = pc;
-        self.state.paths.alive = alive;
+        self.state.paths.live = live;
         cutoff::unknown_result(self, &given, code, place)
     }
 
-    /// Whether a function may do something to keys, or hand on what it is given: it is short, or is given a key or a function.
+    /// Whether a function may do something to keys, or pass on what it is given: it is short, or is given a key or a function.
     fn is_worth_running(&self, closure: &Closure, code: &crate::ir::Function, args: &Args) -> bool {
         self.program.relevance.of(closure.module, closure.function)
             || code.ops.len() <= SHORT
@@ -414,8 +414,8 @@ impl<'p> Machine<'p> {
         if inlined.is_none() {
             self.context.stack.push((module, function));
         }
-        let (entered, alive) = (self.state.paths.pc, self.state.paths.alive);
-        self.state.paths.alive = entered;
+        let (entered, live) = (self.state.paths.pc, self.state.paths.live);
+        self.state.paths.live = entered;
         if self.program.observes && inlined.is_none() {
             hover::observe_parameters(self, &frame);
         }
@@ -447,15 +447,15 @@ impl<'p> Machine<'p> {
         }
         let is_caught = !self.state.paths.catching.borrow().is_empty();
         if after != entered && !after.is_false() && !is_caught && self.state.paths.guards.is_larger(after, WIDE) {
-            // Widening: what many calls take for granted is no longer told apart from what they are given.
+            // Widening: what many calls take for granted is no longer distinguished from what they are given.
             after = entered;
         }
         // Paths that a raise ended in the callee are over for the caller, unless a `try` waits for them.
-        self.state.paths.alive = if is_caught {
-            alive
+        self.state.paths.live = if is_caught {
+            live
         } else {
             let dead = self.state.paths.guards.without(entered, after);
-            self.state.paths.guards.without(alive, dead)
+            self.state.paths.guards.without(live, dead)
         };
         self.state.paths.pc = after;
         Ended { result, yields: frame.yields, goes_on: frame.goes_on }

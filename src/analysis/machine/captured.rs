@@ -36,7 +36,7 @@ pub fn may_reach_keys(machine: &Machine<'_>, closure: &Closure, in_call: bool) -
     if in_call { reach.captures(closure, DEPTH) } else { reach.closure_reaches(closure, DEPTH) }
 }
 
-/// Whether a call hands a key to a function: as an argument, within one, or by what the function captured.
+/// Whether a call passes a key to a function: as an argument, within one, or by what the function captured.
 pub fn hands_keys(machine: &Machine<'_>, closure: &Closure, args: &Args) -> bool {
     let reach = Reach { interp: machine, names: Names::Home, deeper: false, left: Cell::new(VALUES) };
     let code = machine.module(closure.module).function(closure.function);

@@ -101,7 +101,7 @@ pub struct Lane {
     pub activation: Rc<Activation>,
     /// Number of symbols that existed before the body ran: younger ones are made in it.
     pub born: TermId,
-    /// Terms handed to every lane.
+    /// Terms passed to every lane.
     pub unmapped: Vec<TermId>,
     /// How far its arguments may still be followed.
     pub walk: Walk,

@@ -1,6 +1,6 @@
 //! Calls that a budget cuts off.
 //!
-//! Nothing is kept of a call whose paths are too many to be told apart but what it did to keys until then. A function that did
+//! Nothing is kept of a call whose paths are too many to be distinguished but what it did to keys until then. A function that did
 //! nothing to them would be cut off again with the same budget or a smaller one: it is run again only where a key is in its reach.
 //!
 //! **Invariant:** a call that is left out is answered like one that was cut off.

@@ -63,7 +63,7 @@ impl<'p> Machine<'p> {
     /// What an operation has made, if it is no larger than what is kept.
     fn bounded(&mut self, frame: &Frame<'p>, op: &Op, made: Value) -> Value {
         let is_kept = match &op.kind {
-            // These hand on what another operation has made.
+            // These pass on what another operation has made.
             OpKind::Constant(_) | OpKind::Load(_) | OpKind::Project(..) | OpKind::Await(_) => true,
             _ => size::parts(&made).is_some_and(|parts| self.state.store.has_room(parts)),
         };
@@ -189,7 +189,7 @@ impl<'p> Machine<'p> {
         let paths = &mut self.state.paths;
         frame.returns.push((paths.pc, value));
         frame.left = paths.guards.or(frame.left, paths.pc);
-        paths.alive = paths.guards.without(paths.alive, paths.pc);
+        paths.live = paths.guards.without(paths.live, paths.pc);
         paths.pc = Guard::FALSE;
     }
 
@@ -275,7 +275,7 @@ impl<'p> Machine<'p> {
 
     fn run_try(&mut self, frame: &mut Frame<'p>, body: &Block, handlers: &[Handler], orelse: &Block, finally: &Block) {
         let outer_left = std::mem::replace(&mut frame.left, Guard::FALSE);
-        let alive = self.state.paths.alive;
+        let live = self.state.paths.live;
         let manager = manager_of(&self.state.terms, frame, finally);
         let before = self.state.paths.pc;
         if manager == Some(EXPECTS) {
@@ -337,12 +337,12 @@ impl<'p> Machine<'p> {
         if !finally.is_empty() {
             // `finally` sees the paths that left by `return`, `break`, `continue` or an exception, too.
             let leaving = self.state.paths.guards.or(frame.left, uncaught);
-            let before_alive = self.state.paths.alive;
-            self.state.paths.alive = self.state.paths.guards.and(alive, Guard::TRUE);
+            let before_live = self.state.paths.live;
+            self.state.paths.live = self.state.paths.guards.and(live, Guard::TRUE);
             self.state.paths.pc = self.state.paths.guards.or(after, leaving);
             self.block(frame, finally);
             after = self.state.paths.guards.and(self.state.paths.pc, after);
-            self.state.paths.alive = before_alive;
+            self.state.paths.live = before_live;
         }
         if !uncaught.is_false() {
             self.state.paths.pc = uncaught;
@@ -517,7 +517,7 @@ fn delete(state: &mut State, frame: &Frame<'_>, variable: &Variable) {
     if let Variable::Local(slot) = variable
         && let Some(old) = state.store.environments[frame.environment.0 as usize].slots.get(*slot as usize).cloned()
     {
-        let elsewhere = state.paths.guards.without(state.paths.alive, state.paths.pc);
+        let elsewhere = state.paths.guards.without(state.paths.live, state.paths.pc);
         let kept = old.restricted(&mut state.paths.guards, elsewhere);
         state.store.environments[frame.environment.0 as usize].slots[*slot as usize] = kept;
     }

@@ -251,7 +251,7 @@ impl<'p> Machine<'p> {
 
     /// `next(iterator)` outside of a loop.
     pub fn next_of(&mut self, frame: &mut Frame<'p>, iterator: &Value, span: Span) -> Value {
-        let elsewhere = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
+        let elsewhere = self.state.paths.guards.without(self.state.paths.live, self.state.paths.pc);
         if !elsewhere.is_false()
             && let Some(Val::Object(object)) = iterator.single()
             && matches!(self.state.store.objects[object.0 as usize].kind, Kind::Iterator(..))

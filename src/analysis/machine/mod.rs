@@ -5,7 +5,7 @@
 //! Calls are run in place, with arguments, captured variables and objects as they are; what a callee consumes is logged with the
 //! chain of activations it happened in.
 //!
-//! **Invariant:** `pc` implies `alive`; every loop here is bounded by copies, depth or fuel, and what a bound cuts off makes no
+//! **Invariant:** `pc` implies `live`; every loop here is bounded by copies, depth or fuel, and what a bound cuts off makes no
 //! fact.
 
 pub mod access;
@@ -172,7 +172,7 @@ impl<'p> Machine<'p> {
     /// Ends the current paths with the end of the program, which hardly any handler is after.
     pub fn exit(&mut self) {
         if self.state.paths.catching.borrow().last().is_some_and(|innermost| innermost.lets_exits_go) {
-            self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
+            self.state.paths.live = self.state.paths.guards.without(self.state.paths.live, self.state.paths.pc);
             self.state.paths.pc = Guard::FALSE;
         } else {
             self.raise();
@@ -195,7 +195,7 @@ impl<'p> Machine<'p> {
                 innermost.raised = self.state.paths.guards.or(innermost.raised, paths);
             }
             None => {
-                self.state.paths.alive = self.state.paths.guards.without(self.state.paths.alive, self.state.paths.pc);
+                self.state.paths.live = self.state.paths.guards.without(self.state.paths.live, self.state.paths.pc);
             }
         }
         self.state.paths.pc = Guard::FALSE;

@@ -22,7 +22,7 @@ pub struct Memo {
 }
 
 impl Memo {
-    /// Forgets what was told of the text of functions.
+    /// Forgets what is known of the text of functions.
     pub fn forget_functions(&mut self) {
         self.written = FxHashMap::default();
     }

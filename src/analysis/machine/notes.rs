@@ -174,7 +174,7 @@ fn note_exit<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, ex
 }
 
 /// What the fields of a record were set to, where nothing but a call gave them: what a constructor of the program's own stores
-/// is told there, and what a copy took over is told where it is not replaced.
+/// is reported there, and what a copy took over is reported where it is not replaced.
 fn fields_set(state: &State, id: ObjectId) -> Vec<Value> {
     let object = &state.store.objects[id.0 as usize];
     let is_plain = |class: ClassHandle| {

@@ -1,6 +1,6 @@
-//! What becomes of the children of splits: which are handed to functions in sight, and which something else has in hand.
+//! What becomes of the children of splits: which are passed to visible functions, and which something else holds.
 //!
-//! **Invariant:** a child counts as taken once anything but a function in sight has it in hand, or once a function returns, stores,
+//! **Invariant:** a child counts as taken once anything but a visible function holds it, or once a function returns, stores,
 //! captures or computes with it.
 
 use crate::analysis::domain::term::{Term, TermId, Terms};
@@ -20,7 +20,7 @@ pub const NESTED: u32 = 4;
 /// Most parts of a term that are asked for children.
 const PARTS: usize = 256;
 
-/// Notes that something unknown has the keys in a value in hand.
+/// Notes that something unknown holds the keys in a value.
 pub fn take(machine: &mut Machine<'_>, value: &Value) {
     if machine.recorder.log().derivations.is_empty() {
         return;
@@ -100,7 +100,7 @@ pub fn note_taken(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
         | OpKind::Annotate(..)
         | OpKind::Build(Collection::Tuple, _)
         | OpKind::Call(..) => {}
-        // Who is handed the function may run it.
+        // Who is given the function may run it.
         OpKind::Function(_, defaults) if is_body && frame.inlined.is_none() => {
             defaults.iter().for_each(|(_, temp)| take(machine, &frame.temps[*temp as usize]));
             let uses = machine.uses_of(frame.module, frame.activation.function);
@@ -137,7 +137,7 @@ pub fn note_taken_by(machine: &mut Machine<'_>, callee: &Val, args: &Args) {
     }
 }
 
-/// Whether a callee of a library hands what it is given to a function, or does with it what the log tells.
+/// Whether a callee of a library passes what it is given to a function, or does with it what the log tells.
 fn hands_over<'p>(program: &'p Program<'p>, callee: &Val) -> bool {
     let effect = |path: &str| program.models.callable(path).map(|callable| &callable.effect);
     let is_plain = |runs: Runs| matches!(runs, Runs::Once | Runs::Scan | Runs::Map | Runs::Fori | Runs::Cond);

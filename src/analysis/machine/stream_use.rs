@@ -1,6 +1,6 @@
 //! Which streams of keys may be asked for a key.
 //!
-//! **Invariant:** a stream counts as asked once anything but a function in sight has it in hand: a library, an object, a container, a
+//! **Invariant:** a stream counts as asked once anything but a visible function holds it: a library, an object, a container, a
 //! closure, a module, or whoever calls the function that is analysed. What runs for shapes only asks for none: no key is made there.
 
 use crate::analysis::domain::value::{Val, Value};

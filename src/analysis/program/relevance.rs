@@ -336,7 +336,7 @@ fn spread_aliases(tables: &mut [Table]) {
     }
 }
 
-/// The modules that a module imports from, and those that define what these only hand on; sorted.
+/// The modules that a module imports from, and those that define what these only pass on; sorted.
 fn homes_of(tables: &[Table], index: ModuleIndex) -> Vec<ModuleIndex> {
     let mut homes = tables[index].imported.clone();
     let mut work: Vec<(&Target, u32)> =

@@ -33,7 +33,7 @@ pub(super) enum Speech {
     Silent,
     /// One that a rule about names is after, whose callers have nothing to learn from it.
     Names,
-    /// One that makes, takes or hands out keys.
+    /// One that makes, takes or returns keys.
     Keys,
 }
 
@@ -54,7 +54,7 @@ struct Known<'a> {
 pub(super) struct Vocabulary<'a> {
     models: &'a Models,
     roots: &'a [String],
-    /// Packages whose members make, take or hand out keys.
+    /// Packages whose members make, take or return keys.
     packages: FxHashSet<String>,
     known: Vec<Known<'a>>,
     by_path: FxHashMap<String, PathId>,
@@ -92,7 +92,7 @@ impl<'a> Vocabulary<'a> {
         id
     }
 
-    /// The path of a member. The members of what no model speaks of are not told apart.
+    /// The path of a member. The members of what no model speaks of are not distinguished.
     pub(super) fn member(&mut self, of: PathId, name: &Name) -> PathId {
         let known = &self.known[of.0 as usize];
         if !known.is_modelled {
@@ -141,7 +141,7 @@ impl<'a> Vocabulary<'a> {
             Some(Construct::Record { .. }) => return false,
             None => {}
         }
-        // What a whole namespace does by default counts only where a call hands it a key by keyword.
+        // What a whole namespace does by default counts only where a call passes it a key by keyword.
         self.models.callable(path).is_some_and(|callable| callable.exact && touches_keys(&callable.effect))
     }
 }

@@ -104,7 +104,7 @@ pub struct Streams {
 /// What became of the children of splits.
 #[derive(Clone, Debug, Default)]
 pub struct Children {
-    /// Splits of which a function in sight was given a child.
+    /// Splits of which a visible function was given a child.
     pub given: FxHashSet<DerivationId>,
     /// Splits of which something else may have drawn from a child.
     pub taken: FxHashSet<DerivationId>,
@@ -252,7 +252,7 @@ pub struct LoggedBroadcast {
     pub mapped_at: Place,
     /// The activation that maps.
     pub activation: Rc<Activation>,
-    /// Whether the key was handed to every lane (and not captured).
+    /// Whether the key was passed to every lane (and not captured).
     pub unmapped: bool,
     /// What differs between the lanes.
     pub symbols: Vec<TermId>,
@@ -331,7 +331,7 @@ pub struct LoggedStore {
 pub struct Observed {
     /// Where it stands.
     pub place: Place,
-    /// Whether it ran on behalf of a caller, with what that handed over.
+    /// Whether it ran on behalf of a caller, with what that passed.
     pub is_called: bool,
     /// The key, or the family.
     pub term: TermId,

@@ -187,17 +187,17 @@ impl Recorder {
         self.log.streams.asked.insert(stream);
     }
 
-    /// Something unknown has keys of this derivation in hand.
+    /// Something unknown holds keys of this derivation.
     pub fn take_child(&mut self, derivation: DerivationId) {
         self.log.children.taken.insert(derivation);
     }
 
-    /// Something unknown has some child of this key in hand.
+    /// Something unknown holds some child of this key.
     pub fn take_child_of(&mut self, parent: TermId) {
         self.log.children.parents.insert(parent);
     }
 
-    /// A function in sight was given keys of these derivations.
+    /// A visible function was given keys of these derivations.
     pub fn give_children(&mut self, derivations: impl Iterator<Item = DerivationId>) {
         self.log.children.given.extend(derivations);
     }

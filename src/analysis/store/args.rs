@@ -1,4 +1,4 @@
-//! The arguments of a call, as they are handed over.
+//! The arguments of a call, as they are passed.
 //!
 //! **Invariant:** they are values on the paths of the call; binding them to parameters changes none.
 
@@ -16,10 +16,10 @@ pub struct Arg {
     pub written: Option<Name>,
 }
 
-/// A call: what is handed over, where, and the callee as written.
+/// A call: what is passed, where, and the callee as written.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// What is handed over.
+    /// What is passed.
     pub args: Args,
     /// Where.
     pub place: Place,

@@ -1,4 +1,4 @@
-//! What is done in sight to the contents of a list, dict or set from outside.
+//! What visible code does to the contents of a list, dict or set from outside.
 //!
 //! Such a thing is a term, and `if xs`, `len(xs)` and `x in xs` ask that term. After `xs.append(x)` they ask another one.
 //!
@@ -110,7 +110,7 @@ impl State {
         })
     }
 
-    /// A value with what is in it now in place of things from outside that were changed in sight.
+    /// A value with what is in it now in place of things from outside that were changed by visible code.
     pub fn with_contents(&mut self, value: &Value) -> Value {
         self.with_part(value, CONTENTS)
     }
@@ -157,7 +157,7 @@ fn keyed(terms: &Terms, mark: &'static str, index: TermId) -> Option<(&'static s
     terms.as_exact_int(index).is_none().then_some((mark, index))
 }
 
-/// `needle in container`, for a container with what was put into it and taken out of it in sight.
+/// `needle in container`, for a container with what was put into it and taken out of it by visible code.
 pub fn is_member(terms: &mut Terms, needle: TermId, container: TermId) -> TermId {
     let mut container = container;
     loop {

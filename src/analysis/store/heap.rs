@@ -239,7 +239,7 @@ pub enum Kind {
 pub struct Object {
     /// What kind.
     pub kind: Kind,
-    /// Attributes written in sight.
+    /// Attributes written by visible code.
     pub attributes: BTreeMap<Name, Value>,
     /// Its class, where that is part of the program.
     pub class: Option<ClassHandle>,
@@ -252,7 +252,7 @@ pub struct Object {
     pub items: Option<Rc<[Name]>>,
     /// Number of times that its contents may have changed out of sight.
     pub epoch: u32,
-    /// Whether attributes that were not written in sight may exist.
+    /// Whether attributes that were not written by visible code may exist.
     pub open: bool,
 }
 
@@ -263,7 +263,7 @@ pub struct Environment {
     pub slots: Vec<Value>,
     /// The environment of the enclosing activation.
     pub parent: Option<EnvironmentId>,
-    /// What the call handed over that is written as a name.
+    /// What the call passed that is written as a name.
     pub given: Option<Rc<[Given]>>,
     /// Variables that only a loop has bound, with the paths on which it has not.
     pub unbound: Vec<(Variable, Guard)>,

@@ -61,7 +61,7 @@ pub fn item_by_term(state: &mut State, mapping: &Value, key: TermId) -> Value {
 
 /// `object[index] = value` on the running paths.
 pub fn store_object_item(state: &mut State, id: ObjectId, term: TermId, index: &Value, value: &Value) {
-    let guard = if state.paths.guards.without(state.paths.alive, state.paths.pc).is_false() {
+    let guard = if state.paths.guards.without(state.paths.live, state.paths.pc).is_false() {
         Guard::TRUE
     } else {
         state.paths.pc

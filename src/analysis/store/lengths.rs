@@ -3,7 +3,7 @@
 //! `len(x)`, `x.shape[0]`, and the number of iterations of a `for` or `scan` over `x` are one term, so that a condition on one of them
 //! decides the others.
 //!
-//! **Invariant:** the length of a value is told by how its term was made; where that does not tell it, it is `len` of the term.
+//! **Invariant:** the length of a value follows from how its term was made; where that does not give it, it is `len` of the term.
 
 use std::rc::Rc;
 

@@ -69,7 +69,7 @@ impl State {
         self.store.shadows.get(&term).map_or(0, |id| self.store.objects[id.0 as usize].epoch)
     }
 
-    /// What was written in sight to an item of something from outside.
+    /// What was written by visible code to an item of something from outside.
     pub fn shadow_item(&mut self, base: TermId, key: TermId) -> Option<Value> {
         let id = self.store.shadows.get(&base)?;
         let value = self.store.objects[id.0 as usize].attributes.get(&item_name(key)).cloned()?;
@@ -133,7 +133,7 @@ impl State {
                     object.epoch -= 1;
                 } else {
                     object.attributes.retain(|name, _| container_mutation::is_part(name));
-                    // What stands for something from outside keeps its name: its epoch tells the contents apart.
+                    // What stands for something from outside keeps its name: its epoch distinguishes the contents.
                     if self.store.shadows.get(&symbol) != Some(&id) {
                         object.symbol = changed;
                     }
@@ -163,7 +163,7 @@ impl State {
     /// `list += items` and `extend`.
     pub fn extend_list(&mut self, id: ObjectId, added: Option<Vec<Item>>) {
         self.store.mutations += 1;
-        let guard = if self.paths.guards.without(self.paths.alive, self.paths.pc).is_false() {
+        let guard = if self.paths.guards.without(self.paths.live, self.paths.pc).is_false() {
             Guard::TRUE
         } else {
             self.paths.pc

@@ -1,6 +1,6 @@
 //! The paths: which of them run now, which are left, and what is known of their conditions.
 //!
-//! **Invariant:** `pc` implies `alive`.
+//! **Invariant:** `pc` implies `live`.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,7 +24,7 @@ pub struct Paths {
     /// The paths on which the current operation runs.
     pub pc: Guard,
     /// The paths that have not ended.
-    pub alive: Guard,
+    pub live: Guard,
     /// The `try` statements whose bodies are running, outermost first.
     pub catching: Rc<RefCell<Vec<Catching>>>,
     /// Numbers that something was divided by, and on which paths.
@@ -57,7 +57,7 @@ impl Paths {
             feasibility: FxHashMap::default(),
             compatible: FxHashMap::default(),
             pc: Guard::TRUE,
-            alive: Guard::TRUE,
+            live: Guard::TRUE,
             catching: Rc::default(),
             divisors: Vec::new(),
             bounds: Vec::new(),
@@ -122,10 +122,10 @@ pub fn on<H: AsMut<State>, R>(host: &mut H, guard: Guard, body: impl FnOnce(&mut
 /// Runs something, and goes on with the paths that there were, whatever ended in between.
 pub fn aside<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
     let paths = &host.as_mut().paths;
-    let (pc, alive) = (paths.pc, paths.alive);
+    let (pc, live) = (paths.pc, paths.live);
     let result = body(host);
     let paths = &mut host.as_mut().paths;
-    (paths.pc, paths.alive) = (pc, alive);
+    (paths.pc, paths.live) = (pc, live);
     result
 }
 
@@ -133,7 +133,7 @@ pub fn aside<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -
 pub fn anew<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
     aside(host, |host| {
         let paths = &mut host.as_mut().paths;
-        (paths.pc, paths.alive) = (Guard::TRUE, Guard::TRUE);
+        (paths.pc, paths.live) = (Guard::TRUE, Guard::TRUE);
         body(host)
     })
 }

@@ -54,7 +54,7 @@ impl State {
     /// What a variable holds after `new` is written to it on the current paths.
     pub fn written(&mut self, new: &Value, old: &Value) -> Value {
         self.store.mutations += 1;
-        let elsewhere = self.paths.guards.without(self.paths.alive, self.paths.pc);
+        let elsewhere = self.paths.guards.without(self.paths.live, self.paths.pc);
         if elsewhere.is_false() || old.is_unbound() && !self.feasible(elsewhere) {
             return new.clone();
         }

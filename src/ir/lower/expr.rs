@@ -164,7 +164,7 @@ impl<'a> Lowering<'a> {
         for (index, argument) in positional.iter().enumerate() {
             lowered.push(match argument {
                 Expr::Starred(starred) => {
-                    // A lone `*xs` is handed to the call as it is.
+                    // A lone `*xs` is passed to the call as it is.
                     let early = positional.len() > 1 && index < last;
                     Argument::Spread(self.spread(&starred.value, early))
                 }

@@ -17,7 +17,7 @@ use crate::ir::{
 };
 use crate::judge::consequence::Flows;
 
-/// Most parts within each other that are told apart.
+/// Most parts within each other that are distinguished.
 const NESTED: usize = 4;
 
 /// Most steps within one function.
@@ -258,7 +258,7 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Function(..) | OpKind::Class(..) | OpKind::Yield { .. } | OpKind::DeleteItem(..) => {
                 self.add(Ways::ESCAPES);
             }
-            // What projects is followed by its `Unpack`; the others hand nothing on.
+            // What projects is followed by its `Unpack`; the others pass nothing on.
             OpKind::Project(..)
             | OpKind::Annotate(..)
             | OpKind::Leave(_)
@@ -325,7 +325,7 @@ impl<'a, 'r> Body<'a, 'r> {
                     OpKind::Load(Variable::Outer(_, read)) | OpKind::Store(Variable::Outer(_, read), _)
                         if *read == slot =>
                     {
-                        // Which variable is meant depends on the functions in between.
+                        // Which variable that is depends on the functions in between.
                         self.add(Ways::STORED);
                         return;
                     }

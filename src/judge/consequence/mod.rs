@@ -2,7 +2,7 @@
 //!
 //! A reuse matters if both draws influence what somebody can see. Each draw is followed by definitions and uses, through calls of
 //! functions of the program, from the frame in which it happened out to the one that was run: a result that is returned, stored,
-//! printed or handed to something unknown is seen; one of which only the shape is asked for, or that nothing reads, is not.
+//! printed or passed to something unknown is seen; one of which only the shape is asked for, or that nothing reads, is not.
 //!
 //! **Invariant:** what cannot be followed counts as seen, so a draw that is called unobserved is.
 
@@ -41,7 +41,7 @@ const ALL_STEPS: usize = 200_000;
 /// Most parts of a carry that are followed.
 const CARRIES: usize = 32;
 
-/// Most children of a split that are told apart.
+/// Most children of a split that are distinguished.
 const CHILDREN: u32 = 8;
 
 /// A part of what a function is given, or of what an operation of it loads.
@@ -196,7 +196,7 @@ impl<'r> Flows<'r> {
         if self.steps.get() == 0 { FxHashMap::default() } else { apart::excluded(self.run, draw, other) }
     }
 
-    /// The children of a split that are seen; `None` where they cannot be told apart.
+    /// The children of a split that are seen; `None` where they cannot be distinguished.
     pub fn children_seen(&self, consumption: usize) -> Option<Vec<u32>> {
         let event = &self.run.log.consumptions[consumption];
         let excluded = FxHashMap::default();
@@ -348,7 +348,7 @@ impl<'r> Flows<'r> {
         })
     }
 
-    /// Whether a transform hands on what the function returns that it runs, as `vmap` does and `value_and_grad` does not.
+    /// Whether a transform passes on what the function returns that it runs, as `vmap` does and `value_and_grad` does not.
     fn keeps_result(&self, callee: &Callee) -> bool {
         let Callee::Library(path) = callee else { return true };
         match self.run.program.models.callable(path).map(|callable| &callable.effect) {
@@ -475,7 +475,7 @@ fn is_dropped(run: &Recording<'_>, event: &Consumption) -> bool {
 }
 
 /// Whether a draw is the making of a stream that nobody asks for a key. Making a stream counts as consuming what it is made from, since
-/// nearly every stream is asked sooner or later; of one that is handed to functions in sight only it can be seen that none of them
+/// nearly every stream is asked sooner or later; of one that is passed to visible functions only it can be seen that none of them
 /// does. Where a bound ended the analysis, somebody later may, but for the default of a parameter: that serves where a call leaves
 /// it out.
 fn is_unused_stream(run: &Recording<'_>, draw: usize, event: &Consumption) -> bool {

@@ -13,17 +13,12 @@ use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
 use crate::ir::{OpKind, Temp, Variable};
 use crate::judge::consequence::Flows;
 use crate::judge::consequence::body::Ways;
-use crate::judge::facts::{CollisionKind, Role};
+use crate::judge::facts::{ReuseKind, Role};
 use crate::judge::intent::Pair;
 use crate::judge::intent::default_key::is_default;
 
 /// Why two draws that start computations of their own are intended, if they do.
-pub fn separate_runs(
-    flows: &Flows<'_>,
-    kind: CollisionKind,
-    pair: &Pair<'_>,
-    consequence: &Consequence,
-) -> Option<Intent> {
+pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
     let run = flows.run;
     let is_apart = matches!(consequence.kind, ConsequenceKind::Stored | ConsequenceKind::Escapes);
     let is_printed = |draw: usize| flows.reach(draw).ways.has(Ways::PRINTED);
@@ -32,7 +27,7 @@ pub fn separate_runs(
     }
     let made = |event: &Consumption| run.derivation(event.target.derivation).map(|made| made.place);
     match kind {
-        CollisionKind::SeededTwice => {
+        ReuseKind::SeededTwice => {
             let makes_stream = |event: &Consumption| matches!(event.role, Role::Split | Role::Library);
             let is_own =
                 pair.first.place != pair.second.place && (makes_stream(pair.first) || makes_stream(pair.second));
@@ -41,7 +36,7 @@ pub fn separate_runs(
         _ if is_default(run, pair.first) && is_default(run, pair.second) => {
             Some(Intent::new(IntentKind::DocumentedDefault, made(pair.second)))
         }
-        CollisionKind::Iterated => {
+        ReuseKind::Iterated => {
             let iteration = pair.repeated_by.as_ref()?;
             let starts = pair.first.place == pair.second.place && initialises(run, pair.second);
             let is_own = starts && !is_collected(flows, pair, iteration);

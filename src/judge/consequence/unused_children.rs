@@ -1,9 +1,9 @@
-//! Splits whose children are handed on to those who never draw from them.
+//! Splits whose children are passed on to those who never draw from them.
 //!
 //! A function may split the key that it is given for helpers of which, as they are called here, none reads its key: `del rng`, or
 //! `if batch_size != -1` with the default. Nothing is drawn then, and so nothing twice.
 //!
-//! **Invariant:** a child counts as drawn from once anything but a function in sight has it in hand, or once a function returns,
+//! **Invariant:** a child counts as drawn from once anything but a visible function holds it, or once a function returns,
 //! stores, captures or computes with it. A split whose children are merely not read is no such split: that may be the mistake.
 
 use rustc_hash::FxHashSet;

@@ -11,7 +11,7 @@ use crate::finding::{Finding, Intent, IntentKind, Label, Level, Place, RuleId};
 use crate::judge::intent::said_so::Written;
 use crate::text::Span;
 
-/// Makes notes of the default keys that docstrings tell of, one for each class or module.
+/// Makes notes of the default keys that docstrings mention, one for each class or module.
 pub fn note_default_keys(written: Written<'_>, findings: &mut Vec<Finding>) {
     let mut noted: BTreeMap<String, usize> = BTreeMap::new();
     let mut folded = Vec::new();
@@ -43,7 +43,7 @@ pub fn note_default_keys(written: Written<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The parameter of which the default is a key that is consumed, the docstring, and whether that tells of the parameter.
+/// The parameter of which the default is a key that is consumed, the docstring, and whether that mentions the parameter.
 fn documented_default(written: Written<'_>, finding: &Finding) -> Option<(String, Span, bool)> {
     let name = finding.repair.as_ref().filter(|_| finding.rule == RuleId::CapturedKeyInTransform)?.unused.clone()?;
     let docstrings = written.docstrings(finding.primary.span);

@@ -1,7 +1,7 @@
 //! Is a reuse intended?
 //!
 //! Each reason why it may be is a function of a recording and two consumptions, in a file of its own, and answers with an [`Intent`]
-//! that names its evidence. The tables below say which reasons count for which kind of reuse, and which is told where several hold.
+//! that names its evidence. The tables below say which reasons count for which kind of reuse, and which is reported where several hold.
 //!
 //! **Invariant:** each answer rests on what was consumed and how, and on names of the program only where `models/words.toml` lists
 //! them. What is intended is still reported, as a note.
@@ -23,7 +23,7 @@ use std::rc::Rc;
 use crate::analysis::record::{Consumption, Iteration, LoggedBroadcast, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, Element, Function, OpKind, Temp, Uses, Variable};
-use crate::judge::facts::CollisionKind;
+use crate::judge::facts::ReuseKind;
 use crate::judge::reuse::Reuse;
 use crate::text::FileId;
 
@@ -58,21 +58,20 @@ const TIMED: [Reason; 3] = [timing::timed, timing::warm_up, timing::measured];
 pub const ALTERNATIVES: &str = "each element uses only one of the two draws";
 
 /// Why two consumptions of one key are probably intended, if they are.
-pub fn of(run: &Recording<'_>, kind: CollisionKind, pair: &Pair<'_>) -> Option<Intent> {
+pub fn of(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Intent> {
     let groups: &[&[Reason]] = match kind {
-        CollisionKind::SplitTwice => &[&TIMED, &PAIRED],
-        CollisionKind::SeededTwice => &[&[default_key::documented_default, timing::run_again, timing::measured]],
-        CollisionKind::Sampled => &[&[aligned_rows::aligned_rows], &TIMED, &PAIRED],
-        CollisionKind::Iterated => &[
+        ReuseKind::SplitTwice => &[&TIMED, &PAIRED],
+        ReuseKind::SeededTwice => &[&[default_key::documented_default, timing::run_again, timing::measured]],
+        ReuseKind::Sampled => &[&[aligned_rows::aligned_rows], &TIMED, &PAIRED],
+        ReuseKind::Iterated => &[
             &[aligned_rows::aligned_rows, sweep::seed_sweep, sweep::methods_compared],
             &TIMED,
             &PAIRED,
             &[default_key::stand_ins],
         ],
-        CollisionKind::SplitAndSampled
-        | CollisionKind::FoldedTwice
-        | CollisionKind::FoldMeetsChild
-        | CollisionKind::FoldAndSampled => &[],
+        ReuseKind::SplitAndSampled | ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => {
+            &[]
+        }
     };
     groups.iter().copied().flatten().find_map(|reason| reason(run, pair))
 }

@@ -2,7 +2,7 @@
 //! and its gradients.
 //!
 //! **Invariant:** names count only where they differ by a word that says the opposite, and both functions draw alike; options are a
-//! parameter, handed on whole to one function; gradients are taken of one function on the same arguments, apart from the one that is
+//! parameter, passed on whole to one function; gradients are taken of one function on the same arguments, apart from the one that is
 //! differentiated.
 
 use crate::analysis::domain::term::Term;
@@ -32,7 +32,7 @@ pub fn undone(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     })
 }
 
-/// A key is one of the options that are handed on whole to two calls of one function: `f(x, **kwargs), f(y, **kwargs)`.
+/// A key is one of the options that are passed on whole to two calls of one function: `f(x, **kwargs), f(y, **kwargs)`.
 pub fn option_of_both(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let Term::Item(options, name, _) = run.terms.get(pair.second.target.term) else { return None };
     if !run.terms.is_parameter(*options) || !matches!(run.terms.get(*name), Term::Text(_)) {

@@ -1,6 +1,6 @@
 //! A network and its target, which starts as its copy.
 //!
-//! **Invariant:** the two calls are alike; names count only where they tell the target from the network.
+//! **Invariant:** the two calls are alike; names count only where they distinguish the target from the network.
 
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};

@@ -33,7 +33,7 @@ pub fn loop_kind(run: &Recording<'_>, event: &Consumption, head: Place, repeated
     LoopKind::Statement
 }
 
-/// Where the key of the first consumption is handed on under the name of the second: `return state, used_key`, `key = used_key`.
+/// Where the key of the first consumption is passed on under the name of the second: `return state, used_key`, `key = used_key`.
 pub fn carried_at(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> Option<Place> {
     let (spent, next) = (first.written.as_deref()?, second.written.as_deref()?);
     let (module, code) = (run.module(first.activation.module), run.code(&first.activation));

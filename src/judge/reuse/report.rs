@@ -15,7 +15,7 @@ use crate::analysis::record::{Activation, Chain, Consumption, Escape, Iteration,
 use crate::finding::{Confidence, Intent, IntentKind, Place};
 use crate::judge::consequence::{Flows, alternatives, consequence, separate_runs};
 use crate::judge::derivation::derivation;
-use crate::judge::facts::{Collision, CollisionKind, LoopKind, Role, Use};
+use crate::judge::facts::{KeyReuse, LoopKind, ReuseKind, Role, Use};
 use crate::judge::intent;
 use crate::judge::intent::default_key::{is_fallback, waits_for_none};
 use crate::judge::intent::{ALTERNATIVES, Pair};
@@ -30,7 +30,7 @@ use crate::judge::unused::unread_children;
 struct Placed {
     first: Use,
     second: Use,
-    /// The frame that is told.
+    /// The frame that reports it.
     function: String,
     /// Whether the frame saw it itself, rather than through a call of which only a caller knows that the keys are equal.
     direct: bool,
@@ -64,7 +64,7 @@ fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confid
     let mut depth = 0;
     let mut common = None;
     let mut direct = true;
-    // The frame whose call hands the same key twice.
+    // The frame whose call passes the same key twice.
     let mut caller = 0;
     while depth < a.len() && depth < b.len() {
         let (x, y) = (&a[depth].0, &b[depth].0);
@@ -82,7 +82,7 @@ fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confid
             && a[depth - 1].1 == b[depth - 1].1
             && loops.contains(&a[depth - 1].1)
         {
-            // Two iterations of a body that one call runs: the body's own frame tells it.
+            // Two iterations of a body that one call runs: the body's own frame reports it.
             common = Some(depth);
         } else {
             break;
@@ -98,11 +98,11 @@ fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confid
             confidence,
         },
         Some(depth) => {
-            let told = if is_own_mistake(run, &a[depth].0, second) { depth } else { caller };
+            let reporting = if is_own_mistake(run, &a[depth].0, second) { depth } else { caller };
             Placed {
-                first: use_at(run, first, &a, told),
-                second: use_at(run, second, &b, told),
-                function: run.qualified(&a[told].0),
+                first: use_at(run, first, &a, reporting),
+                second: use_at(run, second, &b, reporting),
+                function: run.qualified(&a[reporting].0),
                 direct: false,
                 confidence,
             }
@@ -187,12 +187,7 @@ fn sees_itself(run: &Recording<'_>, activation: &Activation, event: &Consumption
 
 /// Words a reuse for a frame; `None` where nothing says that it is one of keys. The second part says whether the frame sees the reuse by
 /// itself.
-pub fn report(
-    run: &Recording<'_>,
-    flows: &Flows<'_>,
-    paths: &mut Paths<'_>,
-    reuse: Reuse,
-) -> Option<(Collision, bool)> {
+pub fn report(run: &Recording<'_>, flows: &Flows<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Option<(KeyReuse, bool)> {
     let first = run.log.consumptions[reuse.first].clone();
     let second = run.log.consumptions[reuse.second].clone();
     if !is_known_key(run, &first) && !is_known_key(run, &second) {
@@ -201,11 +196,11 @@ pub fn report(
     let mut placed = placed(run, &first, &second, reuse.confidence);
     let repeated_by = repeated_by(&first, &second);
     let kind = kind_of(run, &first, &second, repeated_by.is_some());
-    if kind == CollisionKind::FoldAndSampled {
+    if kind == ReuseKind::FoldAndSampled {
         placed.confidence = Confidence::Low;
     }
     // Two pure functions of one state that both derive from the same attribute of it.
-    if kind == CollisionKind::SplitTwice
+    if kind == ReuseKind::SplitTwice
         && matches!(run.terms.get(first.target.term), Term::Attribute(..))
         && first.activation.id != second.activation.id
         && owner_is_plain(run, first.target.term)
@@ -213,7 +208,7 @@ pub fn report(
         placed.confidence = Confidence::Low;
     }
     // A pure function of an attribute's key, asked for two things: a path at two times.
-    if kind == CollisionKind::SplitTwice
+    if kind == ReuseKind::SplitTwice
         && first.place == second.place
         && is_held(run, first.target.term)
         && run.module(second.activation.module).function(second.activation.function).parameters.len() > 1
@@ -228,11 +223,11 @@ pub fn report(
         _ => None,
     };
     let derived_at = derived_at.filter(|_| {
-        let mixed = kind == CollisionKind::Iterated && first.target.folded != second.target.folded;
-        mixed || matches!(kind, CollisionKind::SeededTwice | CollisionKind::FoldedTwice | CollisionKind::FoldMeetsChild)
+        let mixed = kind == ReuseKind::Iterated && first.target.folded != second.target.folded;
+        mixed || matches!(kind, ReuseKind::SeededTwice | ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild)
     });
     // A default for a key that is not given: whether one is given is not known here.
-    if kind == CollisionKind::SeededTwice
+    if kind == ReuseKind::SeededTwice
         && [&first, &second].into_iter().any(|event| is_fallback(run, event) && waits_for_none(run, paths, event.guard))
     {
         placed.confidence = Confidence::Low;
@@ -245,45 +240,45 @@ pub fn report(
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
-    let collision = Collision {
+    let reuse = KeyReuse {
         kind,
         first: placed.first,
         second: placed.second,
         derived_at,
         origin: origin(run, second.target.term, second.target.derivation),
         derivation: derivation(run.terms, second.target.term),
-        repeated_by: repeated_by.filter(|_| kind == CollisionKind::Iterated).map(|iteration| iteration.place),
+        repeated_by: repeated_by.filter(|_| kind == ReuseKind::Iterated).map(|iteration| iteration.place),
         loop_kind,
         entries: entries(run, &first, &second),
         carried_at,
-        meant: sister_unused(run, &first, &second, kind),
+        intended_child: sister_unused(run, &first, &second, kind),
         intent,
         consequence: Some(consequence),
         confidence: placed.confidence,
         function: placed.function,
     };
-    Some((collision, placed.direct))
+    Some((reuse, placed.direct))
 }
 
 /// Why both draws are intended, as far as what becomes of them tells.
-fn flow_intent(flows: &Flows<'_>, kind: CollisionKind, reuse: Reuse) -> Option<Intent> {
+fn flow_intent(flows: &Flows<'_>, kind: ReuseKind, reuse: Reuse) -> Option<Intent> {
     match kind {
-        CollisionKind::SplitTwice => {
+        ReuseKind::SplitTwice => {
             let (one, other) = (flows.children_seen(reuse.first)?, flows.children_seen(reuse.second)?);
             let is_apart = !one.is_empty() && !other.is_empty() && one.iter().all(|child| !other.contains(child));
             is_apart.then(|| {
                 Intent::because(IntentKind::DisjointParts, "the code uses different children of the two splits", None)
             })
         }
-        CollisionKind::Sampled | CollisionKind::Iterated => {
+        ReuseKind::Sampled | ReuseKind::Iterated => {
             let place = alternatives(flows, reuse.first, reuse.second)?;
             Some(Intent::because(IntentKind::DisjointParts, ALTERNATIVES, Some(place)))
         }
-        CollisionKind::SplitAndSampled
-        | CollisionKind::FoldedTwice
-        | CollisionKind::FoldMeetsChild
-        | CollisionKind::SeededTwice
-        | CollisionKind::FoldAndSampled => None,
+        ReuseKind::SplitAndSampled
+        | ReuseKind::FoldedTwice
+        | ReuseKind::FoldMeetsChild
+        | ReuseKind::SeededTwice
+        | ReuseKind::FoldAndSampled => None,
     }
 }
 
@@ -296,17 +291,12 @@ fn is_held(run: &Recording<'_>, term: TermId) -> bool {
     }
 }
 
-/// The one child that nothing uses of the split that was meant to serve the second consumption: the split that came before
+/// The one child that nothing uses of the split that was intended to serve the second consumption: the split that came before
 /// it, or the one that made the key.
-fn sister_unused(
-    run: &Recording<'_>,
-    first: &Consumption,
-    second: &Consumption,
-    kind: CollisionKind,
-) -> Option<String> {
+fn sister_unused(run: &Recording<'_>, first: &Consumption, second: &Consumption, kind: ReuseKind) -> Option<String> {
     let (place, activation) = match kind {
-        CollisionKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
-        CollisionKind::Sampled if matches!(run.terms.get(second.target.term), Term::Child(..)) => {
+        ReuseKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
+        ReuseKind::Sampled if matches!(run.terms.get(second.target.term), Term::Child(..)) => {
             let derivation = run.derivation(second.target.derivation)?;
             (derivation.place, derivation.activation.clone())
         }
@@ -343,10 +333,10 @@ fn is_key_by_name(run: &Recording<'_>, event: &Consumption) -> bool {
         && (words.is_unmistakable(name) || run.program.has_protocol(event.activation.module, &event.callee))
 }
 
-fn kind_of(run: &Recording<'_>, first: &Consumption, second: &Consumption, iterated: bool) -> CollisionKind {
+fn kind_of(run: &Recording<'_>, first: &Consumption, second: &Consumption, iterated: bool) -> ReuseKind {
     let derivations = (first.target.derivation, second.target.derivation);
     if first.role == Role::Fold || second.role == Role::Fold {
-        return CollisionKind::FoldAndSampled;
+        return ReuseKind::FoldAndSampled;
     }
     let made_twice = derivations.0 != derivations.1 && derivations.0 != 0 && derivations.1 != 0;
     // Elements of a list, each made in its own place: two of them are equal, and not those of all iterations.
@@ -354,26 +344,26 @@ fn kind_of(run: &Recording<'_>, first: &Consumption, second: &Consumption, itera
         && matches!(run.terms.get(second.target.term), Term::Seed(_))
         && run.derivation(derivations.0).map(|made| made.place) != run.derivation(derivations.1).map(|made| made.place);
     if iterated && !made_apart {
-        return CollisionKind::Iterated;
+        return ReuseKind::Iterated;
     }
     match run.terms.get(second.target.term) {
-        Term::Seed(_) if made_twice => return CollisionKind::SeededTwice,
+        Term::Seed(_) if made_twice => return ReuseKind::SeededTwice,
         Term::Fold(..) | Term::Child(..) if first.target.folded != second.target.folded => {
-            return CollisionKind::FoldMeetsChild;
+            return ReuseKind::FoldMeetsChild;
         }
         Term::Fold(..) if made_twice && first.target.folded && second.target.folded => {
-            return CollisionKind::FoldedTwice;
+            return ReuseKind::FoldedTwice;
         }
         _ => {}
     }
     match (first.role, second.role) {
-        (Role::Split, Role::Split) => CollisionKind::SplitTwice,
-        (Role::Split, _) | (_, Role::Split) => CollisionKind::SplitAndSampled,
-        _ => CollisionKind::Sampled,
+        (Role::Split, Role::Split) => ReuseKind::SplitTwice,
+        (Role::Split, _) | (_, Role::Split) => ReuseKind::SplitAndSampled,
+        _ => ReuseKind::Sampled,
     }
 }
 
-/// Whether an attribute belongs to something from outside that is no instance of a class in sight: a state handed around.
+/// Whether an attribute belongs to something from outside that is no instance of a visible class: a state passed around.
 fn owner_is_plain(run: &Recording<'_>, term: TermId) -> bool {
     match run.terms.get(term) {
         Term::Attribute(owner, ..) => {

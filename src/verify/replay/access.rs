@@ -1,7 +1,7 @@
 //! Names, modules, attributes and items.
 //!
 //! **Invariant:** a library path that a model knows is the library's, also where the program holds a module of that name. A
-//! module's body runs when something of it is asked for first, and nothing that it hands keys to is logged.
+//! module's body runs when something of it is asked for first, and nothing that it passes keys to is logged.
 
 use std::rc::Rc;
 

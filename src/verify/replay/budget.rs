@@ -5,7 +5,7 @@
 //! caller goes on. A function with such a place may take all that is left, wherever it is called.
 //!
 //! **Invariant:** what is set aside for callers is given back when the call ends, however it ends. A call that is left early
-//! changes what any call may change: what it was handed, and variables that functions write from within.
+//! changes what any call may change: what it was given, and variables that functions write from within.
 
 use super::frame::{Frame, Ran, Signal};
 use super::machine::Machine;

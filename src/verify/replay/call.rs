@@ -398,7 +398,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// A call of something out of sight.
+    /// A call of something unknown.
     pub(super) fn unresolved(&mut self, function: &Value<'p>, args: &Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
         let name: crate::ir::Name = match function {
             Value::Unknown(symbol) => self.symbols.name(*symbol),
@@ -425,7 +425,7 @@ impl<'p> Machine<'p> {
         self.held(&all)
     }
 
-    /// Functions that are handed to something out of sight may be run by it; those that hold a place in question are.
+    /// Functions that are passed to something unknown may be run by it; those that hold a place in question are.
     pub(super) fn escape(&mut self, args: &Args<'p>, place: Place) -> Ran<'p, ()> {
         let functions: Vec<Rc<Closure<'p>>> = args
             .values()

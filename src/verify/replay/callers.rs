@@ -1,6 +1,6 @@
 //! Who may call a function: other places to start from where a claim's own frame does not know what it is given.
 //!
-//! **Invariant:** told by names alone, in the order of files and places. A caller is run like any other function: what it
+//! **Invariant:** found by names alone, in the order of files and places. A caller is run like any other function: what it
 //! does not call by that name after all shows nothing.
 
 use super::project::Project;

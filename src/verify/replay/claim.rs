@@ -1,4 +1,4 @@
-//! Claims held against runs: whether two consumptions are given equal keys, and how that is told.
+//! Claims held against runs: whether two consumptions are given equal keys, and how that is shown.
 //!
 //! **Invariant:** *confirmed* rests on two draws of one path with equal key data; *refuted* on all paths, without anything
 //! unknown on the way of the keys.
@@ -108,7 +108,7 @@ fn witness_from(
                 (seen.both, seen.unknown) = (Some(Gap::CallUnknown), true);
                 return false;
             }
-            found = Some(tell(&path, evidence, &pair));
+            found = Some(witness_of(&path, evidence, &pair));
             return true;
         }
         seen.add(&path, evidence);
@@ -232,7 +232,7 @@ fn equal_pair(path: &Path, evidence: &Evidence) -> Option<Pair> {
     None
 }
 
-fn tell(path: &Path, evidence: &Evidence, pair: &Pair) -> Witness {
+fn witness_of(path: &Path, evidence: &Evidence, pair: &Pair) -> Witness {
     let (first, second) = (&path.draws[pair.first], &path.draws[pair.second]);
     let place = |draw: &Draw, way: &[Place]| {
         let frame = frame_of(draw, way).and_then(|frame| draw.way.get(frame));

@@ -85,7 +85,7 @@ pub(super) fn compare_keys(
     Comparison::Verified
 }
 
-/// The keys that were handed to what is known to take them.
+/// The keys that were passed to what is known to take them.
 fn given(path: &Path) -> Vec<(DrawKind, Name, Vec<Vec<u32>>)> {
     let known = path.draws.iter().filter(|draw| draw.kind != DrawKind::Unresolved);
     known.map(|draw| (draw.kind, draw.callee.clone(), keys_of(draw, &path.symbols))).collect()

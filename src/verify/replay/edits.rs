@@ -1,6 +1,6 @@
 //! Places and answers carried over from a program to its repaired version.
 //!
-//! **Invariant:** a place is carried over only if no edit replaces where it starts or ends. Answers are told by where they were
+//! **Invariant:** a place is carried over only if no edit replaces where it starts or ends. Answers are identified by where they were
 //! asked for and by how often before: what a repair adds or moves does not shift those of others.
 
 use rustc_hash::FxHashMap;
@@ -50,7 +50,7 @@ impl MovedPlaces<'_> {
         u32::try_from(shifted).ok()
     }
 
-    /// Where something starts, in terms of the repaired program; what an edit replaces is told by the edit.
+    /// Where something starts, in terms of the repaired program; what an edit replaces is given by the edit.
     fn asked(self, place: Place) -> Asked {
         let at = place.span.start;
         let replaced = self.edits.iter().position(|edit| edit.span.contains(at));

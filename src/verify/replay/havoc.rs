@@ -1,4 +1,4 @@
-//! Mutable things whose contents are no longer known: something out of sight, or a call that was left early, had them in hand.
+//! Mutable things whose contents are no longer known: something unknown, or a call that was left early, held them.
 //!
 //! **Invariant:** whoever holds such a thing, under whatever name, sees the same symbol in its place from then on; so does the
 //! iteration that runs over it. What it held may have changed as well.

@@ -237,7 +237,7 @@ impl<'p> Machine<'p> {
         }))
     }
 
-    /// What the function says of each element by which `sorted`, `min` and `max` are told to compare.
+    /// What the function says of each element by which `sorted`, `min` and `max` are given to compare.
     fn key_values(&mut self, items: &[Value<'p>], args: &Args<'p>) -> Ran<'p, Option<Vec<Value<'p>>>> {
         let Some(function) = args.keyword("key").cloned() else { return Ok(None) };
         let place = self.here.0;

@@ -1,4 +1,4 @@
-//! Keys: made, derived, demanded of values, and handed to what draws from them.
+//! Keys: made, derived, demanded of values, and passed to what draws from them.
 //!
 //! **Invariant:** every derivation is that of the reference PRNG under JAX's defaults. A key that stands for something
 //! unknown has a first word that no seed gives it, and is marked, as are all keys derived from it.
@@ -22,7 +22,7 @@ use crate::prng::mode::Mode;
 /// The first word of keys that stand for unknown ones: seeds of 32 bits have none but 0.
 pub(super) const STAND_IN: u32 = 1;
 
-/// Most keys of an array that are handed over as a whole and looked at one by one.
+/// Most keys of an array that are passed as a whole and looked at one by one.
 const WHOLE: usize = 64;
 
 /// Most draws of one path.
@@ -141,7 +141,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Logs keys that are handed over at `place`.
+    /// Logs keys that are passed at `place`.
     pub(super) fn log(&mut self, kind: DrawKind, callee: &Name, place: Place, demanded: Demanded) {
         self.log_with(kind, callee, place, demanded, None, Vec::new());
     }

@@ -33,7 +33,7 @@ pub(super) struct Choice {
     pub(super) place: Place,
 }
 
-/// What a run is told to choose.
+/// What a run is given to choose.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Script<'p> {
     /// The first choices that it makes itself, in order.
@@ -42,7 +42,7 @@ pub(super) struct Script<'p> {
     pub(super) answers: Option<&'p Answers>,
 }
 
-/// A key handed to something that consumes or derives.
+/// A key passed to something that consumes or derives.
 #[derive(Clone)]
 pub(super) struct Draw {
     pub(super) kind: DrawKind,
@@ -126,7 +126,7 @@ pub(super) struct Machine<'p> {
     pub(super) is_bounded: bool,
     pub(super) activations: u32,
     pub(super) numbers: u32,
-    /// Above zero, what is handed keys is not logged.
+    /// Above zero, what is given keys is not logged.
     pub(super) quiet: u32,
     pub(super) nesting: u32,
     /// How many imports are being followed.
@@ -256,7 +256,7 @@ impl<'p> Machine<'p> {
         value
     }
 
-    /// The truth of a symbol, chosen where nothing tells it.
+    /// The truth of a symbol, chosen where nothing decides it.
     pub(super) fn decide(&mut self, symbol: Symbol, preferred: Option<bool>) -> bool {
         match self.symbols.ask(symbol) {
             Question::Answered(answer) => answer,

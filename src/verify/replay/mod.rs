@@ -7,7 +7,7 @@
 //!   makes the same draws at the same places in the same order, each with a key of its own; [`compare_keys`] and
 //!   [`compare_draws`] do so for repairs that leave all keys as they are, and for those of draws from what was no key.
 //!
-//! What is not known of the program is a *symbol*: it is told by where it came from, so that one flag read twice is one
+//! What is not known of the program is a *symbol*: it is identified by where it came from, so that one flag read twice is one
 //! symbol. A question about a symbol is a *choice*; what a run chooses decides its path, and the paths are searched with
 //! those first that lead to the places in question. A symbol becomes a key or a number only where one is demanded: the
 //! same symbol always the same one, two symbols two.
@@ -67,7 +67,7 @@ pub enum DrawKind {
     Unresolved,
 }
 
-/// A key handed to a function that consumes or derives.
+/// A key passed to a function that consumes or derives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedDraw {
     /// What it is.
@@ -76,7 +76,7 @@ pub struct TracedDraw {
     pub way: Vec<Place>,
     /// What consumes: a qualified name.
     pub callee: String,
-    /// The words of each key that was handed over: one, or those of a key array.
+    /// The words of each key that was passed: one, or those of a key array.
     pub keys: Vec<Vec<u32>>,
 }
 
@@ -85,7 +85,7 @@ pub struct TracedDraw {
 pub struct Trace {
     /// What was chosen for the symbols that were asked, in the order in which they were asked first.
     pub choices: Vec<u8>,
-    /// What was handed keys, in execution order.
+    /// What was given keys, in execution order.
     pub draws: Vec<TracedDraw>,
 }
 
@@ -162,7 +162,7 @@ pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], en
 }
 
 /// Replays the functions that hold `places` before and after a repair that leaves all keys as they are: on every explored path
-/// the same keys are handed to the same functions, in the same order.
+/// the same keys are passed to the same functions, in the same order.
 pub fn compare_keys(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], places: &[Place]) -> Comparison {
     compare::compare_keys(original, patched, edits, places)
 }

@@ -1,6 +1,6 @@
 //! The search of paths: runs that differ in what they choose, likeliest first.
 //!
-//! **Invariant:** a path is told by its choices alone, so that it can be run again. At most [`PATHS`] are run, and
+//! **Invariant:** a path is determined by its choices alone, so that it can be run again. At most [`PATHS`] are run, and
 //! no more operations than the budget has.
 
 use std::collections::VecDeque;

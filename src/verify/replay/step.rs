@@ -34,7 +34,7 @@ impl<'p> Machine<'p> {
         let result = self.simple(frame, op, temp);
         let back = self.budget.give_back(kept);
         if matches!(result, Err(Signal::Stop)) && self.left() > 0 && back > 0 && !self.is_full() {
-            let (function, given) = handed(frame, &op.kind);
+            let (function, given) = passed(frame, &op.kind);
             self.havoc_call(&function, &given);
             return Ok(self.unknown("<left early>"));
         }
@@ -484,8 +484,8 @@ pub(super) fn put_pair<'p>(pairs: &mut Vec<(Value<'p>, Value<'p>)>, key: Value<'
     }
 }
 
-/// What an operation calls and what it hands over.
-fn handed<'p>(frame: &Frame<'p>, kind: &OpKind) -> (Value<'p>, Vec<Value<'p>>) {
+/// What an operation calls and what it passes.
+fn passed<'p>(frame: &Frame<'p>, kind: &OpKind) -> (Value<'p>, Vec<Value<'p>>) {
     match kind {
         OpKind::Call(function, arguments) => {
             let given = arguments.iter().map(|argument| match argument {

@@ -1,4 +1,4 @@
-//! Symbols: what is not known of the program, told by where it came from.
+//! Symbols: what is not known of the program, identified by where it came from.
 //!
 //! **Invariant:** hash-consed: what is computed alike from the same symbols is the same symbol. What was learned of one
 //! symbol on a path (it is true, it is `None`, it equals a constant) holds for all later questions about it.

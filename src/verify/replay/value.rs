@@ -177,7 +177,7 @@ pub(super) enum Value<'p> {
     Method(Rc<(Value<'p>, Name)>),
     Partial(Rc<Partial<'p>>),
     Wrapped(Rc<Wrapped<'p>>),
-    /// An object that hands out fresh keys, by the path of its class.
+    /// An object that returns fresh keys, by the path of its class.
     Stream(Rc<(Name, Symbol)>),
     Iterator(Rc<RefCell<Source<'p>>>),
     Generator(Rc<RefCell<Option<Box<Frame<'p>>>>>),

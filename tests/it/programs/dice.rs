@@ -5,7 +5,7 @@
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice that are told apart by a number.
+    /// Dice that are distinguished by a number.
     pub fn new(seed: u64) -> Self {
         let mut dice = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         dice.next();

@@ -2,7 +2,7 @@
 //!
 //! A function under `vmap` runs once, on values that hold one value for each lane; an operation on them is done lane by
 //! lane. That is what JAX's batching computes, but for `rbg` and `unsafe_rbg`, whose batched draws all come from the key
-//! of the first lane: `random` hands the keys of all lanes to such a draw together.
+//! of the first lane: `random` passes the keys of all lanes to such a draw together.
 //!
 //! **Invariant:** values of lanes never decide shapes, types or which operation runs; where Python would need them as
 //! numbers, the answer is a problem.

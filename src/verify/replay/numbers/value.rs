@@ -23,7 +23,7 @@ pub struct Argument<'a> {
     pub span: Span,
 }
 
-/// What `vmap` is told.
+/// The options of `vmap`.
 pub struct Vmap<'a> {
     /// Which axis of each argument holds the lanes.
     pub in_axes: Value<'a>,

@@ -1,9 +1,9 @@
 //! What the rules about two consumptions of one key have in common: the story around the message.
 //!
-//! **Invariant:** related places are told as origin, first use, second use; the flow is in execution order.
+//! **Invariant:** related places are listed as origin, first use, second use; the flow is in execution order.
 
 use crate::finding::{ConsequenceKind, Derivation, Evidence, Finding, Label, Level, Made, Repair, Sharing};
-use crate::judge::facts::{Collision, CollisionKind, Role, Use};
+use crate::judge::facts::{KeyReuse, ReuseKind, Role, Use};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -11,8 +11,8 @@ use super::wording::{self, Text};
 /// How a message about two draws ends.
 pub(super) const NOT_INDEPENDENT: &str = ", so the draws are not independent";
 
-/// The finding for a collision, at its second consumption.
-pub(super) fn finding(rule: &Rule, hit: &Collision, mut text: Text) -> Finding {
+/// The finding for a reuse, at its second consumption.
+pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     // Where both draws meet says more than that they are not independent.
     if let Some(fate) = hit.consequence.as_ref().filter(|fate| fate.kind == ConsequenceKind::Meet)
         && !hit.is_harmless()
@@ -52,7 +52,7 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, mut text: Text) -> Finding {
 
     let middle = if both_before_use { [derived_again, first] } else { [first, derived_again] };
     finding.evidence = Some(Evidence {
-        sharing: if hit.kind == CollisionKind::Iterated { Sharing::Iteration } else { Sharing::Twice },
+        sharing: if hit.kind == ReuseKind::Iterated { Sharing::Iteration } else { Sharing::Twice },
         first: wording::way(&hit.first),
         second: wording::way(&hit.second),
         draws_numbers: hit.first.role == Role::Sample && hit.second.role == Role::Sample,
@@ -61,8 +61,8 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, mut text: Text) -> Finding {
         written: [hit.first.written.clone(), hit.second.written.clone()],
         derived_at: hit.derived_at,
         repeated_by: hit.repeated_by,
-        is_seeded_alike: hit.kind == CollisionKind::SeededTwice,
-        unused: hit.meant.clone(),
+        is_seeded_alike: hit.kind == ReuseKind::SeededTwice,
+        unused: hit.intended_child.clone(),
         used_at: None,
     });
     finding.flow = origin
@@ -75,13 +75,13 @@ pub(super) fn finding(rule: &Rule, hit: &Collision, mut text: Text) -> Finding {
     finding
 }
 
-/// How the key of a collision is named.
-pub(super) fn subject(hit: &Collision) -> String {
+/// How the key of a reuse is named.
+pub(super) fn subject(hit: &KeyReuse) -> String {
     wording::subject(hit.second.name.as_ref(), &hit.derivation)
 }
 
 /// The two names of one key, where the two consumptions know it by different ones: "`a` and `b`".
-pub(super) fn two_names(hit: &Collision) -> Option<String> {
+pub(super) fn two_names(hit: &KeyReuse) -> Option<String> {
     let (first, second) = (hit.first.name.as_ref()?, hit.second.name.as_ref()?);
     (first.text != second.text).then(|| format!("{} and {}", wording::code(&first.text), wording::code(&second.text)))
 }
@@ -98,7 +98,7 @@ pub(super) fn folds_like_split(derivation: &Derivation) -> String {
 }
 
 /// " by `a`" where both consumptions have the same callee, else `separator` and "first by `a`, then by `b`".
-pub(super) fn callees(hit: &Collision, separator: &str) -> String {
+pub(super) fn callees(hit: &KeyReuse, separator: &str) -> String {
     if hit.first.callee == hit.second.callee {
         format!(" by {}", wording::code(&hit.first.callee))
     } else {
@@ -117,18 +117,16 @@ pub(super) fn again(first: &Use, second: &Use) -> String {
 }
 
 /// The two places that made equal keys, each as at most one label.
-fn derivations(hit: &Collision) -> (Vec<Label>, Vec<Label>) {
+fn derivations(hit: &KeyReuse) -> (Vec<Label>, Vec<Label>) {
     let Some((first, again)) = hit.derived_at else { return (Vec::new(), Vec::new()) };
     let (first_text, again_text) = match hit.kind {
-        CollisionKind::SeededTwice => ("first created from this seed here", "created from the same seed again here"),
-        CollisionKind::FoldMeetsChild | CollisionKind::Iterated => {
-            ("first derived here", "the same key is derived here")
-        }
-        CollisionKind::Sampled
-        | CollisionKind::SplitAndSampled
-        | CollisionKind::SplitTwice
-        | CollisionKind::FoldedTwice
-        | CollisionKind::FoldAndSampled => ("first derived here", "derived again here"),
+        ReuseKind::SeededTwice => ("first created from this seed here", "created from the same seed again here"),
+        ReuseKind::FoldMeetsChild | ReuseKind::Iterated => ("first derived here", "the same key is derived here"),
+        ReuseKind::Sampled
+        | ReuseKind::SplitAndSampled
+        | ReuseKind::SplitTwice
+        | ReuseKind::FoldedTwice
+        | ReuseKind::FoldAndSampled => ("first derived here", "derived again here"),
     };
     (vec![wording::label(first, first_text.to_owned())], vec![wording::label(again, again_text.to_owned())])
 }
