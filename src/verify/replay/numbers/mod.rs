@@ -127,7 +127,22 @@ pub(super) struct Builtin {
     /// How many of the positional ones must be given.
     required: usize,
     /// What it does.
-    run: for<'a> fn(&mut Computing, &Arguments<'a>) -> Outcome<Value<'a>>,
+    run: Run,
+}
+
+/// What a function of the libraries does with its arguments.
+type Run = for<'a> fn(&mut Computing, &Arguments<'a>) -> Outcome<Value<'a>>;
+
+impl Builtin {
+    const fn new(
+        name: &'static str,
+        positional: &'static [&'static str],
+        keywords: &'static [&'static str],
+        required: usize,
+        run: Run,
+    ) -> Self {
+        Self { name, positional, keywords, required, run }
+    }
 }
 
 /// A program of one file that imports nothing.

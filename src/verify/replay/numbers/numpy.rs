@@ -19,57 +19,23 @@ use crate::prng::mode::Mode;
 use crate::text::Span;
 
 static FUNCTIONS: [Builtin; 5] = [
-    Builtin {
-        name: "array",
-        positional: &["object", "dtype"],
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| {
-            let (object, span) = arguments.required(0)?;
-            array_of(computing, object, arguments.dtype()?, span)
-        },
-    },
-    Builtin {
-        name: "asarray",
-        positional: &["a", "dtype"],
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| {
-            let (object, span) = arguments.required(0)?;
-            array_of(computing, object, arguments.dtype()?, span)
-        },
-    },
-    Builtin {
-        name: "arange",
-        positional: &["start", "stop", "step", "dtype"],
-        keywords: &[],
-        required: 1,
-        run: arange,
-    },
-    Builtin {
-        name: "zeros",
-        positional: &["shape", "dtype"],
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| filled(computing, arguments, 0),
-    },
-    Builtin {
-        name: "ones",
-        positional: &["shape", "dtype"],
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| filled(computing, arguments, 1),
-    },
+    Builtin::new("array", &["object", "dtype"], &[], 1, |computing, arguments| {
+        let (object, span) = arguments.required(0)?;
+        array_of(computing, object, arguments.dtype()?, span)
+    }),
+    Builtin::new("asarray", &["a", "dtype"], &[], 1, |computing, arguments| {
+        let (object, span) = arguments.required(0)?;
+        array_of(computing, object, arguments.dtype()?, span)
+    }),
+    Builtin::new("arange", &["start", "stop", "step", "dtype"], &[], 1, arange),
+    Builtin::new("zeros", &["shape", "dtype"], &[], 1, |computing, arguments| filled(computing, arguments, 0)),
+    Builtin::new("ones", &["shape", "dtype"], &[], 1, |computing, arguments| filled(computing, arguments, 1)),
 ];
 
 /// `jnp.uint32(x)` and its like.
-pub static CONVERSION: Builtin = Builtin {
-    name: "a dtype",
-    positional: &["x"],
-    keywords: &[],
-    required: 1,
-    run: |_, arguments| Err(Problem::new(arguments.span, "name a dtype instead of calling it")),
-};
+pub static CONVERSION: Builtin = Builtin::new("a dtype", &["x"], &[], 1, |_, arguments| {
+    Err(Problem::new(arguments.span, "name a dtype instead of calling it"))
+});
 
 /// The function of `jax.numpy` of that name.
 pub fn lookup(name: &str) -> Option<&'static Builtin> {

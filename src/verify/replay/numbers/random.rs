@@ -38,177 +38,47 @@ pub fn is_known(name: &str) -> bool {
 const DRAW: [&str; 3] = ["key", "shape", "dtype"];
 
 static FUNCTIONS: [Builtin; 24] = [
-    Builtin {
-        name: "key",
-        positional: &["seed"],
-        keywords: &["impl", "dtype"],
-        required: 1,
-        run: |computing, arguments| seeded(computing, arguments, true),
-    },
-    Builtin {
-        name: "PRNGKey",
-        positional: &["seed"],
-        keywords: &["impl"],
-        required: 1,
-        run: |computing, arguments| seeded(computing, arguments, false),
-    },
-    Builtin { name: "split", positional: &["key", "num"], keywords: &[], required: 1, run: split },
-    Builtin { name: "fold_in", positional: &["key", "data"], keywords: &[], required: 2, run: fold_in },
-    Builtin {
-        name: "clone",
-        positional: &["key"],
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| {
-            keywise(computing, arguments, |keys, is_typed| if is_typed { Ok(typed(keys)) } else { raw(&keys) })
-        },
-    },
-    Builtin {
-        name: "key_data",
-        positional: &["keys"],
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| keywise(computing, arguments, |keys, _| raw(&keys)),
-    },
-    Builtin {
-        name: "key_impl",
-        positional: &["keys"],
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| {
-            let (keys, span) = arguments.required(0)?;
-            let (keys, _) = keys_of(computing.settings, keys.any_lane(), span)?;
-            Ok(Value::Text(keys.implementation().name().into()))
-        },
-    },
-    Builtin {
-        name: "wrap_key_data",
-        positional: &["key_bits_array"],
-        keywords: &["impl", "dtype"],
-        required: 1,
-        run: wrap_key_data,
-    },
-    Builtin {
-        name: "bits",
-        positional: &DRAW,
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| plain(computing, arguments, bits::bits),
-    },
-    Builtin {
-        name: "uniform",
-        positional: &["key", "shape", "dtype", "minval", "maxval"],
-        keywords: &[],
-        required: 1,
-        run: uniform,
-    },
-    Builtin {
-        name: "normal",
-        positional: &DRAW,
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| plain(computing, arguments, real::normal),
-    },
-    Builtin {
-        name: "exponential",
-        positional: &DRAW,
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| plain(computing, arguments, real::exponential),
-    },
-    Builtin {
-        name: "laplace",
-        positional: &DRAW,
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| plain(computing, arguments, real::laplace),
-    },
-    Builtin {
-        name: "logistic",
-        positional: &DRAW,
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| plain(computing, arguments, real::logistic),
-    },
-    Builtin {
-        name: "cauchy",
-        positional: &DRAW,
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| plain(computing, arguments, real::cauchy),
-    },
-    Builtin {
-        name: "rademacher",
-        positional: &DRAW,
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| plain(computing, arguments, integer::rademacher),
-    },
-    Builtin {
-        name: "gumbel",
-        positional: &["key", "shape", "dtype", "mode"],
-        keywords: &[],
-        required: 1,
-        run: |computing, arguments| {
-            let resolution = arguments.resolution()?;
-            plain(computing, arguments, |mode, keys, shape, dtype| real::gumbel(mode, keys, shape, dtype, resolution))
-        },
-    },
-    Builtin {
-        name: "truncated_normal",
-        positional: &["key", "lower", "upper", "shape", "dtype"],
-        keywords: &[],
-        required: 3,
-        run: truncated_normal,
-    },
-    Builtin {
-        name: "randint",
-        positional: &["key", "shape", "minval", "maxval", "dtype"],
-        keywords: &[],
-        required: 4,
-        run: randint,
-    },
-    Builtin {
-        name: "bernoulli",
-        positional: &["key", "p", "shape", "mode"],
-        keywords: &[],
-        required: 1,
-        run: bernoulli,
-    },
-    Builtin {
-        name: "permutation",
-        positional: &["key", "x", "axis", "independent"],
-        keywords: &[],
-        required: 2,
-        run: |computing, arguments| {
-            let (axis, independent) = (arguments.axis(0)?, arguments.flag("independent", false)?);
-            reorder(computing, arguments, |mode, keys, x| select::permutation(mode, keys, x, axis, independent))
-        },
-    },
-    Builtin {
-        name: "shuffle",
-        positional: &["key", "x", "axis"],
-        keywords: &[],
-        required: 2,
-        run: |computing, arguments| {
-            let axis = arguments.axis(0)?;
-            reorder(computing, arguments, |mode, keys, x| select::shuffle(mode, keys, x, axis))
-        },
-    },
-    Builtin {
-        name: "choice",
-        positional: &["key", "a", "shape", "replace", "p", "axis", "mode"],
-        keywords: &[],
-        required: 2,
-        run: choice,
-    },
-    Builtin {
-        name: "categorical",
-        positional: &["key", "logits", "axis", "shape", "replace", "mode"],
-        keywords: &[],
-        required: 2,
-        run: categorical,
-    },
+    Builtin::new("key", &["seed"], &["impl", "dtype"], 1, |computing, arguments| seeded(computing, arguments, true)),
+    Builtin::new("PRNGKey", &["seed"], &["impl"], 1, |computing, arguments| seeded(computing, arguments, false)),
+    Builtin::new("split", &["key", "num"], &[], 1, split),
+    Builtin::new("fold_in", &["key", "data"], &[], 2, fold_in),
+    Builtin::new("clone", &["key"], &[], 1, |computing, arguments| {
+        keywise(computing, arguments, |keys, is_typed| if is_typed { Ok(typed(keys)) } else { raw(&keys) })
+    }),
+    Builtin::new("key_data", &["keys"], &[], 1, |computing, arguments| {
+        keywise(computing, arguments, |keys, _| raw(&keys))
+    }),
+    Builtin::new("key_impl", &["keys"], &[], 1, |computing, arguments| {
+        let (keys, span) = arguments.required(0)?;
+        let (keys, _) = keys_of(computing.settings, keys.any_lane(), span)?;
+        Ok(Value::Text(keys.implementation().name().into()))
+    }),
+    Builtin::new("wrap_key_data", &["key_bits_array"], &["impl", "dtype"], 1, wrap_key_data),
+    Builtin::new("bits", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, bits::bits)),
+    Builtin::new("uniform", &["key", "shape", "dtype", "minval", "maxval"], &[], 1, uniform),
+    Builtin::new("normal", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, real::normal)),
+    Builtin::new("exponential", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, real::exponential)),
+    Builtin::new("laplace", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, real::laplace)),
+    Builtin::new("logistic", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, real::logistic)),
+    Builtin::new("cauchy", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, real::cauchy)),
+    Builtin::new("rademacher", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, integer::rademacher)),
+    Builtin::new("gumbel", &["key", "shape", "dtype", "mode"], &[], 1, |computing, arguments| {
+        let resolution = arguments.resolution()?;
+        plain(computing, arguments, |mode, keys, shape, dtype| real::gumbel(mode, keys, shape, dtype, resolution))
+    }),
+    Builtin::new("truncated_normal", &["key", "lower", "upper", "shape", "dtype"], &[], 3, truncated_normal),
+    Builtin::new("randint", &["key", "shape", "minval", "maxval", "dtype"], &[], 4, randint),
+    Builtin::new("bernoulli", &["key", "p", "shape", "mode"], &[], 1, bernoulli),
+    Builtin::new("permutation", &["key", "x", "axis", "independent"], &[], 2, |computing, arguments| {
+        let (axis, independent) = (arguments.axis(0)?, arguments.flag("independent", false)?);
+        reorder(computing, arguments, |mode, keys, x| select::permutation(mode, keys, x, axis, independent))
+    }),
+    Builtin::new("shuffle", &["key", "x", "axis"], &[], 2, |computing, arguments| {
+        let axis = arguments.axis(0)?;
+        reorder(computing, arguments, |mode, keys, x| select::shuffle(mode, keys, x, axis))
+    }),
+    Builtin::new("choice", &["key", "a", "shape", "replace", "p", "axis", "mode"], &[], 2, choice),
+    Builtin::new("categorical", &["key", "logits", "axis", "shape", "replace", "mode"], &[], 2, categorical),
 ];
 
 /// The keys a value is, and whether they are typed.
