@@ -150,11 +150,17 @@ fn compare(root: &Path, arguments: &[&str]) {
     assert_eq!(with(&[]), fresh);
 }
 
+/// Models of a library with one function.
+fn model(function: &str) -> String {
+    format!(
+        "[library]\nname = \"other\"\nversions = \">=1\"\n\n[[callable]]\npath = \"other.{function}\"\nparams = [\"key\"]\neffect = \"consume\"\n"
+    )
+}
+
 fn project() -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     write(&root.path().join("keylint.toml"), "");
-    let model = "[[function]]\npath = \"other.draw\"\n";
-    write(&root.path().join("models.toml"), model);
+    write(&root.path().join("models.toml"), &model("draw"));
     for (path, part) in PATHS.iter().zip([0, 4, 2, 16, 8, 7, 3, 6]) {
         write(&root.path().join(path), PARTS[part]);
     }
@@ -212,7 +218,7 @@ fn results_are_taken_from_the_cache_only_where_nothing_changed() {
     write(&root.join("keylint.toml"), "models = [\"models.toml\"]");
     assert_eq!(told(root, &[]), [ANALYSED]);
     assert_eq!(told(root, &[]), [TAKEN]);
-    write(&root.join("models.toml"), "[[function]]\npath = \"other.drawn\"\n");
+    write(&root.join("models.toml"), &model("drawn"));
     assert_eq!(told(root, &[]), [ANALYSED]);
 }
 
