@@ -87,6 +87,7 @@ fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
         replays: &machine.context.replays,
         exhausted: machine.budget.exhausted,
         limited,
+        operations: machine.budget.ran,
         uses: &machine.caches.uses,
     };
     reader(&recording, &mut machine.state.paths.guards);

@@ -38,6 +38,8 @@ pub struct Facts {
     pub not_single: Vec<Place>,
     /// Places where a budget was hit and a value became unknown.
     pub exhausted: Vec<Exhausted>,
+    /// Operations that the analysis ran.
+    pub operations: u64,
     /// Reuses within a callee that only this caller can see; those that the callee shows itself are dropped by
     /// [`reconcile`].
     pub indirect: Vec<KeyReuse>,

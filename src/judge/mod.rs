@@ -52,12 +52,14 @@ pub fn analyse(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleI
                 values.conclude(run, &mut found, file);
                 extract::defaults(run, &mut found, id);
                 facts.absorb(found);
+                facts.operations += run.operations;
             }
             Stage::End => {
                 let (captured, attributes) = std::mem::take(&mut stale).facts(run);
                 extract::mark_guarded(run, &mut facts.references);
                 facts.captured.extend(captured);
                 facts.stale.extend(attributes);
+                facts.operations += run.operations;
             }
         }
     });

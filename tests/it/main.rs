@@ -9,6 +9,7 @@ mod cache;
 mod cases;
 mod cli;
 mod config;
+mod costs;
 mod engine;
 mod eval;
 mod explosions;

@@ -44,6 +44,7 @@ impl<'p> Machine<'p> {
                 return self.exhaust(place, "operations");
             }
             self.budget.fuel -= 1;
+            self.budget.ran += 1;
             self.context.here = self.place(frame, op.span);
             let parts = self.state.store.parts;
             let made = self.run_op(frame, *temp, op);

@@ -79,6 +79,8 @@ pub struct Recording<'r> {
     pub exhausted: Option<(Place, &'static str)>,
     /// The bound behind which a finding may be lost.
     pub limited: Option<(Place, &'static str)>,
+    /// Operations that were run. Those of the module's body and of constructors count at the end.
+    pub operations: u64,
     /// Definitions and uses, counted once.
     pub uses: &'r RefCell<UsesOfFunctions>,
 }

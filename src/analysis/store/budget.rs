@@ -22,6 +22,8 @@ pub const FUEL_PORTION: u32 = 3_000;
 pub struct Budget {
     /// Operations that may still run.
     pub fuel: u32,
+    /// Operations that were run.
+    pub ran: u64,
     /// Where the first bound was hit, and which.
     pub exhausted: Option<(Place, &'static str)>,
     /// Which bound has ended all paths of the innermost call that runs, and where.
@@ -34,7 +36,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { fuel: FUEL, exhausted: None, cut_off: None, limited: None, fruitless: Rc::default() }
+        Self { fuel: FUEL, ran: 0, exhausted: None, cut_off: None, limited: None, fruitless: Rc::default() }
     }
 }
 
@@ -68,7 +70,7 @@ impl Budget {
 
     /// Starts an analysis of another function.
     pub fn renew(&mut self) {
-        self.fuel = FUEL;
+        (self.fuel, self.ran) = (FUEL, 0);
         self.exhausted = None;
         (self.cut_off, self.limited) = (None, None);
     }
