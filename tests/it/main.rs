@@ -12,6 +12,7 @@ mod config;
 mod costs;
 mod engine;
 mod eval;
+mod everywhere;
 mod explosions;
 mod fix;
 mod formats;

@@ -1,0 +1,98 @@
+//! One tree, checked from several places: what is found depends on the tree and on the paths given, never on the current directory.
+//!
+//! **Invariant:** the findings of a run, with their levels, are the same wherever it starts and whatever lies around it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The files of a tree that no configuration marks: a script that imports its neighbours, a package, tests and benchmarks.
+const TREE: [(&str, &str); 6] = [
+    (
+        "train.py",
+        "from jax import random\nfrom lib.keys import draw\n\n\ndef both(key):\n    return draw(key) + draw(key)\n",
+    ),
+    ("lib/__init__.py", ""),
+    ("lib/keys.py", "from jax import random\n\n\ndef draw(key):\n    return random.normal(key)\n"),
+    ("lib/deeper/more.py", "from lib.keys import draw\n\n\ndef more(key):\n    return draw(key) * draw(key)\n"),
+    (
+        "tests/test_draw.py",
+        "from lib.keys import draw\n\n\ndef test_draw():\n    from jax import random\n    key = random.PRNGKey(0)\n    assert \
+         (draw(key) == draw(key)).all()\n",
+    ),
+    (
+        "benchmarks/speed.py",
+        "from jax import random\n\n\ndef speed(key):\n    random.normal(key)\n    random.normal(key)\n    return \
+         random.uniform(key)\n",
+    ),
+];
+
+fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// What a run finds in the tree: file, row, column, code, level, confidence and message.
+fn found(cwd: &Path, path: &Path, options: &[&str]) -> BTreeSet<[String; 7]> {
+    let output = Command::new(env!("CARGO_BIN_EXE_keylint"))
+        .args(["check", "--no-cache", "--output-format", "json", "--min-level", "note", "--min-confidence", "low"])
+        .args(options)
+        .arg(path)
+        .current_dir(cwd)
+        .output()
+        .unwrap();
+    let findings: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    findings
+        .iter()
+        .map(|finding| {
+            let file = cwd.join(text(&finding["filename"])).canonicalize().unwrap().display().to_string();
+            let at = &finding["location"];
+            let [row, column] = [&at["row"], &at["column"]].map(text);
+            let [code, level, confidence, message] =
+                ["code", "level", "confidence", "message"].map(|name| text(&finding[name]));
+            [file, row, column, code, level, confidence, message]
+        })
+        .collect()
+}
+
+#[test]
+fn a_tree_is_checked_alike_from_everywhere() {
+    let around = tempfile::tempdir().unwrap();
+    let around = around.path().canonicalize().unwrap();
+    let tree = around.join("tree");
+    write(&tree, &TREE);
+    // What lies beside the tree has modules of the same names, and a mark and a configuration of its own.
+    let beside = around.join("beside");
+    write(&beside, &TREE);
+    write(
+        &beside,
+        &[("lib/keys.py", "def draw(key):\n    return 0\n"), ("pyproject.toml", "[project]\nname = 'beside'\n")],
+    );
+    let places: [(PathBuf, PathBuf); 6] = [
+        (tree.clone(), PathBuf::from(".")),
+        (around.clone(), PathBuf::from("tree")),
+        (tree.join("lib/deeper"), PathBuf::from("../..")),
+        (beside.clone(), PathBuf::from("../tree")),
+        (beside, tree.clone()),
+        (PathBuf::from("/"), tree.clone()),
+    ];
+    let mut first: Option<BTreeSet<[String; 7]>> = None;
+    for options in [&[][..], &["--isolated"], &["--config", "min-confidence = 'low'"]] {
+        for (cwd, path) in &places {
+            let found = found(cwd, path, options);
+            let of = |name: &str| found.iter().any(|row| row[0].ends_with(name) && row[3] == "KEY101");
+            assert!(of("train.py") && of("more.py"), "{options:?} {}: {found:#?}", cwd.display());
+            let first = first.get_or_insert_with(|| found.clone());
+            assert_eq!(&found, first, "{options:?} {}", cwd.display());
+        }
+    }
+    // A file of the tree is told the same alone, as far as the others do not matter to it.
+    let train = tree.join("train.py");
+    let alone: Vec<_> = places.iter().map(|(cwd, _)| found(cwd, &train, &["--isolated"])).collect();
+    assert!(!alone[0].is_empty() && alone.iter().all(|found| *found == alone[0]), "{alone:#?}");
+}
