@@ -31,9 +31,20 @@ pub(super) struct Garbage {
 const PARSE_ERROR: i32 = -32_700;
 const INVALID_REQUEST: i32 = -32_600;
 
+/// The name of the header that counts, in lower case.
+const LENGTH: &str = "content-length:";
+/// The longest message that is taken for one.
+const LONGEST: u64 = 1 << 30;
+/// The longest line of a header.
+const LONGEST_LINE: u64 = 1 << 16;
+
 /// Reads one frame; `None` where the stream ends between two.
 pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
-    let Some(length) = header(from)? else { return Ok(None) };
+    let length = match header(from)? {
+        Some(Ok(length)) => length,
+        Some(Err(garbage)) => return Ok(Some(Incoming::Garbage(garbage))),
+        None => return Ok(None),
+    };
     let mut body = Vec::new();
     // Room is made as bytes arrive, so that a length made up costs nothing.
     if from.take(length).read_to_end(&mut body)? as u64 != length {
@@ -57,28 +68,31 @@ pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
     Ok(Some(incoming))
 }
 
-/// The length that a header announces.
-fn header(from: &mut dyn BufRead) -> io::Result<Option<u64>> {
+/// The length that a header announces; of a header without one, what to answer. The next header is looked for behind it.
+fn header(from: &mut dyn BufRead) -> io::Result<Option<Result<u64, Garbage>>> {
     let mut length = None;
     let mut is_first = true;
     loop {
-        let mut line = String::new();
-        if from.read_line(&mut line)? == 0 {
+        let mut line = Vec::new();
+        if from.take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
             return if is_first { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
         }
         is_first = false;
+        let line = String::from_utf8_lossy(&line);
         let line = line.trim_end_matches(['\r', '\n']);
         if line.is_empty() {
-            let missing = || io::Error::new(io::ErrorKind::InvalidData, "a header without Content-Length");
-            return length.ok_or_else(missing).map(Some);
+            let message = "a header without a length that a message can have".to_owned();
+            return Ok(Some(length.ok_or(Garbage { id: Value::Null, code: PARSE_ERROR, message })));
         }
-        if let Some((name, value)) = line.split_once(':')
-            && name.trim().eq_ignore_ascii_case("Content-Length")
-        {
-            let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, format!("no length: {value:?}"));
-            length = Some(value.trim().parse().map_err(wrong)?);
-        }
+        length = length_in(line).or(length);
     }
+}
+
+/// A length as it is written, if a message can have it.
+fn length_in(line: &str) -> Option<u64> {
+    // What stands before the name is the rest of a frame whose length was missing.
+    let at = line.to_ascii_lowercase().rfind(LENGTH)?;
+    line.get(at + LENGTH.len()..)?.trim().parse().ok().filter(|length| *length <= LONGEST)
 }
 
 /// Writes one frame.
@@ -116,9 +130,21 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_frame_ends_the_stream() {
-        for bytes in ["Content-Length: x\r\n\r\n{}", "\r\n{}", "Content-Length: 99999999999\r\n\r\n{}", "Content-Len"] {
+    fn a_stream_that_ends_within_a_frame_is_an_error() {
+        for bytes in ["Content-Length: 99\r\n\r\n{}", "Content-Len"] {
             assert!(read(&mut bytes.as_bytes()).is_err(), "{bytes}");
+        }
+    }
+
+    #[test]
+    fn the_next_frame_is_found_behind_one_without_a_length() {
+        for start in
+            ["\r\n{}", "X: y\r\n\r\n{}", "Content-Length: x\r\n\r\n{}", "Content-Length: 99999999999\r\n\r\n{}"]
+        {
+            let bytes = [start.as_bytes(), &frame(r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#)].concat();
+            let mut from = &bytes[..];
+            assert!(matches!(read(&mut from).unwrap(), Some(Incoming::Garbage(_))), "{start}");
+            assert!(matches!(read(&mut from).unwrap(), Some(Incoming::Message(Message::Request(_)))), "{start}");
         }
     }
 }
