@@ -1,8 +1,8 @@
-//! The README: its example, its list of options and its list of rules are what keylint really says.
+//! The README and the page of options: example, commands and options are what keylint really says.
 //!
 //! A generated block stands between `<!-- generated: NAME -->` and `<!-- end -->`. `BLESS=1 cargo test` rewrites it.
 //!
-//! **Invariant:** every block of the README is generated here, and every generator has its block.
+//! **Invariant:** every block of the pages is generated here, and every generator has its block.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,12 +12,11 @@ use std::{env, fs};
 use clap::CommandFactory;
 use keylint::cli::{Args, Status};
 use keylint::config::{Options, schema};
-use keylint::rules::{self, Status as RuleStatus};
 
 use crate::run;
 
 /// The arguments of the README's example.
-const EXAMPLE: [&str; 2] = ["check", "fixtures/projects/example"];
+const EXAMPLE: [&str; 2] = ["check", "fixtures/projects/first"];
 
 /// Writes a block.
 type Generator = fn() -> String;
@@ -33,7 +32,7 @@ fn example() -> String {
     // Paths given are relative to the current directory, which for a test is the package's root.
     let ran = run::keylint(root(), EXAMPLE, &[]);
     assert_eq!(ran.err, "");
-    assert_eq!(ran.status, Status::Findings, "the example holds two mistakes");
+    assert_eq!(ran.status, Status::Findings, "the example holds a mistake");
     let out = ran.text();
     format!("```console\n$ keylint {}\n{}\n```\n", EXAMPLE.join(" "), out.trim_end())
 }
@@ -54,7 +53,7 @@ fn options() -> String {
     command.build();
     let check = command.find_subcommand("check").expect("`check` is a command");
     let mut table = "| option | |\n|---|---|\n".to_owned();
-    for argument in check.get_arguments().filter(|argument| argument.get_id() != "help") {
+    for argument in check.get_arguments().filter(|argument| argument.get_id() != "help" && !argument.is_hide_set()) {
         let Some(long) = argument.get_long() else { continue };
         let mut name = format!("--{long}");
         if let (true, Some(values)) = (argument.get_action().takes_values(), argument.get_value_names()) {
@@ -81,59 +80,49 @@ fn options() -> String {
     table
 }
 
-/// A table of all rules.
-fn rule_table() -> String {
-    let mut table = "| code | name | level | reports |\n|---|---|---|---|\n".to_owned();
-    for rule in rules::all().iter().filter(|rule| rule.status != RuleStatus::Removed) {
-        let level = if rule.opt_in { format!("{}, opt-in", rule.level) } else { rule.level.to_string() };
-        writeln!(
-            table,
-            "| {} | [{}](rules/{}.md) | {level} | {} |",
-            rule.code(),
-            rule.name(),
-            rule.name(),
-            rule.summary.replace('|', "\\|")
-        )
-        .expect("a string can be written to");
-    }
-    table
-}
+/// The pages with generated blocks, and the blocks that each has.
+const PAGES: [(&str, &[(&str, Generator)]); 2] =
+    [("README.md", &[("example", example)]), ("docs/command-line.md", &[("commands", commands), ("options", options)])];
 
 #[test]
 fn generated_blocks_are_up_to_date() {
-    let generators: [(&str, Generator); 4] =
-        [("example", example), ("commands", commands), ("options", options), ("rules", rule_table)];
-    let path = root().join("README.md");
-    let old = fs::read_to_string(&path).expect("README.md exists");
-    let mut new = String::new();
-    let mut rest = old.as_str();
-    let mut seen = BTreeSet::new();
-    while let Some((before, after)) = rest.split_once("<!-- generated: ") {
-        let (name, after) = after.split_once(" -->\n").expect("README.md: the marker of a block is closed");
-        let (_, after) = after.split_once(END).expect("README.md: a generated block has an end");
-        let (_, generate) =
-            generators.iter().find(|(known, _)| *known == name).expect("README.md: a block's name is known");
-        assert!(seen.insert(name), "README.md: the block `{name}` stands there twice");
-        write!(new, "{before}<!-- generated: {name} -->\n{}{END}", generate()).expect("a string can be written to");
-        rest = after;
+    for (page, generators) in PAGES {
+        let path = root().join(page);
+        let old = fs::read_to_string(&path).expect("the page exists");
+        let mut new = String::new();
+        let mut rest = old.as_str();
+        let mut seen = BTreeSet::new();
+        while let Some((before, after)) = rest.split_once("<!-- generated: ") {
+            let (name, after) = after.split_once(" -->\n").expect("the marker of a block is closed");
+            let (_, after) = after.split_once(END).expect("a generated block has an end");
+            let (_, generate) = generators.iter().find(|(known, _)| *known == name).expect("a block's name is known");
+            assert!(seen.insert(name), "{page}: the block `{name}` stands there twice");
+            write!(new, "{before}<!-- generated: {name} -->\n{}{END}", generate()).expect("a string can be written to");
+            rest = after;
+        }
+        new.push_str(rest);
+        assert_eq!(seen.len(), generators.len(), "{page}: blocks are missing");
+        if env::var_os("BLESS").is_some() {
+            fs::write(&path, &new).expect("the page can be written");
+        } else {
+            assert!(
+                new == old,
+                "{page} differs from what keylint says; BLESS=1 cargo test rewrites it. It should be:\n{new}"
+            );
+        }
     }
-    new.push_str(rest);
-    assert_eq!(seen.len(), generators.len(), "README.md: blocks are missing");
-    if env::var_os("BLESS").is_some() {
-        return fs::write(&path, &new).expect("README.md can be written");
-    }
-    assert!(
-        new == old,
-        "README.md differs from what keylint says; BLESS=1 cargo test rewrites it. It should be:\n{new}"
-    );
 }
 
 #[test]
-fn links_lead_to_files() {
+fn the_readme_fits_on_a_screen_and_its_links_lead_to_files() {
     let text = fs::read_to_string(root().join("README.md")).expect("README.md exists");
+    assert!(text.lines().count() <= 130, "the README has {} lines", text.lines().count());
+    // The text is the description of packages too, where nothing lies beside it.
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
-    for target in targets.filter(|target| !target.contains("://") && !target.starts_with('#')) {
-        let file = target.split('#').next().unwrap_or_default();
+    for target in targets {
+        let own = target.strip_prefix("https://github.com/keylint/keylint/blob/main/");
+        assert!(own.is_some() || target.starts_with("https://"), "README.md: {target} is relative");
+        let file = own.unwrap_or_default().split('#').next().unwrap_or_default();
         assert!(root().join(file).exists(), "README.md links to {target}, which does not exist");
     }
 }
