@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::output::ColourChoice;
-use crate::config::{CommandLine, Options};
+use crate::config::{CommandLine, Options, RunSettings};
 use crate::finding::{Confidence, Level, RuleId};
 use crate::prng::implementation::Implementation;
 use crate::report::{Format, GraphFormat};
@@ -52,6 +52,8 @@ pub enum Command {
     Why(Why),
     /// Draw how the keys of a file or a function are made, split, folded and consumed.
     Graph(Graph),
+    /// Print the version.
+    Version(Version),
     /// Run the language server on standard input and output.
     Server,
     /// Show internals, for development of keylint.
@@ -61,24 +63,40 @@ pub enum Command {
 }
 
 /// Arguments of `keylint check`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own that is given or not")]
 pub struct Check {
     /// Files and directories; `-` reads standard input.
     #[arg(default_value = ".", value_name = "PATHS")]
     pub paths: Vec<PathBuf>,
-    /// The format of the report.
-    #[arg(long, value_enum, default_value = "full", value_name = "FORMAT")]
-    pub output_format: Format,
+    /// The format of the report, `full` by default.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub output_format: Option<Format>,
     /// Write the report to this file instead of standard output; `FORMAT=FILE` writes an additional report. Repeatable.
     #[arg(short, long, value_name = "[FORMAT=]FILE")]
     pub output_file: Vec<String>,
-    /// Apply safe fixes.
-    #[arg(long)]
+    /// Apply safe fixes. `--no-fix` overrides the configuration.
+    #[arg(long, overrides_with = "no_fix")]
     pub fix: bool,
+    #[arg(long, hide = true, overrides_with = "fix")]
+    pub(super) no_fix: bool,
     /// Also apply fixes that change random numbers, shapes or checkpoints. Any fix of a reuse changes random numbers.
-    #[arg(long)]
+    /// `--no-unsafe-fixes` overrides the configuration.
+    #[arg(long, overrides_with = "no_unsafe_fixes")]
     pub unsafe_fixes: bool,
+    #[arg(long, hide = true, overrides_with = "unsafe_fixes")]
+    pub(super) no_unsafe_fixes: bool,
+    /// Apply fixes, and neither report what remains nor let it set the exit status. `--no-fix-only` overrides the
+    /// configuration.
+    #[arg(long, overrides_with = "no_fix_only")]
+    pub fix_only: bool,
+    #[arg(long, hide = true, overrides_with = "fix_only")]
+    pub(super) no_fix_only: bool,
+    /// List what was fixed, by file and rule. `--no-show-fixes` overrides the configuration.
+    #[arg(long, overrides_with = "no_show_fixes")]
+    pub show_fixes: bool,
+    #[arg(long, hide = true, overrides_with = "show_fixes")]
+    pub(super) no_show_fixes: bool,
     /// Show what `--fix` would change, as a diff, and write nothing.
     #[arg(long)]
     pub diff: bool,
@@ -88,15 +106,37 @@ pub struct Check {
     /// Exit with 0 even if there are findings.
     #[arg(short, long)]
     pub exit_zero: bool,
-    /// Skip excluded files even if they are given as arguments.
+    /// Exit with 1 if a fix changed a file, even if no findings remain.
     #[arg(long)]
+    pub exit_non_zero_on_fix: bool,
+    /// Also show findings that a comment suppresses: `# keylint: ignore[…]` and `# noqa`.
+    #[arg(long)]
+    pub ignore_noqa: bool,
+    /// Files and directories to skip, in addition to those configured.
+    #[arg(long, value_delimiter = ',', value_name = "PATTERNS", help_heading = "Files")]
+    pub exclude: Option<Vec<String>>,
+    /// The same as `--exclude`.
+    #[arg(long, value_delimiter = ',', value_name = "PATTERNS", help_heading = "Files")]
+    pub extend_exclude: Option<Vec<String>>,
+    /// Skip files that `.gitignore` and the like exclude; this is the default. `--no-respect-gitignore` checks them.
+    #[arg(long, overrides_with = "no_respect_gitignore", help_heading = "Files")]
+    pub respect_gitignore: bool,
+    #[arg(long, hide = true, overrides_with = "respect_gitignore")]
+    pub(super) no_respect_gitignore: bool,
+    /// Skip excluded files even if they are given as arguments. `--no-force-exclude` overrides the configuration.
+    #[arg(long, overrides_with = "no_force_exclude", help_heading = "Files")]
     pub force_exclude: bool,
+    #[arg(long, hide = true, overrides_with = "force_exclude")]
+    pub(super) no_force_exclude: bool,
     /// Do not read or write the cache.
     #[arg(short, long)]
     pub no_cache: bool,
     /// Do not replay findings on the reference PRNG.
     #[arg(long)]
     pub no_verify: bool,
+    /// Check again whenever a file changes.
+    #[arg(short, long, conflicts_with_all = ["add_ignores", "show_files"])]
+    pub watch: bool,
     /// List the files that would be checked, and exit.
     #[arg(long)]
     pub show_files: bool,
@@ -107,7 +147,7 @@ pub struct Check {
     #[arg(long)]
     pub no_progress: bool,
     /// Add comments with this reason to the files, which suppress the findings shown.
-    #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "diff"])]
+    #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "fix_only", "diff"])]
     pub add_ignores: Option<String>,
     /// The file of accepted findings, instead of the configured one.
     #[arg(long, value_name = "FILE")]
@@ -117,6 +157,44 @@ pub struct Check {
     pub stdin_filename: Option<PathBuf>,
     #[command(flatten)]
     pub(super) selection: Selection,
+}
+
+impl Check {
+    /// The options in the form that the configuration takes; otherwise what is wrong with them.
+    pub(super) fn command_line(&self) -> Result<CommandLine, String> {
+        let mut given = self.selection.command_line()?;
+        given.ignores_comments = self.ignore_noqa;
+        given.options.exclude.clone_from(&self.exclude);
+        given.options.extend_exclude.clone_from(&self.extend_exclude);
+        given.options.respect_gitignore = either(self.respect_gitignore, self.no_respect_gitignore);
+        Ok(given)
+    }
+
+    /// The same arguments with what the configuration says where they say nothing.
+    pub(super) fn completed(&self, configured: &RunSettings) -> Self {
+        let flag = |yes, no, configured: Option<bool>| either(yes, no).or(configured).unwrap_or(false);
+        let mut all = self.clone();
+        all.output_format = self.output_format.or(configured.output_format.map(Format::from));
+        all.unsafe_fixes = flag(self.unsafe_fixes, self.no_unsafe_fixes, configured.unsafe_fixes);
+        all.show_fixes = flag(self.show_fixes, self.no_show_fixes, configured.show_fixes);
+        all.force_exclude = flag(self.force_exclude, self.no_force_exclude, configured.force_exclude);
+        // What only looks at the findings changes no file, whatever is configured.
+        let looks = self.diff || self.no_fix || self.add_ignores.is_some() || self.statistics;
+        all.fix_only =
+            either(self.fix_only, self.no_fix_only).or(configured.fix_only.filter(|_| !looks)).unwrap_or(false);
+        all.fix = either(self.fix, self.no_fix).or(configured.fix.filter(|_| !looks)).unwrap_or(false) || all.fix_only;
+        all
+    }
+
+    /// The format of the report.
+    pub(super) fn format(&self) -> Format {
+        self.output_format.unwrap_or(Format::Full)
+    }
+}
+
+/// What a pair of opposite flags says.
+fn either(yes: bool, no: bool) -> Option<bool> {
+    (yes || no).then_some(yes)
 }
 
 /// What to do with the baseline.
@@ -152,7 +230,7 @@ pub struct Baseline {
 }
 
 /// Options that choose the configuration and the rules.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Rules and configuration")]
 pub struct Selection {
     /// Rules to enable, instead of those configured: codes, prefixes of codes, names, or ALL.
@@ -167,6 +245,18 @@ pub struct Selection {
     /// Rules to disable in files that match a pattern: `PATTERN:RULE`, separated by commas.
     #[arg(long, value_delimiter = ',', value_name = "PATTERN:RULE")]
     pub per_file_ignores: Option<Vec<String>>,
+    /// The same as `--per-file-ignores`, which adds to the configuration as well.
+    #[arg(long, value_delimiter = ',', value_name = "PATTERN:RULE")]
+    pub extend_per_file_ignores: Option<Vec<String>>,
+    /// Rules whose findings may be fixed, instead of those configured.
+    #[arg(long, value_delimiter = ',', value_name = "RULES")]
+    pub fixable: Option<Vec<String>>,
+    /// Rules whose findings may be fixed in addition to those configured.
+    #[arg(long, value_delimiter = ',', value_name = "RULES")]
+    pub extend_fixable: Option<Vec<String>>,
+    /// Rules whose findings are never fixed, instead of those configured.
+    #[arg(long, value_delimiter = ',', value_name = "RULES")]
+    pub unfixable: Option<Vec<String>>,
     /// The lowest level to show.
     #[arg(long, value_parser = level_parser(), value_name = "LEVEL")]
     pub min_level: Option<Level>,
@@ -195,17 +285,22 @@ impl Selection {
     /// The options in the form that the configuration takes; otherwise what is wrong with them.
     pub(super) fn command_line(&self) -> Result<CommandLine, String> {
         let per_file_ignores = self.per_file_ignores.as_deref().map(pairs).transpose()?;
+        let extend_per_file_ignores = self.extend_per_file_ignores.as_deref().map(pairs).transpose()?;
         let options = Options {
             select: selectors(self.select.as_deref()),
             ignore: selectors(self.ignore.as_deref()),
             extend_select: selectors(self.extend_select.as_deref()),
             per_file_ignores,
+            extend_per_file_ignores,
+            fixable: selectors(self.fixable.as_deref()),
+            extend_fixable: selectors(self.extend_fixable.as_deref()),
+            unfixable: selectors(self.unfixable.as_deref()),
             min_level: self.min_level,
             min_confidence: self.min_confidence,
             cache_dir: self.cache_dir.as_ref().map(|path| path.display().to_string()),
             ..Options::default()
         };
-        Ok(CommandLine { isolated: self.isolated, config: self.config.clone(), options })
+        Ok(CommandLine { isolated: self.isolated, config: self.config.clone(), options, ignores_comments: false })
     }
 }
 
@@ -266,6 +361,14 @@ pub enum TextOrJson {
     Text,
     /// For machines.
     Json,
+}
+
+/// Arguments of `keylint version`.
+#[derive(Debug, clap::Args)]
+pub struct Version {
+    /// The format of the output.
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    pub output_format: TextOrJson,
 }
 
 /// Arguments of `keylint eval`.

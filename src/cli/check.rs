@@ -9,14 +9,15 @@ use std::time::Instant;
 use clap::ValueEnum;
 
 use super::args::{Args, Check, Selection};
-use super::backend::{Backend, CheckRequest, Stdin};
+use super::backend::{Backend, CheckRequest, Listing, Stdin};
 use super::baseline;
 use super::fix;
 use super::ignores;
 use super::output::{Colour, write_file};
 use super::progress::Ticker;
+use super::watch;
 use super::{Failure, Status, World};
-use crate::config::{Resolver, suggest};
+use crate::config::{CommandLine, Resolver, suggest};
 use crate::engine::{FixOutcome, Outcome, known_rules};
 use crate::finding::{Finding, RuleId};
 use crate::report::{self, Format, Report, Root};
@@ -28,8 +29,19 @@ pub(super) fn run(
     backend: &dyn Backend,
     world: &mut World<'_>,
 ) -> Result<Status, Failure> {
+    if command.watch { watch::run(command, args, backend, world) } else { once(command, args, backend, world) }
+}
+
+/// Checks once.
+pub(super) fn once(
+    command: &Check,
+    args: &Args,
+    backend: &dyn Backend,
+    world: &mut World<'_>,
+) -> Result<Status, Failure> {
     let (paths, stdin) = inputs(command, world)?;
-    let resolver = resolver(&command.selection, &paths, world)?;
+    let resolver = resolver_of(command.command_line().map_err(Failure::Usage)?, &paths, world)?;
+    let command = &command.completed(&resolver.for_directory(&world.cwd)?.run);
     let reason = command.add_ignores.as_deref().map(ignores::reason).transpose()?;
     if reason.is_some() && stdin.is_some() {
         return Err(Failure::Usage("`--add-ignores` writes files and cannot be used with `-`".to_owned()));
@@ -51,11 +63,7 @@ pub(super) fn run(
     if command.show_files {
         let listing = backend.files(&request)?;
         tell_warnings(&resolver, args, world)?;
-        tell_missing(&listing.missing, world)?;
-        for file in listing.files {
-            writeln!(world.stdout, "{}", report::neutral(&file.display().to_string()))?;
-        }
-        return Ok(if listing.missing.is_empty() { Status::Clean } else { Status::Failed });
+        return show_files(&listing, world);
     }
     let started = Instant::now();
     destinations(&command.output_file)?;
@@ -108,9 +116,12 @@ pub(super) fn run(
     if command.diff {
         return show_diff(command, args, &repaired, world);
     }
-    let status = status(outcome, command.exit_zero);
+    let status = status(&repaired, command);
     if command.fix {
         fix::write(&repaired, stdin_source.as_ref(), world)?;
+    }
+    if command.fix_only {
+        return tell_fixes(command, args, &repaired, world).map(|()| status);
     }
     match print(command, args, &repaired, stdin_source.is_some(), world) {
         // Whoever reads the findings may stop early; the status is that of the run all the same.
@@ -120,16 +131,33 @@ pub(super) fn run(
     }
 }
 
+/// Lists the files that would be checked.
+fn show_files(listing: &Listing, world: &mut World<'_>) -> Result<Status, Failure> {
+    tell_missing(&listing.missing, world)?;
+    for file in &listing.files {
+        writeln!(world.stdout, "{}", report::neutral(&file.display().to_string()))?;
+    }
+    Ok(if listing.missing.is_empty() { Status::Clean } else { Status::Failed })
+}
+
+/// Says what was fixed, where nothing else is reported.
+fn tell_fixes(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut World<'_>) -> Result<(), Failure> {
+    for line in fix::summary(repaired, command.show_fixes).iter().filter(|_| !args.quiet) {
+        writeln!(world.stderr, "{line}")?;
+    }
+    Ok(())
+}
+
 /// Whether a report of this run has a place for fixes.
 fn shows_fixes(command: &Check) -> Result<bool, Failure> {
     let (_, further) = destinations(&command.output_file)?;
-    let first = command.output_format.shows_fixes() && !command.statistics;
+    let first = command.format().shows_fixes() && !command.statistics;
     Ok(first || further.iter().any(|(format, _)| format.shows_fixes()))
 }
 
 /// Counts have no place in the formats that others define.
 fn countable(command: &Check) -> Result<(), Failure> {
-    let format = command.output_format;
+    let format = command.format();
     if !command.statistics || format.is_for_people() || format == Format::Json {
         return Ok(());
     }
@@ -149,12 +177,14 @@ fn source_of(stdin: &Stdin) -> Result<SourceFile, Failure> {
 
 /// Prints what `--fix` would change.
 fn show_diff(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut World<'_>) -> Result<Status, Failure> {
-    let diff = fix::diff(repaired, world.stdout_is_terminal);
+    let colour = Colour::new(args.color, world.env).on(world.stdout_is_terminal);
+    let diff = fix::diff(repaired, world.stdout_is_terminal, colour);
     world.stdout.write_all(diff.as_bytes())?;
     world.stdout.flush()?;
     if !args.quiet {
-        let would = fix::summary(repaired).map(|line| line.replacen("Fixed", "Would fix", 1));
-        for line in would.into_iter().chain(fix::available(&repaired.outcome, command)) {
+        let would = fix::summary(repaired, command.show_fixes);
+        let would = would.into_iter().map(|line| line.replacen("Fixed", "Would fix", 1));
+        for line in would.chain(fix::available(&repaired.outcome, command)) {
             writeln!(world.stderr, "{line}")?;
         }
     }
@@ -167,7 +197,10 @@ fn show_diff(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut Wo
 
 /// Gives the settings of each file, as the options change them.
 pub(super) fn resolver(selection: &Selection, paths: &[PathBuf], world: &World<'_>) -> Result<Resolver, Failure> {
-    let mut command_line = selection.command_line().map_err(Failure::Usage)?;
+    resolver_of(selection.command_line().map_err(Failure::Usage)?, paths, world)
+}
+
+fn resolver_of(mut command_line: CommandLine, paths: &[PathBuf], world: &World<'_>) -> Result<Resolver, Failure> {
     let cache_dir = &mut command_line.options.cache_dir;
     *cache_dir = cache_dir.take().or_else(|| (world.env)("KEYLINT_CACHE_DIR")).filter(|written| !written.is_empty());
     let resolver = Resolver::new(&world.cwd, known_rules(), command_line)?;
@@ -242,10 +275,12 @@ fn inputs(command: &Check, world: &mut World<'_>) -> Result<(Vec<PathBuf>, Optio
     Ok((paths, Some(Stdin { filename, bytes })))
 }
 
-fn status(outcome: &Outcome, exit_zero: bool) -> Status {
-    if outcome.failed {
+fn status(repaired: &FixOutcome, command: &Check) -> Status {
+    let remain = || repaired.outcome.findings.iter().any(|reported| reported.shown);
+    let counts = !(command.exit_zero || command.fix_only);
+    if repaired.outcome.failed {
         Status::Failed
-    } else if outcome.findings.iter().any(|reported| reported.shown) && !exit_zero {
+    } else if counts && remain() || command.exit_non_zero_on_fix && !repaired.changed.is_empty() {
         Status::Findings
     } else {
         Status::Clean
@@ -261,12 +296,15 @@ fn print(
 ) -> Result<(), Failure> {
     let outcome = &repaired.outcome;
     let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
-    let report =
-        Report::new(&outcome.files, shown, &outcome.hidden).with_root(repository(world)).with_failure(outcome.failed);
+    let report = Report::new(&outcome.files, shown, &outcome.hidden)
+        .with_root(repository(&command.paths, world))
+        .with_failure(outcome.failed);
     let report = report.with_raw_keys_listed(command.selection.names(RuleId::LegacyPrngkey));
-    let format = command.output_format;
+    let report = report.with_applied(fix::least(command));
+    let format = command.format();
     let (main, further) = destinations(&command.output_file)?;
-    let lines: Vec<String> = fix::summary(repaired).into_iter().chain(fix::available(outcome, command)).collect();
+    let lines: Vec<String> =
+        fix::summary(repaired, command.show_fixes).into_iter().chain(fix::available(outcome, command)).collect();
     let is_void = outcome.checked == 0 && outcome.failed;
     let layout = Layout { colour: false, statistics: false, is_void, repairs: &lines };
     // One report that cannot be written does not stand in the way of the others.
@@ -278,6 +316,7 @@ fn print(
     let aside = command.fix && from_stdin;
     let is_terminal = if aside { world.stderr_is_terminal } else { world.stdout_is_terminal };
     let colour = Colour::new(args.color, world.env).on(is_terminal && main.is_none());
+    let report = report.with_links(colour && world.stdout_has_links && !aside);
     let bytes = rendered(args, &report, format, Layout { colour, statistics: command.statistics, ..layout })?;
     if let Some(path) = main {
         failures.extend(put(path, &bytes).err());
@@ -385,15 +424,24 @@ fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
 }
 
 /// The root of the repository that machine formats name files from: where the CI system says it is, else the nearest
-/// folder
-/// that holds `.git`, else the current directory. Links are resolved, since the addresses must be those of the
-/// repository.
-fn repository(world: &World<'_>) -> Root {
+/// folder around all that is checked that holds `.git`, else the current directory, else the folder around all that is
+/// checked. Links are resolved, since the addresses must be those of the repository.
+fn repository(paths: &[PathBuf], world: &World<'_>) -> Root {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let cwd = real(&world.cwd);
-    let given = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter().filter_map(|name| (world.env)(name));
-    let given = given.map(|path| real(Path::new(&path))).find(|root| root.is_absolute() && cwd.starts_with(root));
-    let marked = || cwd.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned);
-    let root = given.or_else(marked).unwrap_or_else(|| cwd.clone());
+    let folder = |path: &PathBuf| {
+        let path = real(&cwd.join(path));
+        if path.is_dir() { path } else { path.parent().unwrap_or(&path).to_owned() }
+    };
+    // What standard input holds lies in the current directory.
+    let given = paths.iter().filter(|path| path.as_path() != Path::new("-")).map(folder);
+    let common = |one: PathBuf, other: PathBuf| {
+        one.ancestors().find(|around| other.starts_with(around)).unwrap_or(Path::new("/")).to_owned()
+    };
+    let around = given.reduce(common).unwrap_or_else(|| cwd.clone());
+    let named = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter().filter_map(|name| (world.env)(name));
+    let named = named.map(|path| real(Path::new(&path))).find(|root| root.is_absolute() && around.starts_with(root));
+    let marked = || around.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned);
+    let root = named.or_else(marked).unwrap_or_else(|| if around.starts_with(&cwd) { cwd.clone() } else { around });
     Root::new(root, cwd)
 }

@@ -9,6 +9,7 @@ use super::args::Config;
 use super::check::resolver;
 use super::{Failure, Status, World};
 use crate::config::{Settings, Source};
+use crate::report::Format;
 use crate::{engine, report};
 
 pub(super) fn run(command: &Config, world: &mut World<'_>) -> Result<Status, Failure> {
@@ -33,6 +34,9 @@ fn print(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     let source_of = |key: &str| settings.sources.get(key).unwrap_or(&Source::Default);
     let line =
         |out: &mut dyn Write, key: &str, value: &dyn Display| writeln!(out, "{key} = {value}  # {}", source_of(key));
+    if settings.include().next().is_some() {
+        line(out, "include", &list(settings.include()))?;
+    }
     line(out, "exclude", &list(settings.exclude()))?;
     line(out, "roots", &list(settings.roots.iter().map(String::as_str)))?;
     let models: Vec<String> = settings.models.iter().map(|path| path.display().to_string()).collect();
@@ -57,7 +61,23 @@ fn print(settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
         .map(|(pattern, rules)| format!("{} = {}", quoted(&pattern), list(rules.iter().map(String::as_str))))
         .collect();
     line(out, "per-file-ignores", &format!("{{ {} }}", ignores.join(", ")).replace("{  }", "{}"))?;
-    for key in ["select", "extend-select", "ignore", "levels"] {
+    let [fixable, unfixable] = settings.fixable();
+    line(out, "fixable", &list(fixable.iter().map(String::as_str)))?;
+    line(out, "unfixable", &list(unfixable.iter().map(String::as_str)))?;
+    let run = &settings.run;
+    let format = run.output_format.map_or(Format::Full, Format::from);
+    line(out, "output-format", &quoted(format.name()))?;
+    for (key, value, usual) in [
+        ("fix", run.fix, false),
+        ("unsafe-fixes", run.unsafe_fixes, false),
+        ("fix-only", run.fix_only, false),
+        ("show-fixes", run.show_fixes, false),
+        ("force-exclude", run.force_exclude, false),
+        ("respect-gitignore", run.respect_gitignore, true),
+    ] {
+        line(out, key, &value.unwrap_or(usual))?;
+    }
+    for key in ["select", "extend-select", "ignore", "extend-ignore", "levels"] {
         if let Some(source) = settings.sources.get(key) {
             writeln!(out, "# {key}: {source}")?;
         }

@@ -26,13 +26,23 @@ pub(super) fn least(command: &Check) -> Applicability {
 
 /// Writes the repaired files; the one from standard input goes to standard output.
 pub(super) fn write(repaired: &FixOutcome, stdin: Option<&SourceFile>, world: &mut World<'_>) -> Result<(), Failure> {
+    let mut failures: Vec<String> = Vec::new();
     for changed in &repaired.changed {
         if stdin.is_some() {
             world.stdout.write_all(&changed.bytes)?;
         } else {
-            write_file(&changed.path, &changed.bytes)
-                .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", changed.path.display())))?;
+            let name = report::neutral(&changed.before.path);
+            let is_readonly = std::fs::metadata(&changed.path).is_ok_and(|found| found.permissions().readonly());
+            match write_file(&changed.path, &changed.bytes) {
+                Ok(()) if is_readonly => writeln!(world.stderr, "warning: `{name}` is read-only, and was changed")?,
+                Ok(()) => {}
+                // One file that cannot be written does not stand in the way of the others.
+                Err(error) => failures.push(format!("cannot write `{name}`: {error}")),
+            }
         }
+    }
+    if !failures.is_empty() {
+        return Err(Failure::Usage(failures.join("\nerror: ")));
     }
     if let (Some(source), []) = (stdin, &repaired.changed[..]) {
         let bytes = source.encode(&source.text);
@@ -42,15 +52,12 @@ pub(super) fn write(repaired: &FixOutcome, stdin: Option<&SourceFile>, world: &m
 }
 
 /// The changes as one unified diff, fit for a terminal where it goes to one.
-pub(super) fn diff(repaired: &FixOutcome, to_terminal: bool) -> String {
+pub(super) fn diff(repaired: &FixOutcome, to_terminal: bool, colour: bool) -> String {
     let mut diff = String::new();
     for changed in &repaired.changed {
         let one = changed.diff();
-        if to_terminal {
-            diff.push_str(&report::neutral_line(&one));
-        } else {
-            diff.push_str(&one);
-        }
+        let one = if to_terminal { report::neutral_line(&one) } else { one };
+        diff.push_str(&if colour { report::coloured_diff(&one) } else { one });
     }
     diff
 }
@@ -73,10 +80,19 @@ impl Changed {
     }
 }
 
-/// How many findings were resolved.
-pub(super) fn summary(repaired: &FixOutcome) -> Option<String> {
+/// How many findings were resolved, and on request which.
+pub(super) fn summary(repaired: &FixOutcome, lists: bool) -> Vec<String> {
     let (findings, files) = (repaired.resolved, repaired.changed.len());
-    (findings > 0).then(|| format!("Fixed {} in {}.", counted(findings, "finding"), counted(files, "file")))
+    if findings == 0 {
+        return Vec::new();
+    }
+    let end = if lists { ":" } else { "." };
+    let mut lines = vec![format!("Fixed {} in {}{end}", counted(findings, "finding"), counted(files, "file"))];
+    for changed in repaired.changed.iter().filter(|_| lists) {
+        lines.push(format!("- {}:", report::neutral(&changed.before.path)));
+        lines.extend(changed.resolved.iter().map(|(rule, count)| format!("    {count} × {rule} ({})", rule.name())));
+    }
+    lines
 }
 
 /// How many of the findings shown have a fix, by the option that applies it.

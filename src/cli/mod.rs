@@ -12,6 +12,7 @@ mod completions;
 mod config;
 mod dev;
 mod engine_backend;
+mod environment;
 mod eval;
 mod fix;
 mod graph;
@@ -21,14 +22,14 @@ mod progress;
 mod refuse;
 mod rule;
 mod server;
+mod version;
+mod watch;
 mod why;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-use clap::Parser;
 
 pub use args::{Args, Command};
 pub use backend::{Backend, CheckRequest, Listing, Stdin};
@@ -46,6 +47,8 @@ pub struct World<'a> {
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
+    /// Whether the terminal of standard output has links.
+    pub stdout_has_links: bool,
     /// Whether standard error is a terminal.
     pub stderr_is_terminal: bool,
     /// Standard input.
@@ -96,11 +99,10 @@ enum Failure {
 
 /// Runs one command.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend, world: &mut World<'_>) -> Status {
-    let args = match Args::try_parse_from(arguments) {
+    let args = match environment::parse(arguments, world.env) {
         Ok(args) => args,
         Err(error) => return refuse::refuse(error, world),
     };
-    let colour = Colour::new(args.color, world.env);
     let result = match &args.command {
         Command::Check(command) => check::run(command, &args, backend, world),
         Command::Rule(command) => rule::run(command, world),
@@ -112,21 +114,26 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend,
         Command::Graph(command) => graph::run(command, backend, world),
         Command::Dev(command) => dev::run(command, backend, world),
         Command::Server => Ok(server::run(world)),
+        Command::Version(command) => version::run(command, world),
         Command::Completions(command) => completions::run(command, world),
     };
     let status = match result {
         Ok(status) => Ok(status),
         // Whoever reads our output has had enough: nothing went wrong.
         Err(Failure::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Status::Clean),
-        Err(Failure::Config(error)) => {
-            report::problem(&error, colour.on(world.stderr_is_terminal), world.stderr).map(|()| Status::Failed)
-        }
-        Err(failure) => {
-            writeln!(world.stderr, "error: {}", report::neutral(&failure.to_string())).map(|()| Status::Failed)
-        }
+        Err(failure) => tell_failure(&failure, &args, world).map(|()| Status::Failed),
     };
     // Standard error itself may be closed; there is nobody left to tell.
     status.unwrap_or(Status::Failed)
+}
+
+/// Says why a command could not do its work.
+fn tell_failure(failure: &Failure, args: &Args, world: &mut World<'_>) -> io::Result<()> {
+    let colour = Colour::new(args.color, world.env).on(world.stderr_is_terminal);
+    match failure {
+        Failure::Config(error) => report::problem(error, colour, world.stderr),
+        failure => writeln!(world.stderr, "error: {}", report::neutral_line(&failure.to_string())),
+    }
 }
 
 /// Runs the command that the process was started with.
@@ -143,6 +150,7 @@ pub fn main(backend: &dyn Backend) -> ExitCode {
         cwd,
         env: &|name| std::env::var(name).ok(),
         stdout_is_terminal: io::stdout().is_terminal(),
+        stdout_has_links: supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout),
         stderr_is_terminal: io::stderr().is_terminal(),
         stdin: &mut io::stdin(),
         stdout: &mut io::stdout(),

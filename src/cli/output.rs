@@ -29,16 +29,15 @@ pub(super) enum Colour {
 }
 
 impl Colour {
-    /// The option decides; without it `NO_COLOR`, then `CLICOLOR_FORCE`.
+    /// The option decides; without it `NO_COLOR`, then `FORCE_COLOR` and `CLICOLOR_FORCE`.
     pub(super) fn new(choice: ColourChoice, env: &dyn Fn(&str) -> Option<String>) -> Self {
         let is_set = |name: &str| env(name).is_some_and(|value| !value.is_empty());
+        let is_forced = |name: &str| env(name).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
         match choice {
             ColourChoice::Always => Self::On,
             ColourChoice::Never => Self::Off,
             ColourChoice::Auto if is_set("NO_COLOR") => Self::Off,
-            ColourChoice::Auto if env("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0") => {
-                Self::On
-            }
+            ColourChoice::Auto if is_forced("FORCE_COLOR") || is_forced("CLICOLOR_FORCE") => Self::On,
             ColourChoice::Auto if env("TERM").is_some_and(|term| term == "dumb") => Self::Off,
             ColourChoice::Auto => Self::OnTerminals,
         }
@@ -53,7 +52,8 @@ impl Colour {
     }
 }
 
-/// Puts `bytes` at `path`: a new file beside it takes its place, and its permissions, in one step.
+/// Puts `bytes` at `path`: a new file beside it takes its place in one step, with its permissions, owner and group. Where that
+/// would part the file from other names that it has, or give it to somebody else, it is an error.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link is followed, so that it stays one; a device or a pipe cannot be replaced and is written to.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -61,14 +61,74 @@ pub(super) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return fs::OpenOptions::new().write(true).open(&path)?.write_all(bytes);
     }
     let temporary = beside(&path);
-    let permissions = fs::metadata(&path).map(|metadata| metadata.permissions()).ok();
-    let keep = |()| permissions.map_or(Ok(()), |permissions| fs::set_permissions(&temporary, permissions));
-    let written = fs::write(&temporary, bytes).and_then(keep).and_then(|()| fs::rename(&temporary, &path));
+    let old = fs::metadata(&path).ok();
+    if let Some(old) = &old {
+        has_one_name(old)?;
+    }
+    let keep = |()| {
+        let Some(old) = &old else { return Ok(()) };
+        keep_owner(old, &temporary)?;
+        fs::set_permissions(&temporary, old.permissions())
+    };
+    let written = create(&temporary, bytes).and_then(keep).and_then(|()| fs::rename(&temporary, &path));
     if written.is_err() {
         // The first error is the one to report; a leftover does no harm.
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// Makes a file with this content. On Linux it has no name before all is written, so that a process that is killed leaves nothing.
+fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if let Some(file) = nameless(path) {
+        use std::os::fd::AsRawFd as _;
+        (&file).write_all(bytes)?;
+        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let (here, follow) = (rustix::fs::CWD, rustix::fs::AtFlags::SYMLINK_FOLLOW);
+        if rustix::fs::linkat(here, own, here, path, follow).is_ok() {
+            return Ok(());
+        }
+    }
+    fs::write(path, bytes)
+}
+
+/// A file without a name in the folder of a path, where the file system has such files.
+#[cfg(target_os = "linux")]
+fn nameless(path: &Path) -> Option<fs::File> {
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    openat(CWD, folder, flags, Mode::from_raw_mode(0o666)).ok().map(fs::File::from)
+}
+
+/// Refuses a file with several names: a new file would leave the old text under the others.
+fn has_one_name(old: &fs::Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(old) > 1 {
+        return Err(io::Error::other(
+            "it is linked to under several names, of which the others would keep the old text",
+        ));
+    }
+    let _ = old;
+    Ok(())
+}
+
+/// Gives a new file the owner and the group of the old one.
+fn keep_owner(old: &fs::Metadata, new: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt as _, chown};
+        let made = fs::metadata(new)?;
+        let differing = |new: u32, old: u32| (new != old).then_some(old);
+        let (user, group) = (differing(made.uid(), old.uid()), differing(made.gid(), old.gid()));
+        if user.is_some() || group.is_some() {
+            let cannot = |error| io::Error::other(format!("its owner and group cannot be kept: {error}"));
+            chown(new, user, group).map_err(cannot)?;
+        }
+    }
+    let _ = (old, new);
+    Ok(())
 }
 
 fn beside(path: &Path) -> PathBuf {

@@ -10,7 +10,7 @@ use super::args::{self, TextOrJson};
 use super::{Failure, Status, World};
 use crate::config::suggest;
 use crate::finding::{Level, RuleId};
-use crate::rules::{self, Rule};
+use crate::rules::{self, FixAvailability, Rule};
 
 pub(super) fn run(command: &args::Rule, world: &mut World<'_>) -> Result<Status, Failure> {
     let rules: Vec<&Rule> = rules::in_force().collect();
@@ -49,6 +49,8 @@ struct Described<'a> {
     aliases: &'a [String],
     level: Level,
     opt_in: bool,
+    fix: FixAvailability,
+    url: String,
     summary: &'a str,
     explanation: &'a str,
 }
@@ -60,6 +62,8 @@ fn described(rule: &Rule) -> Described<'_> {
         aliases: &rule.aliases,
         level: rule.level,
         opt_in: rule.opt_in,
+        fix: rule.fix,
+        url: rule.url(),
         summary: &rule.summary,
         explanation: rule.page,
     }

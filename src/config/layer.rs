@@ -90,17 +90,27 @@ impl Layer {
             ("select", &options.select),
             ("ignore", &options.ignore),
             ("extend-select", &options.extend_select),
+            ("fixable", &options.fixable),
+            ("extend-fixable", &options.extend_fixable),
+            ("unfixable", &options.unfixable),
             ("exclude", &options.exclude),
+            ("extend-exclude", &options.extend_exclude),
         ];
         for (key, list) in lists {
             for (index, value) in list.iter().flatten().enumerate() {
                 note(format!("{key}[{index}]"), value);
             }
         }
-        for (glob, selectors) in options.per_file_ignores.iter().flatten() {
-            note(format!("per-file-ignores.{glob}"), glob);
-            for (index, value) in selectors.iter().enumerate() {
-                note(format!("per-file-ignores.{glob}[{index}]"), value);
+        let maps = [
+            ("per-file-ignores", &options.per_file_ignores),
+            ("extend-per-file-ignores", &options.extend_per_file_ignores),
+        ];
+        for (key, map) in maps {
+            for (glob, selectors) in map.iter().flatten() {
+                note(format!("{key}.{glob}"), glob);
+                for (index, value) in selectors.iter().enumerate() {
+                    note(format!("{key}.{glob}[{index}]"), value);
+                }
             }
         }
         let origin = "command line".to_owned();

@@ -15,8 +15,10 @@ use super::jax_version::{self, JaxVersion};
 use super::layer::{Layer, Read};
 use super::options::Options;
 use super::patterns::{Patterns, absolute};
+use super::run_settings::RunSettings;
 use super::selector::{KnownRule, Selector};
-use super::settings::{PerFileIgnore, RuleSetting, Settings, Source};
+use super::settings::{Fixable, PerFileIgnore, RuleSetting, Settings, Source};
+use super::version;
 use crate::finding::{Confidence, Level, RuleId};
 use crate::models::roots::ROOTS;
 
@@ -29,6 +31,9 @@ pub const PROJECT_MARKS: [&str; 6] =
 
 /// Patterns of test files, unless configured.
 const USUAL_TESTS: [&str; 4] = ["tests/", "test_*.py", "*_test.py", "conftest.py"];
+
+/// Patterns of files to check, unless configured.
+const USUAL_SOURCES: [&str; 4] = ["*.py", "*.pyi", "*.pyw", "*.ipynb"];
 
 /// Patterns of files that measure how fast things run.
 const BENCHMARKS: [&str; 5] = ["benchmarks/", "benchmark/", "bench_*.py", "*_bench.py", "*_benchmark.py"];
@@ -45,6 +50,8 @@ pub struct CommandLine {
     pub config: Vec<String>,
     /// Options given as such: `--select` and the like.
     pub options: Options,
+    /// Whether comments that suppress findings are not heard (`--ignore-noqa`).
+    pub ignores_comments: bool,
 }
 
 /// Finds the settings of source files.
@@ -55,6 +62,7 @@ pub struct Resolver {
     given: Vec<PathBuf>,
     rules: Vec<KnownRule>,
     isolated: bool,
+    ignores_comments: bool,
     /// The file of `--config`, with those it extends, outermost first.
     explicit: Option<Vec<Layer>>,
     /// Inline options and the command line, weakest first.
@@ -96,6 +104,7 @@ impl Resolver {
             given: vec![cwd.to_owned()],
             rules,
             isolated: command_line.isolated,
+            ignores_comments: command_line.ignores_comments,
             explicit,
             overrides,
             cache,
@@ -223,6 +232,7 @@ impl Resolver {
     fn compile(&self, layers: &[Layer], root: &Path) -> Result<Settings, ConfigError> {
         let layers: Vec<&Layer> = layers.iter().chain(&self.overrides).collect();
         let mut sources = BTreeMap::new();
+        required_version(&layers)?;
         let roots = Self::roots(&layers, &mut sources);
         let jax_version = self.jax_version(&layers, root, &roots, &mut sources)?;
         let last_models = last(&layers, "models", &mut sources, |options| options.models.as_ref());
@@ -241,7 +251,11 @@ impl Resolver {
             min_confidence: min_confidence.map_or(Confidence::Medium, |(_, confidence)| *confidence),
             rules: self.rules(&layers, &mut sources)?,
             per_file_ignores: self.per_file_ignores(&layers, &mut sources)?,
+            fixable: self.fixable(&layers, &mut sources)?,
+            include: included(&layers, &mut sources)?,
             exclude: excludes(&layers, &mut sources)?,
+            run: RunSettings::of(&layers, &mut sources),
+            ignores_comments: self.ignores_comments,
             tests: tests(&layers, root, &mut sources)?,
             benchmarks: usual(root, "benchmarks", &BENCHMARKS)?,
             docs: usual(root, "docs", &DOCS)?,
@@ -311,7 +325,8 @@ impl Resolver {
         for layer in layers {
             let select = self.selectors(layer, "select", layer.options.select.as_ref())?;
             let extend = self.selectors(layer, "extend-select", layer.options.extend_select.as_ref())?;
-            let ignore = self.selectors(layer, "ignore", layer.options.ignore.as_ref())?;
+            let mut ignore = self.selectors(layer, "ignore", layer.options.ignore.as_ref())?;
+            ignore.extend(self.selectors(layer, "extend-ignore", layer.options.extend_ignore.as_ref())?);
             if layer.options.select.is_some() {
                 for setting in rules.values_mut() {
                     setting.enabled = false;
@@ -348,6 +363,7 @@ impl Resolver {
                 ("select", layer.options.select.is_some()),
                 ("extend-select", layer.options.extend_select.is_some()),
                 ("ignore", layer.options.ignore.is_some()),
+                ("extend-ignore", layer.options.extend_ignore.is_some()),
                 ("levels", layer.options.levels.is_some()),
             ];
             for (key, _) in written.into_iter().filter(|(_, is_written)| *is_written) {
@@ -364,18 +380,41 @@ impl Resolver {
     ) -> Result<Vec<PerFileIgnore>, ConfigError> {
         let mut out = Vec::new();
         for layer in layers {
-            for (written, selectors) in layer.options.per_file_ignores.iter().flatten() {
-                let key = format!("per-file-ignores.{written}");
+            let maps = [
+                ("per-file-ignores", &layer.options.per_file_ignores),
+                ("extend-per-file-ignores", &layer.options.extend_per_file_ignores),
+            ];
+            let written = maps.into_iter().flat_map(|(name, map)| map.iter().flatten().map(move |entry| (name, entry)));
+            for (name, (written, selectors)) in written {
+                let key = format!("{name}.{written}");
                 let negated = written.starts_with('!');
                 let pattern = written.strip_prefix('!').unwrap_or(written).to_owned();
                 let pattern = Patterns::new(&layer.base, &[pattern])
                     .map_err(|(_, message)| layer.error_at(&key, malformed(&message), None))?;
                 let selectors = self.selectors(layer, &key, Some(selectors))?;
                 out.push(PerFileIgnore { pattern, negated, selectors });
-                sources.insert("per-file-ignores", layer.source_of("per-file-ignores"));
+                sources.insert("per-file-ignores", layer.source_of(name));
             }
         }
         Ok(out)
+    }
+
+    /// Which findings may be fixed: the strongest `fixable` with all that is added to it, less the strongest `unfixable`.
+    fn fixable(&self, layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Result<Fixable, ConfigError> {
+        let mut fixable = Fixable { only: vec![Selector::All], never: Vec::new() };
+        for layer in layers {
+            let options = &layer.options;
+            if options.fixable.is_some() {
+                fixable.only = self.selectors(layer, "fixable", options.fixable.as_ref())?;
+                sources.insert("fixable", layer.source_of("fixable"));
+            }
+            fixable.only.extend(self.selectors(layer, "extend-fixable", options.extend_fixable.as_ref())?);
+            if options.unfixable.is_some() {
+                fixable.never = self.selectors(layer, "unfixable", options.unfixable.as_ref())?;
+                sources.insert("unfixable", layer.source_of("unfixable"));
+            }
+        }
+        Ok(fixable)
     }
 }
 
@@ -402,12 +441,55 @@ fn excludes(layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> 
     let mut out = Vec::new();
     sources.insert("exclude", Source::Default);
     for layer in layers {
-        if let Some(written) = &layer.options.exclude {
-            out.push(patterns(layer, "exclude", written)?);
-            sources.insert("exclude", layer.source_of("exclude"));
+        for (key, written) in [("exclude", &layer.options.exclude), ("extend-exclude", &layer.options.extend_exclude)] {
+            if let Some(written) = written {
+                out.push(patterns(layer, key, written)?);
+                sources.insert("exclude", layer.source_of(key));
+            }
         }
     }
     Ok(out)
+}
+
+/// The patterns of files to look at, where they are not the usual ones.
+fn included(
+    layers: &[&Layer],
+    sources: &mut BTreeMap<&'static str, Source>,
+) -> Result<Option<Vec<Patterns>>, ConfigError> {
+    let mut out: Option<Vec<Patterns>> = None;
+    for layer in layers {
+        if let Some(written) = &layer.options.include {
+            out = Some(vec![patterns(layer, "include", written)?]);
+            sources.insert("include", layer.source_of("include"));
+        }
+        if let Some(written) = &layer.options.extend_include {
+            let more = patterns(layer, "extend-include", written)?;
+            match &mut out {
+                Some(out) => out.push(more),
+                None => out = Some(vec![usual(&layer.base, "include", &USUAL_SOURCES)?, more]),
+            }
+            sources.insert("include", layer.source_of("extend-include"));
+        }
+    }
+    Ok(out)
+}
+
+/// Refuses a project that asks for another version of keylint.
+fn required_version(layers: &[&Layer]) -> Result<(), ConfigError> {
+    for layer in layers {
+        let Some(required) = &layer.options.required_version else { continue };
+        let have = env!("CARGO_PKG_VERSION");
+        let wrong = |message: String, help: &str| layer.error_at("required-version=", message, Some(help.to_owned()));
+        match version::meets(have, required) {
+            Ok(true) => {}
+            Ok(false) => {
+                let message = format!("this is keylint {have}, and `{required}` is required");
+                return Err(wrong(message, "install a version that the project accepts"));
+            }
+            Err(message) => return Err(wrong(message, "write it as `0.1.0` or `>=0.1,<0.3`")),
+        }
+    }
+    Ok(())
 }
 
 fn tests(

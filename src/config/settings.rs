@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::jax_version::JaxVersion;
 use super::patterns::{Patterns, absolute};
+use super::run_settings::RunSettings;
 use super::selector::{KnownRule, Selector};
 use crate::finding::{Confidence, Family, Finding, IntentKind, Level, RuleId};
 
@@ -64,6 +65,13 @@ pub(super) struct PerFileIgnore {
     pub(super) selectors: Vec<Selector>,
 }
 
+/// Whose findings may be fixed.
+#[derive(Clone, Debug)]
+pub(super) struct Fixable {
+    pub(super) only: Vec<Selector>,
+    pub(super) never: Vec<Selector>,
+}
+
 /// Settings of one project directory, resolved.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -83,11 +91,18 @@ pub struct Settings {
     pub min_level: Level,
     /// The lowest confidence to show.
     pub min_confidence: Confidence,
+    /// What the configuration says of a run as a whole.
+    pub run: RunSettings,
+    /// Whether comments that suppress findings are not heard.
+    pub ignores_comments: bool,
     /// Where each setting comes from, by its key in a configuration file.
     pub sources: BTreeMap<&'static str, Source>,
     pub(super) cwd: PathBuf,
     pub(super) rules: BTreeMap<RuleId, RuleSetting>,
     pub(super) per_file_ignores: Vec<PerFileIgnore>,
+    pub(super) fixable: Fixable,
+    /// What to look at in folders; `None` for what is usual.
+    pub(super) include: Option<Vec<Patterns>>,
     pub(super) exclude: Vec<Patterns>,
     pub(super) tests: Patterns,
     pub(super) benchmarks: Patterns,
@@ -112,6 +127,22 @@ impl Settings {
         self.exclude.iter().any(|patterns| patterns.matches(&path))
     }
 
+    /// Whether a file in a folder is one to check, if the configuration says which those are.
+    pub fn is_included(&self, path: &Path) -> Option<bool> {
+        let path = absolute(&self.cwd, path);
+        let include = self.include.as_ref()?;
+        Some(include.iter().any(|patterns| patterns.matches(&path)))
+    }
+
+    /// Whether findings of a rule may be fixed.
+    pub fn is_fixable(&self, rule: RuleId) -> bool {
+        let narrowest = |selectors: &[Selector]| {
+            selectors.iter().filter(|selector| selector.covers(rule)).map(Selector::specificity).max()
+        };
+        let never = narrowest(&self.fixable.never);
+        narrowest(&self.fixable.only).is_some_and(|only| never.is_none_or(|never| only > never))
+    }
+
     /// The settings as they apply to one file.
     pub fn for_file(&self, path: &Path) -> FileSettings<'_> {
         let path = absolute(&self.cwd, path);
@@ -129,8 +160,8 @@ impl Settings {
     /// All that decides what is found and shown in a project, beside what [`FileSettings::deciding`] tells of each file: which paths
     /// patterns match is decided by then. Two runs for which this text differs may differ in their results.
     pub fn deciding(&self) -> String {
-        let Self { roots, jax_version, min_level, min_confidence, rules, .. } = self;
-        format!("{roots:?} {jax_version:?} {min_level} {min_confidence} {rules:?}")
+        let Self { roots, jax_version, min_level, min_confidence, rules, ignores_comments, .. } = self;
+        format!("{roots:?} {jax_version:?} {min_level} {min_confidence} {rules:?} {ignores_comments}")
     }
 
     /// The enabled rules and the level each has, by code.
@@ -142,6 +173,16 @@ impl Settings {
     /// The patterns of test files, as written.
     pub fn tests(&self) -> &[String] {
         self.tests.written()
+    }
+
+    /// The patterns of files to look at in folders, as written.
+    pub fn include(&self) -> impl Iterator<Item = &str> {
+        self.include.iter().flatten().flat_map(Patterns::written).map(String::as_str)
+    }
+
+    /// The selectors of rules that may be fixed, and of those that may not.
+    pub fn fixable(&self) -> [Vec<String>; 2] {
+        [&self.fixable.only, &self.fixable.never].map(|list| list.iter().map(ToString::to_string).collect())
     }
 
     /// The patterns of files left out, as written.

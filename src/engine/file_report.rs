@@ -85,7 +85,11 @@ pub(super) fn file_report(
         statements: &statements,
     };
     let selected = project.settings.for_file(&member.path);
-    let mut findings = suppress::apply(commented, &|rule| selected.is_selected(rule), findings).findings;
+    let mut findings = if project.settings.ignores_comments {
+        findings
+    } else {
+        suppress::apply(commented, &|rule| selected.is_selected(rule), findings).findings
+    };
     name_all(subject, &mut findings);
     sort(&mut findings);
     Some(FileReport { file, findings, text, cells, failed: loaded.broke.is_some() })

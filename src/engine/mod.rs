@@ -43,7 +43,7 @@ use crate::source::{Files, Problem};
 use crate::text::{Digest, Span};
 
 pub use crate::judge::analyse;
-pub use crate::source::{SourceFile, decode, encoded, survey};
+pub use crate::source::{SourceFile, decode, encoded, is_source, survey};
 pub use cached::{CacheUse, cache_folder, clean};
 pub use contain::contained;
 pub use ignore_edits::{can_be_ignored, ignore_comments};

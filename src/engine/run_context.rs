@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Fixes, Input, Job, Outcome, Progress, Survey, cache_folder};
+use super::{Fixes, Input, Job, Outcome, Progress, Reported, Survey, cache_folder};
 use crate::cache::Cache;
 use crate::config::{self, ConfigError, Resolver, Settings};
-use crate::finding::Finding;
+use crate::finding::{Finding, RuleId};
 use crate::fix;
 use crate::judge::analyse;
 use crate::judge::facts::Facts;
 use crate::models::Models;
-use crate::source::{self, Files, MemoryFiles, OsFiles, Problem, Selection, SourceFile, discover};
+use crate::source::{self, Files, MemoryFiles, OsFiles, Problem, Selection, SourceFile, discover, discover_where};
 use crate::suppress::Baseline;
 use crate::text::{Digest, Digester, Edit, FileId, Span, apply_edits};
 
@@ -47,7 +47,12 @@ impl RunInputs {
         resolver: &Resolver,
         force_exclude: bool,
     ) -> Result<Self, ConfigError> {
-        let found = discover(paths, &Selection { force_exclude, root: cwd.to_owned(), ..Selection::default() });
+        let run = resolver.for_directory(cwd).map(|settings| settings.run).unwrap_or_default();
+        let ignore_files = run.respect_gitignore.unwrap_or(true);
+        let selection = Selection { force_exclude, ignore_files, root: cwd.to_owned(), ..Selection::default() };
+        // A mistake in the settings of a folder is told below, or concerns no file.
+        let is_included = |path: &Path| resolver.for_file(path).ok().and_then(|settings| settings.is_included(path));
+        let found = discover_where(paths, &selection, &is_included);
         let mut inputs = Vec::with_capacity(found.files.len());
         for file in found.files {
             let is_excluded = resolver.for_file(&file.path)?.is_excluded(&file.path);
@@ -114,6 +119,8 @@ pub struct Changed {
     pub after: String,
     /// The same as bytes: of a notebook, the whole document.
     pub bytes: Vec<u8>,
+    /// How many findings of which rules were resolved.
+    pub resolved: BTreeMap<RuleId, usize>,
 }
 
 impl Changed {
@@ -184,7 +191,13 @@ impl<'a> RunContext<'a> {
 
     /// Checks what was given.
     pub fn check(&self, given: &RunInputs, how: RunOptions<'_>) -> Outcome {
-        let outcome = self.with(given, how, super::check);
+        let mut outcome = self.with(given, how, super::check);
+        for Reported { finding, .. } in outcome.findings.iter_mut().filter(|reported| reported.finding.fix.is_some()) {
+            let settings = self.resolver.for_file(outcome.files.path(finding.primary.file));
+            if settings.is_ok_and(|settings| !settings.is_fixable(finding.rule)) {
+                finding.fix = None;
+            }
+        }
         let failed = outcome.failed || !given.missing.is_empty();
         Outcome { missing: given.missing.clone(), failed, ..outcome }
     }
@@ -212,11 +225,19 @@ impl<'a> RunContext<'a> {
                     // What the encoding cannot spell is left as it is.
                     let Ok(bytes) = before.rewrite(&batch.edits) else { continue };
                     given.files.insert(input.path.clone(), bytes.clone());
-                    resolved += batch.resolved;
+                    resolved += batch.resolved.len();
                     goes_on = true;
-                    let known = Changed { path: input.path.clone(), before, after: String::new(), bytes: Vec::new() };
-                    let known = changed.entry(file).or_insert(known);
+                    let known = changed.entry(file).or_insert_with(|| Changed {
+                        path: input.path.clone(),
+                        before,
+                        after: String::new(),
+                        bytes: Vec::new(),
+                        resolved: BTreeMap::new(),
+                    });
                     (known.after, known.bytes) = (after, bytes);
+                    for rule in batch.resolved {
+                        *known.resolved.entry(rule).or_default() += 1;
+                    }
                 }
             }
             if !goes_on {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Finding, Fix};
+use crate::finding::{Finding, Fix, RuleId};
 use crate::text::{Edit, FileId, Span};
 
 /// The edits of one file that are applied in one round.
@@ -13,8 +13,8 @@ use crate::text::{Edit, FileId, Span};
 pub struct Batch {
     /// The edits, sorted.
     pub edits: Vec<Edit>,
-    /// How many findings they resolve.
-    pub resolved: usize,
+    /// The rules of the findings that they resolve.
+    pub resolved: Vec<RuleId>,
 }
 
 /// The fixes of findings that can be applied together, file by file, first come first served.
@@ -24,9 +24,9 @@ pub fn select<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTreeMap<F
         let Some(fix) = &finding.fix else { continue };
         let (batch, taken) = batches.entry(finding.primary.file).or_default();
         if taken.iter().any(|other| other.edits == fix.edits) {
-            batch.resolved += 1;
+            batch.resolved.push(finding.rule);
         } else if fix.edits.iter().all(|edit| batch.edits.iter().all(|other| are_apart(edit.span, other.span))) {
-            batch.resolved += 1;
+            batch.resolved.push(finding.rule);
             batch.edits.extend(fix.edits.iter().cloned());
             batch.edits.sort_by_key(|edit| edit.span);
             taken.push(fix);

@@ -1,4 +1,5 @@
-//! The `concise` format: `path:row:column: CODE [level] message`, in a notebook `path:cell number:row:column: …`.
+//! The `concise` format: `path:row:column: CODE [level] message`, in a notebook `path:cell number:row:column: …`. `[*]` before the
+//! message says that the finding can be fixed.
 //!
 //! **Invariant:** exactly one line per finding, but for raw keys, which many files have: one line tells of all of them.
 
@@ -6,24 +7,23 @@ use std::io::{self, Write};
 
 use super::Report;
 use super::neutral::neutral;
+use super::paint::{BOLD, Paint, of_level};
 use super::summary::folded;
-use crate::finding::Level;
+use crate::finding::Finding;
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
+    let paint = Paint(colour);
     for finding in report.for_people() {
-        let message = neutral(finding.message.lines().next().unwrap_or_default());
-        let locus = report.locus(finding.primary);
-        let (code, level) = (finding.rule, finding.level);
-        if colour {
-            let hue = match level {
-                Level::Note => 36,
-                Level::Warning => 33,
-                Level::Error => 31,
-            };
-            writeln!(out, "\u{1b}[1m{locus}\u{1b}[0m: \u{1b}[1;{hue}m{code}\u{1b}[0m [{level}] {message}")?;
-        } else {
-            writeln!(out, "{locus}: {code} [{level}] {message}")?;
-        }
+        let locus = paint.with(BOLD, &report.locus(finding.primary));
+        let code = paint.with(of_level(finding.level), &report.code(finding));
+        writeln!(out, "{locus}: {code} {}", rest(report, finding))?;
     }
     folded(report).map_or(Ok(()), |line| writeln!(out, "{line}"))
+}
+
+/// What follows the code of a finding.
+pub(super) fn rest(report: &Report<'_>, finding: &Finding) -> String {
+    let message = neutral(finding.message.lines().next().unwrap_or_default());
+    let mark = if report.is_fixable(finding) { "[*] " } else { "" };
+    format!("[{}] {mark}{message}", finding.level)
 }

@@ -9,6 +9,7 @@ use codespan_reporting::diagnostic::{Diagnostic, LabelStyle, Severity};
 use super::Report;
 use super::excerpt::{Excerpt, Mark};
 use super::neutral::neutral;
+use super::patch::patch;
 use super::summary::folded;
 use crate::finding::{Applicability, Confidence, ConsequenceKind, Finding, Level, Place};
 use crate::text::{LineIndex, Span};
@@ -83,7 +84,13 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
                 None => "not verified".to_owned(),
             },
         };
-        notes.push(format!("fix: {} ({applied})", neutral(&fix.message)));
+        let patch = if fix.applicability == Applicability::Display {
+            String::new()
+        } else {
+            patch(report, finding, fix, colour)
+        };
+        let note = format!("fix: {} ({applied})\n{patch}", neutral(&fix.message));
+        notes.push(note.trim_end().to_owned());
     }
     let Some(lines) = report.lines.get(&file) else { return Ok(()) };
     let name = report.filename(file) + &report.cell_suffix(finding.primary);
@@ -92,7 +99,7 @@ fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn
         None => Excerpt::new(&name, report.text(file), lines, &marks),
     };
     let diagnostic = Diagnostic::new(severity(finding.level))
-        .with_code(finding.rule)
+        .with_code(report.code(finding))
         .with_message(neutral(&finding.message))
         .with_labels(labels)
         .with_notes(notes);

@@ -2,37 +2,66 @@
 //!
 //! A notebook's lines are those of the cell that the text names, since an annotation has no place for it.
 //!
-//! **Invariant:** exactly one line per finding, whatever its texts hold.
+//! **Invariant:** exactly one line per finding, whatever its texts hold. No more annotations than GitHub shows, the worst first; the
+//! other findings are lines of the log in a group of their own.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::Report;
-use crate::finding::Level;
+use super::neutral::{neutral, neutral_line};
+use crate::finding::{Finding, Level};
+
+/// How many annotations of each level GitHub shows of a step.
+const MOST: usize = 10;
 
 pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    for finding in report.findings() {
-        let command = match finding.level {
-            Level::Note => "notice",
-            Level::Warning => "warning",
-            Level::Error => "error",
-        };
-        let file = report.relative(finding.primary.file);
-        let (start, end) = (report.start(finding.primary), report.end(finding.primary));
-        let title = property(&format!("keylint ({})", finding.rule));
-        let place = format!("file={},line={},col={}", property(&file), start.row, start.column);
-        let message = finding.message.lines().next().unwrap_or_default();
-        let text = data(&format!("{}: {} {message}", report.locus_in(&file, finding.primary), finding.rule));
-        writeln!(out, "::{command} title={title},{place},endLine={},endColumn={}::{text}", end.row, end.column)?;
+    let mut shown: BTreeMap<Level, usize> = BTreeMap::new();
+    let mut is_shown = |finding: &&Finding| {
+        let count = shown.entry(finding.level).or_default();
+        *count += 1;
+        *count <= MOST
+    };
+    let (annotated, logged): (Vec<&Finding>, Vec<&Finding>) =
+        report.findings().iter().copied().partition(|finding| is_shown(finding));
+    for finding in annotated {
+        annotation(report, finding, out)?;
     }
-    Ok(())
+    if logged.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "::group::{} more: GitHub shows {MOST} annotations of each level", logged.len())?;
+    for finding in logged {
+        let locus = report.locus_in(&neutral(&report.relative(finding.primary.file)), finding.primary);
+        writeln!(out, "{locus}: {} [{}] {}", finding.rule, finding.level, neutral(&finding.message))?;
+    }
+    writeln!(out, "::endgroup::")
+}
+
+fn annotation(report: &Report<'_>, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+    let command = match finding.level {
+        Level::Note => "notice",
+        Level::Warning => "warning",
+        Level::Error => "error",
+    };
+    let file = property(&report.relative(finding.primary.file));
+    let (start, end) = (report.start(finding.primary), report.end(finding.primary));
+    let title = property(&format!("keylint ({} {})", finding.rule, finding.rule.name()));
+    let place = format!("file={file},line={},col={}", start.row, start.column);
+    let mut text = report.in_cell(finding, &neutral(&finding.message));
+    if let Some(help) = &finding.help {
+        text = format!("{text}\nhelp: {}", neutral(help));
+    }
+    let text = data(&text);
+    writeln!(out, "::{command} title={title},{place},endLine={},endColumn={}::{text}", end.row, end.column)
 }
 
 /// Escapes the text of a workflow command.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    neutral_line(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 /// Escapes a property of a workflow command.
 fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+    data(&neutral(text)).replace(':', "%3A").replace(',', "%2C")
 }

@@ -17,8 +17,16 @@ struct Entry<'a> {
     check_name: &'a str,
     description: String,
     severity: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<Content<'a>>,
     fingerprint: String,
     location: Location,
+}
+
+/// What more there is to say.
+#[derive(Serialize)]
+struct Content<'a> {
+    body: &'a str,
 }
 
 #[derive(Serialize)]
@@ -62,11 +70,9 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
         };
         Entry {
             check_name: finding.rule.code(),
-            description: match report.cell_number(finding.primary) {
-                Some(cell) => format!("{}: {} (cell {cell})", finding.rule, finding.message),
-                None => format!("{}: {}", finding.rule, finding.message),
-            },
+            description: report.in_cell(finding, &format!("{}: {}", finding.rule, finding.message)),
             severity,
+            content: finding.help.as_deref().map(|body| Content { body }),
             fingerprint,
             location: Location {
                 path: report.relative(finding.primary.file),

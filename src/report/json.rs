@@ -1,7 +1,7 @@
 //! The `json` and `json-lines` formats.
 //!
-//! **Invariant:** the fields, their order and their meaning are a contract with scripts; every field is always there, but that a place
-//! other than the primary one names its cell only in a notebook.
+//! **Invariant:** the fields, their order and their meaning are a contract with scripts; every field is always there, but that `help` is
+//! absent where there is none, and a place other than the primary one names its cell only in a notebook.
 
 use std::io::{self, Write};
 
@@ -31,6 +31,9 @@ struct Entry<'a> {
     fix: Option<Repair<'a>>,
     consequence: Option<Fate<'a>>,
     intent: Option<Intended<'a>>,
+    /// A sentence that is right for the place, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'a str>,
     url: String,
     fingerprint: &'a str,
 }
@@ -180,6 +183,7 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
             reason: &intent.reason,
             at: evidence(report, intent.place),
         }),
+        help: finding.help.as_deref(),
         url: super::page_url(finding),
         fingerprint: &finding.fingerprint,
     }

@@ -51,6 +51,9 @@ fn case(report: &Report<'_>, finding: &Finding) -> TestCase {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n  {locus}: {}", label.message);
     }
+    if let Some(help) = &finding.help {
+        let _ = write!(text, "\n  help: {help}");
+    }
     status.set_message(neutral_line(&finding.message)).set_type(finding.level.to_string());
     status.set_description(neutral_line(&text));
     let mut case = TestCase::new(report.locus_in(finding.rule.code(), finding.primary), status);

@@ -3,15 +3,20 @@
 //! **Invariant:** whatever is printed is inert: control and bidirectional characters of paths, messages and sources
 //! reach no terminal, and no line is longer than a screen or two. Machine formats hold the findings shown, nothing else.
 
+mod azure;
 mod concise;
 mod excerpt;
 mod full;
 mod github;
 mod gitlab;
 mod graph;
+mod grouped;
 mod json;
 mod junit;
 mod neutral;
+mod paint;
+mod patch;
+mod pylint;
 mod rdjson;
 mod root;
 mod sarif;
@@ -21,14 +26,15 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::config::HiddenCounts;
-use crate::finding::{Finding, Place, RuleId};
+use crate::config::{HiddenCounts, OutputFormat};
+use crate::finding::{Applicability, Finding, Place, RuleId};
 use crate::rules;
 use crate::text::{Cell, Cells, FileId, LineColumn, LineIndex};
 
 pub use excerpt::problem;
 pub use graph::{GraphFormat, graph};
 pub use neutral::{neutral, neutral_line};
+pub use paint::coloured_diff;
 pub use root::Root;
 pub use summary::{statistics, statistics_json, summary, table};
 
@@ -83,6 +89,12 @@ macro_rules! formats {
                 write(report, colour, out)
             }
         }
+
+        impl From<OutputFormat> for Format {
+            fn from(configured: OutputFormat) -> Self {
+                match configured { $(OutputFormat::$format => Self::$format,)* }
+            }
+        }
     };
 }
 
@@ -100,13 +112,16 @@ enum Fixes {
 
 formats! {
     Full "full" People, Shown, "An excerpt of the source for each finding" => full::write;
-    Concise "concise" People, Absent, "One line for each finding" => concise::write;
+    Concise "concise" People, Shown, "One line for each finding" => concise::write;
+    Grouped "grouped" People, Shown, "One line for each finding, under the name of its file" => grouped::write;
     Json "json" Tools, Shown, "One JSON array" => |report, _, out| json::write_array(report, out);
     JsonLines "json-lines" Tools, Shown, "One JSON object a line" => |report, _, out| json::write_lines(report, out);
     Sarif "sarif" Tools, Shown, "SARIF 2.1.0, for code scanning" => |report, _, out| sarif::write(report, out);
-    Github "github" Tools, Shown, "Annotations for GitHub Actions" => |report, _, out| github::write(report, out);
-    Gitlab "gitlab" Tools, Shown, "A code quality report for GitLab" => |report, _, out| gitlab::write(report, out);
-    Junit "junit" Tools, Shown, "A test report in XML, for CI systems" => |report, _, out| junit::write(report, out);
+    Github "github" Tools, Absent, "Annotations for GitHub Actions" => |report, _, out| github::write(report, out);
+    Gitlab "gitlab" Tools, Absent, "A code quality report for GitLab" => |report, _, out| gitlab::write(report, out);
+    Azure "azure" Tools, Absent, "Issues of a build for Azure Pipelines" => |report, _, out| azure::write(report, out);
+    Pylint "pylint" Tools, Absent, "One line for each finding, as pylint writes it" => |report, _, out| pylint::write(report, out);
+    Junit "junit" Tools, Absent, "A test report in XML, for CI systems" => |report, _, out| junit::write(report, out);
     Rdjson "rdjson" Tools, Shown, "Diagnostics for reviewdog" => |report, _, out| rdjson::write(report, out);
 }
 
@@ -119,6 +134,8 @@ pub struct Report<'a> {
     root: Root,
     failed: bool,
     lists_raw_keys: bool,
+    applied: Applicability,
+    has_links: bool,
 }
 
 impl<'a> Report<'a> {
@@ -143,7 +160,39 @@ impl<'a> Report<'a> {
                 lines.entry(file).or_insert_with(|| LineIndex::new(files.text(file)));
             }
         }
-        Self { files, findings, hidden, lines, root: Root::default(), failed: false, lists_raw_keys: false }
+        let (root, applied) = (Root::default(), Applicability::Safe);
+        Self { files, findings, hidden, lines, root, failed: false, lists_raw_keys: false, applied, has_links: false }
+    }
+
+    /// The same report, of a run whose options apply fixes of this kind or a safer one.
+    #[must_use]
+    pub fn with_applied(self, applied: Applicability) -> Self {
+        Self { applied, ..self }
+    }
+
+    /// The same report, for a terminal in which codes can be links to their pages.
+    #[must_use]
+    pub fn with_links(self, has_links: bool) -> Self {
+        Self { has_links, ..self }
+    }
+
+    /// Whether the options of the run would apply the fix of a finding.
+    fn is_fixable(&self, finding: &Finding) -> bool {
+        finding.fix.as_ref().is_some_and(|fix| fix.applicability >= self.applied)
+    }
+
+    /// The code of a finding, as people see it.
+    fn code(&self, finding: &Finding) -> String {
+        let code = finding.rule.code();
+        if self.has_links { paint::link(&page_url(finding), code) } else { code.to_owned() }
+    }
+
+    /// A text that names the cell, where the format has no place for it.
+    fn in_cell(&self, finding: &Finding, text: &str) -> String {
+        match self.cell_number(finding.primary) {
+            Some(cell) => format!("{text} (cell {cell})"),
+            None => text.to_owned(),
+        }
     }
 
     /// The same report, with files named from the root of a repository where a format asks for that.

@@ -9,6 +9,10 @@ use serde::Serialize;
 use super::Report;
 use super::neutral::escape_json;
 use crate::finding::{Finding, Level, Place, Verdict};
+use crate::text::{Edit, Span, apply_edits};
+
+/// The most lines that one suggestion replaces.
+const MOST_LINES: usize = 40;
 
 #[derive(Serialize)]
 struct Root<'a> {
@@ -29,7 +33,7 @@ struct Diagnostic<'a> {
     severity: &'a str,
     code: Code<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    suggestions: Vec<Suggestion<'a>>,
+    suggestions: Vec<Suggestion>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     related_locations: Vec<Related>,
 }
@@ -59,9 +63,9 @@ struct Code<'a> {
 }
 
 #[derive(Serialize)]
-struct Suggestion<'a> {
+struct Suggestion {
     range: Range,
-    text: &'a str,
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -80,14 +84,16 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
 }
 
 fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
-    // A reviewer's click applies one suggestion, so a fix of several edits, each of no use alone, is not suggested.
-    let fix = finding.fix.as_ref().filter(|fix| fix.verdict == Verdict::Verified && fix.edits.len() == 1);
+    let fix = finding.fix.as_ref().filter(|fix| fix.verdict == Verdict::Verified);
     // Lines of a cell are not those of the document that would be edited.
     let fix = fix.filter(|_| report.cell(finding.primary).is_none());
-    let edits = fix.map_or(&[][..], |fix| &fix.edits).iter();
     let file = finding.primary.file;
+    let mut told = message(report, finding.primary, &finding.message);
+    if let Some(help) = &finding.help {
+        told = format!("{told}\nhelp: {help}");
+    }
     Diagnostic {
-        message: message(report, finding.primary, &finding.message),
+        message: told,
         location: location(report, finding.primary),
         severity: match finding.level {
             Level::Note => "INFO",
@@ -95,8 +101,10 @@ fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
             Level::Error => "ERROR",
         },
         code: Code { value: finding.rule.code(), url: super::page_url(finding) },
-        suggestions: edits
-            .map(|edit| Suggestion { range: range(report, Place { file, span: edit.span }), text: &edit.content })
+        suggestions: fix
+            .and_then(|fix| joined(report.text(file), &fix.edits))
+            .map(|edit| Suggestion { range: range(report, Place { file, span: edit.span }), text: edit.content })
+            .into_iter()
             .collect(),
         related_locations: finding
             .related
@@ -107,6 +115,23 @@ fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
             })
             .collect(),
     }
+}
+
+/// Several edits as one: a reviewer's click applies one suggestion, and each of them alone would be of no use. None if they stand too
+/// far apart to be read as one.
+fn joined(text: &str, edits: &[Edit]) -> Option<Edit> {
+    let (first, last) = (edits.first()?, edits.last()?);
+    let span = Span::new(first.span.start, last.span.end);
+    let before = text.get(span.range())?;
+    if before.lines().count() > MOST_LINES {
+        return None;
+    }
+    let within = edits.iter().map(|Edit { span: own, content }| Edit {
+        span: Span::new(own.start - span.start, own.end - span.start),
+        content: content.clone(),
+    });
+    let content = apply_edits(before, &within.collect::<Vec<_>>()).ok()?;
+    Some(Edit { span, content })
 }
 
 /// The message, which tells the cell since the location cannot.

@@ -184,8 +184,7 @@ fn files_changed(main: &mut MainLoop<'_>, params: &DidChangeWatchedFilesParams) 
     let mut is_reset = false;
     for change in &params.changes {
         let Some(path) = file_path(&change.uri) else { continue };
-        let is_python = path.extension().is_some_and(|suffix| suffix == "py" || suffix == "pyi" || suffix == "ipynb");
-        if !is_python || change.kind != FileChangeType::Changed {
+        if !crate::engine::is_source(&path) || change.kind != FileChangeType::Changed {
             is_reset |= session.concerns(&path);
         } else if !session.is_open(&path) {
             session.touch(&path);

@@ -152,7 +152,7 @@ impl Session {
 
     pub(super) fn open_text(&mut self, uri: &Uri, document: Document) -> Option<PathBuf> {
         let path = self.path_for(uri);
-        if !(document.is_python || is_ours(&path)) {
+        if !(document.is_python || engine::is_source(&path)) {
             return None;
         }
         self.put(uri, &path, Open::Text(document));
@@ -306,7 +306,7 @@ impl Session {
                 1 => format!("{stem}@{scheme}.{suffix}"),
                 _ => format!("{stem}@{scheme}-{number}.{suffix}"),
             });
-            if is_ours(&path) { path } else { path.with_added_extension("py") }
+            if engine::is_source(&path) { path } else { path.with_added_extension("py") }
         };
         // Only so many are open.
         let mut free = (1..=self.open.len() + 1).map(numbered).filter(|path| !self.open.contains_key(path));
@@ -317,11 +317,6 @@ impl Session {
 /// The path of an address, if it is that of a file: others, such as an older version that Git keeps, may have paths as well.
 pub(super) fn file_path(uri: &Uri) -> Option<PathBuf> {
     if uri.scheme() == "file" { uri.to_file_path().ok() } else { None }
-}
-
-/// Whether the name of a file is one of Python's.
-fn is_ours(path: &Path) -> bool {
-    path.extension().is_some_and(|suffix| suffix == "py" || suffix == "pyi" || suffix == "ipynb")
 }
 
 impl Opened {

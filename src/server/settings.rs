@@ -79,6 +79,7 @@ impl EditorSettings {
         }
         settings.command_line = CommandLine {
             isolated: false,
+            ignores_comments: false,
             config: reader.configuration(),
             options: Options {
                 select: reader.get("select"),

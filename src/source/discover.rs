@@ -96,10 +96,20 @@ pub struct Discovery {
     pub missing: Vec<Problem>,
 }
 
-/// Finds the files that the paths stand for: files as they are, folders with all `.py`, `.pyi` and `.ipynb` files
+/// Finds the files that the paths stand for: files as they are, folders with all `.py`, `.pyi`, `.pyw` and `.ipynb` files
 /// below.
 pub fn discover(paths: &[PathBuf], selection: &Selection) -> Discovery {
-    let mut search = Search { excluded: Excluded::default(), files: BTreeMap::new(), problems: Vec::new() };
+    discover_where(paths, selection, &|_| None)
+}
+
+/// The same where others may say which files of a folder are looked at; of what they say nothing, the usual ones are.
+pub fn discover_where(
+    paths: &[PathBuf],
+    selection: &Selection,
+    is_included: &dyn Fn(&Path) -> Option<bool>,
+) -> Discovery {
+    let mut search =
+        Search { excluded: Excluded::default(), files: BTreeMap::new(), problems: Vec::new(), is_included };
     let mut missing = Vec::new();
     search.excluded = Excluded::new(selection, &mut search.problems);
     for path in paths {
@@ -130,14 +140,15 @@ fn absent(path: &Path) -> &'static str {
     }
 }
 
-struct Search {
+struct Search<'a> {
     excluded: Excluded,
     /// By where the files are in truth, so that `a.py`, `./a.py` and a link to it are one.
     files: BTreeMap<PathBuf, Found>,
     problems: Vec<Problem>,
+    is_included: &'a dyn Fn(&Path) -> Option<bool>,
 }
 
-impl Search {
+impl Search<'_> {
     fn add(&mut self, path: &Path, explicit: bool, real: PathBuf) {
         let display = if explicit { path.display().to_string() } else { plain(path).display().to_string() };
         let found = Found { path: path.to_owned(), display, explicit };
@@ -178,7 +189,7 @@ impl Search {
             match entry {
                 Ok(entry) => {
                     let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir());
-                    if is_folder || !(is_python(entry.path()) || is_notebook(entry.path())) {
+                    if is_folder || !(self.is_included)(entry.path()).unwrap_or_else(|| is_source(entry.path())) {
                         continue;
                     }
                     let is_link = entry.path_is_symlink();
@@ -221,7 +232,12 @@ pub(super) fn has_endless_ignores(folder: &Path) -> bool {
 
 /// Whether the file is a module that can be imported.
 pub(super) fn is_python(path: &Path) -> bool {
-    path.extension().is_some_and(|suffix| suffix == "py" || suffix == "pyi")
+    path.extension().is_some_and(|suffix| suffix == "py" || suffix == "pyi" || suffix == "pyw")
+}
+
+/// Whether the name is that of a file to check.
+pub fn is_source(path: &Path) -> bool {
+    is_python(path) || is_notebook(path)
 }
 
 /// Whether the file is a notebook, which nothing imports.

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** findings keep their order; those about comments follow at the end, in source order.
 
-use super::parse::{Directive, Problem, parse};
+use super::parse::{Directive, NoqaPlace, Problem, parse};
 use crate::config::suggest;
 use crate::finding::{Applicability, Family, Finding, Fix, Place, RuleId, Verdict};
 use crate::python::{Comment, StatementSpan};
@@ -197,22 +197,21 @@ impl Comments {
         for directive in directives {
             match directive {
                 Directive::Effect { .. } => {}
-                Directive::Noqa { codes } => {
+                Directive::Noqa { codes, place } => {
                     // As in the tools that own it, `noqa` speaks of its own line; alone on a line it says nothing.
-                    if comment.own_line {
+                    let own_line = comment.own_line && place == NoqaPlace::Statement;
+                    if comment.own_line && place == NoqaPlace::Line {
                         continue;
                     }
                     let named = codes.map(|codes| {
-                        let ours = codes.iter().filter_map(|code| {
-                            let rule = RuleId::from_code(code)?;
-                            Some(Named { rule, span: comment.span, used: false })
-                        });
-                        ours.filter(|named| !is_reserved(named.rule)).collect()
+                        let rules = codes.iter().flat_map(|code| named_elsewhere(code));
+                        let ours = rules.filter(|rule| !is_reserved(*rule));
+                        ours.map(|rule| Named { rule, span: comment.span, used: false }).collect()
                     });
                     self.suppressions.push(Suppression {
-                        scope: Scope::Statement,
-                        line,
-                        own_line: false,
+                        scope: if place == NoqaPlace::File { Scope::File } else { Scope::Statement },
+                        line: if own_line { source.after_comments(line) } else { line },
+                        own_line,
                         named,
                         ours: false,
                         reason: String::new(),
@@ -267,9 +266,29 @@ impl Comments {
     }
 }
 
+/// The rules that a comment of other tools names: one by its code or name, or several by the start of their codes.
+fn named_elsewhere(written: &str) -> Vec<RuleId> {
+    if let Some(rule) = rules::find(written) {
+        return vec![rule.id];
+    }
+    let prefix = written.to_ascii_uppercase();
+    let is_named = |rule: &&rules::Rule| prefix.starts_with("KEY") && rule.code().starts_with(&prefix);
+    rules::in_force().filter(is_named).map(|rule| rule.id).collect()
+}
+
 /// The code that an item names; otherwise what is wrong with it and what to do.
 fn resolve(written: &str, whole_file: bool) -> Result<RuleId, (String, String)> {
     let Some(rule) = rules::find(written) else {
+        let several = named_elsewhere(if written.eq_ignore_ascii_case("ALL") { "KEY" } else { written });
+        if !several.is_empty() {
+            let mentioned = several.iter().filter(|rule| !is_reserved(**rule));
+            let codes: Vec<String> = mentioned.take(3).map(|rule| format!("`{rule}`")).collect();
+            let help = format!("name each rule that is to be ignored, such as {}", codes.join(", "));
+            return Err((
+                format!("`{written}` stands for {} rules, and a comment names one by one", several.len()),
+                help,
+            ));
+        }
         let near = suggest(written, rules::in_force().flat_map(|rule| [rule.code(), rule.name()]));
         let help = near.map_or_else(
             || "name one rule by its code or name; `keylint rule` lists them".to_owned(),

@@ -5,6 +5,8 @@
 //! # keylint: file-ignore[KEY301] reason
 //! # keylint: consumes(key)          derives(key), observes(key): what a function does with a parameter
 //! # noqa                            # noqa: KEY101, E501
+//! # ruff: noqa: KEY101              # flake8: noqa: the same for the whole file
+//! # ruff: ignore[KEY101]            # ruff: file-ignore[KEY101]
 //! ```
 //!
 //! One comment may hold several, each after its own `#`: `# type: ignore # keylint: ignore[KEY101] reason`.
@@ -48,10 +50,12 @@ pub enum Directive {
         /// The directive's bytes, from its `#`.
         range: (usize, usize),
     },
-    /// `noqa`, with the codes it is limited to; without any it silences everything.
+    /// What other tools define: `noqa`, and ruff's own comments, with the codes that they are limited to.
     Noqa {
         /// The codes, those of other tools included; `None` for a blanket one.
         codes: Option<Vec<String>>,
+        /// Where it holds.
+        place: NoqaPlace,
     },
     /// `keylint: consumes(…)` and its kin.
     Effect {
@@ -60,6 +64,17 @@ pub enum Directive {
         /// The parameters, each as written.
         parameters: Vec<String>,
     },
+}
+
+/// Where a comment of other tools holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoqaPlace {
+    /// On its line.
+    Line,
+    /// On its statement, or alone on a line on the one below.
+    Statement,
+    /// In the file.
+    File,
 }
 
 /// A comment that is addressed to keylint but is invalid.
@@ -100,7 +115,12 @@ impl<'a> Part<'a> {
     fn directive(self) -> Option<Result<Directive, Problem>> {
         let body = self.text.trim_start_matches('#').trim_start();
         if let Some(rest) = strip_word(body, "noqa") {
-            return noqa(rest).map(Ok);
+            return noqa(rest, NoqaPlace::Line).map(Ok);
+        }
+        for tool in ["ruff", "flake8"] {
+            if let Some(rest) = strip_word(body, tool).and_then(|rest| rest.trim_start().strip_prefix(':')) {
+                return self.of_tool(tool, rest.trim_start());
+            }
         }
         let rest = strip_word(body, "keylint")?.trim_start();
         if let Some(rest) = rest.strip_prefix(':') {
@@ -110,6 +130,27 @@ impl<'a> Part<'a> {
         let word = leading_word(rest);
         let is_directive = matches!(word, "ignore" | "file-ignore") && rest[word.len()..].trim_start().starts_with('[');
         is_directive.then(|| Err(self.problem("missing `:` after `keylint`", format!("write `# keylint: {word}[…]`"))))
+    }
+
+    /// What a comment says that is addressed to another tool and may concern us.
+    fn of_tool(self, tool: &str, rest: &str) -> Option<Result<Directive, Problem>> {
+        if let Some(rest) = strip_word(rest, "noqa") {
+            return noqa(rest, NoqaPlace::File).map(Ok);
+        }
+        let word = leading_word(rest);
+        let list = rest[word.len()..].trim_start().strip_prefix('[').filter(|_| tool == "ruff")?;
+        let codes: Vec<String> = pieces(list.split(']').next().unwrap_or(list)).map(str::to_owned).collect();
+        let place = match word {
+            "ignore" => NoqaPlace::Statement,
+            "file-ignore" => NoqaPlace::File,
+            // What holds between two comments is reported only where it would concern us.
+            "disable" if codes.iter().any(|code| code.to_ascii_uppercase().starts_with("KEY")) => {
+                let help = "write `# keylint: ignore[…]` at each statement, or `# keylint: file-ignore[…]`".to_owned();
+                return Some(Err(self.problem("ranges of lines are ruff's alone", help)));
+            }
+            _ => return None,
+        };
+        Some(Ok(Directive::Noqa { codes: Some(codes), place }))
     }
 
     fn ours(self, rest: &'a str) -> Result<Directive, Problem> {
@@ -177,9 +218,9 @@ impl<'a> Part<'a> {
 
 /// What follows `noqa`. With a colon but no code after it, the comment is malformed and silences nothing; telling so is
 /// the business of the tools that own it.
-fn noqa(rest: &str) -> Option<Directive> {
+fn noqa(rest: &str, place: NoqaPlace) -> Option<Directive> {
     let Some(list) = rest.trim_start().strip_prefix(':') else {
-        return Some(Directive::Noqa { codes: None });
+        return Some(Directive::Noqa { codes: None, place });
     };
     let is_code = |word: &&str| {
         let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -187,7 +228,7 @@ fn noqa(rest: &str) -> Option<Directive> {
     };
     let words = list.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
     let codes: Vec<String> = words.take_while(is_code).map(str::to_owned).collect();
-    (!codes.is_empty()).then_some(Directive::Noqa { codes: Some(codes) })
+    (!codes.is_empty()).then_some(Directive::Noqa { codes: Some(codes), place })
 }
 
 fn pieces(list: &str) -> impl Iterator<Item = &str> {

@@ -88,6 +88,7 @@ fn run_in(dir: &Path, arguments: &[&str], input: &str, backend: &dyn Backend, en
         cwd: dir.to_owned(),
         env: &|name| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         stdout_is_terminal: false,
+        stdout_has_links: false,
         stderr_is_terminal: false,
         stdin: &mut input.as_bytes(),
         stdout: &mut out,
@@ -315,6 +316,7 @@ fn a_reader_that_stops_early_is_no_error() {
             cwd: PathBuf::from("/nonexistent"),
             env: &|_| None,
             stdout_is_terminal: false,
+            stdout_has_links: false,
             stderr_is_terminal: false,
             stdin: &mut io::empty(),
             stdout: &mut Closed,
@@ -359,7 +361,7 @@ fn the_executable_checks_a_project() {
         (status, out.as_str()),
         (
             1,
-            "a.py:1:8: KEY002 [warning] `KEY101` suppresses nothing\nFound 1 warning.\n1 finding can be fixed with --fix.\n"
+            "a.py:1:8: KEY002 [warning] [*] `KEY101` suppresses nothing\nFound 1 warning.\n1 finding can be fixed with --fix.\n"
         )
     );
     let (status, out) = keylint(&["check", "-q", "--output-format", "concise", "gen/b.py", "absent.py"]);

@@ -88,6 +88,36 @@ fn github_annotations_are_one_line_each_and_escaped() {
 }
 
 #[test]
+fn azure_and_pylint_have_a_line_per_finding() {
+    insta::assert_snapshot!(written(Format::Azure));
+    insta::assert_snapshot!(written(Format::Pylint));
+    assert_eq!((empty(Format::Azure), empty(Format::Pylint)), (String::new(), String::new()));
+}
+
+#[test]
+fn grouped_findings_stand_under_their_file() {
+    insta::assert_snapshot!(written(Format::Grouped));
+}
+
+#[test]
+fn github_shows_ten_annotations_of_each_level() {
+    let mut files = FileTable::default();
+    let file = files.add(PathBuf::from("a.py"), TEXT.to_owned());
+    let mut findings = vec![finding(file); 25];
+    findings[24].level = Level::Warning;
+    findings[3].message = "a\u{202e}b\u{1b}[31m".to_owned();
+    let hidden = HiddenCounts::default();
+    let mut out = Vec::new();
+    Report::new(&files, &findings, &hidden).write(Format::Github, false, &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.lines().filter(|line| line.starts_with("::error ")).count(), 10);
+    assert_eq!(text.lines().filter(|line| line.starts_with("::warning ")).count(), 1);
+    assert_eq!(text.lines().filter(|line| line.starts_with("a.py:")).count(), 14);
+    assert!(text.contains("::group::14 more") && text.ends_with("::endgroup::\n"));
+    assert!(!text.contains(['\u{202e}', '\u{1b}']));
+}
+
+#[test]
 fn gitlab_fingerprints_are_unique() {
     let report = written(Format::Gitlab);
     let entries: Vec<serde_json::Value> = serde_json::from_str(&report).unwrap();

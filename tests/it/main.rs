@@ -27,6 +27,7 @@ mod laws;
 mod mistakes;
 mod models;
 mod notebooks;
+mod options;
 mod prelude;
 mod prng;
 mod programs;

@@ -28,6 +28,7 @@ pub fn keylint(folder: &Path, arguments: impl IntoIterator<Item = impl Into<OsSt
         cwd: folder.to_owned(),
         env: &|_| None,
         stdout_is_terminal: false,
+        stdout_has_links: false,
         stderr_is_terminal: false,
         stdin: &mut input,
         stdout: &mut out,

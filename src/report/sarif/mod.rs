@@ -126,12 +126,14 @@ fn descriptor(rule: &Rule) -> Descriptor {
 
 fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line: Option<String>) -> Outcome<'a> {
     let related: Vec<&Label> = finding.related.iter().take(MOST_RELATED).collect();
-    let mut text = escape_links(&neutral(&finding.message));
+    let mut text = sentence(&escape_links(&neutral(&finding.message)));
     for (id, label) in related.iter().enumerate() {
-        // A related location is shown only where the message links to it.
-        text.push_str(if id == 0 { ": " } else { ", " });
-        // Writing to a string cannot fail.
-        let _ = write!(text, "[{}]({id})", escape_links(&neutral(&label.message)));
+        // A related location is shown only where the message links to it. Writing to a string cannot fail.
+        let label = sentence(&escape_links(&neutral(&label.message)));
+        let _ = write!(text, " [{}]({id}).", label.trim_end_matches('.'));
+    }
+    if let Some(help) = &finding.help {
+        let _ = write!(text, " To fix it: {}.", escape_links(&neutral(help)).trim_end_matches('.'));
     }
     let mut primary = location(report, finding.primary);
     let source = finding.primary.span;

@@ -1,0 +1,79 @@
+//! Options that environment variables give: `KEYLINT_OUTPUT_FORMAT` stands for `--output-format`.
+//!
+//! **Invariant:** the command line is stronger than the environment, also where it has the opposite of a flag; a variable that is empty
+//! says nothing.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
+
+use super::args::Args;
+
+/// The commands that check code, and so take their options from the environment.
+const COMMANDS: [&str; 7] = ["check", "baseline", "create", "update", "prune", "config", "why"];
+
+/// Parses the arguments of a process, and what its environment adds to them.
+pub(super) fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Args, clap::Error> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut given = BTreeSet::new();
+    collect_given(&Args::command().try_get_matches_from(&arguments)?, &mut given);
+    let mut command = with_defaults(Args::command(), &|option| value(option, &given, env));
+    let mut error = match command.try_get_matches_from_mut(&arguments) {
+        Ok(matches) => return Args::from_arg_matches(&matches),
+        Err(error) => error,
+    };
+    // The command line alone was accepted, so a variable is wrong.
+    if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) {
+        let long = option.split_whitespace().next().unwrap_or_default().to_owned();
+        error.insert(ContextKind::InvalidArg, ContextValue::String(variable(long.trim_start_matches('-'))));
+    }
+    Err(error)
+}
+
+/// The variable of an option.
+fn variable(long: &str) -> String {
+    format!("KEYLINT_{}", long.replace('-', "_").to_ascii_uppercase())
+}
+
+/// The identities of the options that were given.
+fn collect_given(matches: &ArgMatches, given: &mut BTreeSet<String>) {
+    let is_given = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+    given.extend(matches.ids().filter(is_given).map(|id| id.as_str().to_owned()));
+    if let Some((_, inner)) = matches.subcommand() {
+        collect_given(inner, given);
+    }
+}
+
+/// What the environment says of an option that was not given, nor its opposite.
+fn value(option: &Arg, given: &BTreeSet<String>, env: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let id = option.get_id().as_str();
+    let opposite = id.strip_prefix("no_").map_or_else(|| format!("no_{id}"), str::to_owned);
+    if given.contains(id) || given.contains(&opposite) {
+        return None;
+    }
+    let value = env(&variable(option.get_long()?)).filter(|value| !value.is_empty())?;
+    let is_flag = matches!(option.get_action(), ArgAction::SetTrue);
+    if !is_flag {
+        return option.get_action().takes_values().then_some(value);
+    }
+    Some(match value.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => "true".to_owned(),
+        "0" | "false" | "no" | "off" => "false".to_owned(),
+        _ => value,
+    })
+}
+
+fn with_defaults(command: Command, value: &dyn Fn(&Arg) -> Option<String>) -> Command {
+    let command = command.mut_args(|option| match value(&option) {
+        Some(value) => option.default_value(value),
+        None => option,
+    });
+    command
+        .mut_subcommands(|inner| if COMMANDS.contains(&inner.get_name()) { with_defaults(inner, value) } else { inner })
+}

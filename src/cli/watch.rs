@@ -1,0 +1,76 @@
+//! `keylint check --watch`.
+//!
+//! **Invariant:** every run reads files and configuration afresh; changes that come together make one run.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use notify::event::EventKind;
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::args::{Args, Check};
+use super::backend::Backend;
+use super::{Failure, Status, World, check};
+use crate::engine::is_source;
+
+/// How long after a change others are waited for, which belong to it.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Checks, and again whenever a file changes, until the process is ended.
+pub(super) fn run(
+    command: &Check,
+    args: &Args,
+    backend: &dyn Backend,
+    world: &mut World<'_>,
+) -> Result<Status, Failure> {
+    if command.paths.iter().any(|path| path.as_path() == Path::new("-")) {
+        return Err(Failure::Usage("`--watch` watches files and cannot be used with `-`".to_owned()));
+    }
+    let (sender, changes) = mpsc::channel();
+    let failed = |error: notify::Error| Failure::Usage(format!("files cannot be watched: {error}"));
+    let tell = move |event: notify::Result<Event>| {
+        // Where nobody listens any more, the run is over.
+        let _ = sender.send(event);
+    };
+    let mut watcher = RecommendedWatcher::new(tell, notify::Config::default()).map_err(failed)?;
+    for path in &command.paths {
+        let (folder, mode) = watched(&world.cwd.join(path));
+        watcher.watch(&folder, mode).map_err(failed)?;
+    }
+    loop {
+        if world.stdout_is_terminal {
+            write!(world.stdout, "\u{1b}[2J\u{1b}[H")?;
+        }
+        match check::once(command, args, backend, world) {
+            Ok(_) => {}
+            // A mistake in the configuration can be corrected while we watch.
+            Err(failure @ (Failure::Config(_) | Failure::Usage(_))) => super::tell_failure(&failure, args, world)?,
+            Err(failure) => return Err(failure),
+        }
+        if !args.quiet {
+            writeln!(world.stderr, "Watching for changes; Ctrl+C ends this.")?;
+        }
+        loop {
+            let Ok(event) = changes.recv() else { return Ok(Status::Clean) };
+            if event.is_ok_and(|event| matters(&event)) {
+                break;
+            }
+        }
+        while changes.recv_timeout(PAUSE).is_ok() {}
+    }
+}
+
+/// What is watched for a path given: a folder with all below it, or the folder of a file, since editors replace files.
+fn watched(path: &Path) -> (PathBuf, RecursiveMode) {
+    if path.is_dir() {
+        return (path.to_owned(), RecursiveMode::Recursive);
+    }
+    (path.parent().unwrap_or(path).to_owned(), RecursiveMode::NonRecursive)
+}
+
+/// Whether an event can change what is found.
+fn matters(event: &Event) -> bool {
+    let is_ours = |path: &PathBuf| is_source(path) || path.extension().is_some_and(|suffix| suffix == "toml");
+    !matches!(event.kind, EventKind::Access(_)) && event.paths.iter().any(is_ours)
+}

@@ -1,0 +1,32 @@
+//! The `azure` format: logging commands, which Azure Pipelines shows as issues of a build.
+//!
+//! A notebook's lines are those of the cell that the text names, since an issue has no place for it.
+//!
+//! **Invariant:** exactly one line per finding, whatever its texts hold.
+
+use std::io::{self, Write};
+
+use super::Report;
+use super::neutral::{neutral, neutral_line};
+use crate::finding::Level;
+
+pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    for finding in report.findings() {
+        // There are no other types.
+        let kind = if finding.level == Level::Error { "error" } else { "warning" };
+        let file = property(&report.relative(finding.primary.file));
+        let start = report.start(finding.primary);
+        let message = escaped(&report.in_cell(finding, &neutral(&finding.message)));
+        let place = format!("sourcepath={file};linenumber={};columnnumber={}", start.row, start.column);
+        writeln!(out, "##vso[task.logissue type={kind};{place};code={};]{message}", finding.rule)?;
+    }
+    Ok(())
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('%', "%AZP25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    escaped(&neutral_line(text)).replace(';', "%3B").replace(']', "%5D")
+}

@@ -1,0 +1,328 @@
+//! Options, settings and variables that users of ruff know, each in a project of its own.
+//!
+//! **Invariant:** the command line is stronger than the environment, and that stronger than the configuration.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use keylint::cli::{self, EngineBackend, Status, World};
+use keylint::config::OutputFormat;
+use keylint::report::Format;
+use tempfile::TempDir;
+
+const REUSE: &str =
+    "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)\nb = jax.random.normal(key)\nprint(a, b)\n";
+/// A finding with a safe fix.
+const UNUSED: &str = "x = 1  # keylint: ignore[KEY101]\n";
+
+struct Project(TempDir);
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let project = Self(TempDir::new().unwrap());
+        fs::create_dir(project.0.path().join(".git")).unwrap();
+        for (path, content) in files {
+            project.write(path, content);
+        }
+        project
+    }
+
+    fn write(&self, path: &str, content: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.0.path().join(path)).unwrap()
+    }
+
+    /// Status, standard output and standard error of a check of the whole project.
+    fn check(&self, arguments: &[&str], env: &[(&str, &str)]) -> (Status, String, String) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut world = World {
+            cwd: self.0.path().to_owned(),
+            env: &|name| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
+            stdout_is_terminal: false,
+            stdout_has_links: env.contains(&("LINKS", "1")),
+            stderr_is_terminal: false,
+            stdin: &mut std::io::empty(),
+            stdout: &mut out,
+            stderr: &mut err,
+        };
+        let folder = self.0.path().display().to_string();
+        let arguments = ["keylint", "check"].into_iter().chain(arguments.iter().copied()).chain([folder.as_str()]);
+        let status = cli::run(arguments.map(OsString::from), &EngineBackend, &mut world);
+        let plain = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(&format!("{folder}/"), "");
+        (status, plain(out), plain(err))
+    }
+
+    /// The files that are checked.
+    fn files(&self, arguments: &[&str]) -> String {
+        let (_, out, err) = self.check(&[&["--show-files"], arguments].concat(), &[]);
+        format!("{}{err}", out.lines().collect::<Vec<_>>().join(" "))
+    }
+}
+
+#[test]
+fn files_are_chosen_by_options_and_settings() {
+    let files =
+        [("a.py", ""), ("w.pyw", ""), ("gen/b.py", ""), ("old.py", ""), ("tool", ""), (".gitignore", "old.py\n")];
+    let project = Project::new(&files);
+    assert_eq!(project.files(&[]), "a.py gen/b.py w.pyw");
+    assert_eq!(project.files(&["--exclude", "gen,w.pyw"]), "a.py");
+    assert_eq!(project.files(&["--extend-exclude", "gen"]), "a.py w.pyw");
+    assert_eq!(project.files(&["--no-respect-gitignore"]), "a.py gen/b.py old.py w.pyw");
+    project.write("keylint.toml", "extend-exclude = ['gen']\nrespect-gitignore = false\n");
+    assert_eq!(project.files(&[]), "a.py old.py w.pyw");
+    assert_eq!(project.files(&["--respect-gitignore"]), "a.py w.pyw");
+    project.write("keylint.toml", "include = ['*.pyw', 'tool']\n");
+    assert_eq!(project.files(&[]), "tool w.pyw");
+    project.write("keylint.toml", "extend-include = ['tool']\n");
+    assert_eq!(project.files(&[]), "a.py gen/b.py tool w.pyw");
+}
+
+#[test]
+fn settings_of_a_run_are_those_of_the_current_directory() {
+    let project = Project::new(&[("a.py", UNUSED), ("keylint.toml", "output-format = 'concise'\nfix = true\n")]);
+    let (status, out, _) = project.check(&["--no-fix"], &[]);
+    assert_eq!(status, Status::Findings);
+    assert!(out.starts_with("a.py:1:8: KEY002 [warning] [*] "), "{out}");
+    assert!(project.check(&["--no-fix", "--output-format", "pylint"], &[]).1.starts_with("a.py:1: [KEY002] "));
+    let (status, out, _) = project.check(&[], &[]);
+    assert_eq!((status, project.read("a.py").as_str()), (Status::Clean, "x = 1\n"), "{out}");
+    project.write("keylint.toml", "output-format = 'concse'\n");
+    let (status, _, err) = project.check(&[], &[]);
+    assert!(status == Status::Failed && err.contains("did you mean `concise`?"), "{err}");
+}
+
+#[test]
+fn fixes_are_listed_counted_and_limited() {
+    let both = [("a.py", UNUSED), ("b.py", REUSE)];
+    let project = Project::new(&both);
+    let (status, out, _) = project.check(&["--fix", "--show-fixes", "--output-format", "concise"], &[]);
+    assert_eq!(status, Status::Findings);
+    assert!(out.contains("Fixed 1 finding in 1 file:\n- a.py:\n    1 × KEY002 (unused-suppression)\n"), "{out}");
+    let project = Project::new(&both);
+    let (status, out, err) = project.check(&["--fix-only"], &[]);
+    assert_eq!((status, out.as_str(), err.as_str()), (Status::Clean, "", "Fixed 1 finding in 1 file.\n"));
+    let project = Project::new(&both[..1]);
+    assert_eq!(project.check(&["--fix", "--exit-non-zero-on-fix"], &[]).0, Status::Findings);
+    assert_eq!(project.check(&["--fix", "--exit-non-zero-on-fix"], &[]).0, Status::Clean);
+    for (text, arguments) in [
+        ("", &["--unfixable", "KEY002"][..]),
+        ("unfixable = ['KEY0']\n", &[]),
+        ("fixable = ['KEY1']\n", &[]),
+        ("fixable = ['ALL']\nunfixable = ['ALL']\n", &[]),
+    ] {
+        let project = Project::new(&[("a.py", UNUSED), ("keylint.toml", text)]);
+        let (_, out, _) = project.check(&[&["--fix"], arguments].concat(), &[]);
+        assert!(project.read("a.py") == UNUSED && !out.contains("fix:"), "{text}: {out}");
+    }
+    let project =
+        Project::new(&[("a.py", UNUSED), ("keylint.toml", "fixable = ['KEY1']\nextend-fixable = ['KEY002']\n")]);
+    project.check(&["--fix"], &[]);
+    assert_ne!(project.read("a.py"), UNUSED);
+}
+
+#[test]
+fn comments_can_be_passed_over() {
+    let text =
+        REUSE.replace("b = jax.random.normal(key)", "b = jax.random.normal(key)  # keylint: ignore[KEY101] on purpose");
+    let project = Project::new(&[("a.py", &text)]);
+    assert_eq!(project.check(&[], &[]).0, Status::Clean);
+    assert!(project.check(&["--ignore-noqa"], &[]).1.contains("KEY101"));
+}
+
+#[test]
+fn settings_that_extend_are_the_same_as_those_they_extend() {
+    let project = Project::new(&[("a.py", REUSE)]);
+    for text in ["extend-ignore = ['KEY101']\n", "[extend-per-file-ignores]\n'*.py' = ['KEY101']\n"] {
+        project.write("keylint.toml", text);
+        assert_eq!(project.check(&[], &[]).0, Status::Clean, "{text}");
+    }
+    project.write("keylint.toml", "");
+    assert_eq!(project.check(&["--extend-per-file-ignores", "a.py:KEY101"], &[]).0, Status::Clean);
+}
+
+#[test]
+fn a_project_can_ask_for_a_version() {
+    let project = Project::new(&[("a.py", ""), ("keylint.toml", "required-version = '>=0.1'\n")]);
+    assert_eq!(project.check(&[], &[]).0, Status::Clean);
+    project.write("keylint.toml", "required-version = '<0.1'\n");
+    let (status, _, err) = project.check(&[], &[]);
+    assert!(status == Status::Failed && err.contains("`<0.1` is required"), "{err}");
+    project.write("keylint.toml", "required-version = 'newest'\n");
+    assert!(project.check(&[], &[]).2.contains("`newest` is not a version"));
+}
+
+#[test]
+fn variables_stand_for_options() {
+    let project = Project::new(&[("a.py", REUSE), ("keylint.toml", "output-format = 'json'\n")]);
+    let env = [("KEYLINT_OUTPUT_FORMAT", "concise"), ("KEYLINT_QUIET", "yes")];
+    let (status, out, _) = project.check(&[], &env);
+    assert_eq!((status, out.lines().count()), (Status::Findings, 1), "{out}");
+    assert!(out.starts_with("a.py:4:5: KEY101 [error] "), "{out}");
+    assert!(project.check(&["--output-format", "pylint"], &env).1.starts_with("a.py:4: [KEY101] "));
+    assert_eq!(project.check(&[], &[("KEYLINT_IGNORE", "KEY101, KEY2")]).0, Status::Clean);
+    assert_eq!(project.check(&[], &[("KEYLINT_IGNORE", "")]).0, Status::Findings);
+    assert_eq!(project.check(&[], &[("KEYLINT_EXIT_ZERO", "1")]).0, Status::Clean);
+    assert_eq!(project.check(&[], &[("KEYLINT_EXIT_ZERO", "0")]).0, Status::Findings);
+    let (status, _, err) = project.check(&[], &[("KEYLINT_OUTPUT_FORMAT", "jsn")]);
+    assert!(status == Status::Failed && err.contains("'jsn' for 'KEYLINT_OUTPUT_FORMAT'"), "{err}");
+    let fixing = Project::new(&[("a.py", UNUSED)]);
+    fixing.check(&["--no-fix"], &[("KEYLINT_FIX", "1")]);
+    assert_eq!(fixing.read("a.py"), UNUSED);
+    fixing.check(&[], &[("KEYLINT_FIX", "1")]);
+    assert_ne!(fixing.read("a.py"), UNUSED);
+}
+
+#[test]
+fn terminals_get_colours_links_and_patches() {
+    let project = Project::new(&[("a.py", UNUSED)]);
+    let coloured = |arguments: &[&str], env: &[(&str, &str)]| project.check(arguments, env).1;
+    assert!(coloured(&[], &[("FORCE_COLOR", "1")]).contains('\u{1b}'));
+    assert!(!coloured(&[], &[("FORCE_COLOR", "0")]).contains('\u{1b}'));
+    assert!(!coloured(&[], &[("FORCE_COLOR", "1"), ("NO_COLOR", "1")]).contains('\u{1b}'));
+    let links = coloured(&["--color", "always", "--output-format", "concise"], &[("LINKS", "1")]);
+    assert!(
+        links.contains("\u{1b}]8;;https://") && links.contains("unused-suppression.md\u{1b}\\KEY002\u{1b}]8;;"),
+        "{links}"
+    );
+    assert!(!coloured(&["--output-format", "concise"], &[("LINKS", "1")]).contains('\u{1b}'));
+    let diff = coloured(&["--diff", "--color", "always"], &[]);
+    assert!(
+        diff.contains("\u{1b}[31m-x = 1  # keylint: ignore[KEY101]\u{1b}[0m\n\u{1b}[32m+x = 1\u{1b}[0m\n"),
+        "{diff}"
+    );
+    assert!(!coloured(&["--diff"], &[]).contains('\u{1b}'));
+    let full = coloured(&[], &[]);
+    assert!(full.contains("    - 1 | x = 1  # keylint: ignore[KEY101]\n    + 1 | x = 1\n"), "{full}");
+}
+
+#[test]
+fn the_version_is_told() {
+    let project = Project::new(&[]);
+    let run = |arguments: &[&str]| crate::run::keylint(project.0.path(), arguments.iter().copied(), b"").text();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(run(&["version"]), format!("keylint {version}\n"));
+    let json: serde_json::Value = serde_json::from_str(&run(&["version", "--output-format", "json"])).unwrap();
+    assert_eq!(json["version"], version);
+}
+
+#[test]
+fn configured_formats_are_those_of_reports() {
+    for format in Format::ALL {
+        let configured: OutputFormat = serde_json::from_value(format.name().into()).unwrap();
+        assert_eq!(Format::from(configured), *format);
+    }
+}
+
+#[test]
+fn addresses_are_those_of_the_project_wherever_a_run_starts() {
+    let project = Project::new(&[("src/a.py", REUSE)]);
+    let elsewhere = TempDir::new().unwrap();
+    let path = project.0.path().join("src").display().to_string();
+    let ran = crate::run::keylint(elsewhere.path(), ["check", "--output-format", "github", &path], b"");
+    assert!(ran.text().contains("file=src/a.py,line=4"));
+}
+
+#[test]
+fn comments_of_other_tools_are_heard() {
+    let after =
+        |comment: &str| REUSE.replace("b = jax.random.normal(key)", &format!("b = jax.random.normal(key)  {comment}"));
+    let above = |comment: &str| format!("{comment}\n{REUSE}");
+    for (text, is_clean) in [
+        (after("# noqa: KEY101"), true),
+        (after("# noqa: KEY1"), true),
+        (after("# noqa: KEY2"), false),
+        (after("# ruff: ignore[KEY101]"), true),
+        (after("# ruff: ignore[F401, key-reused]"), true),
+        (after("# ruff: ignore[F401]"), false),
+        (REUSE.replace("b =", "# ruff: ignore[KEY101]\nb ="), true),
+        (above("# ruff: file-ignore[KEY101]"), true),
+        (above("# ruff: noqa: KEY101"), true),
+        (above("# flake8: noqa: KEY101"), true),
+        (above("# ruff: noqa: F401"), false),
+        (above("# ruff: noqa"), true),
+        (above("# flake8: noqa"), true),
+        (above("# ruff: isort: skip_file"), false),
+    ] {
+        let project = Project::new(&[("a.py", &text)]);
+        let (status, out, _) = project.check(&["--output-format", "concise"], &[]);
+        assert_eq!(status == Status::Clean, is_clean, "{text}\n{out}");
+    }
+    let told = |text: &str| Project::new(&[("a.py", text)]).check(&["--output-format", "concise"], &[]).1;
+    let out = told(&above("# ruff: disable[KEY101]"));
+    assert!(out.contains("KEY003") && out.contains("ranges of lines are ruff's alone"), "{out}");
+    let out = told(&after("# keylint: ignore[KEY1]"));
+    assert!(out.contains("KEY003") && out.contains("`KEY1` stands for 11 rules"), "{out}");
+    assert!(told(&after("# keylint: ignore[ALL]")).contains("and a comment names one by one"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_fix_keeps_what_a_file_is() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let project = Project::new(&[("a.py", UNUSED)]);
+    let a = project.0.path().join("a.py");
+    fs::hard_link(&a, project.0.path().join("b.txt")).unwrap();
+    let (status, _, err) = project.check(&["--fix"], &[]);
+    assert!(status == Status::Failed && err.contains("linked to under several names"), "{err}");
+    assert_eq!((project.read("a.py").as_str(), fs::metadata(&a).unwrap().nlink()), (UNUSED, 2));
+    fs::remove_file(project.0.path().join("b.txt")).unwrap();
+    fs::set_permissions(&a, fs::Permissions::from_mode(0o440)).unwrap();
+    let (status, _, err) = project.check(&["--fix"], &[]);
+    assert_eq!((status, err.as_str()), (Status::Clean, "warning: `a.py` is read-only, and was changed\n"));
+    assert_eq!(fs::metadata(&a).unwrap().permissions().mode() & 0o777, 0o440);
+    assert_eq!(fs::read_dir(project.0.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_watch_checks_again_when_a_file_changes() {
+    let project = Project::new(&[("a.py", REUSE)]);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_keylint"))
+        .args(["check", "--watch", "--output-format", "concise", "--no-progress"])
+        .current_dir(project.0.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut out = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(err.any(|line| line.starts_with("Watching")));
+    project.write("a.py", "import jax\n");
+    assert!(out.any(|line| line.starts_with("All checks passed")));
+    project.write("keylint.toml", "selct = 1\n");
+    assert!(err.any(|line| line.contains("unknown key `selct`")));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let refused = project.check(&["--watch", "-"], &[]);
+    assert_eq!(refused.0, Status::Failed);
+}
+
+/// The options and settings that [`docs/ruff.md`] speaks of are those that there are.
+///
+/// [`docs/ruff.md`]: ../../docs/ruff.md
+#[test]
+fn the_comparison_with_ruff_is_complete() {
+    use clap::CommandFactory as _;
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ruff.md")).unwrap();
+    let mut command = keylint::cli::Args::command();
+    command.build();
+    let check = command.find_subcommand("check").unwrap();
+    for option in check.get_arguments().filter(|option| !option.is_hide_set()).filter_map(clap::Arg::get_long) {
+        assert!(page.contains(&format!("`--{option}`")), "docs/ruff.md lacks `--{option}`");
+    }
+    let schema: serde_json::Value = serde_json::from_str(&keylint::config::schema()).unwrap();
+    for key in schema["properties"].as_object().unwrap().keys() {
+        assert!(page.contains(&format!("`{key}`")), "docs/ruff.md lacks `{key}`");
+    }
+    for format in Format::ALL {
+        assert!(page.contains(&format!("`{}`", format.name())), "docs/ruff.md lacks `{}`", format.name());
+    }
+}
