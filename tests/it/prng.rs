@@ -245,6 +245,9 @@ fn evaluate(mode: Mode, keys: &Keys, call: &str, args: &Value) -> Result<Array> 
         let size = shape.iter().product();
         Array::arange(mode, size).and_then(|array| array.reshape(shape))
     };
+    if let Some(sampler) = sample::plain(call) {
+        return sampler(mode, keys, &shape, dtype);
+    }
     match call {
         "key_data" => keys.data(),
         "split" => derive::split(mode, keys, &shape)?.data(),
@@ -255,15 +258,9 @@ fn evaluate(mode: Mode, keys: &Keys, call: &str, args: &Value) -> Result<Array> 
             let data = Array::from_integers(DType::Uint32, &count, data.into_iter().map(|datum| datum as i128))?;
             derive::fold_in_each(keys, &data)?.data()
         }
-        "bits" => bits::bits(mode, keys, &shape, dtype),
         "uniform" => real::uniform(mode, keys, &shape, dtype, &float("minval"), &float("maxval")),
-        "normal" => real::normal(mode, keys, &shape, dtype),
         "truncated_normal" => real::truncated_normal(mode, keys, &float("lower"), &float("upper"), &shape, dtype),
-        "exponential" => real::exponential(mode, keys, &shape, dtype),
         "gumbel" => real::gumbel(mode, keys, &shape, dtype, resolution),
-        "laplace" => real::laplace(mode, keys, &shape, dtype),
-        "logistic" => real::logistic(mode, keys, &shape, dtype),
-        "cauchy" => real::cauchy(mode, keys, &shape, dtype),
         "randint" => {
             let bound = |name: &str| {
                 let value: i128 = text_of(&args[name]).parse().expect("an integer");
@@ -273,7 +270,6 @@ fn evaluate(mode: Mode, keys: &Keys, call: &str, args: &Value) -> Result<Array> 
             integer::randint(mode, keys, &shape, &bound("minval"), &bound("maxval"), dtype)
         }
         "bernoulli" => integer::bernoulli(mode, keys, &float("p"), Some(&shape), resolution),
-        "rademacher" => integer::rademacher(mode, keys, &shape, dtype),
         "permutation" => {
             let count = args["n"].as_i64().map(|count| Array::integer(DType::Int32, count.into()));
             let x = count.map_or_else(|| arange(&shape), Ok)?;

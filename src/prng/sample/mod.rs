@@ -8,9 +8,9 @@
 //! | module | samplers |
 //! |---|---|
 //! | [`mod@bits`] | raw bits, the one way from keys to numbers |
-//! | [`real`] | `uniform`, `normal`, `truncated_normal`, `exponential`, `gumbel`, `laplace`, `logistic`, `cauchy` |
-//! | [`integer`] | `randint`, `bernoulli`, `rademacher` |
-//! | [`select`] | `permutation`, `shuffle`, `choice`, `categorical` |
+//! | [`real`] | floating-point numbers |
+//! | [`integer`] | integers and booleans |
+//! | [`select`] | elements of an array, and its order |
 //!
 //! The algorithms are those of `jax/_src/random/core.py` in JAX 0.10.2; each function names the rounding and ordering
 //! that is part of its result.
@@ -22,8 +22,10 @@ pub mod integer;
 pub mod real;
 pub mod select;
 
+use super::array::Array;
 use super::dtype::{DType, Kind};
 use super::error::{Error, Result};
+use super::keys::Keys;
 use super::mode::Mode;
 
 /// How many random bits `bernoulli`, `gumbel`, `categorical` and `choice` spend on one draw: their `mode` argument.
@@ -81,6 +83,25 @@ pub const UNSUPPORTED: [&str; 24] = [
     "wald",
     "weibull_min",
 ];
+
+/// A sampler without parameters of its own.
+pub type Plain = fn(Mode, &Keys, &[usize], Option<DType>) -> Result<Array>;
+
+/// The functions of `jax.random` that take a key, a shape and a dtype, and nothing else.
+pub const PLAIN: [(&str, Plain); 7] = [
+    ("bits", bits::bits),
+    ("normal", real::normal),
+    ("exponential", real::exponential),
+    ("laplace", real::laplace),
+    ("logistic", real::logistic),
+    ("cauchy", real::cauchy),
+    ("rademacher", integer::rademacher),
+];
+
+/// The function in [`PLAIN`] of that name.
+pub fn plain(name: &str) -> Option<Plain> {
+    PLAIN.iter().find(|(other, _)| *other == name).map(|(_, sampler)| *sampler)
+}
 
 /// The error for a function in [`UNSUPPORTED`].
 pub fn unsupported(function: &str) -> Error {

@@ -19,7 +19,7 @@ use crate::prng::implementation::Implementation;
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 use crate::prng::sample::select::{Categorical, Choice};
-use crate::prng::sample::{self, UNSUPPORTED, bits, integer, real, select};
+use crate::prng::sample::{self, UNSUPPORTED, integer, real, select};
 use crate::text::Span;
 
 /// The function of that name; a problem where JAX has it and the reference PRNG has not.
@@ -27,17 +27,33 @@ pub fn lookup(name: &str, span: Span) -> Outcome<Option<&'static Builtin>> {
     if UNSUPPORTED.contains(&name) {
         return Err(problem(span, &sample::unsupported(name)));
     }
-    Ok(FUNCTIONS.iter().find(|function| function.name == name))
+    Ok(supported().find(|function| function.name == name))
 }
 
 /// Whether JAX has a function of that name.
 pub fn is_known(name: &str) -> bool {
-    UNSUPPORTED.contains(&name) || FUNCTIONS.iter().any(|function| function.name == name)
+    UNSUPPORTED.contains(&name) || supported().any(|function| function.name == name)
+}
+
+fn supported() -> impl Iterator<Item = &'static Builtin> {
+    PLAIN.iter().chain(&FUNCTIONS)
 }
 
 const DRAW: [&str; 3] = ["key", "shape", "dtype"];
 
-static FUNCTIONS: [Builtin; 24] = [
+/// The functions that draw with nothing but a key, a shape and a dtype.
+static PLAIN: [Builtin; sample::PLAIN.len()] = {
+    let mut functions = [const { Builtin::new("", &DRAW, &[], 1, drawn) }; sample::PLAIN.len()];
+    let mut at = 0;
+    while at < functions.len() {
+        functions[at].name = sample::PLAIN[at].0;
+        at += 1;
+    }
+    functions
+};
+
+/// All others.
+static FUNCTIONS: [Builtin; 17] = [
     Builtin::new("key", &["seed"], &["impl", "dtype"], 1, |computing, arguments| seeded(computing, arguments, true)),
     Builtin::new("PRNGKey", &["seed"], &["impl"], 1, |computing, arguments| seeded(computing, arguments, false)),
     Builtin::new("split", &["key", "num"], &[], 1, split),
@@ -54,14 +70,7 @@ static FUNCTIONS: [Builtin; 24] = [
         Ok(Value::Text(keys.implementation().name().into()))
     }),
     Builtin::new("wrap_key_data", &["key_bits_array"], &["impl", "dtype"], 1, wrap_key_data),
-    Builtin::new("bits", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, bits::bits)),
     Builtin::new("uniform", &["key", "shape", "dtype", "minval", "maxval"], &[], 1, uniform),
-    Builtin::new("normal", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, real::normal)),
-    Builtin::new("exponential", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, real::exponential)),
-    Builtin::new("laplace", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, real::laplace)),
-    Builtin::new("logistic", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, real::logistic)),
-    Builtin::new("cauchy", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, real::cauchy)),
-    Builtin::new("rademacher", &DRAW, &[], 1, |computing, arguments| plain(computing, arguments, integer::rademacher)),
     Builtin::new("gumbel", &["key", "shape", "dtype", "mode"], &[], 1, |computing, arguments| {
         let resolution = arguments.resolution()?;
         plain(computing, arguments, |mode, keys, shape, dtype| real::gumbel(mode, keys, shape, dtype, resolution))
@@ -343,6 +352,14 @@ fn fold_data(value: &Value<'_>, span: Span) -> Outcome<u32> {
 }
 
 /// A draw of a shape and a type, without parameters.
+fn drawn<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let name = arguments.builtin.name;
+    plain(computing, arguments, |mode, keys, shape, dtype| match sample::plain(name) {
+        Some(sampler) => sampler(mode, keys, shape, dtype),
+        None => Err(sample::unsupported(name)),
+    })
+}
+
 fn plain<'a>(
     computing: &mut Computing,
     arguments: &Arguments<'a>,
