@@ -34,7 +34,7 @@ const MOST_BYTES: u64 = 64 << 20;
 const KEPT_BYTES: u64 = 48 << 20;
 
 /// How old the time of an entry's last use may become before it is noted again.
-const STALE: Duration = Duration::from_secs(60 * 60);
+const STALE: Duration = Duration::from_hours(1);
 
 /// The ending of entries.
 const ENTRY: &str = "entry";

@@ -314,6 +314,6 @@ fn processes_at_work_at_once_do_not_disturb_each_other() {
         }
     });
     assert_eq!(ran(root, &["check"]), fresh);
-    let left = fs::read_dir(root.join(".keylint_cache")).unwrap();
-    assert!(!left.into_iter().any(|entry| entry.unwrap().path().extension().is_some_and(|ending| ending == "part")));
+    let mut left = fs::read_dir(root.join(".keylint_cache")).unwrap();
+    assert!(!left.any(|entry| entry.unwrap().path().extension().is_some_and(|ending| ending == "part")));
 }
