@@ -160,7 +160,31 @@ impl Settings {
     /// All that decides what is found and shown in a project, beside what [`FileSettings::deciding`] tells of each file: which paths
     /// patterns match is decided by then. Two runs for which this text differs may differ in their results.
     pub fn deciding(&self) -> String {
-        let Self { roots, jax_version, min_level, min_confidence, rules, ignores_comments, .. } = self;
+        // Complete, so that a new setting is not overlooked.
+        let Self {
+            roots,
+            jax_version,
+            min_level,
+            min_confidence,
+            rules,
+            ignores_comments,
+            // Where things are, which files there are, and what is heard after the results.
+            root: _,
+            cwd: _,
+            sources: _,
+            models: _,
+            cache_dir: _,
+            include: _,
+            exclude: _,
+            baseline: _,
+            fixable: _,
+            run: _,
+            // Decided for each file.
+            per_file_ignores: _,
+            tests: _,
+            benchmarks: _,
+            docs: _,
+        } = self;
         format!("{roots:?} {jax_version:?} {min_level} {min_confidence} {rules:?} {ignores_comments}")
     }
 
