@@ -161,7 +161,10 @@ impl FixValidator<'_, '_, '_> {
         let mut next = 0;
         while let Some(&(index, is_last)) = open.get(next) {
             next += 1;
-            if fixes.contains_key(&index) || !is_last && hopeless.contains(&index) {
+            // What another fix of the function leaves is looked at after a new analysis.
+            let is_beside = |fixed: &usize| findings[*fixed].function == findings[index].function;
+            let waits = if is_last { fixes.keys().any(is_beside) } else { hopeless.contains(&index) };
+            if fixes.contains_key(&index) || waits {
                 continue;
             }
             let proposals = fix::proposals(&cx, findings, index);
