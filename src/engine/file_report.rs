@@ -65,7 +65,12 @@ pub(super) fn file_report(
         !(finding.rule == RuleId::SplitDiscarded && notebook::is_shown(&cells, &text, finding.primary.span))
     });
     let marks = if cells.is_empty() { marks(&text, &comments) } else { Vec::new() };
-    notebook::note_separate_cells(&cells, &marks, &mut findings);
+    for finding in findings.iter_mut().filter(|finding| finding.rule == RuleId::SeedReused) {
+        if let Some(intent) = notebook::separate_cells(&cells, &marks, finding) {
+            finding.level = Level::Note;
+            finding.intent.get_or_insert(intent);
+        }
+    }
     let lines = LineIndex::new(&text);
     // The parser goes on behind an error, and mostly meets the same one again in the rest of the line.
     let mut broken_rows = BTreeSet::new();
