@@ -57,7 +57,7 @@ impl Resolution {
 }
 
 /// Functions of `jax.random` that draw but are not answered here.
-pub const UNSUPPORTED: [&str; 24] = [
+pub const UNSUPPORTED: &[&str] = &[
     "ball",
     "beta",
     "binomial",
@@ -88,7 +88,7 @@ pub const UNSUPPORTED: [&str; 24] = [
 pub type Plain = fn(Mode, &Keys, &[usize], Option<DType>) -> Result<Array>;
 
 /// The functions of `jax.random` that take a key, a shape and a dtype, and nothing else.
-pub const PLAIN: [(&str, Plain); 7] = [
+pub const PLAIN: &[(&str, Plain)] = &[
     ("bits", bits::bits),
     ("normal", real::normal),
     ("exponential", real::exponential),

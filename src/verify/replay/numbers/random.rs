@@ -36,7 +36,7 @@ pub fn is_known(name: &str) -> bool {
 }
 
 fn supported() -> impl Iterator<Item = &'static Builtin> {
-    PLAIN.iter().chain(&FUNCTIONS)
+    PLAIN.iter().chain(FUNCTIONS)
 }
 
 const DRAW: [&str; 3] = ["key", "shape", "dtype"];
@@ -53,7 +53,7 @@ static PLAIN: [Builtin; sample::PLAIN.len()] = {
 };
 
 /// All others.
-static FUNCTIONS: [Builtin; 17] = [
+static FUNCTIONS: &[Builtin] = &[
     Builtin::new("key", &["seed"], &["impl", "dtype"], 1, |computing, arguments| seeded(computing, arguments, true)),
     Builtin::new("PRNGKey", &["seed"], &["impl"], 1, |computing, arguments| seeded(computing, arguments, false)),
     Builtin::new("split", &["key", "num"], &[], 1, split),
