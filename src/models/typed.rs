@@ -10,6 +10,7 @@ use super::raw::OneOrMany;
 
 /// What a function for arrays does with typed keys, other than with raw ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition of its own that a row may set")]
 pub struct Typed {
     /// The function or, for all functions below it without a row of their own, the namespace.
     pub path: String,
