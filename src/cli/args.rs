@@ -12,7 +12,8 @@ use super::output::ColourChoice;
 use crate::config::{CommandLine, Options, RunSettings};
 use crate::finding::{Confidence, Level, RuleId};
 use crate::prng::implementation::Implementation;
-use crate::report::{Format, GraphFormat};
+use crate::report::Format;
+use crate::report::graph::GraphFormat;
 
 /// Finds misuse of PRNG keys in Python code that uses JAX.
 #[derive(Debug, Parser)]

@@ -10,7 +10,7 @@ use super::check::resolver;
 use super::output::write_file;
 use super::{Failure, Status, World};
 use crate::config::{absolute, suggest};
-use crate::report;
+use crate::report::graph::draw;
 
 /// Most functions that an error names.
 const NAMED: usize = 12;
@@ -30,7 +30,7 @@ pub(super) fn run(command: &Graph, backend: &dyn Backend, world: &mut World<'_>)
         let known: Vec<&str> = lineage.functions.iter().map(|function| function.name.as_str()).collect();
         return Err(Failure::Usage(missing(file, function, &known)));
     }
-    let text = report::graph(&lineage, &functions, command.output_format);
+    let text = draw(&lineage, &functions, command.output_format);
     match &command.output_file {
         Some(path) => write_file(&absolute(&world.cwd, path), text.as_bytes())
             .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())))?,

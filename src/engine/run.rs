@@ -352,8 +352,9 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
 /// also the findings that were refuted.
 fn judge(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<FileReport>, Vec<Refuted>) {
     let Learned { mut loaded, facts, positions } = learned;
-    let checked: Vec<Result<Vec<Finding>, String>> =
-        facts.into_par_iter().map(|facts| contained(|| rules::check(&facts))).collect();
+    let jax = project.settings.jax_version.map(|version| [version.major, version.minor, version.patch]);
+    let check = |facts| contained(|| rules::check(&Facts { jax, ..facts }));
+    let checked: Vec<Result<Vec<Finding>, String>> = facts.into_par_iter().map(check).collect();
     let mut all: Vec<Finding> = Vec::new();
     for (position, result) in positions.into_iter().zip(checked) {
         match result {

@@ -47,6 +47,8 @@ pub struct Facts {
     pub intent: Option<Intent>,
     /// The name under which the module imports `jax.random`: `jr`.
     pub random: Option<String>,
+    /// Major, minor and patch number of the JAX that the project pins.
+    pub jax: Option<[u32; 3]>,
 }
 
 impl Facts {

@@ -102,8 +102,31 @@ pub fn parse(text: &str, kind: SourceKind) -> Parsed {
     {
         return refusal;
     }
-    let raw = parse_raw(text, kind);
+    let mut raw = parse_raw(text, kind);
+    if kind == SourceKind::Py && is_commanding(text, &raw.parsed.problems) {
+        let cells = parse_raw(text, SourceKind::Ipynb);
+        if cells.parsed.problems.is_empty() {
+            let first = raw.parsed.problems.swap_remove(0);
+            let is_run_in_cells = cells.parsed.comments.iter().any(|comment| is_cell_mark(text, *comment));
+            raw = cells;
+            raw.parsed.problems.extend((!is_run_in_cells).then_some(first));
+        }
+    }
     if raw.bound <= SHALLOW_BOUND { raw.parsed } else { measured(text, raw) }
+}
+
+/// Whether all that is wrong with a text may be commands of `IPython`: the first problem is in a line that begins like one.
+fn is_commanding(text: &str, problems: &[SyntaxProblem]) -> bool {
+    let Some(first) = problems.first() else { return false };
+    let before = text.get(..first.span.start as usize).unwrap_or_default();
+    let line = text.get(before.rfind('\n').map_or(0, |at| at + 1)..).unwrap_or_default();
+    line.trim_start().starts_with(['%', '!'])
+}
+
+/// Whether a comment begins a cell, in a script that editors run cell by cell: `# %%`.
+fn is_cell_mark(text: &str, comment: Comment) -> bool {
+    let written = text.get(comment.span.range()).unwrap_or_default();
+    comment.own_line && written.trim_start_matches('#').trim_start().starts_with("%%")
 }
 
 /// Refuses a text of which not even the tree should be built.

@@ -295,6 +295,19 @@ fn magics_and_python_2_are_problems() {
 }
 
 #[test]
+fn commands_in_a_script_with_cells_are_read_and_one_is_a_problem_elsewhere() {
+    let commands = "%load_ext autoreload\n%autoreload 2\nimport jax\n!ls\nx = 1\n";
+    let script = py(commands);
+    assert_eq!((script.problems.len(), script.module.body.len()), (1, 5));
+    for mark in ["# %%\n", "#%% first\n"] {
+        let cells = py(&format!("{mark}{commands}"));
+        assert_eq!((cells.problems.len(), cells.module.body.len()), (0, 5), "{mark}");
+    }
+    // Something else is wrong as well.
+    assert!(py(&format!("# %%\n{commands}print 'x'\n")).problems.len() > 1);
+}
+
+#[test]
 fn lists_comments_and_whether_they_stand_alone() {
     let text = "# a\nx = 1  # b\n\t # c\nf(\n  # d\n  1, # e\n)\r\n# f";
     let found: Vec<_> = py(text)

@@ -9,7 +9,7 @@ mod excerpt;
 mod full;
 mod github;
 mod gitlab;
-mod graph;
+pub mod graph;
 mod grouped;
 mod json;
 mod junit;
@@ -32,7 +32,6 @@ use crate::rules;
 use crate::text::{Cell, Cells, FileId, LineColumn, LineIndex};
 
 pub use excerpt::problem;
-pub use graph::{GraphFormat, graph};
 pub use neutral::{neutral, neutral_line};
 pub use paint::coloured_diff;
 pub use root::Root;

@@ -9,41 +9,46 @@ use super::Rule;
 use super::references::{self, Group};
 use super::wording::{self, Text};
 
+/// The first version that removed one of them.
+const FIRST: [u32; 3] = [0, 4, 24];
+
 /// Removed names: path, the version that removed it, what to use instead.
-const REMOVED: [(&str, &str, &str); 10] = [
-    ("jax.prng", "0.4.24", "use the public parts in `jax.extend.random`"),
+const REMOVED: [(&str, [u32; 3], &str); 10] = [
+    ("jax.prng", [0, 4, 24], "use the public parts in `jax.extend.random`"),
     (
         "jax.random.KeyArray",
-        "0.4.24",
+        [0, 4, 24],
         "annotate with `jax.Array`, and test with `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`",
     ),
     (
         "jax.random.PRNGKeyArray",
-        "0.4.24",
+        [0, 4, 24],
         "annotate with `jax.Array`, and test with `jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)`",
     ),
     (
         "jax.random.default_prng_impl",
-        "0.4.24",
+        [0, 4, 24],
         "pass the implementation when you create a key: `jax.random.key(seed, impl=...)`",
     ),
-    ("jax.random.rbg_key", "0.4.24", "write `jax.random.key(seed, impl=\"rbg\")`"),
-    ("jax.random.shuffle", "0.4.31", "write `jax.random.permutation(key, x, independent=True)`"),
-    ("jax.random.threefry2x32_key", "0.4.24", "write `jax.random.key(seed, impl=\"threefry2x32\")`"),
-    ("jax.random.threefry2x32_p", "0.4.24", "import it from `jax.extend.random`"),
-    ("jax.random.threefry_2x32", "0.4.24", "import it from `jax.extend.random`"),
-    ("jax.random.unsafe_rbg_key", "0.4.24", "write `jax.random.key(seed, impl=\"unsafe_rbg\")`"),
+    ("jax.random.rbg_key", [0, 4, 24], "write `jax.random.key(seed, impl=\"rbg\")`"),
+    ("jax.random.shuffle", [0, 4, 31], "write `jax.random.permutation(key, x, independent=True)`"),
+    ("jax.random.threefry2x32_key", [0, 4, 24], "write `jax.random.key(seed, impl=\"threefry2x32\")`"),
+    ("jax.random.threefry2x32_p", [0, 4, 24], "import it from `jax.extend.random`"),
+    ("jax.random.threefry_2x32", [0, 4, 24], "import it from `jax.extend.random`"),
+    ("jax.random.unsafe_rbg_key", [0, 4, 24], "write `jax.random.key(seed, impl=\"unsafe_rbg\")`"),
 ];
 
 pub(super) fn find(facts: &Facts) -> Vec<Group<'_>> {
-    references::grouped(facts, |reference| !reference.is_guarded && removal(&reference.path).is_some())
+    // Where the project pins an older JAX, the name is still there.
+    let is_gone = |(_, version, _)| facts.jax.is_none_or(|pinned| pinned >= version);
+    references::grouped(facts, |reference| !reference.is_guarded && removal(&reference.path).is_some_and(is_gone))
 }
 
 pub(super) fn describe(rule: &Rule, hit: &Group<'_>) -> Finding {
-    let (name, version, instead) =
-        removal(&hit.lead.path).unwrap_or((hit.lead.path.as_str(), "an earlier version", ""));
+    let (name, [major, minor, patch], instead) =
+        removal(&hit.lead.path).unwrap_or((hit.lead.path.as_str(), FIRST, ""));
     let text = Text {
-        message: format!("`{name}` was removed in JAX {version}"),
+        message: format!("`{name}` was removed in JAX {major}.{minor}.{patch}"),
         label: "no longer exists".to_owned(),
         help: instead.to_owned(),
     };
@@ -53,6 +58,6 @@ pub(super) fn describe(rule: &Rule, hit: &Group<'_>) -> Finding {
 }
 
 /// The removed name that `path` is or lies below.
-fn removal(path: &str) -> Option<(&'static str, &'static str, &'static str)> {
+fn removal(path: &str) -> Option<(&'static str, [u32; 3], &'static str)> {
     REMOVED.iter().copied().find(|(name, ..)| references::is_within(path, name))
 }

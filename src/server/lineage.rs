@@ -13,7 +13,7 @@ use super::hover::row;
 use super::places::Page;
 use super::workers::{Asked, Failure, code};
 use crate::engine::{FunctionKeys, Keys, Lineage};
-use crate::report::{GraphFormat, graph};
+use crate::report::graph::{GraphFormat, draw};
 use crate::text::LineIndex;
 
 /// Where the command was called.
@@ -56,9 +56,9 @@ pub(super) fn execute(asked: &Asked<'_>, params: &ExecuteCommandParams) -> Resul
     let Some(function) = lineage.around(offset) else { return Ok(nothing()) };
     Ok(Value::String(match format {
         Format::Text => as_text(function, &keys, page),
-        Format::Html => graph(&lineage, &[function], GraphFormat::Html),
-        Format::Mermaid => graph(&lineage, &[function], GraphFormat::Mermaid),
-        Format::Dot => graph(&lineage, &[function], GraphFormat::Dot),
+        Format::Html => draw(&lineage, &[function], GraphFormat::Html),
+        Format::Mermaid => draw(&lineage, &[function], GraphFormat::Mermaid),
+        Format::Dot => draw(&lineage, &[function], GraphFormat::Dot),
     }))
 }
 

@@ -47,7 +47,7 @@ impl GraphFormat {
 }
 
 /// The keys of these functions, in a format.
-pub fn graph(lineage: &Lineage, functions: &[&FunctionKeys], format: GraphFormat) -> String {
+pub fn draw(lineage: &Lineage, functions: &[&FunctionKeys], format: GraphFormat) -> String {
     let picture = Picture::new(lineage, functions);
     match format {
         GraphFormat::Mermaid => mermaid::write(&picture),
