@@ -254,12 +254,14 @@ fn garbage_ends_quickly_and_without_panic() {
 
 #[test]
 fn broken_strings_and_nul_bytes_are_problems_and_the_rest_is_read() {
-    for broken in ["x = 'abc\n", "x = \"abc\n", "x = f'a{b\n", "x = 1\0\n", "x = (\n", "x = 'a\\\n"] {
+    for broken in ["x = 'abc\n", "x = \"abc\n", "x = f'a{b\n", "x = (\n", "x = 'a\\\n"] {
         let parsed = py(&format!("import jax\n{broken}y = 2\n"));
         assert!(!parsed.problems.is_empty(), "{broken:?}");
         assert!(matches!(parsed.module.body.first(), Some(ast::Stmt::Import(_))), "{broken:?}");
     }
     assert!(!py("x = '''abc\ny = 2\n").problems.is_empty());
+    // A null byte makes it a binary file, which is one problem.
+    assert_eq!(py("import jax\nx = 1\0\0\n").problems.len(), 1);
 }
 
 #[test]
