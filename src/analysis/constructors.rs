@@ -73,6 +73,7 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
         depth: 0,
         environment,
         root: true,
+        born: machine.state.terms.next(),
     });
     machine.run_frame(machine.context.home, closure.function, environment, Some(class), activation);
 

@@ -218,6 +218,7 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
         depth: 0,
         environment,
         root: true,
+        born: machine.state.terms.next(),
     });
     machine.run_frame(machine.context.home, id, environment, class, activation);
 }
@@ -306,6 +307,7 @@ fn run_alone(machine: &mut Machine<'_>, closure: &Rc<Closure>, idle: &Idle, esca
         depth: 0,
         environment,
         root: true,
+        born: machine.state.terms.next(),
     });
     machine.recorder.escape(machine.context.activations, escape, born);
     let fuel = machine.budget.fuel.max(FUEL / 4);
@@ -362,6 +364,7 @@ fn bare_frame<'p>(machine: &Machine<'p>, id: FunctionId, code: &'p Function) -> 
             depth: 0,
             environment: crate::analysis::domain::value::EnvironmentId(0),
             root: true,
+            born: machine.state.terms.next(),
         }),
     }
 }

@@ -10,7 +10,7 @@ use super::jax_version::JaxVersion;
 use super::patterns::{Patterns, absolute};
 use super::run_settings::RunSettings;
 use super::selector::{KnownRule, Selector};
-use crate::finding::{Confidence, Family, Finding, IntentKind, Level, RuleId};
+use crate::finding::{Confidence, Finding, IntentKind, Level, RuleId};
 
 /// Where the value of a setting comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -301,7 +301,7 @@ impl FileSettings<'_> {
     fn intent(&self, rule: RuleId) -> Option<IntentKind> {
         match rule {
             // The same numbers twice, to be compared.
-            rule if self.is_test && rule.family() == Family::Reuse => Some(IntentKind::TestCode),
+            rule if self.is_test && rule.is_note_in_tests() => Some(IntentKind::TestCode),
             // What is timed side by side is given the same work, and so the same seed.
             RuleId::SeedReused if self.is_benchmark => Some(IntentKind::Comparison),
             _ => None,

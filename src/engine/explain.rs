@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use crate::finding::{Derivation, Place};
-use crate::judge::facts::{CarryKind, Facts, KeyKind, Origin, Role, Use};
+use crate::judge::facts::{CarryKind, Facts, KeyKind, LeakKind, Origin, Role, Use};
 use crate::text::{FileId, LineIndex};
 
 use super::FileTable;
@@ -42,6 +42,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     reuses(facts, &mut all);
     shared(facts, &mut all);
     state(facts, &mut all);
+    traced(facts, &mut all);
     for (place, brief) in facts.keys.iter().filter_map(|key| Some((key.place, key.brief.clone()?))) {
         all.push(remark(place, Vec::new(), None, brief));
     }
@@ -152,6 +153,32 @@ fn state(facts: &Facts, all: &mut Vec<Remark>) {
         let mut further = vec![(carried.used.place, "consumed".to_owned())];
         further.extend(inner(&carried.used));
         all.push(remark(carried.place, further, None, text));
+    }
+}
+
+/// What happened while a function was traced.
+fn traced(facts: &Facts, all: &mut Vec<Remark>) {
+    for leak in &facts.leaked {
+        let Some(trace) = &leak.trace else { continue };
+        let what = if leak.kind == LeakKind::Iterator { "advances" } else { "is given a key" };
+        let text = format!("`{}` {what} while `{}` traces `{}`", leak.name, trace.transform, trace.function);
+        let further = vec![(leak.leaf, "the key".to_owned()), (trace.at, "traced".to_owned())];
+        all.push(remark(trace.place, further, None, text));
+    }
+    for (key, trace) in facts.constant.iter().filter_map(|key| Some((key, key.trace.as_ref()?))) {
+        let text =
+            format!("`{}` makes a constant key while `{}` traces `{}`", key.maker, trace.transform, trace.function);
+        let further = vec![(key.made_at, "made".to_owned()), (key.used.leaf, format!("the key is {}", by(&key.used)))];
+        all.push(remark(trace.place, further, None, text));
+    }
+    for (draw, trace) in facts.host.iter().filter_map(|draw| Some((draw, draw.trace.as_ref()?))) {
+        let text = format!("`{}` runs while `{}` traces `{}`", draw.source, trace.transform, trace.function);
+        all.push(remark(
+            trace.place,
+            vec![(draw.leaf, "drawn".to_owned()), (trace.at, "traced".to_owned())],
+            None,
+            text,
+        ));
     }
 }
 

@@ -45,6 +45,9 @@ macro_rules! every_rule {
                 legacy_prngkey LegacyPrngkey "KEY301" "legacy-prngkey",
                 removed_key_type RemovedKeyType "KEY302" "removed-key-type",
                 private_prng_api PrivatePrngApi "KEY303" "private-prng-api",
+                key_leaked_from_trace KeyLeakedFromTrace "KEY401" "key-leaked-from-trace",
+                constant_key_in_trace ConstantKeyInTrace "KEY402" "constant-key-in-trace",
+                host_rng_in_trace HostRngInTrace "KEY403" "host-rng-in-trace",
             ]
         }
     };
@@ -107,6 +110,11 @@ impl RuleId {
     /// The rule with this code, whatever its case.
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|rule| rule.code().eq_ignore_ascii_case(code))
+    }
+
+    /// Whether tests share what it reports on purpose: numbers that repeat make a test repeatable.
+    pub fn is_note_in_tests(self) -> bool {
+        self.family() == Family::Reuse || self == Self::ConstantKeyInTrace
     }
 
     /// What the rule is about.

@@ -25,6 +25,7 @@ use crate::judge::guarded::Guarded;
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
 use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
+use crate::judge::traced::{conclude_constant, conclude_traced};
 use crate::judge::unused::conclude_unused;
 use crate::text::{FileId, Span};
 
@@ -52,6 +53,8 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     extract_exits(run, paths, &reuses, &mut facts, file);
     conclude_kept(run, paths, &mut facts, file);
     conclude_unused(run, &mut facts, file);
+    conclude_traced(run, &mut facts, file);
+    conclude_constant(run, &mut facts, file);
     facts.exhausted.extend(limit(run));
     facts
 }

@@ -28,6 +28,14 @@ pub struct Facts {
     pub carried: Vec<CarriedKey>,
     /// Functions that take a key or seed and draw from a constant one.
     pub ignored: Vec<IgnoredCaller>,
+    /// Functions that are handed to a transform that traces or maps them; [`reconcile`] reads them.
+    pub traced: Vec<TracedFunction>,
+    /// Keys that a traced function leaves behind.
+    pub leaked: Vec<LeakedKey>,
+    /// Keys that functions make from constant seeds.
+    pub constant: Vec<ConstantKey>,
+    /// Random numbers that Python draws.
+    pub host: Vec<HostDraw>,
     /// References to library names, in source order, resolved through imports and re-assignment.
     pub references: Vec<Reference>,
     /// What is believed of the keys that are derived or consumed, for `keylint why`.
@@ -62,6 +70,10 @@ impl Facts {
         self.stale.extend(other.stale);
         self.carried.extend(other.carried);
         self.ignored.extend(other.ignored);
+        self.traced.extend(other.traced);
+        self.leaked.extend(other.leaked);
+        self.constant.extend(other.constant);
+        self.host.extend(other.host);
         self.references.extend(other.references);
         self.keys.extend(other.keys);
         self.values.extend(other.values);
@@ -97,6 +109,14 @@ impl Facts {
         self.carried.dedup_by_key(|c| c.place);
         self.ignored.sort_by_key(|i| i.place);
         self.ignored.dedup_by_key(|i| i.place);
+        self.traced.sort();
+        self.traced.dedup();
+        self.leaked.sort_by(|a, b| (a.leaf, &a.steps).cmp(&(b.leaf, &b.steps)));
+        self.leaked.dedup();
+        self.constant.sort_by(|a, b| (a.made_at, &a.steps, a.used.leaf).cmp(&(b.made_at, &b.steps, b.used.leaf)));
+        self.constant.dedup_by(|a, b| (a.made_at, &a.steps) == (b.made_at, &b.steps));
+        self.host.sort_by(|a, b| (a.leaf, &a.steps).cmp(&(b.leaf, &b.steps)));
+        self.host.dedup();
         self.keys.sort();
         self.keys.dedup();
         self.values.sort_by(|a, b| (a.place, a.is_called, &a.derivation).cmp(&(b.place, b.is_called, &b.derivation)));
@@ -154,6 +174,7 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
         }
     }
     drop_known(modules, is_test);
+    crate::judge::traced::reconcile(modules);
 }
 
 /// Drops what is only suspected of a key where the consumption is part of a reuse that is reported, tests not counted: there
@@ -485,6 +506,126 @@ pub struct IgnoredCaller {
     pub confidence: Confidence,
     /// Qualified name of the function.
     pub function: String,
+}
+
+/// How a transform runs the functions that it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TraceKind {
+    /// Python runs the body once, and each call repeats what was recorded: `jit`.
+    Recorded,
+    /// The same, and a call repeats it many times: `scan`.
+    Looped,
+    /// The same for one of several bodies: `cond`.
+    Branch,
+    /// The same, of which only shapes are kept.
+    Abstract,
+    /// Python runs the body once, for all lanes.
+    Mapped,
+}
+
+/// A function that is handed to a transform.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TracedFunction {
+    /// Its definition.
+    pub defined_at: Place,
+    /// Qualified name of the transform.
+    pub transform: String,
+    /// The call of the transform.
+    pub at: Place,
+    /// Number of leading parameters that are the caller's own objects.
+    pub bound: u32,
+    /// What the transform does.
+    pub kind: TraceKind,
+}
+
+/// A function that something happened in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TraceStep {
+    /// Its definition.
+    pub defined_at: Place,
+    /// The place in it: that of what happened, or of the call that leads there.
+    pub place: Place,
+    /// Its qualified name.
+    pub function: String,
+    /// The number of leading parameters that must be the caller's own objects for this to matter; `None` where it never does.
+    pub bound: Option<u32>,
+}
+
+/// The trace that something happened in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// The place in the traced function.
+    pub place: Place,
+    /// Qualified name of the traced function.
+    pub function: String,
+    /// Qualified name of the transform.
+    pub transform: String,
+    /// The call of the transform.
+    pub at: Place,
+    /// What the transform does.
+    pub kind: TraceKind,
+}
+
+/// What a key is left in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LeakKind {
+    /// A global variable.
+    Global,
+    /// A variable of an enclosing function.
+    Variable,
+    /// An attribute, or an element of a container.
+    Part,
+    /// An iterator or a stream, which goes on to its next key.
+    Iterator,
+}
+
+/// A key that a traced function leaves in something that is older than its trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeakedKey {
+    /// In what.
+    pub kind: LeakKind,
+    /// The target, or the iterator, as written; empty where it has no name.
+    pub name: String,
+    /// Where it is written.
+    pub leaf: Place,
+    /// The functions that it is written in, innermost first.
+    pub steps: Vec<TraceStep>,
+    /// The trace; set by [`reconcile`].
+    pub trace: Option<Trace>,
+    /// How certain.
+    pub confidence: Confidence,
+}
+
+/// A key that a function makes from a constant seed and draws from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConstantKey {
+    /// The constructor call.
+    pub made_at: Place,
+    /// Its qualified name.
+    pub maker: String,
+    /// The consumption of the key.
+    pub used: Use,
+    /// The functions that it is made in, innermost first.
+    pub steps: Vec<TraceStep>,
+    /// The trace; set by [`reconcile`].
+    pub trace: Option<Trace>,
+    /// How certain.
+    pub confidence: Confidence,
+}
+
+/// A random number that Python draws.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostDraw {
+    /// Qualified name of what draws it.
+    pub source: String,
+    /// Where.
+    pub leaf: Place,
+    /// The function that leads to the draw.
+    pub steps: Vec<TraceStep>,
+    /// The trace; set by [`reconcile`].
+    pub trace: Option<Trace>,
+    /// How certain.
+    pub confidence: Confidence,
 }
 
 /// One reference to a library name.

@@ -11,6 +11,7 @@ mod derivation;
 mod extract;
 pub mod facts;
 mod guarded;
+mod host;
 mod intent;
 pub use intent::{documented, notebook, said_so};
 mod naming;
@@ -18,6 +19,7 @@ mod origin;
 mod paths;
 mod reuse;
 mod stale;
+mod traced;
 mod unused;
 mod values;
 
@@ -57,6 +59,7 @@ pub fn analyse(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleI
             Stage::End => {
                 let (captured, attributes) = std::mem::take(&mut stale).facts(run);
                 extract::mark_guarded(run, &mut facts.references);
+                host::conclude_host(run, &mut facts);
                 facts.captured.extend(captured);
                 facts.stale.extend(attributes);
                 facts.operations += run.operations;

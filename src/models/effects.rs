@@ -116,6 +116,7 @@ impl Reader<'_> {
             effect,
             lengths: None,
             structure: Vec::new(),
+            host: None,
             exact: true,
             since: None,
             removed: None,
@@ -197,6 +198,7 @@ fn transform(take: &mut Taker<'_, '_>, raw: RawCallable) -> Option<Transform> {
     };
     let over = all("over", raw.over);
     let operands = all("operands", raw.operands);
+    let statics = all("static", raw.statics);
     let branches = all("branches", Some(OneOrMany::Many(raw.branches)));
     if raw.function.is_none() && branches.is_empty() {
         take.missing("function");
@@ -221,11 +223,12 @@ fn transform(take: &mut Taker<'_, '_>, raw: RawCallable) -> Option<Transform> {
         result: raw.result.unwrap_or_default(),
         aux: take.optional("aux", raw.aux),
         traced: raw.traced.unwrap_or(false),
+        statics,
     })
 }
 
 /// Fields that every function row may have.
-const COMMON: &[&str] = &["path", "paths", "params", "effect", "lengths", "structure", "since", "removed"];
+const COMMON: &[&str] = &["path", "paths", "params", "effect", "lengths", "structure", "host", "since", "removed"];
 
 /// Fields that have a meaning for an effect, beside the common ones.
 fn fields_of(effect: EffectName) -> &'static [&'static str] {
@@ -250,7 +253,7 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Factory => &["makes"],
         EffectName::Transform => &[
             "runs", "returns", "function", "branches", "chosen", "cond", "axes", "out-axes", "carry", "over", "length",
-            "lower", "upper", "operands", "packed", "leading", "result", "aux", "traced",
+            "lower", "upper", "operands", "packed", "leading", "result", "aux", "static", "traced",
         ],
     }
 }

@@ -208,6 +208,7 @@ impl<'t> Reader<'t> {
         let paths = self.paths(row, raw.path.clone(), raw.paths.clone());
         let params = self.params(row, &raw.params);
         let (since, removed, structure) = (raw.since.clone(), raw.removed.clone(), raw.structure.clone());
+        let host = raw.host;
         // A sampler's shape is that of its result, whether a row says so or not; along an axis it takes the place of one.
         let has = |name: &str| params.iter().any(|param| param.name == name);
         let is_shaped = raw.effect == super::raw::EffectName::Sample && has("shape") && !has("axis");
@@ -237,6 +238,7 @@ impl<'t> Reader<'t> {
                 effect,
                 lengths: lengths.clone(),
                 structure: structure.clone(),
+                host,
                 exact,
                 since: since.clone(),
                 removed: removed.clone(),
@@ -276,7 +278,7 @@ impl<'t> Reader<'t> {
         let paths = self.paths(row, raw.path, raw.paths);
         let params = self.params(row, &raw.params);
         let allowed: &[&str] = match raw.construct {
-            ConstructName::Stream => &["seeds", "splits", "call", "next", "items", "methods", "otherwise"],
+            ConstructName::Stream => &["seeds", "splits", "lifted", "call", "next", "items", "methods", "otherwise"],
             ConstructName::Record => &["frozen", "sequence"],
             ConstructName::Plain => &["consumes"],
         };
@@ -294,6 +296,7 @@ impl<'t> Reader<'t> {
             ConstructName::Stream => Construct::Stream {
                 seeds: names(raw.seeds),
                 splits: raw.splits.unwrap_or(false),
+                lifted: raw.lifted.unwrap_or(false),
                 call: raw.call.unwrap_or(Yield::Unknown),
                 next: raw.next.unwrap_or(Yield::Unknown),
                 items: raw.items.or(raw.next).unwrap_or(Yield::Unknown),

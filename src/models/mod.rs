@@ -35,7 +35,7 @@ pub use objects::{
 };
 pub use ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
 pub use roots::ROOT;
-pub use schema::{Argument, Callable, Effect, Library, Param, ParamKind, SeedKind};
+pub use schema::{Argument, Callable, Effect, Host, Library, Param, ParamKind, SeedKind};
 pub use transform::{Returns, Runs, Transform, TransformResult};
 pub use typed::Typed;
 pub use words::Words;

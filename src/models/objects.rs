@@ -38,6 +38,8 @@ pub enum Construct {
         seeds: Vec<String>,
         /// Whether its keys are children of a split of the key given, and not folds.
         splits: bool,
+        /// Whether transforms follow its state, or refuse a stream from outside, so that no trace leaves a key in it.
+        lifted: bool,
         /// What calling the object itself gives.
         call: Yield,
         /// What `next` and iteration give.

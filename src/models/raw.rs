@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::objects::{AnnotationKind, ProtocolEffect, Yield};
-use super::schema::SeedKind;
+use super::schema::{Host, SeedKind};
 use super::transform::{Returns, Runs, TransformResult};
 
 /// `"key"` or `["key", "rng"]`.
@@ -79,6 +79,7 @@ pub(super) struct RawCallable {
     pub lengths: Option<String>,
     #[serde(default)]
     pub structure: Vec<u32>,
+    pub host: Option<Host>,
     pub since: Option<String>,
     pub removed: Option<String>,
     pub key: Option<OneOrMany>,
@@ -117,6 +118,8 @@ pub(super) struct RawCallable {
     pub result: Option<TransformResult>,
     pub aux: Option<String>,
     pub traced: Option<bool>,
+    #[serde(rename = "static")]
+    pub statics: Option<OneOrMany>,
 }
 
 /// What a factory makes: a callable without a path of its own.
@@ -147,6 +150,7 @@ pub(super) struct RawClass {
     pub construct: ConstructName,
     pub seeds: Option<OneOrMany>,
     pub splits: Option<bool>,
+    pub lifted: Option<bool>,
     pub consumes: Option<OneOrMany>,
     pub frozen: Option<bool>,
     pub sequence: Option<bool>,

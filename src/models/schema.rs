@@ -67,12 +67,26 @@ pub struct Callable {
     pub lengths: Option<String>,
     /// The elements of the result that hold no numbers of the arguments, only their structure.
     pub structure: Vec<u32>,
+    /// What it has to do with randomness of Python's own.
+    pub host: Option<Host>,
     /// False where no row names the path and a namespace's default speaks for it.
     pub exact: bool,
     /// The version that brought it, where later than the library's first modelled version.
     pub since: Option<String>,
     /// The version that removed it.
     pub removed: Option<String>,
+}
+
+/// What a function has to do with randomness of Python's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Host {
+    /// It draws.
+    Draw,
+    /// It makes a generator, whose methods draw; without arguments it is seeded by the system.
+    Generator,
+    /// It tells the time, which is random where it becomes a seed.
+    Clock,
 }
 
 /// Whether a constructor makes typed or raw keys.

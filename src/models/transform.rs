@@ -104,6 +104,8 @@ pub struct Transform {
     pub result: TransformResult,
     /// The flag that says that the body returns a pair of value and auxiliary result.
     pub aux: Option<String>,
-    /// Whether the body is traced once and then replayed with captured values frozen.
+    /// Whether Python runs the body once, to record what it computes; what runs at each call is the record.
     pub traced: bool,
+    /// The parameters that say which arguments the body is given as they are, by number or by name.
+    pub statics: Vec<String>,
 }

@@ -4,7 +4,7 @@
 //! lower case and have no full stop.
 
 use crate::finding::{Confidence, Derivation, Finding, Label, Made, Place, Repair};
-use crate::judge::facts::{KeyName, Origin, Role, Use};
+use crate::judge::facts::{KeyName, Origin, Role, Trace, Use};
 
 use super::Rule;
 
@@ -158,6 +158,12 @@ pub(super) fn relate(finding: &mut Finding, labels: impl IntoIterator<Item = Lab
             finding.related.push(label);
         }
     }
+}
+
+/// The name of a traced function.
+pub(super) fn traced(trace: &Trace) -> String {
+    let name = trace.function.rsplit('.').next().unwrap_or_default();
+    if name.starts_with('<') { "the function".to_owned() } else { code(name) }
 }
 
 /// Foreign text as the tail of a message: first letter lower case unless it starts a proper noun, no full stop.

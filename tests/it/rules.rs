@@ -6,9 +6,9 @@ use std::fmt::Write;
 
 use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Made, Place};
 use keylint::judge::facts::{
-    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Discarded, Facts,
-    IgnoredCaller, KeyKind, KeyName, KeyReuse, LoopKind, Origin, Reference, ReferenceKind, ReuseKind, Role, StaleState,
-    Use,
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ConstantKey,
+    Discarded, Facts, HostDraw, IgnoredCaller, KeyKind, KeyName, KeyReuse, LeakKind, LeakedKey, LoopKind, Origin,
+    Reference, ReferenceKind, ReuseKind, Role, StaleState, Trace, TraceKind, Use,
 };
 use keylint::rules;
 use keylint::text::{FileId, Span};
@@ -285,6 +285,53 @@ fn keys_shared_or_lost() {
         ],
         discarded: vec![discarded(6, true), discarded(7, false)],
         ignored: vec![ignored],
+        ..Facts::default()
+    };
+    insta::assert_snapshot!(story(&rules::check(&facts)));
+}
+
+fn trace(line: u32) -> Option<Trace> {
+    Some(Trace {
+        place: at(line),
+        function: "Agent.step".to_owned(),
+        transform: "jax.jit".to_owned(),
+        at: at(2),
+        kind: TraceKind::Recorded,
+    })
+}
+
+#[test]
+fn what_a_trace_leaves_behind() {
+    let leaked = |kind, line, name: &str| LeakedKey {
+        kind,
+        name: name.to_owned(),
+        leaf: at(line),
+        steps: Vec::new(),
+        trace: trace(line),
+        confidence: Confidence::High,
+    };
+    let facts = Facts {
+        leaked: vec![
+            leaked(LeakKind::Global, 3, "key"),
+            LeakedKey { leaf: at(90), ..leaked(LeakKind::Part, 4, "self.key") },
+            leaked(LeakKind::Iterator, 5, "keys"),
+            LeakedKey { trace: None, ..leaked(LeakKind::Variable, 6, "key") },
+        ],
+        constant: vec![ConstantKey {
+            made_at: at(90),
+            maker: "jax.random.key".to_owned(),
+            used: sample(91, "jax.random.normal"),
+            steps: Vec::new(),
+            trace: trace(7),
+            confidence: Confidence::High,
+        }],
+        host: vec![HostDraw {
+            source: "numpy.random.normal".to_owned(),
+            leaf: at(8),
+            steps: Vec::new(),
+            trace: trace(8),
+            confidence: Confidence::High,
+        }],
         ..Facts::default()
     };
     insta::assert_snapshot!(story(&rules::check(&facts)));

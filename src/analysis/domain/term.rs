@@ -226,6 +226,11 @@ fn hash(value: &impl std::hash::Hash) -> u64 {
 const DEPTH: usize = 64;
 
 impl Terms {
+    /// The next term that is made: those before it are older.
+    pub fn next(&self) -> TermId {
+        TermId(u32::try_from(self.arena.len()).unwrap_or(u32::MAX))
+    }
+
     /// How far the arena is filled.
     pub fn mark(&self) -> (usize, usize) {
         (self.arena.len(), self.symbols.len())

@@ -84,7 +84,7 @@ pub fn builtin<'p>(
         BuiltinOp::Reversed => iterators::reversed(machine, frame, first, place),
         BuiltinOp::Islice => iterators::islice(machine, frame, args, place),
         BuiltinOp::Iter => machine.iterator_of(frame, &first.unwrap_or_default(), Some(place)),
-        BuiltinOp::Next => iterators::next(machine, frame, first, place),
+        BuiltinOp::Next => iterators::next(machine, frame, args.positional.first(), place),
         BuiltinOp::Starmap => callbacks::starmap(machine, frame, args, place),
         BuiltinOp::List | BuiltinOp::Deque | BuiltinOp::Set | BuiltinOp::Frozenset | BuiltinOp::Sorted => {
             let listed = container_construction::list_of(machine, frame, op, first, place);

@@ -6,8 +6,8 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::{derive, functions, transform};
-use crate::analysis::machine::{Frame, Machine, arrays, iterate};
-use crate::analysis::store::args::Args;
+use crate::analysis::machine::{Frame, Machine, arrays, iterate, writes};
+use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::heap::{Item, Kind, Source};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
@@ -159,35 +159,46 @@ fn iterators<'p>(
 }
 
 /// `next(iterator)`
-pub fn next<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: Option<Value>, place: Place) -> Value {
+pub fn next<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: Option<&Arg>, place: Place) -> Value {
     let Some(iterator) = iterator else { return machine.state.terms.opaque("<next>", Some(place)) };
-    let iterator = machine.state.possible(&iterator);
-    paths::on_alternatives(machine, &iterator, |this, val| match val {
-        Val::Object(id) => match &this.state.store.objects[id.0 as usize].kind {
+    let name = iterator.written.clone().unwrap_or_else(|| "".into());
+    let iterator = machine.state.possible(&iterator.value);
+    paths::on_alternatives(machine, &iterator, |this, val| {
+        let next = next_of_val(this, frame, val, place);
+        if let Val::Object(id) = val {
+            writes::note_advance(this, frame, &next, (*id, &name), place);
+        }
+        next
+    })
+}
+
+fn next_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &Val, place: Place) -> Value {
+    match iterator {
+        Val::Object(id) => match &machine.state.store.objects[id.0 as usize].kind {
             Kind::Stream(path) => {
                 let path = path.clone();
-                let given = functions::stream_next(this.program, &path);
-                let stream = this.state.store.objects[id.0 as usize].symbol;
+                let given = functions::stream_next(machine.program, &path);
+                let stream = machine.state.store.objects[id.0 as usize].symbol;
                 match given {
-                    Yield::Key => derive::supplied_by(this, stream, place),
-                    given => functions::stream_result(this, given, &path, place),
+                    Yield::Key => derive::supplied_by(machine, stream, place),
+                    given => functions::stream_result(machine, given, &path, place),
                 }
             }
             Kind::Instance => {
                 let dunder: Name = "__next__".into();
-                match this.state.instance_method(val, &dunder) {
+                match machine.state.instance_method(iterator, &dunder) {
                     Some(method) => {
                         let args = Args { put_before: Some(0), ..Args::default() };
-                        this.call_value(frame, &method, args, Some(place))
+                        machine.call_value(frame, &method, args, Some(place))
                     }
-                    None => derive::supplied_key(&mut this.state.terms, place),
+                    None => derive::supplied_key(&mut machine.state.terms, place),
                 }
             }
-            _ => this.next_of(frame, &Value::of(val.clone()), place.span),
+            _ => machine.next_of(frame, &Value::of(iterator.clone()), place.span),
         },
         // The next element of an iterator from outside was not yielded before.
-        _ => this.state.terms.opaque("<next>", Some(place)),
-    })
+        _ => machine.state.terms.opaque("<next>", Some(place)),
+    }
 }
 
 /// Runs an iterable to its end, where that is known to be short.

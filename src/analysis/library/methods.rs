@@ -5,10 +5,10 @@
 use crate::analysis::domain::claim::TEXT_METHODS;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::{callbacks, containers, functions, protocols};
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, arrays, operate};
+use crate::analysis::machine::{Frame, Machine, arrays, operate, writes};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::{Args, Call};
 use crate::analysis::store::heap::{Kind, Source};
@@ -32,6 +32,11 @@ pub fn call_method<'p>(
 fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val, name: &Name, call: Call) -> Value {
     let Call { args, place, written } = call;
     let receiver = Value::of(val.clone());
+    let owner: Name =
+        written.as_ref().and_then(|written| written.rsplit_once('.')).map_or("", |(owner, _)| owner).into();
+    if let Val::Object(id) = val {
+        note_contents(machine, frame, *id, &args, (&owner, place));
+    }
     match val {
         Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
             Kind::List { items, unknown } => {
@@ -40,13 +45,7 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
             Kind::Dict { entries, unknown } => {
                 containers::dict_method(&mut machine.state, *id, (&entries, unknown), name, &args, place)
             }
-            Kind::Stream(path) => {
-                let given = machine.program.models.class(&path).and_then(|class| class.method(name));
-                for arg in args.positional.clone() {
-                    machine.state.havoc(&arg.value);
-                }
-                functions::stream_result(machine, given.unwrap_or(Yield::Unknown), &path, place)
-            }
+            Kind::Stream(path) => stream_method(machine, frame, (*id, &path), name, (&args, &owner, place)),
             Kind::Iterator(..) if &**name == "__next__" => machine.next_of(frame, &receiver, place.span),
             Kind::Instance if matches!(&**name, "replace" | "_replace") => {
                 machine.state.replaced(&receiver, &args, place)
@@ -193,6 +192,37 @@ pub fn key_attribute<'p>(
         return functions::apply_model(machine, frame, callable, &path, args, place);
     }
     Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(val.clone()), name.clone()))))
+}
+
+fn stream_method<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    (id, path): (ObjectId, &Name),
+    name: &Name,
+    (args, owner, place): (&Args, &Name, Place),
+) -> Value {
+    let given = machine.program.models.class(path).and_then(|class| class.method(name));
+    for arg in &args.positional {
+        machine.state.havoc(&arg.value);
+    }
+    let result = functions::stream_result(machine, given.unwrap_or(Yield::Unknown), path, place);
+    writes::note_advance(machine, frame, &result, (id, owner), place);
+    result
+}
+
+/// Notes what a method writes to a container: `keys.append(key)`.
+fn note_contents<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    id: ObjectId,
+    args: &Args,
+    (owner, place): (&Name, Place),
+) {
+    if matches!(machine.state.store.objects[id.0 as usize].kind, Kind::List { .. } | Kind::Dict { .. } | Kind::Set(_)) {
+        for arg in &args.positional {
+            writes::note_object(machine, frame, &arg.value, &Value::of(Val::Object(id)), owner, place);
+        }
+    }
 }
 
 /// Entering a context manager.

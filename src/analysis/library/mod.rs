@@ -20,6 +20,7 @@ pub mod methods;
 pub mod parameters;
 pub mod protocols;
 pub mod shape;
+pub mod traces;
 pub mod transform;
 pub mod tree;
 

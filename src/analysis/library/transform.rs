@@ -9,7 +9,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Partial, Val, Value, Wrapped};
-use crate::analysis::library::{functions, lanes, tree};
+use crate::analysis::library::{functions, lanes, traces, tree};
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::{State, paths};
@@ -32,6 +32,8 @@ pub fn transform<'p>(
             let function = function.map(|arg| arg.value.clone());
             if let Some(function) = &function {
                 mark_transformed(machine, function);
+                let statics = traces::statics(transform, callable, &args);
+                traces::note(machine, (transform, path), std::slice::from_ref(function), &statics, place);
             }
             let mut options: Vec<(Name, Value)> = Vec::new();
             for param in &callable.params {
@@ -44,8 +46,25 @@ pub fn transform<'p>(
             }
             Value::of(Val::Wrapped(Rc::new(Wrapped { transform: path.clone(), options: options.into(), function })))
         }
-        Returns::Result => run_transform(machine, frame, transform, callable, &args, place),
+        Returns::Result => {
+            note_bodies(machine, (transform, path), callable, &args, place);
+            run_transform(machine, frame, transform, callable, &args, place)
+        }
     }
+}
+
+/// Notes the functions that a transform runs at once.
+fn note_bodies(
+    machine: &mut Machine<'_>,
+    transform: (&Transform, &Name),
+    callable: &Callable,
+    args: &Args,
+    place: Place,
+) {
+    let Transform { function, cond, branches, .. } = transform.0;
+    let names = function.iter().chain(cond).chain(branches);
+    let bodies = names.filter_map(|name| args.of(callable, name)).map(|arg| arg.value.clone()).collect::<Vec<_>>();
+    traces::note(machine, transform, &bodies, &[], place);
 }
 
 fn mark_transformed(machine: &mut Machine<'_>, function: &Value) {
@@ -86,6 +105,10 @@ pub fn call_wrapped<'p>(
         }
         _ => return machine.state.terms.opaque("<transformed>", Some(place)),
     };
+    let option = |name: Option<&str>| {
+        let name = name?;
+        wrapped.options.iter().find(|(option, _)| &**option == name).map(|(_, value)| value.clone())
+    };
     let Some(function) = wrapped.function.clone() else {
         // A decorator with arguments meets its function.
         if args.positional.is_empty() {
@@ -93,15 +116,13 @@ pub fn call_wrapped<'p>(
         }
         let function = args.positional.remove(0).value;
         mark_transformed(machine, &function);
+        let statics: Vec<Value> = transform.statics.iter().filter_map(|name| option(Some(name))).collect();
+        traces::note(machine, (transform, &wrapped.transform), std::slice::from_ref(&function), &statics, place);
         return Value::of(Val::Wrapped(Rc::new(Wrapped {
             transform: wrapped.transform.clone(),
             options: wrapped.options.clone(),
             function: Some(function),
         })));
-    };
-    let option = |name: Option<&str>| {
-        let name = name?;
-        wrapped.options.iter().find(|(option, _)| &**option == name).map(|(_, value)| value.clone())
     };
     match transform.runs {
         Runs::Lanes => {

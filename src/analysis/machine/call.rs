@@ -8,11 +8,11 @@ use std::rc::Rc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::term::{Term, Terms};
-use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
 use crate::analysis::machine::context::Idle;
 use crate::analysis::machine::{
     CALL_DEPTH, Frame, Machine, RECURSION, cutoff, getters, hover, iterate, name_cache, overrides, prelude,
-    split_escape, stream_use,
+    split_escape, stream_use, writes,
 };
 use crate::analysis::program::Program;
 use crate::analysis::record::{Activation, Callee};
@@ -162,21 +162,7 @@ impl<'p> Machine<'p> {
                 merged.keywords.extend(args.keywords);
                 self.call_value(frame, &partial.function, merged, Some(place))
             }
-            Val::Object(object) => {
-                let dunder: Name = "__call__".into();
-                if let Kind::Stream(path) = &self.state.store.objects[object.0 as usize].kind {
-                    let path = path.clone();
-                    self.recorder.reach(place, Callee::Library(path.clone()));
-                    return (self.library.call_stream)(self, &path, place);
-                }
-                match self.state.instance_method(function, &dunder) {
-                    Some(method) => {
-                        let written = written.map(|object| format!("{object}.__call__").into());
-                        self.call_written(frame, &method, args, place, None, written)
-                    }
-                    None => self.unresolved(frame, &args, place, receiver, written, Some(function)),
-                }
-            }
+            Val::Object(object) => self.call_object(frame, *object, args, place, receiver, written),
             _ => match receiver.cloned().or_else(|| bound_to(&self.state.terms, function)) {
                 Some((object, name)) => {
                     self.recorder.reach(place, Callee::Method(name.clone()));
@@ -184,6 +170,33 @@ impl<'p> Machine<'p> {
                 }
                 None => self.unresolved(frame, &args, place, None, written, Some(function)),
             },
+        }
+    }
+
+    /// Calls an object: a stream, or an instance with a `__call__`.
+    fn call_object(
+        &mut self,
+        frame: &mut Frame<'p>,
+        object: ObjectId,
+        args: Args,
+        place: Place,
+        receiver: Option<&(Value, Name)>,
+        written: Option<Name>,
+    ) -> Value {
+        let function = Val::Object(object);
+        if let Kind::Stream(path) = &self.state.store.objects[object.0 as usize].kind {
+            let path = path.clone();
+            self.recorder.reach(place, Callee::Library(path.clone()));
+            let result = (self.library.call_stream)(self, &path, place);
+            writes::note_advance(self, frame, &result, (object, &written.unwrap_or_default()), place);
+            return result;
+        }
+        match self.state.instance_method(&function, &"__call__".into()) {
+            Some(method) => {
+                let written = written.map(|object| format!("{object}.__call__").into());
+                self.call_written(frame, &method, args, place, None, written)
+            }
+            None => self.unresolved(frame, &args, place, receiver, written, Some(&function)),
         }
     }
 
@@ -373,6 +386,7 @@ impl<'p> Machine<'p> {
             depth: frame.activation.depth + 1,
             environment,
             root,
+            born: self.state.terms.next(),
         });
         self.run_frame(module, function, environment, class, activation)
     }

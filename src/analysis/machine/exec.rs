@@ -9,7 +9,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::{
     Frame, LoopState, Machine, annotate, hover, implied, index, name_cache, notes, operate, split_escape, stream_use,
-    text,
+    text, writes,
 };
 use crate::analysis::store::State;
 use crate::analysis::store::heap::{Entry, Item, Kind};
@@ -231,11 +231,8 @@ impl<'p> Machine<'p> {
         match variable {
             Variable::Local(slot) => store_slot(&mut self.state, frame.environment, *slot, value),
             Variable::Outer(depth, slot) => {
-                let mut environment = Some(frame.environment);
-                for _ in 0..*depth {
-                    environment = environment.and_then(|id| self.state.store.environments[id.0 as usize].parent);
-                }
-                if let Some(environment) = environment {
+                if let Some(environment) = writes::environment_of(self, frame, *depth) {
+                    writes::note_variable(self, frame, value, (environment, variable), op);
                     store_slot(&mut self.state, environment, *slot, value);
                 }
             }

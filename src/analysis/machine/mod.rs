@@ -34,6 +34,7 @@ pub mod prelude;
 pub mod split_escape;
 pub mod stream_use;
 pub mod text;
+pub mod writes;
 
 use std::rc::Rc;
 

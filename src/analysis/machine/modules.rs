@@ -210,6 +210,7 @@ impl<'p> Machine<'p> {
             depth: 0,
             environment,
             root: true,
+            born: self.state.terms.next(),
         });
         self.run_frame(index, Module::BODY, environment, None, activation);
         if let Some(state) = self.state.store.modules.get_mut(&index) {

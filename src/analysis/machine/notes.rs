@@ -6,9 +6,9 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, Key, ObjectId, Val, Value};
-use crate::analysis::machine::{Frame, Machine, text};
+use crate::analysis::machine::{Frame, Machine, text, writes};
 use crate::analysis::program::names::is_named_for_a_key;
-use crate::analysis::record::{LoggedBuffer, LoggedExit, LoggedStore};
+use crate::analysis::record::{Holder, LoggedBuffer, LoggedExit, LoggedStore};
 use crate::analysis::store::heap::Kind;
 use crate::analysis::store::{State, evidence, paths};
 use crate::finding::Place;
@@ -232,6 +232,7 @@ pub fn note_store<'p>(
     op: &'p Op,
 ) {
     mark_stored(machine, value, 3);
+    writes::note_part(machine, frame, value, object, op);
     let place = machine.place(frame, op.span);
     let Some(name) = name else { return };
     let Some(Val::Object(id)) = object.single() else { return };
@@ -292,8 +293,10 @@ pub fn note_global_read<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: 
 }
 
 /// Notes that a function writes a global.
-pub fn note_global_store<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: &Name, value: &Value, _op: &Op) {
+pub fn note_global_store<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
     mark_stored(machine, value, 3);
+    let place = machine.place(frame, op.span);
+    writes::note(machine, frame, value, Holder::Global, name, place);
     if frame.code.kind != crate::ir::FunctionKind::Module {
         machine.recorder.store_global(name);
     }

@@ -9,17 +9,24 @@ use crate::ir::{Constant, Function, Module, Name, OpKind, Temp, Variable};
 
 /// An operand that is a name.
 pub fn written_name(module: &Module, frame: &Frame<'_>, temp: Temp) -> Option<Name> {
+    match &frame.code.ops.get(temp as usize)?.kind {
+        OpKind::Load(variable) => variable_name(module, frame, variable),
+        _ => None,
+    }
+}
+
+/// The name of a variable that the program has named.
+pub fn variable_name(module: &Module, frame: &Frame<'_>, variable: &Variable) -> Option<Name> {
     let slot_of =
         |code: &Function, slot: u32| code.slots.get(slot as usize).filter(|name| !name.starts_with('<')).cloned();
-    match &frame.code.ops.get(temp as usize)?.kind {
-        OpKind::Load(Variable::Local(slot)) => slot_of(frame.code, *slot),
-        OpKind::Load(Variable::Outer(depth, slot)) => {
+    match variable {
+        Variable::Local(slot) => slot_of(frame.code, *slot),
+        Variable::Outer(depth, slot) => {
             let enclosing = |code: &&Function| code.parent.map(|parent| module.function(parent));
             let mut outwards = std::iter::successors(Some(frame.code), enclosing);
             slot_of(outwards.nth(*depth as usize)?, *slot)
         }
-        OpKind::Load(Variable::Global(name)) => Some(name.clone()),
-        _ => None,
+        Variable::Global(name) => Some(name.clone()),
     }
 }
 

@@ -44,9 +44,16 @@ pub struct Relevance {
     roots: Vec<Vec<Name>>,
     /// The modules of the program that each module imports.
     imported: Vec<Vec<ModuleIndex>>,
+    /// Whether any of them imports a library that has generators of Python's own.
+    draws: bool,
 }
 
 impl Relevance {
+    /// Whether any module imports a library that has generators of Python's own.
+    pub fn draws(&self) -> bool {
+        self.draws
+    }
+
     /// Whether a call of a function is worth following.
     pub fn of(&self, module: ModuleIndex, function: FunctionId) -> bool {
         self.speech_of(module, function) == Speech::Keys
@@ -54,7 +61,7 @@ impl Relevance {
 
     /// Whether a function is worth interpreting on its own.
     pub fn is_entry(&self, module: ModuleIndex, function: FunctionId) -> bool {
-        self.speech_of(module, function) != Speech::Silent
+        self.speech_of(module, function) > Speech::Host
     }
 
     fn speech_of(&self, module: ModuleIndex, function: FunctionId) -> Speech {
@@ -113,6 +120,10 @@ impl Relevance {
             Reader { project: &project, index, table, vocabulary: &mut vocabulary, graph: &mut graph }.read_module();
         }
         let speech = graph.close(modules);
+        let hosts = models.callables().into_iter().filter(|callable| callable.host.is_some());
+        let hosts: FxHashSet<&str> =
+            hosts.map(|callable| callable.path.split('.').next().unwrap_or_default()).collect();
+        let draws = tables.iter().flat_map(|table| &table.roots).any(|root| hosts.contains(&**root));
         let roots = tables
             .iter()
             .map(|table| {
@@ -124,7 +135,7 @@ impl Relevance {
             })
             .collect();
         let imported = tables.into_iter().map(|table| table.imported).collect();
-        Self { speech, roots, imported }
+        Self { speech, roots, imported, draws }
     }
 }
 

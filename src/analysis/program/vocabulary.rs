@@ -31,6 +31,8 @@ pub(super) enum Speech {
     /// Nothing.
     #[default]
     Silent,
+    /// One that draws from a generator of Python's own: the module has to run, and nobody else has to learn of it.
+    Host,
     /// One that a rule about names is after, whose callers have nothing to learn from it.
     Names,
     /// One that makes, takes or returns keys.
@@ -131,7 +133,12 @@ impl<'a> Vocabulary<'a> {
             return Speech::Keys;
         }
         let is_sought = is_of_arrays(path) && path.split('.').any(|segment| NAMES_OF_RULES.contains(&segment));
-        if is_sought { Speech::Names } else { Speech::Silent }
+        let draws = || self.models.callable(path).is_some_and(|callable| callable.host.is_some());
+        match (is_sought, draws()) {
+            (true, _) => Speech::Names,
+            (false, true) => Speech::Host,
+            (false, false) => Speech::Silent,
+        }
     }
 
     fn handles_keys(&self, path: &str) -> bool {

@@ -33,6 +33,10 @@ pub struct Log {
     pub exits: Vec<LoggedExit>,
     /// Keys stored in attributes.
     pub stores: Vec<LoggedStore>,
+    /// Keys written to something that other functions see, too.
+    pub writes: Vec<LoggedWrite>,
+    /// Functions that were handed to a transform that traces them.
+    pub traces: Vec<LoggedTrace>,
     /// Globals read that hold keys, with the key and the place.
     pub global_reads: Vec<(Name, TermId, Place)>,
     /// Globals that functions write.
@@ -138,6 +142,8 @@ pub struct Activation {
     pub environment: EnvironmentId,
     /// Whether facts of its own are reported for it: it is the root, or a closure run on its own.
     pub root: bool,
+    /// The first term that was made in it: what is older came from outside.
+    pub born: TermId,
 }
 
 /// An iteration of a loop that an event happened in.
@@ -324,6 +330,53 @@ pub struct LoggedStore {
     pub place: Place,
     /// Name of the function that stores.
     pub function: Name,
+}
+
+/// A key written to something that other functions see, too, or taken from an iterator.
+#[derive(Clone, Debug)]
+pub struct LoggedWrite {
+    /// What holds it from then on.
+    pub holder: Holder,
+    /// The target, or the iterator, as written.
+    pub name: Name,
+    /// The key.
+    pub term: TermId,
+    /// Where.
+    pub place: Place,
+    /// On which paths.
+    pub guard: Guard,
+    /// In which activation.
+    pub activation: Rc<Activation>,
+}
+
+/// What a write changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Holder {
+    /// A global variable.
+    Global,
+    /// A variable of an enclosing function.
+    Variable(EnvironmentId),
+    /// An attribute of a class.
+    Class,
+    /// An attribute or element of an object, by its term.
+    Object(TermId),
+    /// The position of an iterator, or the state of a stream, by its term.
+    Iterator(TermId),
+}
+
+/// A function handed to a transform that traces it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LoggedTrace {
+    /// The module of the function.
+    pub module: ModuleIndex,
+    /// The function.
+    pub function: FunctionId,
+    /// Qualified name of the transform.
+    pub transform: Name,
+    /// The call of the transform.
+    pub place: Place,
+    /// Number of leading parameters that are the caller's own objects: the receiver of a bound method, bound and static arguments.
+    pub bound: u32,
 }
 
 /// An expression that was a key when it was run.

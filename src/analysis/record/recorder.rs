@@ -10,7 +10,7 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::record::{
     Arranged, Callee, Consumption, Derivation, Escape, Log, LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedReference,
-    LoggedStore, Observed,
+    LoggedStore, LoggedTrace, LoggedWrite, Observed,
 };
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
@@ -121,6 +121,18 @@ impl Recorder {
     /// A key was stored in an attribute.
     pub fn store(&mut self, store: LoggedStore) {
         self.log.stores.push(store);
+    }
+
+    /// A key was written to something that other functions see, too.
+    pub fn write(&mut self, write: LoggedWrite) {
+        self.log.writes.push(write);
+    }
+
+    /// A function was handed to a transform that traces it.
+    pub fn trace(&mut self, trace: LoggedTrace) {
+        if !self.log.traces.contains(&trace) {
+            self.log.traces.push(trace);
+        }
     }
 
     /// A name of a library was used.

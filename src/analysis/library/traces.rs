@@ -1,0 +1,104 @@
+//! Which functions are handed to a transform that traces them, or maps them over lanes.
+//!
+//! **Invariant:** what is noted is the function whose body runs, whatever it is wrapped in, and how many of its leading arguments are
+//! the caller's own objects: a transform takes all others apart and puts them together anew.
+
+use crate::analysis::domain::term::Term;
+use crate::analysis::domain::value::{ObjectId, Val, Value};
+use crate::analysis::machine::Machine;
+use crate::analysis::record::LoggedTrace;
+use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::Kind;
+use crate::finding::Place;
+use crate::ir::Name;
+use crate::models::{Callable, Runs, Transform};
+
+/// How many wrappers around a function are looked through.
+const NESTED: u32 = 6;
+
+/// Notes the functions that a call of a transform is given.
+pub fn note(
+    machine: &mut Machine<'_>,
+    (transform, path): (&Transform, &Name),
+    functions: &[Value],
+    statics: &[Value],
+    place: Place,
+) {
+    let is_traced = transform.traced || matches!(transform.runs, Runs::Lanes | Runs::Abstract);
+    if !is_traced || machine.state.paths.pc.is_false() {
+        return;
+    }
+    let keeps_first = statics.iter().any(|value| names_first(machine, value));
+    for function in functions {
+        note_within(machine, (path, place), function, u32::from(keeps_first), NESTED);
+    }
+}
+
+fn note_within(machine: &mut Machine<'_>, how: (&Name, Place), function: &Value, bound: u32, depth: u32) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for alternative in function.alternatives() {
+        match &alternative.val {
+            Val::Function(closure) => {
+                let code = machine.module(closure.module).function(closure.function);
+                if !machine.program.is_prelude(closure.module) && !code.is_stub {
+                    machine.recorder.trace(LoggedTrace {
+                        module: closure.module,
+                        function: closure.function,
+                        transform: how.0.clone(),
+                        place: how.1,
+                        bound,
+                    });
+                }
+            }
+            Val::Method(method) => note_within(machine, how, &method.1.clone(), bound + 1, depth),
+            Val::Partial(partial) => {
+                let more = u32::try_from(partial.positional.len()).unwrap_or(0);
+                note_within(machine, how, &partial.function.clone(), bound + more, depth);
+            }
+            Val::Wrapped(wrapped) => {
+                if let Some(function) = wrapped.function.clone() {
+                    note_within(machine, how, &function, bound, depth);
+                }
+            }
+            // The branches of `switch`.
+            Val::Tuple(parts) => parts.clone().iter().for_each(|part| note_within(machine, how, part, bound, depth)),
+            Val::Object(id) if matches!(machine.state.store.objects[id.0 as usize].kind, Kind::List { .. }) => {
+                listed(machine, *id).iter().for_each(|part| note_within(machine, how, part, bound, depth));
+            }
+            Val::Object(_) => {
+                if let Some(method) = machine.state.instance_method(&alternative.val, &"__call__".into()) {
+                    note_within(machine, how, &method, bound, depth);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the first argument is among those that `static_argnums` or `static_argnames` lists: `0`, `(0, 1)`, `"self"`.
+fn names_first(machine: &mut Machine<'_>, value: &Value) -> bool {
+    value.alternatives().iter().any(|alternative| match &alternative.val {
+        Val::Term(term) => match machine.state.terms.get(*term) {
+            Term::Int(number) => *number == 0,
+            Term::Text(name) => &**name == "self",
+            _ => false,
+        },
+        Val::Tuple(parts) => parts.clone().iter().any(|part| names_first(machine, part)),
+        Val::Object(id) => listed(machine, *id).iter().any(|item| names_first(machine, item)),
+        _ => false,
+    })
+}
+
+/// The elements of a list.
+fn listed(machine: &Machine<'_>, id: ObjectId) -> Vec<Value> {
+    match &machine.state.store.objects[id.0 as usize].kind {
+        Kind::List { items, .. } => items.iter().map(|item| item.value.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The arguments of a call that list static arguments.
+pub fn statics(transform: &Transform, callable: &Callable, args: &Args) -> Vec<Value> {
+    let given = transform.statics.iter().filter_map(|name| args.of(callable, name));
+    given.map(|arg| arg.value.clone()).collect()
+}

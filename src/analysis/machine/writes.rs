@@ -1,0 +1,160 @@
+//! Keys that are written where other functions see them: in globals, variables of enclosing functions, attributes, containers.
+//!
+//! **Invariant:** every write is noted, whoever holds what is written; whether that is older than the function is judged later.
+
+use crate::analysis::domain::size::Walk;
+use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::value::{Elements, EnvironmentId, ObjectId, Val, Value};
+use crate::analysis::machine::{Frame, Machine, name_cache, notes, text};
+use crate::analysis::record::{Holder, LoggedWrite};
+use crate::analysis::store::heap::Kind;
+use crate::finding::Place;
+use crate::ir::{Constant, FunctionKind, Name, Op, OpKind, Variable};
+use crate::models::Construct;
+
+/// How deep a value is searched for a key.
+const NESTED: u32 = 3;
+
+/// Notes a write of a value that is or holds a key.
+pub fn note<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    value: &Value,
+    holder: Holder,
+    name: &Name,
+    place: Place,
+) {
+    if machine.state.paths.pc.is_false() || matches!(frame.code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
+        return;
+    }
+    let Some(term) = key_in(machine, value, name, &mut Walk::to(NESTED)) else { return };
+    machine.recorder.write(LoggedWrite {
+        holder,
+        name: name.clone(),
+        term,
+        place,
+        guard: machine.state.paths.pc,
+        activation: frame.activation.clone(),
+    });
+}
+
+/// Notes `nonlocal key; key = …`.
+pub fn note_variable<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    value: &Value,
+    (environment, variable): (EnvironmentId, &Variable),
+    op: &Op,
+) {
+    let Some(name) = text::variable_name(machine.module(frame.module), frame, variable) else { return };
+    let place = machine.place(frame, op.span);
+    note(machine, frame, value, Holder::Variable(environment), &name, place);
+}
+
+/// Notes `object.name = …` and `object[index] = …`.
+pub fn note_part<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, object: &Value, op: &Op) {
+    let written = |machine: &Machine<'p>, temp| name_cache::written_text(machine, frame, temp);
+    let name = match &op.kind {
+        OpKind::StoreAttribute(of, name, _) => written(machine, *of).map(|of| format!("{of}.{name}")),
+        OpKind::StoreItem(of, index, _) => {
+            let index = match &Machine::op(frame, *index).kind {
+                OpKind::Constant(Constant::Str(text)) => Some(format!("{text:?}").into()),
+                _ => written(machine, *index),
+            };
+            written(machine, *of).map(|of| format!("{of}[{}]", index.as_deref().unwrap_or("…")))
+        }
+        _ => None,
+    };
+    let place = machine.place(frame, op.span);
+    note_object(machine, frame, value, object, &name.unwrap_or_default().into(), place);
+}
+
+/// Notes a write to what an object may be.
+pub fn note_object<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    value: &Value,
+    object: &Value,
+    name: &Name,
+    place: Place,
+) {
+    for alternative in object.alternatives().to_vec() {
+        let holder = match &alternative.val {
+            Val::Class(_) => Holder::Class,
+            Val::Object(id) => Holder::Object(symbol_of(machine, *id)),
+            Val::Term(term) => Holder::Object(*term),
+            _ => continue,
+        };
+        note(machine, frame, value, holder, name, place);
+    }
+}
+
+/// Notes that an iterator or a stream in a value was asked for a key.
+pub fn note_advance<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    key: &Value,
+    (iterator, name): (ObjectId, &Name),
+    place: Place,
+) {
+    if let Kind::Stream(path) = &machine.state.store.objects[iterator.0 as usize].kind
+        && let Some(Construct::Stream { lifted: true, .. }) =
+            machine.program.models.class(path).map(|class| &class.construct)
+    {
+        return;
+    }
+    let holder = Holder::Iterator(symbol_of(machine, iterator));
+    note(machine, frame, key, holder, name, place);
+}
+
+/// The environment that holds a variable of an enclosing function.
+pub fn environment_of(machine: &Machine<'_>, frame: &Frame<'_>, depth: u32) -> Option<EnvironmentId> {
+    (0..depth).try_fold(frame.environment, |inner, _| machine.state.store.environments[inner.0 as usize].parent)
+}
+
+/// The term that stands for an object itself, and not for what it was copied from.
+fn symbol_of(machine: &Machine<'_>, id: ObjectId) -> TermId {
+    let object = &machine.state.store.objects[id.0 as usize];
+    object.copied.unwrap_or(object.symbol)
+}
+
+/// A key that a value is or holds.
+fn key_in(machine: &Machine<'_>, value: &Value, name: &Name, walk: &mut Walk) -> Option<TermId> {
+    if !walk.down() {
+        return None;
+    }
+    let found = value.alternatives().iter().find_map(|alternative| match &alternative.val {
+        Val::Key(key) => Some(key.term),
+        Val::Array(array) => match &array.elements {
+            Elements::View { family, .. } => Some(*family),
+            Elements::Listed(parts) | Elements::Joined(parts) => {
+                parts.iter().find_map(|part| key_in(machine, part, name, walk))
+            }
+            Elements::Copies(key) => key_in(machine, key, name, walk),
+        },
+        Val::Term(term) => {
+            let is_one = machine.recorder.is_known_key(*term)
+                || notes::looks_like_a_key(
+                    machine,
+                    *term,
+                    Some(name).filter(|name| !name.is_empty()).map(|name| &**name),
+                );
+            is_one.then_some(*term)
+        }
+        Val::Tuple(parts) => parts.iter().find_map(|part| key_in(machine, part, name, walk)),
+        Val::Object(id) => {
+            let object = &machine.state.store.objects[id.0 as usize];
+            let attributes = object.attributes.values().find_map(|part| key_in(machine, part, name, walk));
+            attributes.or_else(|| match &object.kind {
+                Kind::List { items, .. } => items.iter().find_map(|item| key_in(machine, &item.value, name, walk)),
+                Kind::Dict { entries, .. } => {
+                    entries.iter().find_map(|entry| key_in(machine, &entry.value, name, walk))
+                }
+                _ => None,
+            })
+        }
+        _ => None,
+    });
+    walk.back();
+    found
+}

@@ -1,0 +1,293 @@
+//! What happens in a function while a transform traces it: Python runs it once, and what it did to Python's state stays done.
+//!
+//! Which functions are traced is often known elsewhere: where another function, or another module, hands them to `jit`. So a fact keeps
+//! the functions that it happened in, and [`reconcile`] decides when all modules are known.
+//!
+//! **Invariant:** a fact whose functions nothing traces is dropped; of several functions the innermost that is traced counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::analysis::domain::marks::SEEDED;
+use crate::analysis::domain::term::{Term, TermId, place_key};
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::record::{Activation, Consumption, Holder, LoggedWrite, Recording};
+use crate::finding::{Confidence, Place};
+use crate::ir::FunctionKind;
+use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
+use crate::judge::stale::leaf_use;
+use crate::models::{Construct, Effect, Runs, Transform};
+use crate::text::FileId;
+
+/// Most functions around a place that are looked at.
+const STEPS: usize = 12;
+
+/// The functions that are traced, and what happened in functions that may be.
+pub fn conclude_traced(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    for trace in &run.log.traces {
+        let module = run.module(trace.module);
+        let kind = run.program.models.callable(&trace.transform).and_then(|callable| match &callable.effect {
+            Effect::Transform(transform) => kind_of(transform),
+            _ => None,
+        });
+        facts.traced.extend(kind.map(|kind| TracedFunction {
+            defined_at: Place { file: module.file, span: module.function(trace.function).span },
+            transform: trace.transform.to_string(),
+            at: trace.place,
+            bound: trace.bound,
+            kind,
+        }));
+    }
+    for write in &run.log.writes {
+        let kind = match write.holder {
+            Holder::Global => LeakKind::Global,
+            Holder::Variable(_) => LeakKind::Variable,
+            Holder::Class | Holder::Object(_) => LeakKind::Part,
+            Holder::Iterator(_) => LeakKind::Iterator,
+        };
+        let steps = steps(run, &write.activation, write.place, file, |activation| outlives(run, write, activation));
+        if steps.iter().any(|step| step.bound.is_some()) {
+            let (name, leaf) = (write.name.to_string(), write.place);
+            facts.leaked.push(LeakedKey { kind, name, leaf, steps, trace: None, confidence: Confidence::High });
+        }
+    }
+}
+
+/// What a transform does with the functions that it is given, if it traces or maps them.
+pub fn kind_of(transform: &Transform) -> Option<TraceKind> {
+    match transform.runs {
+        Runs::Abstract => Some(TraceKind::Abstract),
+        Runs::Lanes if !transform.traced => Some(TraceKind::Mapped),
+        _ if !transform.traced => None,
+        Runs::Cond | Runs::Switch => Some(TraceKind::Branch),
+        Runs::Scan | Runs::Map | Runs::Fori | Runs::While | Runs::Associative => Some(TraceKind::Looped),
+        Runs::Once | Runs::Lanes | Runs::Blocks | Runs::TreeMap | Runs::Reduce => Some(TraceKind::Recorded),
+    }
+}
+
+/// Keys that are made from constant seeds in functions, and drawn from there.
+pub fn conclude_constant(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    let mut seen = BTreeSet::new();
+    for event in &run.log.consumptions {
+        if !matches!(event.role, Role::Sample | Role::Split | Role::Library | Role::Protocol) {
+            continue;
+        }
+        let Some(derivation) = run.derivation(event.target.derivation) else { continue };
+        if !is_constant(run, event.target.term) || is_initialiser(run, event) {
+            continue;
+        }
+        let steps = steps(run, &derivation.activation, derivation.place, file, |activation| {
+            let takes_arguments =
+                run.code(activation).parameters.len() > usize::from(run.code(activation).class.is_some());
+            (takes_arguments && is_within(&event.activation, activation)).then_some(0)
+        });
+        if steps.iter().any(|step| step.bound.is_some()) && seen.insert((derivation.place, steps.clone())) {
+            facts.constant.push(ConstantKey {
+                made_at: derivation.place,
+                maker: derivation.callee.to_string(),
+                used: leaf_use(run, event),
+                steps,
+                trace: None,
+                confidence: if event.role == Role::Sample { Confidence::High } else { Confidence::Medium },
+            });
+        }
+    }
+}
+
+/// Whether a key is made from a seed that is a number in the program.
+fn is_constant(run: &Recording<'_>, key: TermId) -> bool {
+    let Term::Seed(seed) = *run.terms.get(key) else { return false };
+    let number = match run.terms.get(seed) {
+        Term::Apply(name, parts) if &**name == SEEDED => parts[0],
+        _ => seed,
+    };
+    run.terms.as_int(number).is_some()
+}
+
+/// Whether a key goes to what makes parameters, which is done once: `init`, or a stream that modules are made with.
+fn is_initialiser(run: &Recording<'_>, event: &Consumption) -> bool {
+    let models = run.program.models;
+    let method = event.callee.rsplit('.').next().unwrap_or_default();
+    let makes_modules = models
+        .class(&event.callee)
+        .is_some_and(|class| matches!(class.construct, Construct::Stream { lifted: true, .. }));
+    makes_modules
+        || event.role == Role::Protocol && models.protocols(method).iter().any(|protocol| protocol.reads_shapes)
+}
+
+/// The functions of a file that something happened in, innermost first.
+fn steps(
+    run: &Recording<'_>,
+    innermost: &Rc<Activation>,
+    leaf: Place,
+    file: FileId,
+    needs: impl Fn(&Activation) -> Option<u32>,
+) -> Vec<TraceStep> {
+    let mut steps = Vec::new();
+    let mut current = Some((innermost.clone(), leaf));
+    while let Some((activation, place)) = current.take().filter(|_| steps.len() < STEPS) {
+        let code = run.code(&activation);
+        if place.file == file && !matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
+            steps.push(TraceStep {
+                defined_at: Place { file, span: code.span },
+                // What a function within it does stands in it as well.
+                place: if encloses(run, &activation, leaf) { leaf } else { place },
+                function: code.qualified.to_string(),
+                bound: needs(&activation),
+            });
+        }
+        current.clone_from(&activation.caller);
+    }
+    steps
+}
+
+/// Whether a place lies in the definition of an activation's function.
+fn encloses(run: &Recording<'_>, activation: &Activation, place: Place) -> bool {
+    let full = run.code(activation).full;
+    run.module(activation.module).file == place.file && full.start <= place.span.start && place.span.end <= full.end
+}
+
+/// Whether what a write changes is older than an activation: the number of leading arguments that must be the caller's own objects.
+fn outlives(run: &Recording<'_>, write: &LoggedWrite, activation: &Activation) -> Option<u32> {
+    let is_older = match write.holder {
+        Holder::Global | Holder::Class => Some(0),
+        Holder::Variable(environment) => (environment < activation.environment).then_some(0),
+        Holder::Object(object) | Holder::Iterator(object) => object_outlives(run, object, activation),
+    };
+    let is_iterator = matches!(write.holder, Holder::Iterator(_));
+    is_older.filter(|_| is_iterator || is_made_within(run, write.term, activation))
+}
+
+/// The same for an object, by its term.
+fn object_outlives(run: &Recording<'_>, object: TermId, activation: &Activation) -> Option<u32> {
+    let root = run.terms.root(object);
+    if let Some(parameter) = parameter_of(run, root, activation) {
+        return Some(parameter + 1);
+    }
+    let slots = &run.environments[activation.environment.0 as usize].slots;
+    let parameters = run.code(activation).parameters.len();
+    let given = slots.iter().take(parameters).position(|value| stands_for(run, value, root));
+    if let Some(given) = given {
+        return u32::try_from(given).ok().map(|given| given + 1);
+    }
+    let is_global = matches!(run.terms.get(root), Term::Apply(name, _) if &**name == "<module>");
+    (is_global || root < activation.born).then_some(0)
+}
+
+/// The number of the parameter of an activation's function that a symbol stands for.
+fn parameter_of(run: &Recording<'_>, root: TermId, activation: &Activation) -> Option<u32> {
+    let info = run.terms.symbol(root).filter(|_| run.terms.is_parameter(root))?;
+    let (code, file) = (run.code(activation), run.module(activation.module).file);
+    let is_it = |span| info.place == Some(place_key(Place { file, span }));
+    let number = code.parameters.iter().position(|parameter| is_it(parameter.span))?;
+    u32::try_from(number).ok()
+}
+
+fn stands_for(run: &Recording<'_>, value: &Value, root: TermId) -> bool {
+    value.alternatives().iter().any(|alternative| match &alternative.val {
+        Val::Term(term) => run.terms.root(*term) == root,
+        Val::Object(id) => run.terms.root(run.objects[id.0 as usize].symbol) == root,
+        _ => false,
+    })
+}
+
+/// Whether a key is computed in an activation, or handed to it: what was made before is no tracer.
+fn is_made_within(run: &Recording<'_>, key: TermId, activation: &Activation) -> bool {
+    if parameter_of(run, run.terms.root(key), activation).is_some() {
+        return true;
+    }
+    let ancestors = run.terms.ancestors(key);
+    // What a split makes is recorded as the array of all children.
+    let family = |term| match run.terms.get(term) {
+        Term::Children(parent) => Some(*parent),
+        _ => None,
+    };
+    run.log.derivations.iter().any(|derivation| {
+        let is_it = derivation.term == key
+            || ancestors.contains(&derivation.term)
+            || family(derivation.term).is_some_and(|parent| ancestors.contains(&parent));
+        is_it && is_within(&derivation.activation, activation)
+    })
+}
+
+fn is_within(inner: &Rc<Activation>, outer: &Activation) -> bool {
+    let callers = |activation: &Rc<Activation>| activation.caller.as_ref().map(|(caller, _)| caller.clone());
+    std::iter::successors(Some(inner.clone()), callers).any(|activation| activation.id == outer.id)
+}
+
+/// Decides what happened in a trace, when all modules are known.
+pub fn reconcile(modules: &mut [Facts]) {
+    let mut traced: BTreeMap<Place, Vec<TracedFunction>> = BTreeMap::new();
+    for function in modules.iter().flat_map(|facts| &facts.traced) {
+        traced.entry(function.defined_at).or_default().push(function.clone());
+    }
+    for facts in modules.iter_mut() {
+        let mut seen = BTreeSet::new();
+        for leak in &mut facts.leaked {
+            leak.trace = trace_of(&traced, &leak.steps, |kind| kind != TraceKind::Mapped);
+        }
+        for draw in &mut facts.host {
+            draw.trace = trace_of(&traced, &draw.steps, |kind| kind != TraceKind::Abstract);
+        }
+        // One draw is reported where it is drawn, if that is traced.
+        facts
+            .host
+            .sort_by_key(|draw| (draw.leaf, draw.trace.as_ref().map(|trace| (trace.place != draw.leaf, trace.place))));
+        let (mut drawn, mut places) = (BTreeSet::new(), BTreeSet::new());
+        facts.host.retain(|draw| {
+            draw.trace.as_ref().is_some_and(|trace| drawn.insert(draw.leaf) && places.insert(trace.place))
+        });
+        facts.leaked.sort_by_key(|leak| (leak.trace.as_ref().map(|trace| trace.place), leak.leaf));
+        facts.leaked.retain(|leak| {
+            leak.trace.as_ref().is_some_and(|trace| seen.insert((trace.function.clone(), leak.name.clone())))
+        });
+        let known = known_otherwise(facts);
+        for constant in &mut facts.constant {
+            constant.trace =
+                trace_of(&traced, &constant.steps, |kind| matches!(kind, TraceKind::Recorded | TraceKind::Looped));
+        }
+        facts.constant.sort_by_key(|constant| (constant.made_at, constant.trace.as_ref().map(|trace| trace.place)));
+        let mut made = BTreeSet::new();
+        facts.constant.retain(|constant| {
+            let is_known = known.contains(&constant.made_at) || known.contains(&constant.used.leaf);
+            let trace = constant.trace.as_ref().filter(|trace| !is_known && !known.contains(&trace.place));
+            trace.is_some() && made.insert(constant.made_at)
+        });
+    }
+}
+
+/// Where keys are made and drawn from of which another fact tells that the same numbers come again.
+fn known_otherwise(facts: &Facts) -> BTreeSet<Place> {
+    let mut known = BTreeSet::new();
+    for reuse in &facts.reuses {
+        known.extend([reuse.first.leaf, reuse.second.leaf]);
+        known.extend(reuse.derived_at.into_iter().flat_map(|(first, second)| [first, second]));
+        known.extend(reuse.origin.as_ref().map(|origin| origin.place));
+    }
+    known.extend(facts.broadcasts.iter().map(|broadcast| broadcast.used.leaf));
+    known.extend(facts.broadcasts.iter().filter_map(|broadcast| broadcast.made_at));
+    known.extend(facts.ignored.iter().map(|ignored| ignored.place));
+    known.extend(facts.leaked.iter().filter_map(|leak| leak.trace.as_ref()).map(|trace| trace.place));
+    known
+}
+
+/// The innermost of some functions that is traced in a way that counts.
+fn trace_of(
+    traced: &BTreeMap<Place, Vec<TracedFunction>>,
+    steps: &[TraceStep],
+    counts: impl Fn(TraceKind) -> bool,
+) -> Option<Trace> {
+    steps.iter().find_map(|step| {
+        let needed = step.bound?;
+        let ways = traced.get(&step.defined_at)?;
+        let how =
+            ways.iter().filter(|way| counts(way.kind) && way.bound >= needed).min_by_key(|way| (way.kind, way.at))?;
+        Some(Trace {
+            place: step.place,
+            function: step.function.clone(),
+            transform: how.transform.clone(),
+            at: how.at,
+            kind: how.kind,
+        })
+    })
+}

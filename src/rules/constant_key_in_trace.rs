@@ -1,0 +1,37 @@
+//! KEY402: a traced function makes its key from a constant seed.
+//!
+//! **Invariant:** reported only where no other rule tells that the same numbers come again; the primary place is the constructor, or
+//! the call in the traced function that leads to it.
+
+use crate::finding::Finding;
+use crate::judge::facts::{ConstantKey, Facts, Trace, TraceKind};
+
+use super::Rule;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<(&ConstantKey, &Trace)> {
+    facts.constant.iter().filter_map(|key| Some((key, key.trace.as_ref()?))).collect()
+}
+
+pub(super) fn describe(rule: &Rule, (key, trace): &(&ConstantKey, &Trace)) -> Finding {
+    let (function, transform) = (wording::traced(trace), wording::code(&trace.transform));
+    let each = if trace.kind == TraceKind::Looped { "iteration" } else { "call" };
+    let text = Text {
+        message: format!(
+            "{function} makes its key from a constant seed, so every {each} of what {transform} traces {}",
+            wording::repetition(key.used.role)
+        ),
+        label: if key.made_at == trace.place { "the same key every time" } else { "makes the same key every time" }
+            .to_owned(),
+        help: format!("make the key outside, and pass a new one to each {each}"),
+    };
+    let mut finding = wording::finding(rule, trace.place, key.confidence, &trace.function, text);
+    let made = wording::label(key.made_at, "... made here".to_owned());
+    let used = wording::label(
+        key.used.leaf,
+        format!("{} by {}", wording::participle(key.used.role), wording::code(&key.used.callee)),
+    );
+    let traced = wording::label(trace.at, format!("traced by {transform}"));
+    wording::relate(&mut finding, [made, used, traced]);
+    finding
+}

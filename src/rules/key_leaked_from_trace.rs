@@ -1,0 +1,39 @@
+//! KEY401: a traced function leaves a key in something that outlives the trace.
+//!
+//! **Invariant:** the primary place is in the traced function: the write itself, or the call that leads to it.
+
+use crate::finding::Finding;
+use crate::judge::facts::{Facts, LeakKind, LeakedKey, Trace};
+
+use super::Rule;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<(&LeakedKey, &Trace)> {
+    facts.leaked.iter().filter_map(|leak| Some((leak, leak.trace.as_ref()?))).collect()
+}
+
+pub(super) fn describe(rule: &Rule, (leak, trace): &(&LeakedKey, &Trace)) -> Finding {
+    let (function, transform) = (wording::traced(trace), wording::code(&trace.transform));
+    let name = if leak.name.is_empty() { "an object from outside".to_owned() } else { wording::code(&leak.name) };
+    let is_direct = leak.leaf == trace.place;
+    let when = format!("while {transform} traces {function}");
+    let text = match leak.kind {
+        LeakKind::Iterator => Text {
+            message: format!("{name} is asked for a key only {when}, so every run uses that same key"),
+            label: if is_direct { "advances once, at tracing" } else { "advances it inside this call" }.to_owned(),
+            help: "take the key where the traced function is called, and pass it as an argument".to_owned(),
+        },
+        LeakKind::Global | LeakKind::Variable | LeakKind::Part => Text {
+            message: format!(
+                "a key is stored in {name} only {when}, so every run draws the same numbers, and what is stored is a leaked tracer"
+            ),
+            label: if is_direct { "stored once, at tracing" } else { "stored inside this call" }.to_owned(),
+            help: "return the new key, and store it where the traced function is called".to_owned(),
+        },
+    };
+    let mut finding = wording::finding(rule, trace.place, leak.confidence, &trace.function, text);
+    let stored = wording::label(leak.leaf, "... stored here".to_owned());
+    let traced = wording::label(trace.at, format!("traced by {transform}"));
+    wording::relate(&mut finding, [stored, traced]);
+    finding
+}
