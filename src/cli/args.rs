@@ -172,7 +172,7 @@ impl Check {
     }
 
     /// The same arguments with what the configuration says where they say nothing.
-    pub(super) fn completed(&self, configured: &RunSettings) -> Self {
+    pub(super) fn completed(&self, configured: RunSettings) -> Self {
         let flag = |yes, no, configured: Option<bool>| either(yes, no).or(configured).unwrap_or(false);
         let mut all = self.clone();
         all.output_format = self.output_format.or(configured.output_format.map(Format::from));

@@ -41,7 +41,7 @@ pub(super) fn once(
 ) -> Result<Status, Failure> {
     let (paths, stdin) = inputs(command, world)?;
     let resolver = resolver_of(command.command_line().map_err(Failure::Usage)?, &paths, world)?;
-    let command = &command.completed(&resolver.for_directory(&world.cwd)?.run);
+    let command = &command.completed(resolver.for_directory(&world.cwd)?.run);
     let reason = command.add_ignores.as_deref().map(ignores::reason).transpose()?;
     if reason.is_some() && stdin.is_some() {
         return Err(Failure::Usage("`--add-ignores` writes files and cannot be used with `-`".to_owned()));

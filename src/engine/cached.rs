@@ -63,13 +63,12 @@ pub fn cache_folder(settings: &Settings) -> PathBuf {
     settings.cache_dir.clone().unwrap_or_else(|| settings.root.join(FOLDER))
 }
 
+/// A folder, and why it could not be removed.
+pub type Cleaned = (PathBuf, Result<(), String>);
+
 /// Removes the caches of the files that the paths stand for; the folders that were removed, and those that could not be, with the
 /// reason.
-pub fn clean(
-    cwd: &Path,
-    paths: &[PathBuf],
-    resolver: &Resolver,
-) -> Result<Vec<(PathBuf, Result<(), String>)>, ConfigError> {
+pub fn clean(cwd: &Path, paths: &[PathBuf], resolver: &Resolver) -> Result<Vec<Cleaned>, ConfigError> {
     let mut folders = Vec::new();
     for path in paths {
         let path = cwd.join(path);

@@ -136,7 +136,10 @@ impl Finding {
             first.iter_mut().chain(second).for_each(&mut *visit);
         }
         if let Some(Repair { written: _, derived_at, repeated_by, is_seeded_alike: _, unused: _, used_at }) = repair {
-            derived_at.iter_mut().for_each(|(first, second)| [first, second].into_iter().for_each(&mut *visit));
+            if let Some((first, second)) = derived_at {
+                visit(first);
+                visit(second);
+            }
             repeated_by.iter_mut().chain(used_at).for_each(&mut *visit);
         }
         witness.iter_mut().flat_map(|witness| &mut witness.draws).for_each(|draw| visit(&mut draw.place));

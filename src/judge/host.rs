@@ -1,4 +1,4 @@
-//! Random numbers that Python draws: by NumPy, `random`, `secrets`, the operating system, or from the time.
+//! Random numbers that Python draws: by `numpy`, `random`, `secrets`, the operating system, or from the time.
 //!
 //! No key is involved, so most of these functions are never run. Where they draw, and whom they call, is read from the code: names lead
 //! to functions of the program, `self.method` to methods of the class, and a function that a transform runs counts as called.
@@ -258,11 +258,9 @@ impl<'a> Search<'_, 'a> {
                 matches!(callable.effect, Effect::Seed { .. }) || callable.host == Some(Host::Generator)
             })
         };
-        let mut seedings = code.ops.iter().filter_map(|op| match &op.kind {
-            OpKind::Call(callee, _) if *callee != clock && is_seeding(*callee) => Some(op),
-            _ => None,
-        });
-        seedings.any(|op| computes_from(code, op, clock))
+        let is_seeded =
+            |op: &Op| matches!(&op.kind, OpKind::Call(callee, _) if *callee != clock && is_seeding(*callee));
+        code.ops.iter().any(|op| is_seeded(op) && computes_from(code, op, clock))
     }
 }
 

@@ -54,7 +54,9 @@ mod tests {
     fn where_a_part_ends_counts() {
         let of = |parts: &[&str]| {
             let mut digester = Digester::default();
-            parts.iter().for_each(|part| digester.add(part));
+            for part in parts {
+                digester.add(part);
+            }
             digester.finish()
         };
         assert_eq!(of(&["ab", "c"]), of(&["ab", "c"]));

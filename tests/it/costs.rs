@@ -20,6 +20,9 @@ use keylint::judge::facts::Facts;
 use keylint::models::Models;
 use keylint::source::MemoryFiles;
 
+/// A kind of program: its name, its text by size, two sizes, and how often the larger may cost what the smaller does.
+type Kind = (&'static str, fn(usize) -> String, [usize; 2], u64);
+
 /// Operations that the functions of a module may run together, with those of the last one that began within them.
 const OPERATIONS: u64 = 1_000_000 + 30_000;
 
@@ -133,7 +136,6 @@ fn operations_are_those_that_were_reviewed() {
     }
     counted.push('\n');
     // Each with two sizes, and how often the larger one may cost what the smaller one does.
-    type Kind = (&'static str, fn(usize) -> String, [usize; 2], u64);
     let kinds: [Kind; 6] = [
         ("functions that call two", that_call_two, [12, 24], u64::MAX),
         ("helpers that call one twice", helpers, [8, 16], u64::MAX),

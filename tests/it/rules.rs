@@ -290,14 +290,14 @@ fn keys_shared_or_lost() {
     insta::assert_snapshot!(story(&rules::check(&facts)));
 }
 
-fn trace(line: u32) -> Option<Trace> {
-    Some(Trace {
+fn trace(line: u32) -> Trace {
+    Trace {
         place: at(line),
         function: "Agent.step".to_owned(),
         transform: "jax.jit".to_owned(),
         at: at(2),
         kind: TraceKind::Recorded,
-    })
+    }
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn what_a_trace_leaves_behind() {
         name: name.to_owned(),
         leaf: at(line),
         steps: Vec::new(),
-        trace: trace(line),
+        trace: Some(trace(line)),
         confidence: Confidence::High,
     };
     let facts = Facts {
@@ -322,14 +322,14 @@ fn what_a_trace_leaves_behind() {
             maker: "jax.random.key".to_owned(),
             used: sample(91, "jax.random.normal"),
             steps: Vec::new(),
-            trace: trace(7),
+            trace: Some(trace(7)),
             confidence: Confidence::High,
         }],
         host: vec![HostDraw {
             source: "numpy.random.normal".to_owned(),
             leaf: at(8),
             steps: Vec::new(),
-            trace: trace(8),
+            trace: Some(trace(8)),
             confidence: Confidence::High,
         }],
         ..Facts::default()

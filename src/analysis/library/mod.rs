@@ -33,7 +33,7 @@ pub static MODELS: Library = Library {
     idle_method: protocols::idle_method,
     protocol_or_unknown: protocols::protocol_or_unknown,
     call_method: methods::call_method,
-    call_library: functions::call_library,
+    call_function: functions::call_library,
     call_wrapped: transform::call_wrapped,
     call_stream: functions::call_stream,
     consume: consume::consume,

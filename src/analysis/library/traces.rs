@@ -63,7 +63,9 @@ fn note_within(machine: &mut Machine<'_>, how: (&Name, Place), function: &Value,
             // The branches of `switch`.
             Val::Tuple(parts) => parts.clone().iter().for_each(|part| note_within(machine, how, part, bound, depth)),
             Val::Object(id) if matches!(machine.state.store.objects[id.0 as usize].kind, Kind::List { .. }) => {
-                listed(machine, *id).iter().for_each(|part| note_within(machine, how, part, bound, depth));
+                for part in listed(machine, *id) {
+                    note_within(machine, how, &part, bound, depth);
+                }
             }
             Val::Object(_) => {
                 if let Some(method) = machine.state.instance_method(&alternative.val, &"__call__".into()) {

@@ -127,7 +127,7 @@ impl<'p> Machine<'p> {
             Val::Library(path) => {
                 let path = path.clone();
                 self.recorder.reach(place, Callee::Library(path.clone()));
-                (self.library.call_library)(self, frame, &path, Call { args, place, written })
+                (self.library.call_function)(self, frame, &path, Call { args, place, written })
             }
             Val::Wrapped(wrapped) => {
                 let wrapped = wrapped.clone();

@@ -122,7 +122,7 @@ pub struct Library {
     /// `receiver.name(…)` where no function of the program has that name.
     pub call_method: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Value, &Name, Call) -> Value,
     /// A call of a function of a library, by its canonical path.
-    pub call_library: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Name, Call) -> Value,
+    pub call_function: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Name, Call) -> Value,
     /// A call of what a transform returned.
     pub call_wrapped: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Rc<Wrapped>, Args, Place) -> Value,
     /// Calling a stream.

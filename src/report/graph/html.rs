@@ -82,7 +82,7 @@ fn draw(picture: &Picture<'_>, function: &FunctionKeys, out: &mut String) {
 fn edge(from: Box, to: Box, class: &str, out: &mut String) {
     let head = PADDING + LINE / 2;
     let (x1, y1, x2, y2) = (from.x + WIDTH, from.y + head, to.x, to.y + head);
-    let middle = (x1 + x2) / 2;
+    let middle = u32::midpoint(x1, x2);
     let _ = writeln!(out, "<path{class} d=\"M{x1} {y1} C{middle} {y1} {middle} {y2} {x2} {y2}\"/>");
 }
 

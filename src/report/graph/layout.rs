@@ -85,7 +85,7 @@ mod tests {
             let keys: Vec<LineageKey> =
                 parents.iter().enumerate().map(|(index, parent)| key((*parent < index).then_some(*parent))).collect();
             let function = FunctionKeys { keys, ..FunctionKeys::default() };
-            let (boxes, width, height) = layout(&function, &|key| 2 + key.parent.map_or(0, |parent| parent as u32 % tall));
+            let (boxes, width, height) = layout(&function, &|key| if key.parent.is_some() { 2 } else { 2 + tall });
             for (index, one) in boxes.iter().enumerate() {
                 proptest::prop_assert!(one.x + WIDTH <= width && one.y + one.height <= height);
                 for other in &boxes[index + 1..] {

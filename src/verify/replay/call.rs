@@ -172,7 +172,7 @@ impl<'p> Machine<'p> {
                 Some(method) => self.call_value(&method, args.with_receiver(function.clone()), place),
                 None => (self.library.call_method)(self, function, &"__call__".into(), args, place),
             },
-            Value::Library(path) => (self.library.call_library)(self, path, args, place),
+            Value::Library(path) => (self.library.call_function)(self, path, args, place),
             Value::Method(method) => (self.library.call_method)(self, &method.0, &method.1, args, place),
             Value::Wrapped(wrapped) => (self.library.call_wrapped)(self, wrapped, args, place),
             Value::Stream(stream) => Ok((self.library.stream_call)(self, &stream.0.clone())),

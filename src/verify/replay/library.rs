@@ -21,7 +21,7 @@ use crate::prng::keys::Keys;
 
 /// The models of libraries, as the machine sees them.
 pub(super) static MODELS: Library = Library {
-    call_library,
+    call_function: call_library,
     call_method: methods::call_method,
     protocol_or_unknown: methods::protocol_or_unknown,
     call_wrapped: transform::call_wrapped,

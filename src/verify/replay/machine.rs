@@ -63,7 +63,7 @@ pub(super) struct Draw {
 /// What the machine asks of the models of libraries: one of two ways up, where evaluation recurses.
 pub(super) struct Library {
     /// A call of a library's function or class.
-    pub(super) call_library: for<'p> fn(&mut Machine<'p>, &Name, Args<'p>, Place) -> Ran<'p, Value<'p>>,
+    pub(super) call_function: for<'p> fn(&mut Machine<'p>, &Name, Args<'p>, Place) -> Ran<'p, Value<'p>>,
     /// `receiver.name(…)` where no function of the program has that name.
     pub(super) call_method: for<'p> fn(&mut Machine<'p>, &Value<'p>, &Name, Args<'p>, Place) -> Ran<'p, Value<'p>>,
     /// A call of a method that nothing resolves: by a protocol of a library, else unknown.

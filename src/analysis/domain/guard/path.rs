@@ -25,7 +25,7 @@ pub(super) struct Step {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Claims {
     /// Of those that were asked, with the numbers of their subjects.
-    claims: Vec<Option<(u32, Claim)>>,
+    known: Vec<Option<(u32, Claim)>>,
     subjects: FxHashMap<Subject, u32>,
     /// How many claims there are about each subject.
     alike: Vec<u32>,
@@ -34,19 +34,19 @@ pub(super) struct Claims {
 impl Claims {
     /// One more literal, which nobody has asked yet.
     pub(super) fn push(&mut self) {
-        self.claims.push(None);
+        self.known.push(None);
     }
 
     /// Forgets the literals from this number on.
     pub(super) fn truncate(&mut self, literals: usize) {
-        for (subject, _) in self.claims.drain(literals.min(self.claims.len())..).flatten() {
+        for (subject, _) in self.known.drain(literals.min(self.known.len())..).flatten() {
             self.alike[subject as usize] -= 1;
         }
     }
 
     /// A literal with this polarity, as a part of a path; `claim` says what it claims.
     pub(super) fn step(&mut self, literal: usize, holds: bool, claim: impl FnOnce() -> Claim) -> Step {
-        let subject = if let Some((subject, _)) = self.claims[literal] {
+        let subject = if let Some((subject, _)) = self.known[literal] {
             subject
         } else {
             let claim = claim();
@@ -56,7 +56,7 @@ impl Claims {
                 self.alike.push(0);
             }
             self.alike[subject as usize] += 1;
-            self.claims[literal] = Some((subject, claim));
+            self.known[literal] = Some((subject, claim));
             subject
         };
         Step { subject, literal: u32::try_from(literal).unwrap_or(u32::MAX), holds }
@@ -73,7 +73,7 @@ impl Claims {
             return true;
         }
         let alike = path.iter().filter(|other| other.subject == step.subject).chain([&step]);
-        let claim = |of: &Step| self.claims[of.literal as usize].map(|(_, claim)| (claim, of.holds));
+        let claim = |of: &Step| self.known[of.literal as usize].map(|(_, claim)| (claim, of.holds));
         terms.agree(&alike.filter_map(claim).collect::<SmallVec<[(Claim, bool); 4]>>())
     }
 }
