@@ -151,8 +151,10 @@ fn tell_fixes(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut W
 /// Whether a report of this run has a place for fixes.
 fn shows_fixes(command: &Check) -> Result<bool, Failure> {
     let (_, further) = destinations(&command.output_file)?;
-    let first = command.format().shows_fixes() && !command.statistics;
-    Ok(first || further.iter().any(|(format, _)| format.shows_fixes()))
+    // The fixes of reuse are unsafe, and looking for them takes as long as the analysis.
+    let shows = |format: Format| format.shows_fixes() || (format.marks_fixes() && command.unsafe_fixes);
+    let first = shows(command.format()) && !command.statistics;
+    Ok(first || further.iter().any(|(format, _)| shows(*format)))
 }
 
 /// Counts have no place in the formats that others define.

@@ -38,7 +38,7 @@ pub fn conclude_traced(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             kind,
         }));
     }
-    for write in &run.log.writes {
+    for write in run.log.writes.iter().filter(|write| !is_undone(run, write)) {
         let kind = match write.holder {
             Holder::Global => LeakKind::Global,
             Holder::Variable(_) => LeakKind::Variable,
@@ -51,6 +51,15 @@ pub fn conclude_traced(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             facts.leaked.push(LeakedKey { kind, name, leaf, steps, trace: None, confidence: Confidence::High });
         }
     }
+}
+
+/// Whether a write is made on the way into a `with` block, whose other end takes it back: a stack of handlers or of keys.
+fn is_undone(run: &Recording<'_>, write: &LoggedWrite) -> bool {
+    let callers = |activation: &Rc<Activation>| activation.caller.as_ref().map(|(caller, _)| caller.clone());
+    std::iter::successors(Some(write.activation.clone()), callers).take(STEPS).any(|activation| {
+        let code = run.code(&activation);
+        code.is_generator || (code.class.is_some() && matches!(&*code.name, "__enter__" | "__exit__"))
+    })
 }
 
 /// What a transform does with the functions that it is given, if it traces or maps them.

@@ -81,6 +81,11 @@ macro_rules! formats {
                 matches!(match self { $(Self::$format => Fixes::$fixes,)* }, Fixes::Shown)
             }
 
+            /// Whether it only marks what the options of the run would fix.
+            pub const fn marks_fixes(self) -> bool {
+                matches!(match self { $(Self::$format => Fixes::$fixes,)* }, Fixes::Marked)
+            }
+
             fn write(self, report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
                 let write: fn(&Report<'_>, bool, &mut dyn Write) -> io::Result<()> = match self {
                     $(Self::$format => $write,)*
@@ -106,13 +111,15 @@ enum Audience {
 /// What a format does with fixes.
 enum Fixes {
     Shown,
+    /// It only marks what the options of the run would fix.
+    Marked,
     Absent,
 }
 
 formats! {
     Full "full" People, Shown, "An excerpt of the source for each finding" => full::write;
-    Concise "concise" People, Shown, "One line for each finding" => concise::write;
-    Grouped "grouped" People, Shown, "One line for each finding, under the name of its file" => grouped::write;
+    Concise "concise" People, Marked, "One line for each finding" => concise::write;
+    Grouped "grouped" People, Marked, "One line for each finding, under the name of its file" => grouped::write;
     Json "json" Tools, Shown, "One JSON array" => |report, _, out| json::write_array(report, out);
     JsonLines "json-lines" Tools, Shown, "One JSON object a line" => |report, _, out| json::write_lines(report, out);
     Sarif "sarif" Tools, Shown, "SARIF 2.1.0, for code scanning" => |report, _, out| sarif::write(report, out);

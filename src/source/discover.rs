@@ -425,10 +425,13 @@ mod tests {
     }
 
     #[test]
-    fn missing_paths_are_problems() {
+    fn missing_paths_are_no_problems_of_the_rest() {
         let tree = sample();
         let (files, problems) = tree.found(&["nowhere", "z.py"], &Selection::default());
-        assert_eq!((files, problems), (vec!["z.py".to_owned()], vec!["nowhere".to_owned()]));
+        assert_eq!((files, problems), (vec!["z.py".to_owned()], Vec::new()));
+        let missing = discover(&[tree.0.path().join("nowhere")], &Selection::default()).missing;
+        assert_eq!(missing.len(), 1);
+        assert_eq!(missing[0].message, "no such file or directory");
     }
 
     #[cfg(unix)]

@@ -200,7 +200,8 @@ impl Comments {
                 Directive::Noqa { codes, place } => {
                     // As in the tools that own it, `noqa` speaks of its own line; alone on a line it says nothing.
                     let own_line = comment.own_line && place == NoqaPlace::Statement;
-                    if comment.own_line && place == NoqaPlace::Line {
+                    // As in ruff and flake8, a line of its own speaks for the file, and the end of a line of code for that line.
+                    if comment.own_line == (place == NoqaPlace::Line) && place != NoqaPlace::Statement {
                         continue;
                     }
                     let named = codes.map(|codes| {

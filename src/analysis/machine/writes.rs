@@ -143,15 +143,14 @@ fn key_in(machine: &Machine<'_>, value: &Value, name: &Name, walk: &mut Walk) ->
         }
         Val::Tuple(parts) => parts.iter().find_map(|part| key_in(machine, part, name, walk)),
         Val::Object(id) => {
-            let object = &machine.state.store.objects[id.0 as usize];
-            let attributes = object.attributes.values().find_map(|part| key_in(machine, part, name, walk));
-            attributes.or_else(|| match &object.kind {
+            // An instance that holds a key is more than that key: what is stored may be a handler, a model, a state.
+            match &machine.state.store.objects[id.0 as usize].kind {
                 Kind::List { items, .. } => items.iter().find_map(|item| key_in(machine, &item.value, name, walk)),
                 Kind::Dict { entries, .. } => {
                     entries.iter().find_map(|entry| key_in(machine, &entry.value, name, walk))
                 }
                 _ => None,
-            })
+            }
         }
         _ => None,
     });

@@ -54,7 +54,7 @@ fn hints_and_lineage_show_where_keys_go() {
         client.result("workspace/executeCommand", json!({"command": "keylint.showLineage", "arguments": [at]}));
     assert_eq!(
         lineage.as_str().unwrap(),
-        "Keys of f (line 4)\n  key (key, line 4)\n    jax.random.split splits it (line 5)\n    split(key) (array of keys, line 5)\n      split(key)[0] (key, line 5)\n        jax.random.normal draws from it (line 6)\n      split(key)[1] (key, line 5)\n        jax.random.normal draws from it (line 7)\n        jax.random.uniform draws from it (line 7, again)\n"
+        "Keys of f (line 4)\n  key (key, line 4)\n    jax.random.split splits it (line 5)\n    split(key)[0] (key, line 5)\n      jax.random.normal draws from it (line 6)\n    split(key)[1] (key, line 5)\n      jax.random.normal draws from it (line 7)\n      jax.random.uniform draws from it (line 7, again)\n"
     );
     client.leave();
     let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
