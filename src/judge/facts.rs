@@ -549,6 +549,8 @@ pub struct TraceStep {
     pub function: String,
     /// The number of leading parameters that must be the caller's own objects for this to matter; `None` where it never does.
     pub bound: Option<u32>,
+    /// Number of parameters. Where all of them are the caller's own objects or static, each trace runs once.
+    pub parameters: u32,
 }
 
 /// The trace that something happened in.

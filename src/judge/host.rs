@@ -56,6 +56,7 @@ pub fn conclude_host(run: &Recording<'_>, facts: &mut Facts) {
                     place: if is_within(module, code, found.leaf) { found.leaf } else { found.place },
                     function: code.qualified.to_string(),
                     bound: Some(0),
+                    parameters: u32::try_from(code.parameters.len()).unwrap_or(u32::MAX),
                 }],
                 trace: None,
                 confidence: Confidence::High,

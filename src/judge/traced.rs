@@ -86,8 +86,8 @@ pub fn conclude_constant(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             continue;
         }
         let steps = steps(run, &derivation.activation, derivation.place, file, |activation| {
-            let takes_arguments =
-                run.code(activation).parameters.len() > usize::from(run.code(activation).class.is_some());
+            let code = run.code(activation);
+            let takes_arguments = code.parameters.len() > usize::from(code.class.is_some());
             (takes_arguments && is_within(&event.activation, activation)).then_some(0)
         });
         if steps.iter().any(|step| step.bound.is_some()) && seen.insert((derivation.place, steps.clone())) {
@@ -143,6 +143,7 @@ fn steps(
                 place: if encloses(run, &activation, leaf) { leaf } else { place },
                 function: code.qualified.to_string(),
                 bound: needs(&activation),
+                parameters: u32::try_from(code.parameters.len()).unwrap_or(u32::MAX),
             });
         }
         current.clone_from(&activation.caller);
@@ -163,6 +164,14 @@ fn outlives(run: &Recording<'_>, write: &LoggedWrite, activation: &Activation) -
         Holder::Variable(environment) => (environment < activation.environment).then_some(0),
         Holder::Object(object) | Holder::Iterator(object) => object_outlives(run, object, activation),
     };
+    // An object that gets back what it held: `self.rng = old`.
+    let is_part = matches!(run.terms.get(write.term), Term::Attribute(..) | Term::Item(..));
+    if let Holder::Object(object) = write.holder
+        && is_part
+        && run.terms.root(object) == run.terms.root(write.term)
+    {
+        return None;
+    }
     let is_iterator = matches!(write.holder, Holder::Iterator(_));
     is_older.filter(|_| is_iterator || is_made_within(run, write.term, activation))
 }
@@ -233,10 +242,10 @@ pub fn reconcile(modules: &mut [Facts]) {
     for facts in modules.iter_mut() {
         let mut seen = BTreeSet::new();
         for leak in &mut facts.leaked {
-            leak.trace = trace_of(&traced, &leak.steps, |kind| kind != TraceKind::Mapped);
+            leak.trace = trace_of(&traced, &leak.steps, |_, way| way.kind != TraceKind::Mapped);
         }
         for draw in &mut facts.host {
-            draw.trace = trace_of(&traced, &draw.steps, |kind| kind != TraceKind::Abstract);
+            draw.trace = trace_of(&traced, &draw.steps, |_, way| way.kind != TraceKind::Abstract);
         }
         // One draw is reported where it is drawn, if that is traced.
         facts
@@ -252,8 +261,9 @@ pub fn reconcile(modules: &mut [Facts]) {
         });
         let known = known_otherwise(facts);
         for constant in &mut facts.constant {
-            constant.trace =
-                trace_of(&traced, &constant.steps, |kind| matches!(kind, TraceKind::Recorded | TraceKind::Looped));
+            constant.trace = trace_of(&traced, &constant.steps, |step, way| {
+                matches!(way.kind, TraceKind::Recorded | TraceKind::Looped) && way.bound < step.parameters
+            });
         }
         facts.constant.sort_by_key(|constant| (constant.made_at, constant.trace.as_ref().map(|trace| trace.place)));
         let mut made = BTreeSet::new();
@@ -284,13 +294,13 @@ fn known_otherwise(facts: &Facts) -> BTreeSet<Place> {
 fn trace_of(
     traced: &BTreeMap<Place, Vec<TracedFunction>>,
     steps: &[TraceStep],
-    counts: impl Fn(TraceKind) -> bool,
+    counts: impl Fn(&TraceStep, &TracedFunction) -> bool,
 ) -> Option<Trace> {
     steps.iter().find_map(|step| {
         let needed = step.bound?;
         let ways = traced.get(&step.defined_at)?;
         let how =
-            ways.iter().filter(|way| counts(way.kind) && way.bound >= needed).min_by_key(|way| (way.kind, way.at))?;
+            ways.iter().filter(|way| counts(step, way) && way.bound >= needed).min_by_key(|way| (way.kind, way.at))?;
         Some(Trace {
             place: step.place,
             function: step.function.clone(),

@@ -103,7 +103,7 @@ pub fn parse(text: &str, kind: SourceKind) -> Parsed {
         return refusal;
     }
     let mut raw = parse_raw(text, kind);
-    if kind == SourceKind::Py && is_commanding(text, &raw.parsed.problems) {
+    if kind == SourceKind::Py && !raw.parsed.problems.is_empty() {
         let cells = parse_raw(text, SourceKind::Ipynb);
         if cells.parsed.problems.is_empty() {
             let first = raw.parsed.problems.swap_remove(0);
@@ -113,14 +113,6 @@ pub fn parse(text: &str, kind: SourceKind) -> Parsed {
         }
     }
     if raw.bound <= SHALLOW_BOUND { raw.parsed } else { measured(text, raw) }
-}
-
-/// Whether all that is wrong with a text may be commands of `IPython`: the first problem is in a line that begins like one.
-fn is_commanding(text: &str, problems: &[SyntaxProblem]) -> bool {
-    let Some(first) = problems.first() else { return false };
-    let before = text.get(..first.span.start as usize).unwrap_or_default();
-    let line = text.get(before.rfind('\n').map_or(0, |at| at + 1)..).unwrap_or_default();
-    line.trim_start().starts_with(['%', '!'])
 }
 
 /// Whether a comment begins a cell, in a script that editors run cell by cell: `# %%`.

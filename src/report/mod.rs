@@ -6,6 +6,7 @@
 mod azure;
 mod concise;
 mod excerpt;
+mod format;
 mod full;
 mod github;
 mod gitlab;
@@ -23,15 +24,15 @@ mod sarif;
 mod summary;
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::path::Path;
 
-use crate::config::{HiddenCounts, OutputFormat};
+use crate::config::HiddenCounts;
 use crate::finding::{Applicability, Finding, Place, RuleId};
 use crate::rules;
 use crate::text::{Cell, Cells, FileId, LineColumn, LineIndex};
 
 pub use excerpt::problem;
+pub use format::Format;
 pub use neutral::{neutral, neutral_line};
 pub use paint::coloured_diff;
 pub use root::Root;
@@ -45,90 +46,6 @@ pub trait FileTable {
     fn text(&self, file: FileId) -> &str;
     /// The cells of a notebook's text; none of any other file's.
     fn cells(&self, file: FileId) -> &Cells;
-}
-
-/// The table of formats. A new one is a file with a `write`, its `mod` above, and a row here; the command line, its help,
-/// completions and `--output-file` read the table.
-macro_rules! formats {
-    ($($format:ident $name:literal $audience:ident, $fixes:ident, $about:literal => $write:expr;)*) => {
-        /// How findings are written.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Format {
-            $(#[doc = $about] $format,)*
-        }
-
-        impl Format {
-            /// Every format.
-            pub const ALL: &[Self] = &[$(Self::$format,)*];
-
-            /// The name in options.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$format => $name,)* }
-            }
-
-            /// What it is, for help texts.
-            pub const fn about(self) -> &'static str {
-                match self { $(Self::$format => $about,)* }
-            }
-
-            /// Whether it is meant for people, and ends in a summary.
-            pub const fn is_for_people(self) -> bool {
-                matches!(match self { $(Self::$format => Audience::$audience,)* }, Audience::People)
-            }
-
-            /// Whether it has a place for fixes.
-            pub const fn shows_fixes(self) -> bool {
-                matches!(match self { $(Self::$format => Fixes::$fixes,)* }, Fixes::Shown)
-            }
-
-            /// Whether it only marks what the options of the run would fix.
-            pub const fn marks_fixes(self) -> bool {
-                matches!(match self { $(Self::$format => Fixes::$fixes,)* }, Fixes::Marked)
-            }
-
-            fn write(self, report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
-                let write: fn(&Report<'_>, bool, &mut dyn Write) -> io::Result<()> = match self {
-                    $(Self::$format => $write,)*
-                };
-                write(report, colour, out)
-            }
-        }
-
-        impl From<OutputFormat> for Format {
-            fn from(configured: OutputFormat) -> Self {
-                match configured { $(OutputFormat::$format => Self::$format,)* }
-            }
-        }
-    };
-}
-
-/// Who reads a format.
-enum Audience {
-    People,
-    Tools,
-}
-
-/// What a format does with fixes.
-enum Fixes {
-    Shown,
-    /// It only marks what the options of the run would fix.
-    Marked,
-    Absent,
-}
-
-formats! {
-    Full "full" People, Shown, "An excerpt of the source for each finding" => full::write;
-    Concise "concise" People, Marked, "One line for each finding" => concise::write;
-    Grouped "grouped" People, Marked, "One line for each finding, under the name of its file" => grouped::write;
-    Json "json" Tools, Shown, "One JSON array" => |report, _, out| json::write_array(report, out);
-    JsonLines "json-lines" Tools, Shown, "One JSON object a line" => |report, _, out| json::write_lines(report, out);
-    Sarif "sarif" Tools, Shown, "SARIF 2.1.0, for code scanning" => |report, _, out| sarif::write(report, out);
-    Github "github" Tools, Absent, "Annotations for GitHub Actions" => |report, _, out| github::write(report, out);
-    Gitlab "gitlab" Tools, Absent, "A code quality report for GitLab" => |report, _, out| gitlab::write(report, out);
-    Azure "azure" Tools, Absent, "Issues of a build for Azure Pipelines" => |report, _, out| azure::write(report, out);
-    Pylint "pylint" Tools, Absent, "One line for each finding, as pylint writes it" => |report, _, out| pylint::write(report, out);
-    Junit "junit" Tools, Absent, "A test report in XML, for CI systems" => |report, _, out| junit::write(report, out);
-    Rdjson "rdjson" Tools, Shown, "Diagnostics for reviewdog" => |report, _, out| rdjson::write(report, out);
 }
 
 /// The findings shown, in order, with what is needed to place them.
@@ -238,11 +155,6 @@ impl<'a> Report<'a> {
     /// The findings, in the order of the report.
     pub fn findings(&self) -> &[&'a Finding] {
         &self.findings
-    }
-
-    /// Writes the findings; for people without the summary, which [`summary()`] gives.
-    pub fn write(&self, format: Format, colour: bool, out: &mut dyn Write) -> io::Result<()> {
-        format.write(self, colour, out)
     }
 
     fn text(&self, file: FileId) -> &'a str {

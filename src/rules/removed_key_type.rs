@@ -45,8 +45,7 @@ pub(super) fn find(facts: &Facts) -> Vec<Group<'_>> {
 }
 
 pub(super) fn describe(rule: &Rule, hit: &Group<'_>) -> Finding {
-    let (name, [major, minor, patch], instead) =
-        removal(&hit.lead.path).unwrap_or((hit.lead.path.as_str(), FIRST, ""));
+    let (name, [major, minor, patch], instead) = removal(&hit.lead.path).unwrap_or((hit.lead.path.as_str(), FIRST, ""));
     let text = Text {
         message: format!("`{name}` was removed in JAX {major}.{minor}.{patch}"),
         label: "no longer exists".to_owned(),

@@ -35,7 +35,7 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
     let owner: Name =
         written.as_ref().and_then(|written| written.rsplit_once('.')).map_or("", |(owner, _)| owner).into();
     if let Val::Object(id) = val {
-        note_contents(machine, frame, *id, &args, (&owner, place));
+        note_contents(machine, frame, (*id, name), &args, (&owner, place));
     }
     match val {
         Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
@@ -214,11 +214,15 @@ fn stream_method<'p>(
 fn note_contents<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
-    id: ObjectId,
+    (id, name): (ObjectId, &str),
     args: &Args,
     (owner, place): (&Name, Place),
 ) {
     if matches!(machine.state.store.objects[id.0 as usize].kind, Kind::List { .. } | Kind::Dict { .. } | Kind::Set(_)) {
+        if matches!(name, "clear" | "pop" | "popitem" | "popleft" | "remove") {
+            writes::note_removal(machine, id);
+            return;
+        }
         for arg in &args.positional {
             writes::note_object(machine, frame, &arg.value, &Value::of(Val::Object(id)), owner, place);
         }

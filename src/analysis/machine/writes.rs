@@ -27,6 +27,9 @@ pub fn note<'p>(
     if machine.state.paths.pc.is_false() || matches!(frame.code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
         return;
     }
+    if matches!(holder, Holder::Global | Holder::Variable(_)) {
+        machine.recorder.overwrite(holder, Some(name), machine.state.paths.pc);
+    }
     let Some(term) = key_in(machine, value, name, &mut Walk::to(NESTED)) else { return };
     machine.recorder.write(LoggedWrite {
         holder,
@@ -55,7 +58,9 @@ pub fn note_variable<'p>(
 pub fn note_part<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, object: &Value, op: &Op) {
     let written = |machine: &Machine<'p>, temp| name_cache::written_text(machine, frame, temp);
     let name = match &op.kind {
-        OpKind::StoreAttribute(of, name, _) => written(machine, *of).map(|of| format!("{of}.{name}")),
+        OpKind::StoreAttribute(of, name, _) | OpKind::DeleteAttribute(of, name) => {
+            written(machine, *of).map(|of| format!("{of}.{name}"))
+        }
         OpKind::StoreItem(of, index, _) => {
             let index = match &Machine::op(frame, *index).kind {
                 OpKind::Constant(Constant::Str(text)) => Some(format!("{text:?}").into()),
@@ -66,7 +71,11 @@ pub fn note_part<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value
         _ => None,
     };
     let place = machine.place(frame, op.span);
-    note_object(machine, frame, value, object, &name.unwrap_or_default().into(), place);
+    let name: Name = name.unwrap_or_default().into();
+    for holder in holders(machine, object) {
+        machine.recorder.overwrite(holder, Some(&name), machine.state.paths.pc);
+    }
+    note_object(machine, frame, value, object, &name, place);
 }
 
 /// Notes a write to what an object may be.
@@ -78,15 +87,26 @@ pub fn note_object<'p>(
     name: &Name,
     place: Place,
 ) {
-    for alternative in object.alternatives().to_vec() {
-        let holder = match &alternative.val {
-            Val::Class(_) => Holder::Class,
-            Val::Object(id) => Holder::Object(symbol_of(machine, *id)),
-            Val::Term(term) => Holder::Object(*term),
-            _ => continue,
-        };
+    for holder in holders(machine, object) {
         note(machine, frame, value, holder, name, place);
     }
+}
+
+/// What an object may be, as what holds what is written to it.
+fn holders(machine: &Machine<'_>, object: &Value) -> Vec<Holder> {
+    let holder = |val: &Val| match val {
+        Val::Class(_) => Some(Holder::Class),
+        Val::Object(id) => Some(Holder::Object(symbol_of(machine, *id))),
+        Val::Term(term) => Some(Holder::Object(*term)),
+        _ => None,
+    };
+    object.alternatives().iter().filter_map(|alternative| holder(&alternative.val)).collect()
+}
+
+/// Notes that elements are taken from a container: `keys.pop()`.
+pub fn note_removal(machine: &mut Machine<'_>, container: ObjectId) {
+    let holder = Holder::Object(symbol_of(machine, container));
+    machine.recorder.overwrite(holder, None, machine.state.paths.pc);
 }
 
 /// Notes that an iterator or a stream in a value was asked for a key.

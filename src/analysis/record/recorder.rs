@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::record::{
-    Arranged, Callee, Consumption, Derivation, Escape, Log, LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedReference,
-    LoggedStore, LoggedTrace, LoggedWrite, Observed,
+    Arranged, Callee, Consumption, Derivation, Escape, Holder, Log, LoggedBroadcast, LoggedBuffer, LoggedExit,
+    LoggedReference, LoggedStore, LoggedTrace, LoggedWrite, Observed,
 };
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
@@ -126,6 +127,21 @@ impl Recorder {
     /// A key was written to something that other functions see, too.
     pub fn write(&mut self, write: LoggedWrite) {
         self.log.writes.push(write);
+    }
+
+    /// Something else takes the place of what was written: on all paths, or on those of the write. Without a name, all that the holder
+    /// was given is taken from it.
+    pub fn overwrite(&mut self, holder: Holder, name: Option<&str>, guard: Guard) {
+        let last_part = |name: &str| name.rsplit('.').next().map(str::to_owned);
+        let name = name.map(last_part);
+        let recent = self.log.writes.len().saturating_sub(RECENT);
+        let is_gone = |write: &LoggedWrite| {
+            write.holder == holder
+                && name.as_ref().is_none_or(|name| *name == last_part(&write.name))
+                && (guard.is_true() || write.guard == guard)
+        };
+        let kept: Vec<LoggedWrite> = self.log.writes.drain(recent..).filter(|write| !is_gone(write)).collect();
+        self.log.writes.extend(kept);
     }
 
     /// A function was handed to a transform that traces it.
