@@ -103,9 +103,12 @@ pub fn parse(text: &str, kind: SourceKind) -> Parsed {
         return refusal;
     }
     let mut raw = parse_raw(text, kind);
-    if kind == SourceKind::Py && !raw.parsed.problems.is_empty() {
+    // A deep tree could not be dropped here.
+    if kind == SourceKind::Py && !raw.parsed.problems.is_empty() && raw.bound <= SHALLOW_BOUND {
         let cells = parse_raw(text, SourceKind::Ipynb);
-        if cells.parsed.problems.is_empty() {
+        if cells.bound > SHALLOW_BOUND {
+            std::mem::forget(cells.parsed);
+        } else if cells.parsed.problems.is_empty() {
             let first = raw.parsed.problems.swap_remove(0);
             let is_run_in_cells = cells.parsed.comments.iter().any(|comment| is_cell_mark(text, *comment));
             raw = cells;
