@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Fixes, Input, Job, Outcome, check, known_rules};
-use crate::config::{CommandLine, Resolver};
+use crate::config::{CommandLine, Options, Resolver};
 use crate::finding::Finding;
 use crate::judge;
 use crate::models::Models;
@@ -34,10 +34,18 @@ pub fn check_text(path: &str, text: &str) -> Vec<Checked> {
     check_texts(&[(path, text)])
 }
 
+/// The findings in one text where rules are selected in addition to the default ones: opt-in rules report only then.
+pub fn check_text_with(path: &str, text: &str, selected: &[&str]) -> Vec<Checked> {
+    sorted(outcome(&[(path, text)], selected))
+}
+
 /// The findings in texts that make up one project, by path and text. The position of a text is its file's identity in the
 /// findings, which are sorted by file, place and code.
 pub fn check_texts(texts: &[(&str, &str)]) -> Vec<Checked> {
-    let outcome = outcome(texts);
+    sorted(outcome(texts, &[]))
+}
+
+fn sorted(outcome: Outcome) -> Vec<Checked> {
     let mut checked: Vec<Checked> = outcome
         .findings
         .into_iter()
@@ -57,13 +65,15 @@ pub fn check_texts(texts: &[(&str, &str)]) -> Vec<Checked> {
     checked
 }
 
-fn outcome(texts: &[(&str, &str)]) -> Outcome {
+fn outcome(texts: &[(&str, &str)], selected: &[&str]) -> Outcome {
     let folder = Path::new(FOLDER);
     let files: MemoryFiles = texts.iter().map(|(path, text)| (PathBuf::from(*path), *text)).collect();
     let inputs: Vec<Input> =
         texts.iter().map(|(path, _)| Input { path: PathBuf::from(*path), display: (*path).to_owned() }).collect();
     let rules = known_rules();
-    let isolated = CommandLine { isolated: true, ..CommandLine::default() };
+    let extend_select = Some(selected.iter().map(|&rule| rule.to_owned()).collect());
+    let options = Options { extend_select, ..Options::default() };
+    let isolated = CommandLine { isolated: true, options, ..CommandLine::default() };
     let settings = Resolver::new(folder, rules.clone(), isolated).and_then(|resolver| resolver.for_directory(folder));
     // Nothing was configured, so nothing can be wrong with the configuration.
     let Ok(settings) = settings else { return Outcome { failed: true, ..Outcome::default() } };

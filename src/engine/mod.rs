@@ -47,7 +47,7 @@ pub use crate::source::{SourceFile, decode, encoded, is_source, survey};
 pub use cached::{CacheUse, cache_folder, clean};
 pub use contain::contained;
 pub use ignore_edits::{can_be_ignored, ignore_comments};
-pub use in_memory::{Checked, check_text, check_texts};
+pub use in_memory::{Checked, check_text, check_text_with, check_texts};
 pub use inspect::{facts, ir, why};
 pub use keys::{KeyNote, Keys, NoteUse, keys};
 pub use lineage::{FunctionKeys, Lineage, LineageKey, LineageUse};

@@ -83,7 +83,8 @@ fn the_pages_of_the_rules_are_up_to_date() {
         let first = page.lines().skip(front + 2).position(|line| !line.is_empty()).unwrap() + front + 3;
         let stub = format!("{{{{#include ../../rules/{}.md:{first}:}}}}\n", rule.name());
         wanted.push((format!("docs/rules/{}.md", rule.name()), stub));
-        let (code, name, level, summary) = (rule.code(), rule.name(), rule.level, &rule.summary);
+        let level = if rule.opt_in { "opt-in".to_owned() } else { rule.level.to_string() };
+        let (code, name, summary) = (rule.code(), rule.name(), &rule.summary);
         writeln!(table, "| {code} | [{name}](rules/{name}.md) | {level} | {summary} |").unwrap();
     }
     wanted.push(("docs/rules.md".to_owned(), table));

@@ -11,8 +11,8 @@
 //! | `# bug: missing [KEY101]` | should be shown and is not: fails once it is |
 //! | `# bug: false [KEY101]` | is shown and should not be: fails once it is not |
 //!
-//! Without codes a mark means the page's rule, or the rule that the folder under `fixtures/cases` is named after, or
-//! else any rule.
+//! Without codes a mark means the page's rule, or the rule that the folder under `fixtures/cases` or `fixtures/clean` is
+//! named after, or else any rule. Where that rule is opt-in, it is selected.
 //!
 //! `fixtures/pairs` holds pairs: of a program whose lines begin with `+|` or `-|`, the former stand in the right version only,
 //! which must be silent, and the latter in the wrong one, where the marks count.
@@ -24,7 +24,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use keylint::engine::{Checked, check_text};
+use keylint::engine::{Checked, check_text_with};
 use keylint::finding::{Confidence, Level};
 use keylint::rules;
 
@@ -188,7 +188,9 @@ fn run(cases: &[Case]) {
     let mut report = String::new();
     let (mut count, mut files) = (0, BTreeSet::new());
     for case in cases {
-        let findings = check_text(&case.path, &case.text);
+        // Where a case belongs to an opt-in rule, that rule is selected.
+        let own = case.rule.and_then(rules::find).filter(|rule| rule.opt_in);
+        let findings = check_text_with(&case.path, &case.text, own.map(|rule| rule.code()).as_slice());
         for (row, sentence) in mismatches(case, &findings) {
             let line = case.text.lines().nth(row.saturating_sub(1)).unwrap_or_default().trim();
             let row = case.first_row + row - 1;

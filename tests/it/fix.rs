@@ -25,7 +25,13 @@ fn nowhere() -> &'static Path {
 
 /// The text after `--fix --unsafe-fixes`.
 fn fixed(text: &str) -> String {
-    let (_, out, _) = keylint(&["--fix", "--unsafe-fixes", "-"], nowhere(), text.as_bytes());
+    fixed_with(&[], text)
+}
+
+/// The text after `--fix --unsafe-fixes` with further options.
+fn fixed_with(options: &[&str], text: &str) -> String {
+    let options = [&["--fix", "--unsafe-fixes"], options, &["-"]].concat();
+    let (_, out, _) = keylint(&options, nowhere(), text.as_bytes());
     String::from_utf8(out).unwrap()
 }
 
@@ -431,7 +437,8 @@ fn pages_show_what_is_written() {
         let is_fixable = rule.fix != keylint::rules::FixAvailability::None;
         assert_eq!(has_fixed, is_fixable, "{}: a page shows a fix if there is one", rule.name());
         for pair in fences.windows(2).filter(|pair| pair[1].language == "py fixed") {
-            let expected = fixed(&unmarked(&pair[0].text));
+            let select: &[&str] = if rule.opt_in { &["--extend-select", rule.code()] } else { &[] };
+            let expected = fixed_with(select, &unmarked(&pair[0].text));
             if expected == pair[1].text {
                 continue;
             }
