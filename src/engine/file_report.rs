@@ -72,11 +72,7 @@ pub(super) fn file_report(
         }
     }
     let lines = LineIndex::new(&text);
-    // The parser goes on behind an error, and mostly meets the same one again in the rest of the line.
-    let mut broken_rows = BTreeSet::new();
-    findings.retain(|finding| {
-        finding.rule != RuleId::SyntaxError || broken_rows.insert(lines.row(finding.primary.span.start))
-    });
+    keep_first_syntax_errors(&cells, &mut findings);
     note_what_is_said(project, (&text, &lines), &comments, &statements, &mut findings);
     let subject = Subject { path: &path, text: &text, statements: &statements };
     // Suppressed findings count as well, lest a suppression rename its neighbours.
@@ -98,6 +94,16 @@ pub(super) fn file_report(
     name_all(subject, &mut findings);
     sort(&mut findings);
     Some(FileReport { file, findings, text, cells, failed: loaded.broke.is_some() })
+}
+
+/// Keeps the first syntax error of the file, or of each cell of a notebook: what the parser meets behind an error is mostly that
+/// error again. Expects the findings in source order.
+fn keep_first_syntax_errors(cells: &Cells, findings: &mut Vec<Finding>) {
+    let mut broken = BTreeSet::new();
+    findings.retain(|finding| {
+        let cell = cells.around(finding.primary.span.start).map(|cell| cell.number);
+        finding.rule != RuleId::SyntaxError || broken.insert(cell)
+    });
 }
 
 /// Makes notes of what comments and docstrings call intended.

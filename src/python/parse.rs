@@ -155,9 +155,6 @@ fn parse_raw(text: &str, kind: SourceKind) -> Raw {
         .take(MAX_PROBLEMS)
         .map(|error| SyntaxProblem { span: within(span_of(error), text), message: worded(&error.error.to_string()) })
         .collect();
-    if let (Some(last), more @ 1..) = (problems.last_mut(), parsed.errors().len().saturating_sub(MAX_PROBLEMS)) {
-        last.message = format!("{} (and {more} more syntax errors after this one)", last.message);
-    }
     problems.sort_by_key(|problem| problem.span);
 
     let mut comments = Vec::new();
