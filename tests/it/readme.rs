@@ -127,6 +127,23 @@ fn the_readme_fits_on_a_screen_and_its_links_lead_to_files() {
     }
 }
 
+/// Whoever has a clone and no more needs two commands: one builds and checks, one tests.
+#[test]
+fn the_readme_has_the_two_commands_that_a_clone_needs() {
+    let text = fs::read_to_string(root().join("README.md")).expect("README.md exists");
+    let ci = fs::read_to_string(root().join(".ci/run")).expect(".ci/run exists");
+    for (shown, run) in [
+        (
+            "$ cargo run --release -- check fixtures/projects/example\n",
+            "cargo run --release --locked -- check fixtures/projects/example",
+        ),
+        ("$ cargo test\n", "cargo test "),
+    ] {
+        assert!(text.contains(shown), "the README shows {shown:?}");
+        assert!(ci.contains(run), ".ci/run runs {run:?}");
+    }
+}
+
 #[test]
 fn configuration_examples_parse_and_every_option_is_listed() {
     let page = fs::read_to_string(root().join("docs/configuration.md")).expect("docs/configuration.md exists");
