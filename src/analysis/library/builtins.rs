@@ -332,7 +332,7 @@ fn number<'p>(
 
 /// `min(n, 1)`, `any(flags)`: a function of what it is given, where that is no object that may change.
 fn of_numbers(machine: &mut Machine<'_>, op: BuiltinOp, path: &Name, args: &Args, place: Place) -> Value {
-    let is_plain = args.keywords.is_empty() && args.spread.is_empty() && args.mappings.is_empty();
+    let is_plain = args.is_positional();
     let given: Option<Vec<TermId>> = args
         .positional
         .iter()

@@ -140,7 +140,7 @@ fn replay_later(machine: &mut Machine<'_>, args: &Args) {
 fn text_method<'p>(program: &'p Program<'p>, name: &Name, args: &Args) -> Option<&'p crate::models::Callable> {
     let is_plain = args.keywords.is_empty() && args.spread.is_empty() && args.mappings.is_empty();
     let callable = program.models.callable(&format!("{TEXT_METHODS}{name}"))?;
-    (callable.exact && is_plain && callable.params.len() == args.positional.len() + 1).then_some(callable)
+    (callable.exact && args.is_positional() && callable.params.len() == args.positional.len() + 1).then_some(callable)
 }
 
 /// `x.at[i].set(…)` and kin.

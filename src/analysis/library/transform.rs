@@ -130,6 +130,10 @@ pub fn call_wrapped<'p>(
             lanes::run_lanes(machine, frame, &function, args, axes.as_ref(), place)
         }
         Runs::Blocks => lanes::run_blocks(machine, frame, &function, args, place),
+        Runs::Map if args.is_positional() => {
+            let over: Vec<Value> = args.positional.into_iter().map(|arg| arg.value).collect();
+            run_map(machine, frame, &function, &over, place)
+        }
         Runs::Abstract => {
             machine.transforms.abstract_depth += 1;
             machine.call_value(frame, &function, args, Some(place));

@@ -57,6 +57,11 @@ impl Args {
         self
     }
 
+    /// Whether there are only positional arguments, all of them known.
+    pub fn is_positional(&self) -> bool {
+        self.keywords.is_empty() && self.spread.is_empty() && self.mappings.is_empty()
+    }
+
     /// The keyword argument with this name.
     pub fn keyword(&self, name: &str) -> Option<&Arg> {
         self.keywords.iter().find(|(keyword, _)| &**keyword == name).map(|(_, arg)| arg)

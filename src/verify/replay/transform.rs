@@ -55,6 +55,7 @@ pub(super) fn call_wrapped<'p>(
                 _ => Ok(stacked(machine, outputs, known)),
             }
         }
+        Runs::Map if args.keywords.is_empty() && !args.is_open => map(machine, function, &args.positional, place),
         Runs::Abstract => Ok(machine.unknown(&wrapped.path)),
         _ => {
             let value = machine.call_value(function, args, place)?;
