@@ -257,7 +257,8 @@ impl<'a> Made<'a> {
         place.is_some_and(|keyword| span_of(&keyword.value) == span_of(one.key))
     }
 
-    /// The children that nothing reads, and that nothing rebinds up to the last use.
+    /// The children that nothing reads, and that nothing rebinds up to the last use; the one that takes the place of the parent comes
+    /// last, since later code may go on with it.
     fn idle(&self, cx: &FixContext<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
         let statement = span_of(self.step.statement());
         let between = Span::new(statement.end, last.start.max(statement.end));
@@ -268,8 +269,15 @@ impl<'a> Made<'a> {
             let is_free = name == "_" || !cx.is_promised(self.scope, name, whole);
             !is_bound && is_free && Variable::of(cx, self.scope, name).is_unneeded_from(way)
         };
+        // Of a name that is bound twice only the last child is left.
+        let is_bound_once =
+            |name: &str| name == "_" || self.names.iter().filter(|target| cx.code(target) == name).count() == 1;
+        let parent = self.split.arguments.args.first().map(|parent| cx.code(parent));
         let names = self.names.iter().filter_map(Expr::as_name_expr);
-        names.filter(|name| name.id.as_str() != self.key && is_idle(name.id.as_str())).collect()
+        let is_free = |name: &str| name != self.key && is_bound_once(name) && is_idle(name);
+        let mut idle: Vec<&ast::ExprName> = names.filter(|name| is_free(name.id.as_str())).collect();
+        idle.sort_by_key(|name| Some(name.id.as_str()) == parent);
+        idle
     }
 }
 
