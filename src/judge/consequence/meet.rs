@@ -39,29 +39,33 @@ pub fn meeting(
     shared.sort_unstable();
     let file = run.module(activation.module).file;
     let meeting = shared.into_iter().find(|temp| !matches!(code.ops[*temp as usize].kind, OpKind::Load(_)))?;
-    let (message, temp) = described(code, &uses, meeting)?;
+    let is_shared = |temp: Temp| here.effects.reached.contains(&temp) && there.effects.reached.contains(&temp);
+    let (message, temp) = described(code, &uses, meeting, &is_shared)?;
     let place = Place { file, span: code.ops[temp as usize].span };
     let is_return = matches!(code.ops[temp as usize].kind, OpKind::Return(_));
     let kind = if is_return { ConsequenceKind::Returned } else { ConsequenceKind::Meet };
     Some(Consequence { kind, message, place: Some(place) })
 }
 
-/// What a value is called in which two draws meet: the variable that it is stored in, or that it is returned.
-fn described(code: &Function, uses: &Uses, meeting: Temp) -> Option<(String, Temp)> {
+/// What a value is called in which two draws meet: the variables that it is stored in, or that it is returned.
+fn described(code: &Function, uses: &Uses, meeting: Temp, is_shared: &dyn Fn(Temp) -> bool) -> Option<(String, Temp)> {
     let mut temp = meeting;
     for _ in 0..STEPS {
         let readers = uses.readers(temp);
         for reader in readers {
             match &code.ops[*reader as usize].kind {
-                OpKind::Store(variable, _) => {
-                    let name = match variable {
-                        Variable::Local(slot) => code.slots.get(*slot as usize)?,
-                        Variable::Global(name) => name,
-                        Variable::Outer(..) => return None,
-                    };
-                    // `_` is no name of anything.
-                    return (!name.starts_with('<') && &**name != "_")
-                        .then(|| (format!("both enter `{name}`"), *reader));
+                OpKind::Store(..) => {
+                    return stored_name(code, *reader).map(|name| (format!("both enter `{name}`"), *reader));
+                }
+                // The targets that both draws reach.
+                OpKind::Unpack { .. } => {
+                    let parts = uses.readers(*reader).iter().copied().filter(|part| is_shared(*part));
+                    let stores = parts.filter_map(|part| uses.readers(part).first().copied());
+                    let (names, stores): (Vec<&str>, Vec<Temp>) =
+                        stores.filter_map(|store| Some((stored_name(code, store)?, store))).unzip();
+                    if let Some(first) = stores.first() {
+                        return Some((format!("both enter `{}`", names.join(", ")), *first));
+                    }
                 }
                 OpKind::Return(_) => return Some(("both are returned".to_owned(), *reader)),
                 _ => {}
@@ -70,6 +74,16 @@ fn described(code: &Function, uses: &Uses, meeting: Temp) -> Option<(String, Tem
         temp = *readers.first()?;
     }
     None
+}
+
+/// The name of the variable that an operation stores; `_` is no name of anything.
+fn stored_name(code: &Function, store: Temp) -> Option<&str> {
+    let name = match &code.ops[store as usize].kind {
+        OpKind::Store(Variable::Local(slot), _) => code.slots.get(*slot as usize)?,
+        OpKind::Store(Variable::Global(name), _) => name,
+        _ => return None,
+    };
+    (!name.starts_with('<') && &**name != "_").then_some(&**name)
 }
 
 /// A choice in which each of two draws is one side: the activation, the call and its place.
