@@ -549,6 +549,8 @@ pub struct TraceStep {
     pub function: String,
     /// The number of leading parameters that must be the caller's own objects for this to matter; `None` where it never does.
     pub bound: Option<u32>,
+    /// The last parameter that the key is computed from, counted from zero.
+    pub source: Option<u32>,
     /// Number of parameters. Where all of them are the caller's own objects or static, each trace runs once.
     pub parameters: u32,
 }
@@ -566,6 +568,8 @@ pub struct Trace {
     pub at: Place,
     /// What the transform does.
     pub kind: TraceKind,
+    /// Whether the key is computed from an argument of the trace, and so differs between calls.
+    pub is_given: bool,
 }
 
 /// What a key is left in.

@@ -59,6 +59,7 @@ pub fn conclude_host(run: &Recording<'_>, facts: &mut Facts) {
                     parameters: u32::try_from(code.parameters.len()).unwrap_or(u32::MAX),
                 }],
                 trace: None,
+                    source: None,
                 confidence: Confidence::High,
             });
         }

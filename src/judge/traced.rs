@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** a fact whose functions nothing traces is dropped; of several functions the innermost that is traced counts.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -38,28 +39,20 @@ pub fn conclude_traced(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             kind,
         }));
     }
-    for write in run.log.writes.iter().filter(|write| !is_undone(run, write)) {
+    for write in &run.log.writes {
         let kind = match write.holder {
             Holder::Global => LeakKind::Global,
             Holder::Variable(_) => LeakKind::Variable,
             Holder::Class | Holder::Object(_) => LeakKind::Part,
             Holder::Iterator(_) => LeakKind::Iterator,
         };
-        let steps = steps(run, &write.activation, write.place, file, |activation| outlives(run, write, activation));
+        let outlives = |activation: &Activation| outlives(run, write, activation);
+        let steps = steps(run, (&write.activation, write.place), Some(write.term), file, outlives);
         if steps.iter().any(|step| step.bound.is_some()) {
             let (name, leaf) = (write.name.to_string(), write.place);
             facts.leaked.push(LeakedKey { kind, name, leaf, steps, trace: None, confidence: Confidence::High });
         }
     }
-}
-
-/// Whether a write is made on the way into a `with` block, whose other end takes it back: a stack of handlers or of keys.
-fn is_undone(run: &Recording<'_>, write: &LoggedWrite) -> bool {
-    let callers = |activation: &Rc<Activation>| activation.caller.as_ref().map(|(caller, _)| caller.clone());
-    std::iter::successors(Some(write.activation.clone()), callers).take(STEPS).any(|activation| {
-        let code = run.code(&activation);
-        code.is_generator || (code.class.is_some() && matches!(&*code.name, "__enter__" | "__exit__"))
-    })
 }
 
 /// What a transform does with the functions that it is given, if it traces or maps them.
@@ -85,7 +78,7 @@ pub fn conclude_constant(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
         if !is_constant(run, event.target.term) || is_initialiser(run, event) {
             continue;
         }
-        let steps = steps(run, &derivation.activation, derivation.place, file, |activation| {
+        let steps = steps(run, (&derivation.activation, derivation.place), None, file, |activation| {
             let code = run.code(activation);
             let takes_arguments = code.parameters.len() > usize::from(code.class.is_some());
             (takes_arguments && is_within(&event.activation, activation)).then_some(0)
@@ -124,11 +117,11 @@ fn is_initialiser(run: &Recording<'_>, event: &Consumption) -> bool {
         || event.role == Role::Protocol && models.protocols(method).iter().any(|protocol| protocol.reads_shapes)
 }
 
-/// The functions of a file that something happened in, innermost first.
+/// The functions of a file that something happened in, to a key perhaps, innermost first.
 fn steps(
     run: &Recording<'_>,
-    innermost: &Rc<Activation>,
-    leaf: Place,
+    (innermost, leaf): (&Rc<Activation>, Place),
+    key: Option<TermId>,
     file: FileId,
     needs: impl Fn(&Activation) -> Option<u32>,
 ) -> Vec<TraceStep> {
@@ -146,6 +139,7 @@ fn steps(
                 parameters: u32::try_from(code.parameters.len()).unwrap_or(u32::MAX),
             });
         }
+                source: key.and_then(|key| source(run, key, &activation)),
         current.clone_from(&activation.caller);
     }
     steps
@@ -179,14 +173,8 @@ fn outlives(run: &Recording<'_>, write: &LoggedWrite, activation: &Activation) -
 /// The same for an object, by its term.
 fn object_outlives(run: &Recording<'_>, object: TermId, activation: &Activation) -> Option<u32> {
     let root = run.terms.root(object);
-    if let Some(parameter) = parameter_of(run, root, activation) {
+    if let Some(parameter) = parameter_of(run, root, activation).or_else(|| parameter_holding(run, root, activation)) {
         return Some(parameter + 1);
-    }
-    let slots = &run.environments[activation.environment.0 as usize].slots;
-    let parameters = run.code(activation).parameters.len();
-    let given = slots.iter().take(parameters).position(|value| stands_for(run, value, root));
-    if let Some(given) = given {
-        return u32::try_from(given).ok().map(|given| given + 1);
     }
     let is_global = matches!(run.terms.get(root), Term::Apply(name, _) if &**name == "<module>");
     (is_global || root < activation.born).then_some(0)
@@ -204,6 +192,33 @@ fn parameter_of(run: &Recording<'_>, root: TermId, activation: &Activation) -> O
 fn stands_for(run: &Recording<'_>, value: &Value, root: TermId) -> bool {
     value.alternatives().iter().any(|alternative| match &alternative.val {
         Val::Term(term) => run.terms.root(*term) == root,
+/// The number of the parameter of an activation's function that holds what a term is a part of.
+fn parameter_holding(run: &Recording<'_>, root: TermId, activation: &Activation) -> Option<u32> {
+    let slots = &run.environments[activation.environment.0 as usize].slots;
+    let parameters = run.code(activation).parameters.len();
+    let number = slots.iter().take(parameters).position(|value| stands_for(run, value, root))?;
+    u32::try_from(number).ok()
+}
+
+/// The last parameter of an activation's function that a key is computed from.
+fn source(run: &Recording<'_>, key: TermId, activation: &Activation) -> Option<u32> {
+    let slots = &run.environments[activation.environment.0 as usize].slots;
+    let holds = |value: &Value, part: TermId| {
+        let is_key = |val: &Val| matches!(val, Val::Key(key) if run.terms.root(key.term) == part);
+        stands_for(run, value, part) || value.alternatives().iter().any(|alternative| is_key(&alternative.val))
+    };
+    let number = |part| slots.iter().take(run.code(activation).parameters.len()).rposition(|slot| holds(slot, part));
+    let last = Cell::new(None);
+    run.terms.mentions(key, &|part| {
+        if run.terms.symbol(part).is_some() {
+            let holding = number(part).and_then(|number| u32::try_from(number).ok());
+            last.set(last.get().max(holding).max(parameter_of(run, part, activation)));
+        }
+        false
+    });
+    last.get()
+}
+
         Val::Object(id) => run.terms.root(run.objects[id.0 as usize].symbol) == root,
         _ => false,
     })
@@ -255,9 +270,17 @@ pub fn reconcile(modules: &mut [Facts]) {
         facts.host.retain(|draw| {
             draw.trace.as_ref().is_some_and(|trace| drawn.insert(draw.leaf) && places.insert(trace.place))
         });
-        facts.leaked.sort_by_key(|leak| (leak.trace.as_ref().map(|trace| trace.place), leak.leaf));
+        // An iterator that goes on stores its next key somewhere: that is one cause.
+        let is_iterator = |leak: &LeakedKey| leak.kind == LeakKind::Iterator;
+        facts.leaked.sort_by_key(|leak| (leak.trace.as_ref().map(|trace| trace.place), !is_iterator(leak), leak.leaf));
+        let mut advanced = BTreeSet::new();
         facts.leaked.retain(|leak| {
-            leak.trace.as_ref().is_some_and(|trace| seen.insert((trace.function.clone(), leak.name.clone())))
+            let Some(trace) = &leak.trace else { return false };
+            if is_iterator(leak) {
+                advanced.insert(trace.place);
+            }
+            (is_iterator(leak) || !advanced.contains(&trace.place))
+                && seen.insert((trace.function.clone(), leak.name.clone()))
         });
         let known = known_otherwise(facts);
         for constant in &mut facts.constant {
@@ -310,3 +333,4 @@ fn trace_of(
         })
     })
 }
+            is_given: step.source.is_some_and(|parameter| parameter >= how.bound),

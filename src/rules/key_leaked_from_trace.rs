@@ -24,9 +24,13 @@ pub(super) fn describe(rule: &Rule, (leak, trace): &(&LeakedKey, &Trace)) -> Fin
             help: "take the key where the traced function is called, and pass it as an argument".to_owned(),
         },
         LeakKind::Global | LeakKind::Variable | LeakKind::Part => Text {
-            message: format!(
-                "a key is stored in {name} only {when}, so every run draws the same numbers, and what is stored is a leaked tracer"
-            ),
+            message: if trace.is_given {
+                format!("a key is stored in {name} only {when}, and what is stored is a leaked tracer")
+            } else {
+                format!(
+                    "a key is stored in {name} only {when}, so every run draws the same numbers, and what is stored is a leaked tracer"
+                )
+            },
             label: if is_direct { "stored once, at tracing" } else { "stored inside this call" }.to_owned(),
             help: "return the new key, and store it where the traced function is called".to_owned(),
         },

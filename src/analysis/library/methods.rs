@@ -26,17 +26,17 @@ pub fn call_method<'p>(
     call: Call,
 ) -> Value {
     let receiver = machine.state.possible(receiver);
-    paths::on_alternatives(machine, &receiver, |this, val| method_of_val(this, frame, val, name, call.clone()))
+    paths::on_alternatives(machine, &receiver, |this, val| {
+        let before = contents(this, val);
+        let result = method_of_val(this, frame, val, name, call.clone());
+        note_contents(this, frame, before, &call);
+        result
+    })
 }
 
 fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val, name: &Name, call: Call) -> Value {
     let Call { args, place, written } = call;
     let receiver = Value::of(val.clone());
-    let owner: Name =
-        written.as_ref().and_then(|written| written.rsplit_once('.')).map_or("", |(owner, _)| owner).into();
-    if let Val::Object(id) = val {
-        note_contents(machine, frame, (*id, name), &args, (&owner, place));
-    }
     match val {
         Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
             Kind::List { items, unknown } => {
@@ -45,7 +45,10 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
             Kind::Dict { entries, unknown } => {
                 containers::dict_method(&mut machine.state, *id, (&entries, unknown), name, &args, place)
             }
-            Kind::Stream(path) => stream_method(machine, frame, (*id, &path), name, (&args, &owner, place)),
+            Kind::Stream(path) => {
+                let owner = owner_of(written.as_ref());
+                stream_method(machine, frame, (*id, &path), name, (&args, &owner, place))
+            }
             Kind::Iterator(..) if &**name == "__next__" => machine.next_of(frame, &receiver, place.span),
             Kind::Instance if matches!(&**name, "replace" | "_replace") => {
                 machine.state.replaced(&receiver, &args, place)
@@ -138,7 +141,6 @@ fn replay_later(machine: &mut Machine<'_>, args: &Args) {
 
 /// The method of texts that a call on something from outside is, by its name and the number of its arguments.
 fn text_method<'p>(program: &'p Program<'p>, name: &Name, args: &Args) -> Option<&'p crate::models::Callable> {
-    let is_plain = args.keywords.is_empty() && args.spread.is_empty() && args.mappings.is_empty();
     let callable = program.models.callable(&format!("{TEXT_METHODS}{name}"))?;
     (callable.exact && args.is_positional() && callable.params.len() == args.positional.len() + 1).then_some(callable)
 }
@@ -210,21 +212,39 @@ fn stream_method<'p>(
     result
 }
 
-/// Notes what a method writes to a container: `keys.append(key)`.
-fn note_contents<'p>(
-    machine: &mut Machine<'p>,
-    frame: &Frame<'p>,
-    (id, name): (ObjectId, &str),
-    args: &Args,
-    (owner, place): (&Name, Place),
-) {
-    if matches!(machine.state.store.objects[id.0 as usize].kind, Kind::List { .. } | Kind::Dict { .. } | Kind::Set(_)) {
-        if matches!(name, "clear" | "pop" | "popitem" | "popleft" | "remove") {
-            writes::note_removal(machine, id);
-            return;
-        }
-        for arg in &args.positional {
-            writes::note_object(machine, frame, &arg.value, &Value::of(Val::Object(id)), owner, place);
+/// What a method is called on, as written: `keys` in `keys.append`.
+fn owner_of(written: Option<&Name>) -> Name {
+    written.and_then(|written| written.rsplit_once('.')).map_or("", |(owner, _)| owner).into()
+}
+
+/// A container, how many elements of it are known, and how many changes there have been.
+struct Contents {
+    container: ObjectId,
+    elements: usize,
+    changes: u64,
+}
+
+fn contents(machine: &Machine<'_>, val: &Val) -> Option<Contents> {
+    let Val::Object(container) = *val else { return None };
+    let elements = match &machine.state.store.objects[container.0 as usize].kind {
+        Kind::List { items, .. } => items.len(),
+        Kind::Dict { entries, .. } => entries.len(),
+        _ => return None,
+    };
+    Some(Contents { container, elements, changes: machine.state.store.mutations })
+}
+
+/// Notes what a method has put into a container, or that it has taken something out: `keys.append(key)`, `keys.pop()`.
+fn note_contents<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, before: Option<Contents>, call: &Call) {
+    let Some(before) = before else { return };
+    let container = Val::Object(before.container);
+    let Some(after) = contents(machine, &container) else { return };
+    if after.elements < before.elements {
+        writes::note_removal(machine, after.container);
+    } else if after.elements > before.elements || after.changes > before.changes {
+        let owner = owner_of(call.written.as_ref());
+        for arg in &call.args.positional {
+            writes::note_object(machine, frame, &arg.value, &Value::of(container.clone()), &owner, call.place);
         }
     }
 }
@@ -254,7 +274,13 @@ pub fn leave<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, manager: &Val
     let manager = machine.state.possible(manager);
     paths::on_alternatives(machine, &manager, |this, val| {
         let dunder: Name = "__exit__".into();
-        let Some(method) = this.state.instance_method(val, &dunder) else { return Value::unbound() };
+        let Some(method) = this.state.instance_method(val, &dunder) else {
+            // A generator has run to its end when it was entered.
+            if let Val::Object(id) = val {
+                this.recorder.leave_generator(*id, this.state.paths.pc);
+            }
+            return Value::unbound();
+        };
         let none = this.state.terms.none();
         this.call_value(frame, &method, Args::positional(vec![none; 3]), Some(place))
     });

@@ -236,7 +236,9 @@ impl<'p> Machine<'p> {
             self.state.store.objects[object.0 as usize].kind = Kind::Iterator(Source::Opaque(rest), position);
             return;
         }
+        let interrupted = self.recorder.begin_generator();
         let ended = self.run_generator(frame, &suspended, place);
+        self.recorder.end_generator(object, interrupted);
         let items = ended.yields.into_iter().map(|(guard, value)| Item { guard, value }).collect();
         let mut source = Source::Items(items);
         if ended.goes_on && self.program.is_prelude(suspended.module) {

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::TermId;
@@ -23,18 +25,30 @@ const RECENT: usize = 64;
 /// Most callees that one call is said to have.
 const CALLEES: usize = 8;
 
+/// The attribute of a target: `rng` of `self.rng`.
+fn last_part(name: &str) -> String {
+    name.rsplit('.').next().unwrap_or_default().to_owned()
+}
+
 /// What records.
 #[derive(Clone, Default)]
 pub struct Recorder {
     log: Log,
     /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
     escaped: BTreeMap<u32, (Escape, TermId)>,
+    /// What the generator that runs has overwritten since it yielded last.
+    overwritten: Vec<Overwritten>,
+    /// The same of generators that have ended.
+    ended: FxHashMap<ObjectId, Vec<Overwritten>>,
 }
+
+/// What held a key, and under which name, that holds something else now; without a name, all that it held.
+type Overwritten = (Holder, Option<String>);
 
 impl Recorder {
     /// A recorder that has recorded this.
     pub fn of(log: Log) -> Self {
-        Self { log, escaped: BTreeMap::new() }
+        Self { log, ..Self::default() }
     }
 
     /// A recorder for a run of its own. Keys made before it name their derivations by number, so those are kept, with what annotations
@@ -132,16 +146,47 @@ impl Recorder {
     /// Something else takes the place of what was written: on all paths, or on those of the write. Without a name, all that the holder
     /// was given is taken from it.
     pub fn overwrite(&mut self, holder: Holder, name: Option<&str>, guard: Guard) {
-        let last_part = |name: &str| name.rsplit('.').next().map(str::to_owned);
         let name = name.map(last_part);
+        if self.overwritten.len() < RECENT {
+            self.overwritten.push((holder, name.clone()));
+        }
+        self.take_back(holder, name.as_deref(), guard);
+    }
+
+    fn take_back(&mut self, holder: Holder, name: Option<&str>, guard: Guard) {
         let recent = self.log.writes.len().saturating_sub(RECENT);
         let is_gone = |write: &LoggedWrite| {
             write.holder == holder
-                && name.as_ref().is_none_or(|name| *name == last_part(&write.name))
+                && name.is_none_or(|name| name == last_part(&write.name))
                 && (guard.is_true() || write.guard == guard)
         };
         let kept: Vec<LoggedWrite> = self.log.writes.drain(recent..).filter(|write| !is_gone(write)).collect();
         self.log.writes.extend(kept);
+    }
+
+    /// A generator begins to run; what it is given back to is what it interrupts.
+    pub fn begin_generator(&mut self) -> Vec<Overwritten> {
+        std::mem::take(&mut self.overwritten)
+    }
+
+    /// The generator that runs yields: what comes after is done when it is resumed.
+    pub fn yielded(&mut self) {
+        self.overwritten.clear();
+    }
+
+    /// The generator of an iterator has run to its end.
+    pub fn end_generator(&mut self, iterator: ObjectId, interrupted: Vec<Overwritten>) {
+        let overwritten = std::mem::replace(&mut self.overwritten, interrupted);
+        if !overwritten.is_empty() {
+            self.ended.insert(iterator, overwritten);
+        }
+    }
+
+    /// The block of a context manager ends that is a generator: now it does what comes after its `yield`.
+    pub fn leave_generator(&mut self, iterator: ObjectId, guard: Guard) {
+        for (holder, name) in self.ended.remove(&iterator).into_iter().flatten() {
+            self.take_back(holder, name.as_deref(), guard);
+        }
     }
 
     /// A function was handed to a transform that traces it.
