@@ -301,7 +301,7 @@ impl FileSettings<'_> {
     fn intent(&self, rule: RuleId) -> Option<IntentKind> {
         match rule {
             // The same numbers twice, to be compared.
-            rule if self.is_test && rule.is_note_in_tests() => Some(IntentKind::TestCode),
+            rule if self.is_test && rule.may_be_intended() => Some(IntentKind::TestCode),
             // What is timed side by side is given the same work, and so the same seed.
             RuleId::SeedReused if self.is_benchmark => Some(IntentKind::Comparison),
             _ => None,

@@ -8,7 +8,7 @@ use super::Job;
 use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded};
 use super::project::Project;
-use crate::finding::{Family, Finding, Level, Place, RuleId};
+use crate::finding::{Finding, Level, Place, RuleId};
 use crate::judge::{documented, notebook, said_so};
 use crate::python::{Comment, StatementSpan, marks};
 use crate::rules;
@@ -114,15 +114,15 @@ fn note_what_is_said(
     statements: &[StatementSpan],
     findings: &mut Vec<Finding>,
 ) {
-    let is_reuse = |finding: &Finding| finding.rule.family() == Family::Reuse && finding.level > Level::Note;
-    if !findings.iter().any(is_reuse) {
+    let may_be_intended = |finding: &Finding| finding.rule.may_be_intended() && finding.level > Level::Note;
+    if !findings.iter().any(may_be_intended) {
         return;
     }
     let comments: Vec<Span> = comments.iter().map(|comment| comment.span).collect();
     let statements: Vec<(Span, Span)> = statements.iter().map(|entry| (entry.header, entry.full)).collect();
     let written = said_so::Written { text, lines, comments: &comments, statements: &statements };
     documented::note_default_keys(written, findings);
-    for finding in findings.iter_mut().filter(|finding| is_reuse(finding)) {
+    for finding in findings.iter_mut().filter(|finding| may_be_intended(finding)) {
         if let Some(intent) = said_so::said_so(written, &project.models.words, finding) {
             finding.level = Level::Note;
             finding.intent.get_or_insert(intent);

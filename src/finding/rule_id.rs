@@ -112,8 +112,8 @@ impl RuleId {
         Self::ALL.iter().copied().find(|rule| rule.code().eq_ignore_ascii_case(code))
     }
 
-    /// Whether tests share what it reports on purpose: numbers that repeat make a test repeatable.
-    pub fn is_note_in_tests(self) -> bool {
+    /// Whether what it reports may be intended: numbers that repeat, as tests want them, or as a comment says.
+    pub fn may_be_intended(self) -> bool {
         self.family() == Family::Reuse || self == Self::ConstantKeyInTrace
     }
 

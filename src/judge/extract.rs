@@ -54,7 +54,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     conclude_kept(run, paths, &mut facts, file);
     conclude_unused(run, &mut facts, file);
     conclude_traced(run, &mut facts, file);
-    conclude_constant(run, &mut facts, file);
+    conclude_constant(run, &flows, &mut facts, file);
     facts.exhausted.extend(limit(run));
     facts
 }

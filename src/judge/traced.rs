@@ -15,6 +15,7 @@ use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Activation, Consumption, Holder, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::FunctionKind;
+use crate::judge::consequence::Flows;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::stale::leaf_use;
 use crate::models::{Construct, Effect, Runs, Transform};
@@ -68,9 +69,9 @@ pub fn kind_of(transform: &Transform) -> Option<TraceKind> {
 }
 
 /// Keys that are made from constant seeds in functions, and drawn from there.
-pub fn conclude_constant(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+pub fn conclude_constant(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
-    for event in &run.log.consumptions {
+    for (index, event) in run.log.consumptions.iter().enumerate() {
         if !matches!(event.role, Role::Sample | Role::Split | Role::Library | Role::Protocol) {
             continue;
         }
@@ -83,7 +84,9 @@ pub fn conclude_constant(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             let takes_arguments = code.parameters.len() > usize::from(code.class.is_some());
             (takes_arguments && is_within(&event.activation, activation)).then_some(0)
         });
-        if steps.iter().any(|step| step.bound.is_some()) && seen.insert((derivation.place, steps.clone())) {
+        let is_traceable = steps.iter().any(|step| step.bound.is_some());
+        // What only shapes are taken from may be drawn again and again.
+        if is_traceable && flows.unseen(index).is_none() && seen.insert((derivation.place, steps.clone())) {
             facts.constant.push(ConstantKey {
                 made_at: derivation.place,
                 maker: derivation.callee.to_string(),
@@ -136,10 +139,10 @@ fn steps(
                 place: if encloses(run, &activation, leaf) { leaf } else { place },
                 function: code.qualified.to_string(),
                 bound: needs(&activation),
+                source: key.and_then(|key| source(run, key, &activation)),
                 parameters: u32::try_from(code.parameters.len()).unwrap_or(u32::MAX),
             });
         }
-                source: key.and_then(|key| source(run, key, &activation)),
         current.clone_from(&activation.caller);
     }
     steps
@@ -189,9 +192,6 @@ fn parameter_of(run: &Recording<'_>, root: TermId, activation: &Activation) -> O
     u32::try_from(number).ok()
 }
 
-fn stands_for(run: &Recording<'_>, value: &Value, root: TermId) -> bool {
-    value.alternatives().iter().any(|alternative| match &alternative.val {
-        Val::Term(term) => run.terms.root(*term) == root,
 /// The number of the parameter of an activation's function that holds what a term is a part of.
 fn parameter_holding(run: &Recording<'_>, root: TermId, activation: &Activation) -> Option<u32> {
     let slots = &run.environments[activation.environment.0 as usize].slots;
@@ -219,6 +219,9 @@ fn source(run: &Recording<'_>, key: TermId, activation: &Activation) -> Option<u
     last.get()
 }
 
+fn stands_for(run: &Recording<'_>, value: &Value, root: TermId) -> bool {
+    value.alternatives().iter().any(|alternative| match &alternative.val {
+        Val::Term(term) => run.terms.root(*term) == root,
         Val::Object(id) => run.terms.root(run.objects[id.0 as usize].symbol) == root,
         _ => false,
     })
@@ -330,7 +333,7 @@ fn trace_of(
             transform: how.transform.clone(),
             at: how.at,
             kind: how.kind,
+            is_given: step.source.is_some_and(|parameter| parameter >= how.bound),
         })
     })
 }
-            is_given: step.source.is_some_and(|parameter| parameter >= how.bound),

@@ -89,7 +89,7 @@ pub fn check(facts: &Facts) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         in_force().filter_map(|rule| rule.check.map(|check| check(rule, facts))).flatten().collect();
     if let Some(intent) = &facts.intent {
-        for finding in findings.iter_mut().filter(|finding| finding.rule.is_note_in_tests()) {
+        for finding in findings.iter_mut().filter(|finding| finding.rule.may_be_intended()) {
             finding.level = Level::Note;
             finding.intent.get_or_insert_with(|| intent.clone());
         }
