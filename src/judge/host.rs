@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use crate::analysis::domain::value::{ModuleIndex, Val};
 use crate::analysis::record::Recording;
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, ClassId, Function, FunctionId, FunctionKind, Module, Op, OpKind, Temp, Variable};
+use crate::ir::{Argument, ClassId, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
+use crate::judge::consequence::Flows;
 use crate::judge::facts::{Facts, HostDraw, TraceStep, TracedFunction};
 use crate::judge::traced::kind_of;
 use crate::models::{Effect, Host};
@@ -31,7 +32,9 @@ struct Found {
     /// The place in the function: of the draw, or of the call that leads there.
     place: Place,
     leaf: Place,
-    source: String,
+    source: Name,
+    /// Whether the function does no more with the number than to return it.
+    is_only_returned: bool,
 }
 
 /// The draws of Python that functions of the module lead to.
@@ -39,16 +42,16 @@ pub fn conclude_host(run: &Recording<'_>, facts: &mut Facts) {
     if !run.program.relevance.draws() {
         return;
     }
-    let module = run.module(run.home);
+    let (module, flows) = (run.module(run.home), Flows::new(run));
     for (number, code) in (0u32..).zip(&module.functions) {
-        let mut search = Search { run, seen: BTreeSet::new(), left: STEPS };
+        let mut search = Search { run, flows: &flows, seen: BTreeSet::new(), left: STEPS };
         search.note_traced((run.home, FunctionId(number)), facts);
         if matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
             continue;
         }
         for found in search.draws((run.home, FunctionId(number)), DEPTH) {
             facts.host.push(HostDraw {
-                source: found.source,
+                source: found.source.to_string(),
                 leaf: found.leaf,
                 steps: vec![TraceStep {
                     defined_at: Place { file: module.file, span: code.span },
@@ -56,10 +59,10 @@ pub fn conclude_host(run: &Recording<'_>, facts: &mut Facts) {
                     place: if is_within(module, code, found.leaf) { found.leaf } else { found.place },
                     function: code.qualified.to_string(),
                     bound: Some(0),
+                    source: None,
                     parameters: u32::try_from(code.parameters.len()).unwrap_or(u32::MAX),
                 }],
                 trace: None,
-                    source: None,
                 confidence: Confidence::High,
             });
         }
@@ -69,6 +72,7 @@ pub fn conclude_host(run: &Recording<'_>, facts: &mut Facts) {
 /// One search for draws, through the functions that are called.
 struct Search<'r, 'a> {
     run: &'r Recording<'a>,
+    flows: &'r Flows<'r>,
     seen: BTreeSet<Callee>,
     left: u32,
 }
@@ -81,7 +85,7 @@ impl<'a> Search<'_, 'a> {
         }
         let module: &'a Module = self.run.module(index);
         let code = module.function(id);
-        for op in &code.ops {
+        for (temp, op) in (0u32..).zip(&code.ops) {
             if self.left == 0 {
                 break;
             }
@@ -89,22 +93,41 @@ impl<'a> Search<'_, 'a> {
             let OpKind::Call(callee, arguments) = &op.kind else { continue };
             let place = Place { file: module.file, span: op.span };
             if let Some(source) = self.drawn((index, id), *callee, arguments) {
-                all.push(Found { place, leaf: place, source });
+                let fate = self.fate((index, id), temp);
+                all.extend(fate.map(|is_only_returned| Found { place, leaf: place, source, is_only_returned }));
                 continue;
             }
             let Some(depth) = depth.checked_sub(1) else { continue };
-            let mut called: Vec<Callee> = self.function((index, id), *callee).into_iter().collect();
+            if let Some(called) = self.function((index, id), *callee) {
+                for found in self.draws(called, depth) {
+                    let fate = if found.is_only_returned { self.fate((index, id), temp) } else { Some(false) };
+                    all.extend(fate.map(|is_only_returned| Found { place, is_only_returned, ..found }));
+                }
+            }
             if self.runs_its_arguments(index, code, *callee) {
-                called.extend(arguments.iter().filter_map(|argument| match argument {
+                let passed = arguments.iter().filter_map(|argument| match argument {
                     Argument::Positional(value) | Argument::Keyword(_, value) => self.function((index, id), *value),
                     Argument::Spread(_) | Argument::SpreadMapping(_) => None,
-                }));
-            }
-            for callee in called {
-                all.extend(self.draws(callee, depth).into_iter().map(|found| Found { place, ..found }));
+                });
+                for callee in passed.collect::<Vec<_>>() {
+                    let found = self.draws(callee, depth).into_iter();
+                    all.extend(found.map(|found| Found { place, is_only_returned: false, ..found }));
+                }
             }
         }
         all
+    }
+
+    /// Whether a function does no more with a number than to return it; `None` where it only prints or names something with it. What
+    /// nothing reads may change an argument: `shuffle(x)`.
+    fn fate(&self, (index, id): Callee, temp: Temp) -> Option<bool> {
+        if self.run.uses_of(index, id).readers(temp).is_empty() {
+            return Some(false);
+        }
+        match self.flows.enters_results((index, id), temp) {
+            [false, false] => None,
+            [enters, _] => Some(!enters),
+        }
     }
 
     /// The functions that a function hands to transforms: it may be one that is not run.
@@ -113,7 +136,7 @@ impl<'a> Search<'_, 'a> {
         let code = module.function(id);
         for op in &code.ops {
             let OpKind::Call(callee, arguments) = &op.kind else { continue };
-            let Some(transform) = self.library(index, code, *callee) else { continue };
+            let Some(transform) = self.run.library_named(index, code, *callee) else { continue };
             let kind = self.run.program.models.callable(&transform).and_then(|callable| match &callable.effect {
                 Effect::Transform(transform) => kind_of(transform),
                 _ => None,
@@ -125,7 +148,7 @@ impl<'a> Search<'_, 'a> {
                 let defined = self.run.module(inner);
                 facts.traced.push(TracedFunction {
                     defined_at: Place { file: defined.file, span: defined.function(function).span },
-                    transform: transform.clone(),
+                    transform: transform.to_string(),
                     at: Place { file: module.file, span: op.span },
                     bound: u32::from(matches!(code.ops[*value as usize].kind, OpKind::Attribute(..))),
                     kind,
@@ -135,10 +158,10 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// What a call draws by, if Python draws a number there.
-    fn drawn(&self, (index, id): Callee, callee: Temp, arguments: &[Argument]) -> Option<String> {
+    fn drawn(&self, (index, id): Callee, callee: Temp, arguments: &[Argument]) -> Option<Name> {
         let module = self.run.module(index);
         let code = module.function(id);
-        if let Some(path) = self.library(index, code, callee) {
+        if let Some(path) = self.run.library_named(index, code, callee) {
             let models = self.run.program.models;
             return match models.callable(&path)?.host? {
                 Host::Draw => Some(path),
@@ -149,19 +172,11 @@ impl<'a> Search<'_, 'a> {
         }
         let OpKind::Attribute(object, method) = &code.ops[callee as usize].kind else { return None };
         let generator = self.generator((index, id), *object, 2)?;
-        Some(format!("{generator}().{method}"))
-    }
-
-    /// The path of a library that a temp stands for.
-    fn library(&self, index: ModuleIndex, code: &Function, temp: Temp) -> Option<String> {
-        match self.run.named(index, code, temp)?.single()? {
-            Val::Library(path) => Some(path.to_string()),
-            _ => None,
-        }
+        Some(format!("{generator}().{method}").into())
     }
 
     /// The generator from outside the function that a temp holds.
-    fn generator(&self, (index, id): Callee, temp: Temp, depth: u32) -> Option<String> {
+    fn generator(&self, (index, id): Callee, temp: Temp, depth: u32) -> Option<Name> {
         let depth = depth.checked_sub(1)?;
         let module = self.run.module(index);
         let code = module.function(id);
@@ -198,9 +213,9 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// The path of the class of generators that an operation makes an instance of.
-    fn constructor(&self, index: ModuleIndex, code: &Function, value: Temp) -> Option<String> {
+    fn constructor(&self, index: ModuleIndex, code: &Function, value: Temp) -> Option<Name> {
         let OpKind::Call(callee, _) = &code.ops.get(value as usize)?.kind else { return None };
-        let path = self.library(index, code, *callee)?;
+        let path = self.run.library_named(index, code, *callee)?;
         (self.run.program.models.callable(&path)?.host == Some(Host::Generator)).then_some(path)
     }
 
@@ -247,7 +262,7 @@ impl<'a> Search<'_, 'a> {
 
     /// Whether a call runs the functions that it is given.
     fn runs_its_arguments(&self, index: ModuleIndex, code: &Function, callee: Temp) -> bool {
-        let path = self.library(index, code, callee);
+        let path = self.run.library_named(index, code, callee);
         let callable = path.and_then(|path| self.run.program.models.callable(&path));
         callable.is_some_and(|callable| matches!(callable.effect, Effect::Transform(_)))
     }
@@ -255,7 +270,8 @@ impl<'a> Search<'_, 'a> {
     /// Whether what a clock says becomes a seed in the function: `key(int(time.time()))`.
     fn is_seed(&self, index: ModuleIndex, code: &Function, clock: Temp) -> bool {
         let is_seeding = |callee: Temp| {
-            let callable = self.library(index, code, callee).and_then(|path| self.run.program.models.callable(&path));
+            let callable =
+                self.run.library_named(index, code, callee).and_then(|path| self.run.program.models.callable(&path));
             callable.is_some_and(|callable| {
                 matches!(callable.effect, Effect::Seed { .. }) || callable.host == Some(Host::Generator)
             })

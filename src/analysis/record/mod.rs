@@ -139,6 +139,14 @@ impl<'r> Recording<'r> {
         }
     }
 
+    /// The path of a library that a name stands for.
+    pub fn library_named(&self, module: ModuleIndex, code: &Function, temp: Temp) -> Option<Name> {
+        match self.named(module, code, temp)?.single()? {
+            Val::Library(path) => Some(path.clone()),
+            _ => None,
+        }
+    }
+
     /// What a global name of a module holds. An import of a function that did not run is not followed.
     fn global(&self, module: ModuleIndex, name: &Name) -> Option<Value> {
         let value = self.modules.get(&module)?.globals.get(name)?;

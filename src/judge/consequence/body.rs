@@ -52,7 +52,7 @@ impl Ways {
     pub const RETURNED: Self = Self(2);
     /// It is stored where other code may read it.
     pub const STORED: Self = Self(4);
-    /// It is printed, or reaches something unknown.
+    /// It reaches something unknown.
     pub const ESCAPES: Self = Self(8);
     /// It decides a branch.
     pub const DECIDES: Self = Self(16);
@@ -60,7 +60,7 @@ impl Ways {
     pub const UNREAD: Self = Self(32);
     /// A statement drops it: code that is not finished.
     pub const DROPPED: Self = Self(64);
-    /// It is printed, which is a way to escape.
+    /// It is printed.
     pub const PRINTED: Self = Self(128);
 
     /// Adds another way.
@@ -76,6 +76,11 @@ impl Ways {
     /// Whether its numbers can make a difference, or could once the code is finished.
     pub fn is_observed(self) -> bool {
         self.0 & !Self::SHAPE.0 != 0
+    }
+
+    /// Whether its numbers can make a difference to what is computed.
+    pub fn enters_results(self) -> bool {
+        self.0 & !(Self::SHAPE.0 | Self::UNREAD.0 | Self::DROPPED.0 | Self::PRINTED.0) != 0
     }
 
     /// Whether its numbers can make a difference, or are dropped where they are drawn.

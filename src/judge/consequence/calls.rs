@@ -46,6 +46,11 @@ impl Body<'_, '_> {
             return;
         }
         let Some(callees) = run.log.callees.get(&place) else {
+            // A function that did not run may still say which function of a library it calls.
+            if let Some(library) = run.library_named(self.module, self.code, callee) {
+                self.library(call, arguments, temp, path, &library, false);
+                return;
+            }
             // Nothing ran it: a read of numbers through a method is none of an unknown.
             if given != Given::Receiver || !path.is_empty() {
                 self.add(if is_modelled { Ways::default() } else { Ways::ESCAPES });
@@ -293,13 +298,11 @@ impl Body<'_, '_> {
             // What it runs says what becomes of its arguments.
             Effect::Transform(transform)
                 if runs_others && (transform.runs == Runs::TreeMap || transform.returns == Returns::Function) => {}
-            Effect::Observe | Effect::Builtin(BuiltinOp::Print) => {
+            Effect::Observe => {
                 self.add(Ways::ESCAPES);
-                if matches!(callable.effect, Effect::Builtin(_)) {
-                    self.add(Ways::PRINTED);
-                }
                 self.hold(call, Path::new());
             }
+            Effect::Builtin(BuiltinOp::Print) => self.add(Ways::PRINTED),
             Effect::Forward { .. } => self.hold(call, path.clone()),
             // The object holds it under a name that is computed.
             Effect::Builtin(BuiltinOp::Setattr) => match arguments.first() {

@@ -176,6 +176,15 @@ impl<'r> Flows<'r> {
         reach
     }
 
+    /// Whether the numbers of an operation's result enter what a function computes, and whether it returns them.
+    pub fn enters_results(&self, code: Code, temp: Temp) -> [bool; 2] {
+        let none = FxHashSet::default();
+        let mut body = Body::new(self, code, &none, DEPTH);
+        body.hold(temp, Path::new());
+        let effects = body.finish();
+        [effects.ways.enters_results() || !effects.mutated.is_empty(), !effects.returned.is_empty()]
+    }
+
     /// What becomes of a draw of a mapped function, where nobody sees it. The attribute that held a key that was split is nobody: a
     /// stream that only moves on is not drawn from.
     pub fn unseen(&self, consumption: usize) -> Option<Consequence> {
