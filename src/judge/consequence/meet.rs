@@ -38,8 +38,15 @@ pub fn meeting(
     let mut shared: Vec<Temp> = here.effects.reached.intersection(&there.effects.reached).copied().collect();
     shared.sort_unstable();
     let file = run.module(activation.module).file;
-    let meeting = shared.into_iter().find(|temp| !matches!(code.ops[*temp as usize].kind, OpKind::Load(_)))?;
     let is_shared = |temp: Temp| here.effects.reached.contains(&temp) && there.effects.reached.contains(&temp);
+    // Parts of one tuple, of which no target gets both.
+    let is_apart = |temp: Temp| {
+        let is_unpacked = |reader: &&Temp| matches!(code.ops[**reader as usize].kind, OpKind::Unpack { .. });
+        let mut unpacked = uses.readers(temp).iter().filter(is_unpacked);
+        unpacked.any(|unpack| !uses.readers(*unpack).iter().any(|part| is_shared(*part)))
+    };
+    let is_load = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Load(_));
+    let meeting = shared.into_iter().find(|temp| !is_load(*temp) && !is_apart(*temp))?;
     let (message, temp) = described(code, &uses, meeting, &is_shared)?;
     let place = Place { file, span: code.ops[temp as usize].span };
     let is_return = matches!(code.ops[temp as usize].kind, OpKind::Return(_));
