@@ -5,7 +5,7 @@
 
 use super::carry::given;
 use super::context::{FixContext, is_keyish, is_plain};
-use super::names::Does;
+use super::names::{Does, ScopeId};
 use super::purpose_names::Given;
 use super::tree::{self, Step};
 use crate::finding::{Finding, Place, RuleId, Sharing};
@@ -116,17 +116,9 @@ pub(super) fn with_alternatives<'a>(cx: &FixContext<'a>, uses: Vec<Use<'a>>) -> 
     let between = first.span().cover(last.span());
     let occurrences = cx.names.occurrences(key.id.as_str()).iter().filter(|one| between.covers(one.span));
     let is_known = |span: Span| uses.iter().any(|one| one.span() == span);
-    let given = |span: Span| {
-        let call = tree::ancestors(cx.module, span).into_iter().rev().find_map(|node| match node {
-            AnyNodeRef::ExprCall(call) => Some(call),
-            _ => None,
-        })?;
-        let key = only_key(cx, call, None).filter(|key| span_of(*key) == span)?;
-        Some(Use { call, key, steps: cx.steps(span_of(call)) })
-    };
     let mut others = Vec::new();
     for one in occurrences.filter(|one| !is_known(one.span)) {
-        let found = given(one.span).filter(|found| {
+        let found = use_at(cx, one.span).filter(|found| {
             let excludes = |known: &Use<'_>| tree::exclude(&known.steps, &found.steps);
             one.does == Does::Read && uses.iter().any(excludes) && !uses.iter().all(excludes) && draws(cx, found.call)
         });
@@ -139,6 +131,46 @@ pub(super) fn with_alternatives<'a>(cx: &FixContext<'a>, uses: Vec<Use<'a>>) -> 
     uses.extend(others);
     uses.sort_by_key(|one| one.span().start);
     uses
+}
+
+/// The use that an occurrence of a variable is.
+fn use_at<'a>(cx: &FixContext<'a>, span: Span) -> Option<Use<'a>> {
+    let call = tree::ancestors(cx.module, span).into_iter().rev().find_map(|node| match node {
+        AnyNodeRef::ExprCall(call) => Some(call),
+        _ => None,
+    })?;
+    let key = only_key(cx, call, None).filter(|key| span_of(*key) == span)?;
+    Some(Use { call, key, steps: cx.steps(span_of(call)) })
+}
+
+/// The calls of unknown functions outside of a loop that are given its key as well: what they derive from it may be what a fix
+/// derives in the loop. None where the key is another one in between.
+pub(super) fn unknown_uses<'a>(cx: &FixContext<'a>, scope: ScopeId, key: &Expr, around: Span) -> Vec<Use<'a>> {
+    let Expr::Name(name) = key else { return Vec::new() };
+    let own = cx.names.occurrences(name.id.as_str()).iter().filter(|one| one.scope == scope);
+    let outside = own.clone().filter(|one| one.does == Does::Read && !around.covers(one.span));
+    let uses = outside.filter_map(|one| use_at(cx, one.span)).filter(|one| is_unknown(cx, one.call));
+    let is_same = |one: &Use<'_>| {
+        let between = around.cover(one.span());
+        !own.clone().any(|other| other.does == Does::Bind && between.covers(other.span))
+    };
+    let inside = cx.steps(around);
+    uses.filter(|one| is_same(one) && !tree::exclude(&one.steps, &inside)).collect()
+}
+
+/// Whether a call is one of something that neither this file defines nor a model describes.
+fn is_unknown(cx: &FixContext<'_>, call: &ast::ExprCall) -> bool {
+    let name = match &*call.func {
+        Expr::Name(name) => name.id.as_str(),
+        Expr::Attribute(attribute) => attribute.attr.as_str(),
+        _ => return false,
+    };
+    let is_builtin =
+        call.func.is_name_expr() && cx.names.binder(cx.names.scope_at(span_of(call).start), name).is_none();
+    let ir = cx.ir();
+    let is_visible = ir.functions.iter().map(|function| &function.name).any(|known| &**known == name)
+        || ir.classes.iter().any(|class| &*class.name == name);
+    !is_builtin && !is_visible && cx.model_of(&call.func).is_none()
 }
 
 /// Which key each use gets, counted from zero: uses of which no run makes two share one.

@@ -8,12 +8,12 @@ use super::children;
 use super::context::{FixContext, Proposal};
 use super::fold_index::{each_element, fold_index, fold_parameter, replace, scan_children};
 use super::jax;
-use super::key_uses::{Use, may_be_number};
+use super::key_uses::{Use, may_be_number, unknown_uses};
 use super::layout;
 use super::liveness::Variable;
 use super::names::Does;
 use super::repeats::{Loop, Repeats, loop_of};
-use super::split_apart::{assigns, can_rebind};
+use super::split_apart::{apart, assigns, can_rebind};
 use super::tree::{self, Step};
 use super::writer::statement;
 use crate::finding::{Finding, RuleId};
@@ -61,6 +61,17 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
                 proposals.extend(fold_parameter(cx, &found, findings, index, parameters));
             }
         }
+    }
+    // What something unknown derives from the key may be what is derived here.
+    let given = found.calls.first().map(|(_, key)| unknown_uses(cx, found.scope, key, found.repeats.span()));
+    let mut uses = given.unwrap_or_default();
+    if !uses.is_empty() {
+        for proposal in &mut proposals {
+            proposal.leave("something unknown is given the same key");
+        }
+        uses.extend(found.calls.iter().map(|(call, key)| Use { call, key, steps: cx.steps(span_of(*call)) }));
+        uses.sort_by_key(Use::span);
+        proposals.splice(0..0, apart(cx, &uses, &found.resolves));
     }
     // The next call would draw the same numbers again.
     if holds == Storage::Unknown {
