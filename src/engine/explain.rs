@@ -147,6 +147,7 @@ fn state(facts: &Facts, all: &mut Vec<Remark>) {
             CarryKind::Stored => "stored",
             CarryKind::Carried => "carried on",
             CarryKind::Kept => "returned and kept",
+            CarryKind::Left => "derived from again",
         };
         let text =
             format!("{} is {kind} after it was {}", named(&carried.used, &carried.derivation), by(&carried.used));

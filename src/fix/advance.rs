@@ -110,6 +110,11 @@ fn key_of<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option
 
 /// `key, subkey = split(key)` before the draw, so that the key passed on is a fresh one.
 pub(super) fn handed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    // What the attribute holds already has to be split there.
+    let is_held = findings[index].repair.as_ref().is_some_and(|repair| repair.used_at == Some(findings[index].primary));
+    if is_held {
+        return stored(cx, findings, index);
+    }
     let rebinds = |cx: &FixContext<'_>, scope: ScopeId, key: &Expr| match key {
         Expr::Name(name) => can_rebind(cx, scope, name.id.as_str()),
         _ => false,

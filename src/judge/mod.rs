@@ -57,11 +57,9 @@ pub fn analyse(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleI
                 facts.operations += run.operations;
             }
             Stage::End => {
-                let (captured, attributes) = std::mem::take(&mut stale).facts(run);
+                std::mem::take(&mut stale).conclude(run, &mut facts);
                 extract::mark_guarded(run, &mut facts.references);
                 host::conclude_host(run, &mut facts);
-                facts.captured.extend(captured);
-                facts.stale.extend(attributes);
                 facts.operations += run.operations;
             }
         }

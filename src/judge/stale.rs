@@ -7,14 +7,16 @@ use std::collections::BTreeSet;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
-use crate::analysis::record::{Consumption, LoggedStore, Recording};
+use crate::analysis::record::{Consumption, LoggedStore, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{
     Argument, Block, Constant, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Variable,
 };
-use crate::judge::facts::{CaptureKind, CapturedUse, Role, StaleState, Use};
+use crate::judge::derivation::derivation;
+use crate::judge::facts::{CaptureKind, CapturedUse, CarriedKey, CarryKind, Facts, Role, StaleState, Use};
 use crate::judge::naming::{name_at, own_name};
 use crate::judge::paths::Paths;
+use crate::judge::reuse::use_at;
 
 /// Functions between one and the statements of its module that are looked through.
 const CALLERS: u32 = 4;
@@ -31,6 +33,16 @@ struct Candidate {
 pub struct Stale {
     candidates: Vec<Candidate>,
     stores: Vec<LoggedStore>,
+    left: Vec<Left>,
+    /// The attributes that methods advance, and where they consume them.
+    advanced: Vec<(ClassHandle, Name, Place)>,
+}
+
+/// A key that a constructor consumes and leaves in an attribute.
+struct Left {
+    class: ClassHandle,
+    name: Name,
+    fact: CarriedKey,
 }
 
 impl Stale {
@@ -42,12 +54,26 @@ impl Stale {
     /// Gathers what a function consumes without storing a new key.
     pub fn note_candidates(&mut self, run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) {
         self.candidates.extend(candidates(run, paths, id));
+        if is_constructor(&run.module(run.home).function(id).name) {
+            self.left.extend(left_behind(run, id));
+        } else {
+            self.advanced.extend(advanced(run));
+        }
     }
 
-    /// The captures and stale attributes of the module.
-    pub fn facts(self, run: &Recording<'_>) -> (Vec<CapturedUse>, Vec<StaleState>) {
-        let mut stale = attributes_of(run, self.candidates, &self.stores);
-        (captured_globals(run, &mut stale), stale)
+    /// The stale attributes of the module, the captures, and what constructors leave to methods.
+    pub fn conclude(self, run: &Recording<'_>, facts: &mut Facts) {
+        let Self { candidates, stores, left, advanced } = self;
+        let mut stale = attributes_of(run, candidates, &stores);
+        facts.captured.extend(captured_globals(run, &mut stale));
+        facts.stale.extend(stale);
+        for Left { class, name, mut fact } in left {
+            let is_it = |of: &ClassHandle| run.lineage(*of).contains(&class);
+            if let Some((.., place)) = advanced.iter().find(|(of, attribute, _)| *attribute == name && is_it(of)) {
+                fact.place = *place;
+                facts.carried.push(fact);
+            }
+        }
     }
 }
 
@@ -97,6 +123,50 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
         }
     }
     candidates
+}
+
+/// The keys that a constructor consumes and leaves in attributes of its instance; those that it stores later are reported there.
+fn left_behind(run: &Recording<'_>, id: FunctionId) -> Vec<Left> {
+    let events = (0..).zip(&run.log.consumptions);
+    let mut left = Vec::new();
+    for (index, event) in events.filter(|(_, event)| matches!(event.role, Role::Sample | Role::Split)) {
+        let chain = event.chain();
+        let (outermost, place) = &chain[0];
+        let is_own = outermost.function == id && outermost.module == run.home;
+        let is_later = |write: &LoggedWrite| {
+            let mut exits = run.log.exits.iter().filter(|exit| exit.place == write.place);
+            exits.any(|exit| exit.after > index)
+        };
+        let held =
+            run.log.writes.iter().filter(|write| {
+                write.term == event.target.term && write.activation.id == outermost.id && !is_later(write)
+            });
+        for write in held.filter(|_| is_own) {
+            let Some(store) = run.log.stores.iter().find(|store| store.place == write.place) else { continue };
+            let fact = CarriedKey {
+                kind: CarryKind::Left,
+                place: *place,
+                used: use_at(run, event, &chain, 0),
+                derivation: derivation(run.terms, event.target.term),
+                confidence: Confidence::Medium,
+                function: run.qualified(outermost),
+            };
+            left.push(Left { class: store.class, name: store.name.clone(), fact });
+        }
+    }
+    left
+}
+
+/// The attributes that a method consumes and stores anew.
+fn advanced(run: &Recording<'_>) -> Vec<(ClassHandle, Name, Place)> {
+    let events = run.log.consumptions.iter().filter(|event| matches!(event.role, Role::Sample | Role::Split));
+    events
+        .filter_map(|event| {
+            let (class, name) = attribute_of_self(run, event.target.term)?;
+            let is_stored = run.log.stores.iter().any(|store| store.name == name);
+            is_stored.then_some((class, name, event.place))
+        })
+        .collect()
 }
 
 /// Whether a function around a consumption passes on something by the attribute's name: `state.replace(rng=rng)`.

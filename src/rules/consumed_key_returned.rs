@@ -13,16 +13,14 @@ pub(super) fn find(facts: &Facts) -> Vec<&CarriedKey> {
 }
 
 pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
-    if hit.kind == CarryKind::Kept {
-        return describe_kept(rule, hit);
-    }
     let name = hit.used.name.as_ref();
     let subject = wording::subject(name, &hit.derivation);
     let how = match hit.kind {
         CarryKind::Returned => "returned",
         CarryKind::Stored => "stored",
         CarryKind::Carried => "passed to the next iteration",
-        CarryKind::Kept => "returned and kept",
+        CarryKind::Kept => return describe_kept(rule, hit),
+        CarryKind::Left => return describe_left(rule, hit),
     };
     let text = Text {
         message: format!("{subject} is {how} after {} consumed it", wording::code(&hit.used.callee)),
@@ -53,5 +51,27 @@ fn describe_kept(rule: &Rule, hit: &CarriedKey) -> Finding {
     let used = wording::steps(&hit.used, "split again in the next call");
     wording::relate(&mut finding, used.iter().cloned());
     finding.flow = vec![wording::label(hit.place, "returned here".to_owned())].into_iter().chain(used).collect();
+    finding
+}
+
+/// A key that a constructor has consumed is the one that a method derives from.
+fn describe_left(rule: &Rule, hit: &CarriedKey) -> Finding {
+    let name = hit.used.name.as_ref();
+    let subject = wording::subject(name, &hit.derivation);
+    let participle = wording::participle(hit.used.role);
+    let text = Text {
+        message: format!(
+            "{subject} is {participle} by {} and left in an attribute that a method derives from",
+            wording::code(&hit.used.callee)
+        ),
+        label: wording::here(&hit.used, participle),
+        help: wording::rebinding(name)
+            .map_or_else(String::new, |split| format!("draw from a child, {split}, so that the key stored is fresh")),
+    };
+    let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
+    let derived = wording::label(hit.place, "derived from again here".to_owned());
+    wording::relate(&mut finding, [derived.clone()]);
+    finding.repair = Some(wording::repair(&hit.used));
+    finding.flow = wording::steps(&hit.used, participle).into_iter().chain([derived]).collect();
     finding
 }

@@ -74,6 +74,8 @@ pub enum CarryKind {
     Carried,
     /// Returned to the caller, and kept in the attribute that the next call derives from.
     Kept,
+    /// Consumed by a constructor, and left in the attribute that methods derive from.
+    Left,
 }
 
 /// How a library name is referred to.
