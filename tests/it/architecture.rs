@@ -455,6 +455,17 @@ fn every_module_opens_with_its_job_and_every_room_with_its_invariant() {
 }
 
 #[test]
+fn every_file_of_tests_is_compiled() {
+    let main = fs::read_to_string(root().join("tests/it/main.rs")).unwrap();
+    let names = fs::read_dir(root().join("tests/it")).unwrap().map(|entry| entry.unwrap().path());
+    let files = names.filter(|path| path.extension().is_some_and(|suffix| suffix == "rs"));
+    let stems = files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
+    let missing: Vec<String> =
+        stems.filter(|stem| stem != "main" && !main.contains(&format!("\nmod {stem};"))).collect();
+    assert!(missing.is_empty(), "tests/it/main.rs lacks {missing:?}");
+}
+
+#[test]
 fn files_are_short() {
     let problems: Vec<String> = rust_files("src")
         .into_iter()

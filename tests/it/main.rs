@@ -23,6 +23,7 @@ mod hostile;
 mod ignores;
 mod ir;
 mod jax_truth;
+mod jep;
 mod laws;
 mod mistakes;
 mod models;
