@@ -5,11 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Fixes, Input, Job, Outcome, check, known_rules};
+use super::{Input, Job, Outcome, check, known_rules};
 use crate::config::{CommandLine, Options, Resolver};
 use crate::finding::Finding;
-use crate::judge;
-use crate::models::Models;
 use crate::source::MemoryFiles;
 use crate::text::LineIndex;
 
@@ -77,20 +75,5 @@ fn outcome(texts: &[(&str, &str)], selected: &[&str]) -> Outcome {
     let settings = Resolver::new(folder, rules.clone(), isolated).and_then(|resolver| resolver.for_directory(folder));
     // Nothing was configured, so nothing can be wrong with the configuration.
     let Ok(settings) = settings else { return Outcome { failed: true, ..Outcome::default() } };
-    check(&Job {
-        files: &files,
-        cwd: folder,
-        inputs: &inputs,
-        given: &[],
-        problems: &[],
-        settings: &|_| settings.clone(),
-        models: &|_| Models::builtin(),
-        survey: &|_| Vec::new(),
-        progress: &|_, _| {},
-        cache: None,
-        threads: 1,
-        fixes: Fixes::None,
-        verify: true,
-        analyse: &judge::analyse,
-    })
+    check(&Job::new(&files, folder, &inputs, &|_| settings.clone()))
 }

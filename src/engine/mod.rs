@@ -128,6 +128,28 @@ pub struct Job<'a> {
     pub analyse: Analyse<'a>,
 }
 
+impl<'a> Job<'a> {
+    /// The check of some files on their own, in one thread: replayed, without fixes, cache and further files.
+    pub fn new(files: &'a dyn Files, cwd: &'a Path, inputs: &'a [Input], settings: SettingsOf<'a>) -> Self {
+        Self {
+            files,
+            cwd,
+            inputs,
+            given: &[],
+            problems: &[],
+            settings,
+            models: &|_| Models::builtin(),
+            survey: &|_| Vec::new(),
+            progress: &|_, _| {},
+            cache: None,
+            threads: 1,
+            fixes: Fixes::None,
+            verify: true,
+            analyse: &analyse,
+        }
+    }
+}
+
 /// The rules that are in force, as the configuration knows them.
 pub fn known_rules() -> Vec<KnownRule> {
     rules::in_force()

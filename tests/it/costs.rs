@@ -14,10 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use keylint::config::{CommandLine, Resolver};
-use keylint::engine::{self, Fixes, Input, Job, known_rules};
+use keylint::engine::{self, Input, Job, known_rules};
 use keylint::judge;
 use keylint::judge::facts::Facts;
-use keylint::models::Models;
 use keylint::source::MemoryFiles;
 
 /// A kind of program: its name, its text by size, two sizes, and how often the larger may cost what the smaller does.
@@ -39,19 +38,8 @@ fn facts(text: &str, observes: bool) -> Facts {
     let isolated = CommandLine { isolated: true, ..CommandLine::default() };
     let settings = Resolver::new(folder, known_rules(), isolated).unwrap().for_directory(folder).unwrap();
     let found = Mutex::new(Facts::default());
+    let inputs = [Input { path, display: "program.py".to_owned() }];
     engine::check(&Job {
-        files: &files,
-        cwd: folder,
-        inputs: &[Input { path, display: "program.py".to_owned() }],
-        given: &[],
-        problems: &[],
-        settings: &|_| settings.clone(),
-        models: &|_| Models::builtin(),
-        survey: &|_| Vec::new(),
-        progress: &|_, _| {},
-        cache: None,
-        threads: 1,
-        fixes: Fixes::None,
         verify: false,
         analyse: &|world, program, module| {
             let facts = if observes {
@@ -62,6 +50,7 @@ fn facts(text: &str, observes: bool) -> Facts {
             *found.lock().unwrap() = facts.clone();
             facts
         },
+        ..Job::new(&files, folder, &inputs, &|_| settings.clone())
     });
     found.into_inner().unwrap()
 }

@@ -7,12 +7,10 @@ use std::sync::Mutex;
 
 use keylint::analysis::{ImportSnapshot, Program};
 use keylint::config::{CommandLine, Resolver};
-use keylint::engine::{self, Analyse, Fixes, Input, Job, Outcome, check_text, check_texts, known_rules};
+use keylint::engine::{self, Analyse, Input, Job, Outcome, check_text, check_texts, known_rules};
 use keylint::finding::Place;
 use keylint::ir::OpKind;
-use keylint::judge;
 use keylint::judge::facts::{Facts, Reference, ReferenceKind};
-use keylint::models::Models;
 use keylint::source::{MemoryFiles, Problem};
 
 /// Texts by path; those of `given` are reported on, the others are there to be imported.
@@ -41,20 +39,11 @@ impl<'a> Tree<'a> {
         let inputs: Vec<Input> =
             self.given.iter().map(|path| Input { path: at(path), display: (*path).to_owned() }).collect();
         engine::check(&Job {
-            files: &files,
-            cwd,
-            inputs: &inputs,
-            given: &[],
-            problems: &[],
-            settings: &|path| resolver.for_file(path).unwrap(),
-            models: &|_| Models::builtin(),
             survey: &|_| self.texts.iter().map(|(path, _)| at(path)).collect(),
             progress,
-            cache: None,
             threads: self.threads,
-            fixes: Fixes::None,
-            verify: true,
             analyse: self.analyse,
+            ..Job::new(&files, cwd, &inputs, &|path| resolver.for_file(path).unwrap())
         })
     }
 }
@@ -168,21 +157,10 @@ fn what_cannot_be_decoded_is_unreadable() {
     let files: MemoryFiles = [(cwd.join("a.py"), b"x = '\xff'\n".to_vec())].into_iter().collect();
     let resolver = Resolver::new(cwd, known_rules(), CommandLine { isolated: true, ..CommandLine::default() }).unwrap();
     let problems = [Problem { path: "folder".to_owned(), message: "permission to read denied".to_owned() }];
+    let inputs = [Input { path: cwd.join("a.py"), display: "a.py".to_owned() }];
     let outcome = engine::check(&Job {
-        files: &files,
-        cwd,
-        inputs: &[Input { path: cwd.join("a.py"), display: "a.py".to_owned() }],
-        given: &[],
         problems: &problems,
-        settings: &|path| resolver.for_file(path).unwrap(),
-        models: &|_| Models::builtin(),
-        survey: &|_| Vec::new(),
-        progress: &|_, _| {},
-        cache: None,
-        threads: 1,
-        fixes: Fixes::None,
-        verify: true,
-        analyse: &judge::analyse,
+        ..Job::new(&files, cwd, &inputs, &|path| resolver.for_file(path).unwrap())
     });
     assert_eq!(listed(&outcome), ["a.py:0 KEY004", "folder:0 KEY004"]);
     assert!(outcome.failed);
@@ -313,20 +291,9 @@ fn nested_projects_keep_to_themselves_and_see_below() {
         facts
     };
     let outcome = engine::check(&Job {
-        files: &keylint::source::OsFiles,
-        cwd: folder.path(),
-        inputs: &inputs,
-        given: &[],
-        problems: &[],
-        settings: &|path| resolver.for_file(path).unwrap(),
-        models: &|_| Models::builtin(),
-        survey: &|_| Vec::new(),
-        progress: &|_, _| {},
-        cache: None,
         threads: 2,
-        fixes: Fixes::None,
-        verify: true,
         analyse: &spy,
+        ..Job::new(&keylint::source::OsFiles, folder.path(), &inputs, &|path| resolver.for_file(path).unwrap())
     });
     assert_eq!(listed(&outcome), [""; 0]);
     let seen: Vec<Vec<String>> = seen.into_inner().unwrap().into_values().collect();
