@@ -29,16 +29,14 @@ pub(super) fn run(
     backend: &dyn Backend,
     world: &mut World<'_>,
 ) -> Result<Status, Failure> {
-    if command.watch { watch::run(command, args, backend, world) } else { once(command, args, backend, world) }
+    if !command.watch {
+        return once(command, args, backend, world);
+    }
+    watch::run(&command.paths, args, world, &mut |world| once(command, args, backend, world))
 }
 
 /// Checks once.
-pub(super) fn once(
-    command: &Check,
-    args: &Args,
-    backend: &dyn Backend,
-    world: &mut World<'_>,
-) -> Result<Status, Failure> {
+fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
     let (paths, stdin) = inputs(command, world)?;
     let resolver = resolver_of(command.command_line().map_err(Failure::Usage)?, &paths, world)?;
     let command = &command.completed(resolver.for_directory(&world.cwd)?.run);
@@ -66,7 +64,7 @@ pub(super) fn once(
         return show_files(&listing, world);
     }
     let started = Instant::now();
-    destinations(&command.output_file)?;
+    Destinations::of(&command.output_file)?;
     countable(command)?;
     let mut repaired = if command.fix || command.diff {
         let accepted = baseline::accepted(command.baseline.as_deref(), &resolver, || backend.files(&request), world)?;
@@ -150,7 +148,7 @@ fn tell_fixes(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut W
 
 /// Whether a report of this run has a place for fixes.
 fn shows_fixes(command: &Check) -> Result<bool, Failure> {
-    let (_, further) = destinations(&command.output_file)?;
+    let further = Destinations::of(&command.output_file)?.further;
     // The fixes of reuse are unsafe, and looking for them takes as long as the analysis.
     let shows = |format: Format| format.shows_fixes() || (format.marks_fixes() && command.unsafe_fixes);
     let first = shows(command.format()) && !command.statistics;

@@ -9,32 +9,33 @@ use std::time::Duration;
 use notify::event::EventKind;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::args::{Args, Check};
-use super::backend::Backend;
-use super::{Failure, Status, World, check};
+use super::args::Args;
+use super::{Failure, Status, World};
 use crate::engine::is_source;
 
 /// How long after a change others are waited for, which belong to it.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Checks, and again whenever a file changes, until the process is ended.
-pub(super) fn run(
-    command: &Check,
-    args: &Args,
-    backend: &dyn Backend,
-    world: &mut World<'_>,
-) -> Result<Status, Failure> {
-    if command.paths.iter().any(|path| path.as_path() == Path::new("-")) {
+/// One check.
+type Check<'a> = &'a mut dyn FnMut(&mut World<'_>) -> Result<Status, Failure>;
+
+/// Checks, and again whenever a file below the paths changes, until the process is ended.
+pub(super) fn run(paths: &[PathBuf], args: &Args, world: &mut World<'_>, check: Check<'_>) -> Result<Status, Failure> {
+    if paths.iter().any(|path| path.as_path() == Path::new("-")) {
         return Err(Failure::Usage("`--watch` watches files and cannot be used with `-`".to_owned()));
+    }
+    // A path that was mistyped would be watched for ever.
+    if let Some(path) = paths.iter().find(|path| !world.cwd.join(path).exists()) {
+        return Err(Failure::Usage(format!("`{}`: no such file or directory", path.display())));
     }
     let (sender, changes) = mpsc::channel();
     let failed = |error: notify::Error| Failure::Usage(format!("files cannot be watched: {error}"));
-    let tell = move |event: notify::Result<Event>| {
+    let send = move |event: notify::Result<Event>| {
         // Where nobody listens any more, the run is over.
         let _ = sender.send(event);
     };
-    let mut watcher = RecommendedWatcher::new(tell, notify::Config::default()).map_err(failed)?;
-    for path in &command.paths {
+    let mut watcher = RecommendedWatcher::new(send, notify::Config::default()).map_err(failed)?;
+    for path in paths {
         let (folder, mode) = watched(&world.cwd.join(path));
         watcher.watch(&folder, mode).map_err(failed)?;
     }
@@ -42,7 +43,7 @@ pub(super) fn run(
         if world.stdout_is_terminal {
             write!(world.stdout, "\u{1b}[2J\u{1b}[H")?;
         }
-        match check::once(command, args, backend, world) {
+        match check(world) {
             Ok(_) => {}
             // A mistake in the configuration can be corrected while we watch.
             Err(failure @ (Failure::Config(_) | Failure::Usage(_))) => super::tell_failure(&failure, args, world)?,
