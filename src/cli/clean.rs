@@ -3,15 +3,16 @@
 //! **Invariant:** what `keylint check` with the same arguments would store is removed, and nothing else.
 
 use super::args::{Args, Clean};
-use super::check::resolver;
+use super::check::{resolver, tell_missing};
 use super::{Failure, Status, World};
 use crate::{engine, report};
 
 pub(super) fn run(command: &Clean, args: &Args, world: &mut World<'_>) -> Result<Status, Failure> {
     let resolver = resolver(&command.selection, &command.paths, world)?;
     let cleaned = engine::clean(&world.cwd, &command.paths, &resolver)?;
-    let mut status = Status::Clean;
-    for (folder, result) in &cleaned {
+    tell_missing(&cleaned.missing, world)?;
+    let mut status = if cleaned.missing.is_empty() { Status::Clean } else { Status::Failed };
+    for (folder, result) in &cleaned.folders {
         let folder = report::neutral(&folder.display().to_string());
         match result {
             Ok(()) if args.quiet => {}
@@ -23,7 +24,7 @@ pub(super) fn run(command: &Clean, args: &Args, world: &mut World<'_>) -> Result
             }
         }
     }
-    if cleaned.is_empty() && !args.quiet {
+    if cleaned.folders.is_empty() && status == Status::Clean && !args.quiet {
         writeln!(world.stdout, "There is no cache.")?;
     }
     Ok(status)

@@ -20,7 +20,7 @@ use super::{Fixes, Job, RunInputs};
 use crate::cache::{Cache, FOLDER};
 use crate::config::{ConfigError, Resolver, Settings};
 use crate::finding::Finding;
-use crate::source;
+use crate::source::{self, Problem};
 use crate::text::{Digest, Digester, FileId};
 
 /// What was taken from the cache, for people who ask.
@@ -63,19 +63,24 @@ pub fn cache_folder(settings: &Settings) -> PathBuf {
     settings.cache_dir.clone().unwrap_or_else(|| settings.root.join(FOLDER))
 }
 
-/// A folder, and why it could not be removed.
-pub type Cleaned = (PathBuf, Result<(), String>);
+/// What became of caches that were to be removed.
+#[derive(Debug)]
+pub struct Cleaned {
+    /// Each folder, and why it could not be removed.
+    pub folders: Vec<(PathBuf, Result<(), String>)>,
+    /// The paths given at which there is nothing.
+    pub missing: Vec<Problem>,
+}
 
-/// Removes the caches of the files that the paths stand for; the folders that were removed, and those that could not be, with the
-/// reason.
-pub fn clean(cwd: &Path, paths: &[PathBuf], resolver: &Resolver) -> Result<Vec<Cleaned>, ConfigError> {
+/// Removes the caches of the files that the paths stand for.
+pub fn clean(cwd: &Path, paths: &[PathBuf], resolver: &Resolver) -> Result<Cleaned, ConfigError> {
     let mut folders = Vec::new();
-    for path in paths {
-        let path = cwd.join(path);
+    for path in paths.iter().map(|path| cwd.join(path)).filter(|path| path.exists()) {
         let settings = if path.is_dir() { resolver.for_directory(&path)? } else { resolver.for_file(&path)? };
         folders.push(cache_folder(&settings));
     }
-    for input in RunInputs::discover(cwd, paths, resolver, false)?.inputs {
+    let RunInputs { inputs, missing, .. } = RunInputs::discover(cwd, paths, resolver, false)?;
+    for input in inputs {
         let settings = resolver.for_file(&input.path)?;
         folders.push(cache_folder(&settings));
     }
@@ -86,7 +91,7 @@ pub fn clean(cwd: &Path, paths: &[PathBuf], resolver: &Resolver) -> Result<Vec<C
         Ok(true) => Some((folder, Ok(()))),
         Err(error) => Some((folder, Err(error.to_string()))),
     });
-    Ok(cleaned.collect())
+    Ok(Cleaned { folders: cleaned.collect(), missing })
 }
 
 /// Where the results of a project are in its cache.

@@ -44,7 +44,7 @@ use crate::text::{Digest, Span};
 
 pub use crate::judge::analyse;
 pub use crate::source::{SourceFile, decode, encoded, is_source, survey};
-pub use cached::{CacheUse, cache_folder, clean};
+pub use cached::{CacheUse, Cleaned, cache_folder, clean};
 pub use contain::contained;
 pub use ignore_edits::{can_be_ignored, ignore_comments};
 pub use in_memory::{Checked, check_text, check_text_with, check_texts};
