@@ -44,7 +44,14 @@ fn tip(error: &mut clap::Error, world: &World<'_>) -> Option<String> {
             let is_path = written.contains(['/', '\\', '.']) || world.cwd.join(&written).exists();
             is_path.then(|| {
                 error.remove(ContextKind::SuggestedSubcommand);
-                format!("to check a file or folder, write `keylint check {}`", report::neutral(&written))
+                let written = report::neutral(&written);
+                // The usage names the command that was given none of its own.
+                let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+                if usage.contains(" baseline ") {
+                    format!("to accept the findings of a file or folder, write `keylint baseline create {written}`")
+                } else {
+                    format!("to check a file or folder, write `keylint check {written}`")
+                }
             })
         }
         ErrorKind::UnknownArgument => {
