@@ -4,6 +4,7 @@
 //! [`parse()`] returns is at most [`MAX_DEPTH`] nodes deep, so whoever recurses over it on a stack of
 //! [`WORKER_STACK_BYTES`] cannot overflow.
 
+mod commands;
 mod marks;
 mod mentions;
 mod modules;

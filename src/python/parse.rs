@@ -9,6 +9,8 @@ use ruff_python_ast as ast;
 use ruff_python_parser::{ParseOptions, parse_unchecked};
 use ruff_text_size::Ranged;
 
+use super::commands::python_only;
+use super::marks::marks;
 use super::{nesting, span_of};
 use crate::text::Span;
 
@@ -105,23 +107,27 @@ pub fn parse(text: &str, kind: SourceKind) -> Parsed {
     let mut raw = parse_raw(text, kind);
     // A deep tree could not be dropped here.
     if kind == SourceKind::Py && !raw.parsed.problems.is_empty() && raw.bound <= SHALLOW_BOUND {
-        let cells = parse_raw(text, SourceKind::Ipynb);
-        if cells.bound > SHALLOW_BOUND {
-            std::mem::forget(cells.parsed);
-        } else if cells.parsed.problems.is_empty() {
-            let first = raw.parsed.problems.swap_remove(0);
-            let is_run_in_cells = cells.parsed.comments.iter().any(|comment| is_cell_mark(text, *comment));
-            raw = cells;
-            raw.parsed.problems.extend((!is_run_in_cells).then_some(first));
-        }
+        raw = with_commands(text, raw);
     }
     if raw.bound <= SHALLOW_BOUND { raw.parsed } else { measured(text, raw) }
 }
 
-/// Whether a comment begins a cell, in a script that editors run cell by cell: `# %%`.
-fn is_cell_mark(text: &str, comment: Comment) -> bool {
-    let written = text.get(comment.span.range()).unwrap_or_default();
-    comment.own_line && written.trim_start_matches('#').trim_start().starts_with("%%")
+/// Reads a broken script once more, with `IPython`'s commands among its code. Where editors run it cell by cell, they are no problem;
+/// elsewhere they are one problem together, if there is no other.
+fn with_commands(text: &str, mut raw: Raw) -> Raw {
+    let marks = marks(text, &raw.parsed.comments);
+    let mut cells = parse_raw(&python_only(text, &marks), SourceKind::Ipynb);
+    if cells.bound > SHALLOW_BOUND {
+        std::mem::forget(cells.parsed);
+        return raw;
+    }
+    if marks.is_empty() {
+        if !cells.parsed.problems.is_empty() {
+            return raw;
+        }
+        cells.parsed.problems.push(raw.parsed.problems.swap_remove(0));
+    }
+    cells
 }
 
 /// Refuses a text of which not even the tree should be built.

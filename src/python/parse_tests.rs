@@ -305,8 +305,13 @@ fn commands_in_a_script_with_cells_are_read_and_one_is_a_problem_elsewhere() {
         let cells = py(&format!("{mark}{commands}"));
         assert_eq!((cells.problems.len(), cells.module.body.len()), (0, 5), "{mark}");
     }
-    // Something else is wrong as well.
-    assert!(py(&format!("# %%\n{commands}print 'x'\n")).problems.len() > 1);
+    // Something else is wrong as well: that alone is a problem.
+    let broken = py(&format!("# %%\n{commands}# %%\ny = (2\n# %%\n%%bash\nfor x in *; do echo \"$x; done\n"));
+    assert_eq!(broken.problems.len(), 1, "{:?}", broken.problems);
+    let foreign = py("# %%\nx = 1\n# %%\n%%bash\nls -l | wc\n# %%\n%%time\ny = 2\n");
+    assert_eq!((foreign.problems.len(), foreign.module.body.len()), (0, 3));
+    // Without cells, the commands are not expected.
+    assert!(py(&format!("{commands}print 'x'\n")).problems.len() > 1);
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! Scripts of cells in which editors accept `IPython`'s commands.
+//!
+//! **Invariant:** offsets stay those of the text: code in another language becomes blanks, byte for byte.
+
+use std::borrow::Cow;
+
+/// Commands for a whole cell that leave its code Python.
+const OF_PYTHON: [&str; 9] = ["capture", "debug", "ipytest", "prun", "pypy", "python", "python3", "time", "timeit"];
+
+/// The text without the code of the cells that a command passes to another language (`%%bash`). `marks` are where cells start.
+pub(super) fn python_only<'a>(text: &'a str, marks: &[u32]) -> Cow<'a, str> {
+    let ends = marks.iter().skip(1).map(|mark| *mark as usize).chain([text.len()]);
+    let cells = marks.iter().map(|mark| *mark as usize).zip(ends);
+    let foreign: Vec<_> =
+        cells.filter_map(|(start, end)| Some((start + start_of_foreign(text.get(start..end)?)?, end))).collect();
+    if foreign.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut only = String::with_capacity(text.len());
+    for (start, end) in foreign {
+        only.push_str(text.get(only.len()..start).unwrap_or_default());
+        let code = text.get(start..end).unwrap_or_default();
+        only.extend(code.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { char::from(byte) } else { ' ' }));
+    }
+    only.push_str(text.get(only.len()..).unwrap_or_default());
+    Cow::Owned(only)
+}
+
+/// Where the command stands in a cell that passes it to another language.
+fn start_of_foreign(cell: &str) -> Option<usize> {
+    let mut at = 0;
+    let is_code = |line: &&str| !line.trim_start().is_empty() && !line.trim_start().starts_with('#');
+    let first = cell.split_inclusive('\n').find(|line| {
+        is_code(line) || {
+            at += line.len();
+            false
+        }
+    })?;
+    let command = first.strip_prefix("%%")?.split_whitespace().next()?;
+    (!OF_PYTHON.contains(&command)).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_in_other_languages_becomes_blanks() {
+        let text = "# %%\nx = 1\n# %% é\n\n%%bash\nécho 'x\n# %%\n%%time\ny = 2\n# %%\n%%html\n<b>";
+        let marks: Vec<u32> = text.match_indices("# %%").map(|(at, _)| at.try_into().unwrap()).collect();
+        let only = python_only(text, &marks);
+        assert_eq!(only, "# %%\nx = 1\n# %% é\n\n      \n        \n# %%\n%%time\ny = 2\n# %%\n      \n   ");
+        assert_eq!(only.len(), text.len());
+        assert!(matches!(python_only("%%bash\nls\n", &[]), Cow::Borrowed(_)));
+    }
+}
