@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** option names follow ruff's; an option is defined only once the feature behind it works.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -61,6 +61,23 @@ pub enum Command {
     Dev(Dev),
     /// Print a completion script for a shell.
     Completions(Completions),
+}
+
+impl Command {
+    /// The options that choose configuration and rules, of a command that has them.
+    pub(super) fn selection_mut(&mut self) -> Option<&mut Selection> {
+        match self {
+            Self::Check(command) => Some(&mut command.selection),
+            Self::Baseline(
+                BaselineCommand::Create(what) | BaselineCommand::Update(what) | BaselineCommand::Prune(what),
+            ) => Some(&mut what.selection),
+            Self::Config(command) => Some(&mut command.selection),
+            Self::Clean(command) => Some(&mut command.selection),
+            Self::Why(command) => Some(&mut command.selection),
+            Self::Graph(command) => Some(&mut command.selection),
+            _ => None,
+        }
+    }
 }
 
 /// Arguments of `keylint check`.
@@ -273,6 +290,9 @@ pub struct Selection {
     /// The folder of the cache, instead of the configured one or that of the variable `KEYLINT_CACHE_DIR`.
     #[arg(long, value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
+    /// Names of the options, of these and of the command's own, that variables of the environment gave.
+    #[arg(skip)]
+    pub(super) variables: BTreeSet<String>,
 }
 
 impl Selection {
@@ -301,7 +321,13 @@ impl Selection {
             cache_dir: self.cache_dir.as_ref().map(|path| path.display().to_string()),
             ..Options::default()
         };
-        Ok(CommandLine { isolated: self.isolated, config: self.config.clone(), options, ignores_comments: false })
+        Ok(CommandLine {
+            isolated: self.isolated,
+            config: self.config.clone(),
+            options,
+            variables: self.variables.clone(),
+            ignores_comments: false,
+        })
     }
 }
 

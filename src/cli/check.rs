@@ -200,9 +200,7 @@ pub(super) fn resolver(selection: &Selection, paths: &[PathBuf], world: &World<'
     resolver_of(selection.command_line().map_err(Failure::Usage)?, paths, world)
 }
 
-fn resolver_of(mut command_line: CommandLine, paths: &[PathBuf], world: &World<'_>) -> Result<Resolver, Failure> {
-    let cache_dir = &mut command_line.options.cache_dir;
-    *cache_dir = cache_dir.take().or_else(|| (world.env)("KEYLINT_CACHE_DIR")).filter(|written| !written.is_empty());
+fn resolver_of(command_line: CommandLine, paths: &[PathBuf], world: &World<'_>) -> Result<Resolver, Failure> {
     let resolver = Resolver::new(&world.cwd, known_rules(), command_line)?;
     Ok(resolver.of_paths(paths.iter().map(PathBuf::as_path)))
 }

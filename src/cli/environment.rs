@@ -11,9 +11,10 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
 
 use super::args::Args;
+use crate::config::variable;
 
 /// The commands that check code, and so take their options from the environment.
-const COMMANDS: [&str; 7] = ["check", "baseline", "create", "update", "prune", "config", "why"];
+const COMMANDS: [&str; 8] = ["check", "baseline", "create", "update", "prune", "config", "clean", "why"];
 
 /// Parses the arguments of a process, and what its environment adds to them.
 pub(super) fn parse(
@@ -23,9 +24,20 @@ pub(super) fn parse(
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut given = BTreeSet::new();
     collect_given(&Args::command().try_get_matches_from(&arguments)?, &mut given);
-    let mut command = with_defaults(Args::command(), &|option| value(option, &given, env));
+    let mut variables = BTreeSet::new();
+    let mut command = with_defaults(Args::command(), &mut |option| {
+        let value = value(option, &given, env)?;
+        variables.extend(option.get_long().map(str::to_owned));
+        Some(value)
+    });
     let mut error = match command.try_get_matches_from_mut(&arguments) {
-        Ok(matches) => return Args::from_arg_matches(&matches),
+        Ok(matches) => {
+            let mut args = Args::from_arg_matches(&matches)?;
+            if let Some(selection) = args.command.selection_mut() {
+                selection.variables = variables;
+            }
+            return Ok(args);
+        }
         Err(error) => error,
     };
     // The command line alone was accepted, so a variable is wrong.
@@ -34,11 +46,6 @@ pub(super) fn parse(
         error.insert(ContextKind::InvalidArg, ContextValue::String(variable(long.trim_start_matches('-'))));
     }
     Err(error)
-}
-
-/// The variable of an option.
-fn variable(long: &str) -> String {
-    format!("KEYLINT_{}", long.replace('-', "_").to_ascii_uppercase())
 }
 
 /// The identities of the options that were given.
@@ -69,7 +76,7 @@ fn value(option: &Arg, given: &BTreeSet<String>, env: &dyn Fn(&str) -> Option<St
     })
 }
 
-fn with_defaults(command: Command, value: &dyn Fn(&Arg) -> Option<String>) -> Command {
+fn with_defaults(command: Command, value: &mut dyn FnMut(&Arg) -> Option<String>) -> Command {
     let command = command.mut_args(|option| match value(&option) {
         Some(value) => option.default_value(value),
         None => option,

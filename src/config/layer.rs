@@ -3,7 +3,7 @@
 //! **Invariant:** a layer keeps the text its options were written in, so that a mistake found later (an unknown rule, a
 //! malformed pattern) is still reported at its place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,13 @@ pub(super) struct Layer {
     text: String,
     /// The bytes of each key and list element, by path: `select`, `select[0]`, `levels.KEY101`.
     spans: BTreeMap<String, Range<usize>>,
+    /// The options that variables of the environment gave.
+    variables: BTreeSet<String>,
+}
+
+/// The variable of the environment that stands for an option.
+pub fn variable(option: &str) -> String {
+    format!("KEYLINT_{}", option.replace('-', "_").to_ascii_uppercase())
 }
 
 /// What reading a configuration file came to.
@@ -76,8 +83,8 @@ impl Layer {
         }
     }
 
-    /// Takes options as they were given on the command line.
-    pub(super) fn command_line(options: Options, cwd: &Path) -> Self {
+    /// Takes options as they were given on the command line, or by the variables of these options.
+    pub(super) fn command_line(options: Options, variables: BTreeSet<String>, cwd: &Path) -> Self {
         let (mut text, mut spans) = (String::new(), BTreeMap::new());
         // The values are written out one a line, so that an error can point at the one that is wrong.
         let mut note = |key: String, value: &str| {
@@ -114,7 +121,7 @@ impl Layer {
             }
         }
         let origin = "command line".to_owned();
-        Self { source: Source::CommandLine, base: cwd.to_owned(), options, origin, text, spans }
+        Self { source: Source::CommandLine, base: cwd.to_owned(), options, origin, text, spans, variables }
     }
 
     fn parse(
@@ -145,11 +152,16 @@ impl Layer {
         let mut spans = BTreeMap::new();
         collect_spans("", ours.get_ref(), &mut spans);
         let options = Options::deserialize(Deserializer::from(ours)).map_err(|error| fail(&error))?;
-        Ok(Some(Self { source, base, options, origin, text, spans }))
+        Ok(Some(Self { source, base, options, origin, text, spans, variables: BTreeSet::new() }))
     }
 
     /// The error that stands at `key`, a path such as `select[0]`.
     pub(super) fn error_at(&self, key: &str, message: impl Into<String>, help: Option<String>) -> ConfigError {
+        if let Some(origin) = self.variable_of(key) {
+            let value = self.spans.get(key).and_then(|span| self.text.get(span.clone())).unwrap_or_default();
+            let span = Some(0..value.len());
+            return ConfigError { origin, text: value.to_owned(), span, message: message.into(), help };
+        }
         ConfigError {
             origin: self.origin.clone(),
             text: self.text.clone(),
@@ -159,8 +171,17 @@ impl Layer {
         }
     }
 
+    /// The variable that gave the value of `key`, if one did.
+    fn variable_of(&self, key: &str) -> Option<String> {
+        let option = key.split(['[', '.', '=']).next()?;
+        self.variables.contains(option).then(|| variable(option))
+    }
+
     /// Where the value of `key` was written.
     pub(super) fn source_of(&self, key: &str) -> Source {
+        if let Some(name) = self.variable_of(key) {
+            return Source::Variable(name);
+        }
         match &self.source {
             Source::File { path, .. } => {
                 let start = self.spans.get(key).map_or(0, |span| span.start);

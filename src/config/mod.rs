@@ -20,7 +20,8 @@ mod suggest;
 mod version;
 
 pub use error::ConfigError;
-pub use jax_version::JaxVersion;
+pub use jax_version::{JaxPin, JaxVersion};
+pub use layer::variable;
 pub use options::{Options, OutputFormat, schema};
 pub use patterns::{Patterns, absolute};
 pub use regular::{not_regular, read_regular, read_regular_text};

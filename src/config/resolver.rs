@@ -50,6 +50,8 @@ pub struct CommandLine {
     pub config: Vec<String>,
     /// Options given as such: `--select` and the like.
     pub options: Options,
+    /// Names of the options that variables of the environment gave.
+    pub variables: BTreeSet<String>,
     /// Whether comments that suppress findings are not heard (`--ignore-noqa`).
     pub ignores_comments: bool,
 }
@@ -97,7 +99,7 @@ impl Resolver {
                 explicit = Some(read_required(&path)?);
             }
         }
-        overrides.push(Layer::command_line(command_line.options, cwd));
+        overrides.push(Layer::command_line(command_line.options, command_line.variables, cwd));
         let cache = Mutex::default();
         let resolver = Self {
             cwd: cwd.to_owned(),
@@ -345,7 +347,7 @@ impl Resolver {
                     .filter(|setting| applies(&setting.rule))
                     .for_each(|setting| setting.enabled = enabled);
             }
-            if layer.source_of("select") == Source::CommandLine {
+            if matches!(layer.source_of("select"), Source::CommandLine | Source::Variable(_)) {
                 for setting in rules.values_mut() {
                     setting.named = select.contains(&Selector::Rule(setting.rule.id));
                 }

@@ -28,6 +28,8 @@ pub enum Source {
     Inline,
     /// An option of the command line.
     CommandLine,
+    /// A variable of the environment that stands for such an option.
+    Variable(String),
     /// A lock file or a list of requirements.
     Lock(PathBuf),
 }
@@ -39,6 +41,7 @@ impl fmt::Display for Source {
             Self::File { path, row } => write!(f, "{}:{row}", path.display()),
             Self::Inline => f.write_str("--config"),
             Self::CommandLine => f.write_str("command line"),
+            Self::Variable(name) => f.write_str(name),
             Self::Lock(path) => write!(f, "{}", path.display()),
         }
     }

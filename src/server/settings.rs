@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a setting that is unknown or malformed is reported and otherwise ignored: the server works with the rest.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -80,6 +81,7 @@ impl EditorSettings {
         settings.command_line = CommandLine {
             isolated: false,
             ignores_comments: false,
+            variables: BTreeSet::new(),
             config: reader.configuration(),
             options: Options {
                 select: reader.get("select"),

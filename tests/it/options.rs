@@ -173,6 +173,9 @@ fn variables_stand_for_options() {
     assert_eq!(project.check(&[], &[("KEYLINT_EXIT_ZERO", "0")]).0, Status::Findings);
     let (status, _, err) = project.check(&[], &[("KEYLINT_OUTPUT_FORMAT", "jsn")]);
     assert!(status == Status::Failed && err.contains("'jsn' for 'KEYLINT_OUTPUT_FORMAT'"), "{err}");
+    let (status, _, err) = project.check(&[], &[("KEYLINT_EXTEND_SELECT", "KEY1,KEY99")]);
+    assert!(status == Status::Failed && err.contains(" KEYLINT_EXTEND_SELECT:1:1\n"), "{err}");
+    assert!(err.contains("unknown rule `KEY99`") && !err.contains("command line"), "{err}");
     let fixing = Project::new(&[("a.py", UNUSED)]);
     fixing.check(&["--no-fix"], &[("KEYLINT_FIX", "1")]);
     assert_eq!(fixing.read("a.py"), UNUSED);
