@@ -1,12 +1,13 @@
-//! Which JAX version the code runs with, read from lock files.
+//! Which JAX version the code runs with, read from lock files and from what a project requires.
 //!
-//! **Invariant:** only exact pins count; a lower bound says what may run, not what does. Pins that disagree say nothing.
+//! **Invariant:** a lower bound says what may run, not what does, and counts for nothing. Mentions that disagree say nothing.
 
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::regular::read_regular_text;
+use super::regular::read_regular;
+use super::requirements::mentions;
 
 /// A released version of JAX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +34,16 @@ impl JaxVersion {
         };
         Some(Self { major: number(true)?, minor: number(true)?, patch: number(false)? })
     }
+
+    /// The first version that differs in its first so many numbers.
+    pub(super) fn after(self, numbers: usize) -> Self {
+        let Self { major, minor, patch } = self;
+        match numbers {
+            0 | 1 => Self { major: major.saturating_add(1), minor: 0, patch: 0 },
+            2 => Self { major, minor: minor.saturating_add(1), patch: 0 },
+            _ => Self { major, minor, patch: patch.saturating_add(1) },
+        }
+    }
 }
 
 impl fmt::Display for JaxVersion {
@@ -41,8 +52,46 @@ impl fmt::Display for JaxVersion {
     }
 }
 
-/// The version pinned near `root`: in it, or in a directory above it up to the repository's.
-pub(super) fn find(root: &Path, packages: &[String]) -> Option<(JaxVersion, PathBuf)> {
+/// What a project says of the version that its code runs with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JaxPin {
+    /// It is this one.
+    Exact(JaxVersion),
+    /// It is older than this one.
+    Below(JaxVersion),
+}
+
+impl JaxPin {
+    /// The newest version that it can be; the last number may be beyond any that was released.
+    pub fn newest(self) -> JaxVersion {
+        match self {
+            Self::Exact(version) => version,
+            Self::Below(JaxVersion { major, minor, patch }) => match (major, minor, patch) {
+                (0, 0, 0) => JaxVersion { major, minor, patch },
+                (_, 0, 0) => JaxVersion { major: major - 1, minor: u32::MAX, patch: u32::MAX },
+                (_, _, 0) => JaxVersion { major, minor: minor - 1, patch: u32::MAX },
+                _ => JaxVersion { major, minor, patch: patch - 1 },
+            },
+        }
+    }
+
+    /// Whether it says which version it is.
+    pub(super) fn is_exact(self) -> bool {
+        matches!(self, Self::Exact(_))
+    }
+}
+
+impl fmt::Display for JaxPin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact(version) => version.fmt(f),
+            Self::Below(version) => write!(f, "<{version}"),
+        }
+    }
+}
+
+/// What is pinned near `root`: in it, or in a directory above it up to the repository's.
+pub(super) fn find(root: &Path, packages: &[String]) -> Option<(JaxPin, PathBuf)> {
     for dir in root.ancestors() {
         if let Some(found) = find_in(dir, packages) {
             return Some(found);
@@ -54,38 +103,37 @@ pub(super) fn find(root: &Path, packages: &[String]) -> Option<(JaxVersion, Path
     None
 }
 
-fn find_in(dir: &Path, packages: &[String]) -> Option<(JaxVersion, PathBuf)> {
-    for name in ["uv.lock", "poetry.lock", "pdm.lock"] {
-        let path = dir.join(name);
-        if let Ok(text) = read_regular_text(&path)
-            && let Some(version) = agreed(&from_lock(&text, packages))
-        {
-            return Some((version, path));
-        }
+fn find_in(dir: &Path, packages: &[String]) -> Option<(JaxPin, PathBuf)> {
+    let locks = ["uv.lock", "poetry.lock", "pdm.lock"].map(|name| dir.join(name));
+    let of_lock = |path: PathBuf| Some((agreed(&from_lock(&read(&path)?, packages))?, path));
+    if let Some(found) = locks.into_iter().find_map(of_lock) {
+        return Some(found);
     }
-    let mut requirements: Vec<PathBuf> = fs::read_dir(dir)
-        .ok()?
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            name.starts_with("requirements") && path.extension().is_some_and(|extension| extension == "txt")
-        })
-        .collect();
-    requirements.sort();
-    requirements.into_iter().find_map(|path| {
-        let text = read_regular_text(&path).ok()?;
-        let version = agreed(&from_requirements(&text, packages))?;
-        Some((version, path))
+    let names = fs::read_dir(dir).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let is_list =
+        |name: &String| name.starts_with("requirements") && Path::new(name).extension() == Some("txt".as_ref());
+    let mut names: Vec<String> = names.filter(is_list).collect();
+    names.sort();
+    names.extend(["pyproject.toml", "setup.cfg", "setup.py"].map(str::to_owned));
+    names.iter().find_map(|name| {
+        let path = dir.join(name);
+        Some((agreed(&mentions(name, &read(&path)?, packages))?, path))
     })
 }
 
-/// The one version all pins name.
-fn agreed(versions: &[JaxVersion]) -> Option<JaxVersion> {
-    let first = *versions.first()?;
-    versions.iter().all(|version| *version == first).then_some(first)
+/// The text of a file; a byte order mark tells its encoding, as `pip` has it.
+fn read(path: &Path) -> Option<String> {
+    let bytes = read_regular(path).ok()?;
+    Some(encoding_rs::UTF_8.decode(&bytes).0.into_owned())
 }
 
-fn from_lock(text: &str, packages: &[String]) -> Vec<JaxVersion> {
+/// What all mentions say alike.
+fn agreed(mentions: &[Option<JaxPin>]) -> Option<JaxPin> {
+    let first = (*mentions.first()?)?;
+    mentions.iter().all(|mention| *mention == Some(first)).then_some(first)
+}
+
+fn from_lock(text: &str, packages: &[String]) -> Vec<Option<JaxPin>> {
     // Lock files run to megabytes; most name no JAX at all.
     if !packages.iter().any(|package| text.contains(package.as_str())) {
         return Vec::new();
@@ -98,19 +146,7 @@ fn from_lock(text: &str, packages: &[String]) -> Vec<JaxVersion> {
             let name = entry.get("name").and_then(toml::Value::as_str);
             name.is_some_and(|name| packages.iter().any(|package| package == name))
         })
-        .filter_map(|entry| JaxVersion::parse(entry.get("version")?.as_str()?))
-        .collect()
-}
-
-fn from_requirements(text: &str, packages: &[String]) -> Vec<JaxVersion> {
-    text.lines()
-        .filter_map(|line| {
-            let (name, rest) = line.split(['#', ';']).next()?.split_once("==")?;
-            let name = name.split('[').next()?.trim().to_lowercase();
-            let version = rest.trim_start_matches('=').split([' ', ',', '\\']).find(|word| !word.is_empty())?;
-            let exact = packages.contains(&name) && !version.contains('*');
-            if exact { JaxVersion::parse(version) } else { None }
-        })
+        .map(|entry| JaxVersion::parse(entry.get("version")?.as_str()?).map(JaxPin::Exact))
         .collect()
 }
 
@@ -137,16 +173,22 @@ mod tests {
     }
 
     #[test]
-    fn only_exact_pins_of_the_package_count() {
-        let text = "jaxlib==0.4.1\njax[cuda12]==0.4.30 ; python_version > '3.9'\nflax>=0.8\n";
-        assert_eq!(from_requirements(text, &jax()), vec![JaxVersion { major: 0, minor: 4, patch: 30 }]);
-        assert!(from_requirements("jax>=0.4.30\njax==0.4.*\n# jax==0.4.1\n", &jax()).is_empty());
+    fn the_newest_version_below_another() {
+        let newest = |text: &str| JaxPin::Below(JaxVersion::parse(text).unwrap()).newest();
+        assert_eq!(newest("0.4.31"), JaxVersion::parse("0.4.30").unwrap());
+        assert!(
+            newest("0.4.0") < JaxVersion::parse("0.4").unwrap()
+                && newest("0.4.0") > JaxVersion::parse("0.3.99").unwrap()
+        );
+        assert!(
+            newest("1.0.0") < JaxVersion::parse("1.0").unwrap() && newest("1.0.0") > JaxVersion::parse("0.99").unwrap()
+        );
     }
 
     #[test]
     fn lock_files_are_read_and_disagreeing_pins_say_nothing() {
         let one = "[[package]]\nname = \"jax\"\nversion = \"0.4.31\"\n";
-        assert_eq!(agreed(&from_lock(one, &jax())).map(|found| found.patch), Some(31));
+        assert_eq!(agreed(&from_lock(one, &jax())).unwrap().to_string(), "0.4.31");
         let two = format!("{one}[[package]]\nname = \"jax\"\nversion = \"0.5.0\"\n");
         assert_eq!(agreed(&from_lock(&two, &jax())), None);
         assert!(from_lock("jax = [", &jax()).is_empty());

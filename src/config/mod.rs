@@ -12,6 +12,7 @@ mod layer;
 mod options;
 mod patterns;
 mod regular;
+mod requirements;
 mod resolver;
 mod run_settings;
 mod selector;

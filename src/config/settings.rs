@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::jax_version::JaxVersion;
+use super::jax_version::JaxPin;
 use super::patterns::{Patterns, absolute};
 use super::run_settings::RunSettings;
 use super::selector::{KnownRule, Selector};
@@ -88,8 +88,8 @@ pub struct Settings {
     pub baseline: Option<PathBuf>,
     /// The folder of the cache; absolute. `None` for the usual one.
     pub cache_dir: Option<PathBuf>,
-    /// The JAX version the code runs with, where it is known.
-    pub jax_version: Option<JaxVersion>,
+    /// What is known of the JAX version that the code runs with.
+    pub jax_version: Option<JaxPin>,
     /// The lowest level to show.
     pub min_level: Level,
     /// The lowest confidence to show.

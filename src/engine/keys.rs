@@ -67,8 +67,8 @@ pub struct NoteUse {
 pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
     let version = job.inputs.first().and_then(|input| (job.settings)(&input.path).jax_version);
     // Before 0.5.0 the children of a key depended on how many were made.
-    let splits_evenly = version.is_none_or(|version| (version.major, version.minor) >= (0, 5));
-    let (notes, again, files, file) = learned(job, |facts, files, file| {
+    let splits_evenly = version.is_none_or(|pin| (pin.newest().major, pin.newest().minor) >= (0, 5));
+    learned(job, |&Seen { facts, files, file, problems }| {
         let mut known: BTreeMap<&Derivation, Option<Known>> = BTreeMap::new();
         let notes = facts.values.iter().map(|value| {
             let of_one = !value.is_array && value.kind != KeyKind::Unknown;

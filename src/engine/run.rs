@@ -20,7 +20,7 @@ use super::project::{Member, Project, group};
 use super::replay_findings::{evaluate_touches, replay_all};
 use super::{Fixes, Job, Outcome, Progress, Reported};
 use crate::analysis::{ImportSnapshot, Program};
-use crate::config::absolute;
+use crate::config::{JaxPin, absolute};
 use crate::finding::{Confidence, Finding, Level, Place, RuleId};
 use crate::ir;
 use crate::judge::facts::Facts;
@@ -347,12 +347,11 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
     is_reached
 }
 
-/// Applies the rules to what was learned, replays what they find, and makes the report on every file that was asked
-/// about;
-/// also the findings that were refuted.
+/// Applies the rules to what was learned, replays what they find, and makes the report on every file that was asked about; also the
+/// findings that were refuted.
 fn judge(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<FileReport>, Vec<Refuted>) {
     let Learned { mut loaded, facts, positions } = learned;
-    let jax = project.settings.jax_version.map(|version| [version.major, version.minor, version.patch]);
+    let jax = project.settings.jax_version.map(JaxPin::newest).map(|newest| [newest.major, newest.minor, newest.patch]);
     let check = |facts| contained(|| rules::check(&Facts { jax, ..facts }));
     let checked: Vec<Result<Vec<Finding>, String>> = facts.into_par_iter().map(check).collect();
     let mut all: Vec<Finding> = Vec::new();

@@ -55,7 +55,7 @@ pub struct Facts {
     pub intent: Option<Intent>,
     /// The name under which the module imports `jax.random`: `jr`.
     pub random: Option<String>,
-    /// Major, minor and patch number of the JAX that the project pins.
+    /// Major, minor and patch number of the newest JAX that the project admits.
     pub jax: Option<[u32; 3]>,
 }
 

@@ -40,7 +40,7 @@ const REMOVED: [(&str, [u32; 3], &str); 10] = [
 
 pub(super) fn find(facts: &Facts) -> Vec<Group<'_>> {
     // Where the project pins an older JAX, the name is still there.
-    let is_gone = |(_, version, _)| facts.jax.is_none_or(|pinned| pinned >= version);
+    let is_gone = |(_, version, _)| facts.jax.is_none_or(|newest| newest >= version);
     references::grouped(facts, |reference| !reference.is_guarded && removal(&reference.path).is_some_and(is_gone))
 }
 

@@ -318,6 +318,24 @@ fn the_jax_version_is_read_from_the_nearest_pin() {
 }
 
 #[test]
+fn the_jax_version_may_be_an_upper_bound_of_the_projects_metadata() {
+    let project = Project::new(&[
+        ("pyproject.toml", "[project]\ndependencies = ['jax>=0.3,<0.4']\n"),
+        ("p/setup.py", "setup(install_requires=['jax==0.3.25'])\n"),
+        ("p/keylint.toml", ""),
+        ("q/requirements.txt", "\u{feff}jax==0.4.20\n"),
+        ("q/keylint.toml", ""),
+        ("r/setup.cfg", "[options]\ninstall_requires =\n    jax<=0.4.10\n"),
+        ("r/keylint.toml", ""),
+    ]);
+    let version = |file| project.settings(file).jax_version.map(|pin| pin.to_string());
+    assert_eq!(version("a.py").as_deref(), Some("<0.4.0"));
+    assert_eq!(version("p/a.py").as_deref(), Some("0.3.25"));
+    assert_eq!(version("q/a.py").as_deref(), Some("0.4.20"));
+    assert_eq!(version("r/a.py").as_deref(), Some("<0.4.11"));
+}
+
+#[test]
 fn roots_add_to_the_usual_ones() {
     let settings = Project::new(&[("keylint.toml", "roots = ['myjax', 'jax']")]).settings("a.py");
     assert_eq!(settings.roots, ["jax", "olympus", "myjax"]);

@@ -1,0 +1,171 @@
+//! What the metadata of a project demands of one package: lists of requirements, `pyproject.toml`, `setup.cfg`, `setup.py`.
+//!
+//! **Invariant:** a mention that says nothing of the newest version counts as `None`; what is no requirement is no mention.
+
+use super::jax_version::{JaxPin, JaxVersion};
+
+/// The operators on versions, longer ones first.
+const OPERATORS: [&str; 8] = ["===", "==", "~=", "!=", "<=", ">=", "<", ">"];
+
+/// A requirement and what it says of the newest version.
+type Mention = Option<JaxPin>;
+
+/// What a file demands of the packages, by its name.
+pub(super) fn mentions(name: &str, text: &str, packages: &[String]) -> Vec<Mention> {
+    let of_line = |line: &str| mention(line, packages);
+    match name {
+        "pyproject.toml" => of_pyproject(text, packages),
+        // `install_requires = jax<0.4` and the lines below it.
+        "setup.cfg" => {
+            text.lines().filter_map(|line| of_line(line.split_once(" = ").map_or(line, |(_, of)| of))).collect()
+        }
+        // A bare name may be anything: a keyword, the name of the project.
+        "setup.py" => text.split(['"', '\'']).filter_map(of_line).flatten().map(Some).collect(),
+        _ => text.lines().filter_map(of_line).collect(),
+    }
+}
+
+/// Reads a requirement such as `jax[cuda12]>=0.4.1,<0.5 ; python_version > "3.9"`; `None` if it is not one of the packages.
+fn mention(written: &str, packages: &[String]) -> Option<Mention> {
+    let written = written.split([';', '#', '\\']).next()?.split(" --").next()?.trim();
+    let end = written.find(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c))).unwrap_or(written.len());
+    let (name, rest) = written.split_at(end);
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    if !packages.contains(&name) {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let rest = rest.strip_prefix('[').map_or(Some(rest), |extras| Some(extras.split_once(']')?.1))?.trim();
+    let is_requirement = rest.is_empty() || rest.starts_with(['<', '>', '=', '!', '~', '(', '@']);
+    is_requirement.then(|| newest(rest.trim_matches(['(', ')'])))
+}
+
+/// What clauses such as `>=0.4.1,<0.5` say of the newest version.
+fn newest(clauses: &str) -> Mention {
+    clauses.split(',').filter_map(|clause| of_clause(clause.trim())).min_by_key(|pin| (pin.newest(), !pin.is_exact()))
+}
+
+fn of_clause(clause: &str) -> Mention {
+    let operator = OPERATORS.into_iter().find(|operator| clause.starts_with(operator))?;
+    let written = clause[operator.len()..].split_whitespace().next()?;
+    let family = written.strip_suffix(".*");
+    let version = JaxVersion::parse(&padded(family.unwrap_or(written)))?;
+    let parts = family.unwrap_or(written).split('.').count();
+    match operator {
+        "==" | "===" if family.is_none() => Some(JaxPin::Exact(version)),
+        "==" => Some(JaxPin::Below(version.after(parts))),
+        "~=" if parts > 1 => Some(JaxPin::Below(version.after(parts - 1))),
+        "<=" => Some(JaxPin::Below(version.after(3))),
+        "<" => Some(JaxPin::Below(version)),
+        _ => None,
+    }
+}
+
+/// A version of at least two numbers.
+fn padded(written: &str) -> String {
+    if written.contains('.') { written.to_owned() } else { format!("{written}.0") }
+}
+
+/// What poetry writes: `^0.4.1`, `~0.4`, `0.4.30`, and clauses as elsewhere.
+fn of_poetry(written: &str) -> Mention {
+    let written = written.trim();
+    if let Some(base) = written.strip_prefix('^') {
+        let version = JaxVersion::parse(&padded(base))?;
+        let parts = base.split('.').count();
+        // The first number that is not 0 stays.
+        let kept = if version.major > 0 || parts == 1 {
+            1
+        } else if version.minor > 0 || parts == 2 {
+            2
+        } else {
+            3
+        };
+        return Some(JaxPin::Below(version.after(kept)));
+    }
+    if let Some(base) = written.strip_prefix('~').filter(|base| !base.starts_with('=')) {
+        let version = JaxVersion::parse(&padded(base))?;
+        return Some(JaxPin::Below(version.after(base.split('.').count().min(2))));
+    }
+    if written.starts_with(|first: char| first.is_ascii_digit()) {
+        let clause = format!("=={written}");
+        return of_clause(&clause);
+    }
+    newest(written)
+}
+
+fn of_pyproject(text: &str, packages: &[String]) -> Vec<Mention> {
+    if !packages.iter().any(|package| text.contains(package.as_str())) {
+        return Vec::new();
+    }
+    let Ok(document) = text.parse::<toml::Table>() else { return Vec::new() };
+    let at = |path: &[&str]| -> Option<&toml::Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(document.get(*first)?, |value, key| value.get(key))
+    };
+    let groups = [&["project", "optional-dependencies"][..], &["dependency-groups"]];
+    let groups = groups.into_iter().filter_map(at).filter_map(toml::Value::as_table).flat_map(|table| table.values());
+    let lists = at(&["project", "dependencies"]).into_iter().chain(groups);
+    let written = lists.filter_map(toml::Value::as_array).flatten().filter_map(toml::Value::as_str);
+    let mut mentions: Vec<Mention> = written.filter_map(|written| mention(written, packages)).collect();
+
+    let groups = at(&["tool", "poetry", "group"]).and_then(toml::Value::as_table);
+    let groups = groups.into_iter().flat_map(|table| table.values()).filter_map(|group| group.get("dependencies"));
+    let own = ["dependencies", "dev-dependencies"].into_iter().filter_map(|name| at(&["tool", "poetry", name]));
+    for table in own.chain(groups).filter_map(toml::Value::as_table) {
+        for (_, value) in table.iter().filter(|(name, _)| packages.contains(&name.to_ascii_lowercase())) {
+            let version = value.as_str().or_else(|| value.get("version")?.as_str());
+            mentions.push(version.and_then(of_poetry));
+        }
+    }
+    mentions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, text: &str) -> Vec<String> {
+        let pins = mentions(name, text, &["jax".to_owned()]);
+        pins.into_iter().map(|pin| pin.map_or_else(String::new, |pin| pin.to_string())).collect()
+    }
+
+    #[test]
+    fn requirements_say_what_may_be_newest() {
+        let text = "jaxlib==0.4.1\njax[cuda12]==0.4.30 ; python_version > '3.9'\nflax>=0.8\n-r other.txt\n";
+        assert_eq!(found("requirements.txt", text), ["0.4.30"]);
+        for (written, expected) in [
+            ("jax", ""),
+            ("JAX >= 0.4.1", ""),
+            ("jax<0.4", "<0.4.0"),
+            ("jax (<0.4)", "<0.4.0"),
+            ("jax<=0.4.30", "<0.4.31"),
+            ("jax>=0.3,<0.4 # old", "<0.4.0"),
+            ("jax==0.4.*", "<0.5.0"),
+            ("jax~=0.4.20", "<0.5.0"),
+            ("jax~=0.4", "<1.0.0"),
+            ("jax==0.4.30 --hash=sha256:00", "0.4.30"),
+            ("jax==0.4.30 \\", "0.4.30"),
+            ("jax<1", "<1.0.0"),
+            ("jax!=0.4.30", ""),
+            ("jax @ git+https://github.com/jax-ml/jax", ""),
+        ] {
+            assert_eq!(found("requirements.txt", written), [expected], "{written}");
+        }
+        assert_eq!(found("requirements.txt", "# jax==0.4.1\njax-md==0.1\njax is fast\n"), [""; 0]);
+    }
+
+    #[test]
+    fn projects_say_so_in_their_metadata() {
+        let text = "[project]\ndependencies = ['numpy', 'jax>=0.3,<0.4']\n[project.optional-dependencies]\ngpu = ['jax[cuda]<0.4']\n\
+                    [dependency-groups]\ndev = ['pytest', {include-group = 'x'}, 'jax==0.3.25']\n";
+        assert_eq!(found("pyproject.toml", text), ["<0.4.0", "<0.4.0", "0.3.25"]);
+        let text = "[tool.poetry.dependencies]\njax = '^0.4.1'\n[tool.poetry.group.gpu.dependencies]\n\
+                    jax = {version = '~0.4', extras = ['cuda']}\n[tool.poetry.dev-dependencies]\njax = '0.4.30'\n";
+        assert_eq!(found("pyproject.toml", text), ["<0.5.0", "0.4.30", "<0.5.0"]);
+        assert_eq!(found("pyproject.toml", "jax = ["), [""; 0]);
+        let text = "[options]\ninstall_requires =\n    numpy\n    jax>=0.3,<0.4\n[options.extras_require]\ngpu = jax[cuda]<0.4\n";
+        assert_eq!(found("setup.cfg", text), ["<0.4.0", "<0.4.0"]);
+        let text = "setup(name=\"jax\", keywords=['jax'], install_requires=['numpy', \"jax<=0.4.13\"])\n";
+        assert_eq!(found("setup.py", text), ["<0.4.14"]);
+    }
+}
