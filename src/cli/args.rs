@@ -90,7 +90,7 @@ pub struct Check {
     /// The format of the report, `full` by default.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub output_format: Option<Format>,
-    /// Write the report to this file instead of standard output; `FORMAT=FILE` writes an additional report. Repeatable.
+    /// Write the report to this file instead of standard output (`-`); `FORMAT=FILE` writes an additional report. Repeatable.
     #[arg(short, long, value_name = "[FORMAT=]FILE")]
     pub output_file: Vec<String>,
     /// Apply safe fixes. `--no-fix` overrides the configuration.
@@ -455,12 +455,12 @@ pub struct Graph {
     /// The file, or one function of it by its qualified name or the end of that: `train.py::Trainer.step`.
     #[arg(value_name = "FILE[::FUNCTION]")]
     pub place: String,
-    /// The format of the picture.
-    #[arg(long, value_enum, default_value = "mermaid", value_name = "FORMAT")]
-    pub output_format: GraphFormat,
-    /// Write the picture to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE")]
-    pub output_file: Option<PathBuf>,
+    /// The format of the picture; by default what the name of the file ends in, otherwise `mermaid`.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub output_format: Option<GraphFormat>,
+    /// Write the picture to this file instead of standard output, which is also written `-`.
+    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
+    pub output_file: PathBuf,
     #[command(flatten)]
     pub(super) selection: Selection,
 }

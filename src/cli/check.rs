@@ -6,18 +6,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::ValueEnum;
-
 use super::args::{Args, Check, Selection};
 use super::backend::{Backend, CheckRequest, Listing, Stdin};
 use super::baseline;
+use super::destinations::Destinations;
 use super::fix;
 use super::ignores;
-use super::output::{Colour, write_file};
+use super::output::Colour;
 use super::progress::Ticker;
 use super::watch;
 use super::{Failure, Status, World};
-use crate::config::{CommandLine, Resolver, suggest};
+use crate::config::{CommandLine, Resolver};
 use crate::engine::{FixOutcome, Outcome, known_rules};
 use crate::finding::{Finding, RuleId};
 use crate::report::{self, Format, Report, Root};
@@ -300,29 +299,23 @@ fn print(
     let report = report.with_raw_keys_listed(command.selection.names(RuleId::LegacyPrngkey));
     let report = report.with_applied(fix::least(command));
     let format = command.format();
-    let (main, further) = destinations(&command.output_file)?;
+    let Destinations { main, further } = Destinations::of(&command.output_file)?;
     let lines: Vec<String> =
         fix::summary(repaired, command.show_fixes).into_iter().chain(fix::available(outcome, command)).collect();
     let is_void = outcome.checked == 0 && outcome.failed;
     let layout = Layout { colour: false, statistics: false, is_void, repairs: &lines };
     // One report that cannot be written does not stand in the way of the others.
     let mut failures: Vec<String> = Vec::new();
-    for (format, path) in &further {
-        failures.extend(put(path, &rendered(args, &report, *format, layout)?).err());
-    }
     // The repaired text has standard output to itself.
     let aside = command.fix && from_stdin;
+    for (format, to) in further {
+        failures.extend(to.put(&rendered(args, &report, format, layout)?, aside, world)?.err());
+    }
     let is_terminal = if aside { world.stderr_is_terminal } else { world.stdout_is_terminal };
-    let colour = Colour::new(args.color, world.env).on(is_terminal && main.is_none());
+    let colour = Colour::new(args.color, world.env).on(is_terminal && main.is_standard());
     let report = report.with_links(colour && world.stdout_has_links && !aside);
     let bytes = rendered(args, &report, format, Layout { colour, statistics: command.statistics, ..layout })?;
-    if let Some(path) = main {
-        failures.extend(put(path, &bytes).err());
-    } else {
-        let out: &mut dyn Write = if aside { world.stderr } else { world.stdout };
-        out.write_all(&bytes)?;
-        out.flush()?;
-    }
+    failures.extend(main.put(&bytes, aside, world)?.err());
     if failures.is_empty() { Ok(()) } else { Err(Failure::Usage(failures.join("\nerror: "))) }
 }
 
@@ -360,65 +353,6 @@ fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>
         }
     }
     Ok(bytes)
-}
-
-/// Writes a report, in a folder that is made for it if there is none.
-fn put(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
-    let made = folder.map_or(Ok(()), std::fs::create_dir_all);
-    let written = made.and_then(|()| write_file(path, bytes));
-    written.map_err(|error| format!("cannot write `{}`: {error}; choose another file", path.display()))
-}
-
-/// Where the report goes instead of standard output, and the further reports.
-type Destinations<'a> = (Option<&'a Path>, Vec<(Format, &'a Path)>);
-
-/// Reads the values of `--output-file`: a path, or `FORMAT=PATH`.
-fn destinations(values: &[String]) -> Result<Destinations<'_>, Failure> {
-    let mut main: Option<&Path> = None;
-    let mut further: Vec<(Format, &Path)> = Vec::new();
-    for value in values {
-        let named = value.split_once('=').and_then(|(name, path)| Some((Format::from_str(name, false).ok()?, path)));
-        if let Some((_, "")) = named {
-            return Err(Failure::Usage(format!("`--output-file {value}` has no file after `=`")));
-        }
-        let word = value.split_once('=').map(|(word, _)| word);
-        if let Some(word) = word.filter(|word| {
-            named.is_none() && !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic() || c == '-')
-        }) {
-            let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-            let similar = suggest(word, known.iter().copied());
-            let help = similar.map_or_else(
-                || format!("one of {}", known.join(", ")),
-                |format| {
-                    format!(
-                        "did you mean \
-                    `{format}`?"
-                    )
-                },
-            );
-            return Err(Failure::Usage(format!(
-                "`--output-file {value}`: `{word}` is not a format ({help}); write `./{value}` for a file with that \
-                 name"
-            )));
-        }
-        match named {
-            Some((format, path)) => further.push((format, Path::new(path))),
-            None if main.is_none() => main = Some(Path::new(value)),
-            None => {
-                return Err(Failure::Usage(format!(
-                    "`--output-file` is given twice without a format; write the second one as `FORMAT={value}`"
-                )));
-            }
-        }
-    }
-    let mut paths: Vec<&Path> = main.into_iter().chain(further.iter().map(|(_, path)| *path)).collect();
-    paths.sort_unstable();
-    if let Some(pair) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
-        let path = pair[0].display();
-        return Err(Failure::Usage(format!("two reports would be written to `{path}`")));
-    }
-    Ok((main, further))
 }
 
 /// The root of the repository that machine formats name files from: where the CI system says it is, else the nearest

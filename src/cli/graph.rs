@@ -7,21 +7,31 @@ use std::path::{Path, PathBuf};
 use super::args::Graph;
 use super::backend::Backend;
 use super::check::resolver;
-use super::output::write_file;
+use super::destinations::Destination;
 use super::{Failure, Status, World};
-use crate::config::{absolute, suggest};
-use crate::report::graph::draw;
+use crate::config::suggest;
+use crate::report;
+use crate::report::graph::{GraphFormat, draw};
 
 /// Most functions that an error names.
 const NAMED: usize = 12;
 
 pub(super) fn run(command: &Graph, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
     let (file, function) = match command.place.split_once("::") {
+        Some((file, "")) => {
+            let place = &command.place;
+            return Err(Failure::Usage(format!("`{place}` names no function; `{file}` alone stands for all of them")));
+        }
         Some((file, function)) => (file, Some(function)),
         None => (command.place.as_str(), None),
     };
+    let to = Destination::of(&command.output_file)?;
     let resolver = resolver(&command.selection, &[PathBuf::from(file)], world)?;
     let lineage = backend.lineage(Path::new(file), &resolver).map_err(Failure::Usage)?;
+    if let Some(problem) = &lineage.broken {
+        let problem = report::neutral(problem);
+        writeln!(world.stderr, "warning: {problem}, so that keys may be missing from the picture")?;
+    }
     let functions = match function {
         Some(name) => lineage.named(name),
         None => lineage.functions.iter().collect(),
@@ -30,12 +40,10 @@ pub(super) fn run(command: &Graph, backend: &dyn Backend, world: &mut World<'_>)
         let known: Vec<&str> = lineage.functions.iter().map(|function| function.name.as_str()).collect();
         return Err(Failure::Usage(missing(file, function, &known)));
     }
-    let text = draw(&lineage, &functions, command.output_format);
-    match &command.output_file {
-        Some(path) => write_file(&absolute(&world.cwd, path), text.as_bytes())
-            .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", path.display())))?,
-        None => world.stdout.write_all(text.as_bytes())?,
-    }
+    let ending = command.output_file.extension().and_then(|ending| GraphFormat::of_ending(&ending.to_string_lossy()));
+    let format = command.output_format.or(ending).unwrap_or(GraphFormat::Mermaid);
+    let text = draw(&lineage, &functions, format);
+    to.put(text.as_bytes(), false, world)?.map_err(Failure::Usage)?;
     Ok(Status::Clean)
 }
 

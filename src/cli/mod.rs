@@ -10,6 +10,7 @@ mod check;
 mod clean;
 mod completions;
 mod config;
+mod destinations;
 mod dev;
 mod engine_backend;
 mod environment;

@@ -13,7 +13,7 @@ use super::run::{Counter, Learned, learn, on_workers};
 use super::{FileTable, Job};
 use crate::ir;
 use crate::judge::facts::Facts;
-use crate::python::{self, SourceKind};
+use crate::python::{self, SourceKind, SyntaxProblem};
 use crate::source::{self, Files};
 use crate::text::{FileId, LineIndex};
 
@@ -32,14 +32,14 @@ pub fn ir(files: &dyn Files, path: &Path) -> Result<String, String> {
 
 /// What the interpreter learned of the one file of the job; otherwise why nothing is known.
 pub fn facts(job: &Job<'_>) -> Result<String, String> {
-    learned(job, |facts, _, _| Ok(format!("{facts:#?}\n")))
+    learned(job, |seen| Ok(format!("{:#?}\n", seen.facts)))
 }
 
 /// What is believed of the keys on a 1-based row of the one file of the job, or of a cell of it; otherwise why nothing
 /// can
 /// be said.
 pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String> {
-    learned(job, |facts, files, file| {
+    learned(job, |&Seen { facts, files, file, .. }| {
         let lines = LineIndex::new(files.text(file));
         let path = files.path(file).display();
         let (text, first, line) = match (cell, files.cells(file)) {
@@ -73,10 +73,19 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
     })
 }
 
-/// Loads the project of the one file of the job, and hands its facts and its identity to `show`.
+/// What was learned of one file.
+pub(super) struct Seen<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) files: &'a FileTable,
+    pub(super) file: FileId,
+    /// What is wrong with its syntax, so that facts may be missing.
+    pub(super) problems: &'a [SyntaxProblem],
+}
+
+/// Loads the project of the one file of the job, and passes what was learned of the file to `show`.
 pub(super) fn learned<T: Send>(
     job: &Job<'_>,
-    show: impl Fn(&Facts, &FileTable, FileId) -> Result<T, String> + Sync,
+    show: impl Fn(&Seen<'_>) -> Result<T, String> + Sync,
 ) -> Result<T, String> {
     on_workers(job.threads, || {
         let (mut files, projects) = group(job);
@@ -97,8 +106,13 @@ pub(super) fn learned<T: Send>(
                 files.set_text(member.file, source.text, source.cells);
             }
         }
-        match (facts.first(), positions.first().and_then(|position| project.members.get(*position))) {
-            (Some(facts), Some(member)) => show(facts, &files, member.file),
+        let position = positions.first().copied();
+        let member =
+            position.and_then(|position| Some((project.members.get(position)?, loaded.get(position)?.as_ref()?)));
+        match (facts.first(), member) {
+            (Some(facts), Some((member, loaded))) => {
+                show(&Seen { facts, files: &files, file: member.file, problems: &loaded.problems })
+            }
             _ => Err("the file uses no library that handles keys, and imports no module that does".to_owned()),
         }
     })?

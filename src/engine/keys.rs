@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::inspect::learned;
+use super::inspect::{Seen, learned};
 use super::{FileTable, Job};
 use crate::finding::{Derivation, Label, Made, Place};
 use crate::judge::facts::{KeyKind, KeyValue, ReuseKind, Role};
@@ -23,6 +23,8 @@ pub struct Keys {
     pub notes: Vec<KeyNote>,
     /// Where a key is consumed again: the later and the earlier consumption.
     pub again: Vec<(Place, Place)>,
+    /// The first syntax error of the file, with its place.
+    pub broken: Option<String>,
 }
 
 /// An expression, or a variable that is bound, whose value is a key.
@@ -80,9 +82,12 @@ pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
         let reported = facts.reuses.iter().filter(|reuse| !reuse.is_harmless());
         let reported = reported.filter(|reuse| reuse.kind != ReuseKind::FoldAndSampled);
         let again = reported.map(|reuse| (reuse.second.place, reuse.first.place)).collect::<Vec<_>>();
-        Ok((notes, again, files.clone(), file))
-    })?;
-    Ok(Keys { files, file, notes, again })
+        let broken = problems.first().map(|problem| {
+            let place = Place { file, span: problem.span };
+            format!("{}: syntax error: {}", files.locus(place), problem.message)
+        });
+        Ok(Keys { files: files.clone(), file, notes, again, broken })
+    })
 }
 
 impl KeyNote {

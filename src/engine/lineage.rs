@@ -24,6 +24,8 @@ pub struct Lineage {
     pub file: FileId,
     /// The functions that handle keys, and the module's body, by where they start.
     pub functions: Vec<FunctionKeys>,
+    /// The first syntax error of the file, with its place.
+    pub broken: Option<String>,
 }
 
 /// The keys of one function.
@@ -121,7 +123,7 @@ impl Lineage {
             function.connect(keys);
         }
         functions.sort_by_key(|function| (function.within.start, std::cmp::Reverse(function.within.end)));
-        Self { files: keys.files.clone(), file: keys.file, functions }
+        Self { files: keys.files.clone(), file: keys.file, functions, broken: keys.broken.clone() }
     }
 
     /// The functions that a name stands for: the qualified name, or its last parts.

@@ -51,6 +51,41 @@ fn a_function_that_is_not_there_is_an_error_that_helps() {
 }
 
 #[test]
+fn a_name_without_a_function_is_an_error() {
+    let ran = graph(&["train.py::"]);
+    assert!(ran.status == Status::Failed && ran.err.contains("names no function"), "{}", ran.err);
+}
+
+#[test]
+fn the_name_of_the_file_decides_on_the_format_unless_one_is_given() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, options, start) in [
+        ("a.html", &[][..], "<!DOCTYPE html>"),
+        ("a.gv", &[], "digraph"),
+        ("a.md", &[], "flowchart"),
+        ("a.txt", &[], "flowchart"),
+        ("b.html", &["--output-format", "dot"], "digraph"),
+    ] {
+        let file = dir.path().join(name);
+        let ran = graph(&[&["thirty.py", "-o", file.to_str().unwrap()], options].concat());
+        assert_eq!(ran.status, Status::Clean, "{}", ran.err);
+        assert!(std::fs::read_to_string(file).unwrap().starts_with(start), "{name}");
+    }
+    assert!(picture(&["thirty.py", "-o", "-"]).starts_with("flowchart"));
+}
+
+#[test]
+fn a_syntax_error_is_reported_beside_the_picture() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("a.py");
+    std::fs::write(&file, "import jax\nkey = jax.random.key(0)\nx = jax.random.normal(key)\ny = (\n").unwrap();
+    let ran = run::keylint(dir.path(), ["graph", "--isolated", file.to_str().unwrap()], &[]);
+    assert_eq!(ran.status, Status::Clean);
+    assert!(ran.err.starts_with("warning: ") && ran.err.contains("a.py:5:1: syntax error: "), "{}", ran.err);
+    assert!(ran.text().contains("jax.random.normal"));
+}
+
+#[test]
 fn a_page_needs_nothing_else_and_text_of_the_program_is_data() {
     let page = picture(&["train.py", "--output-format", "html"]);
     assert_eq!(page.matches("<script>").count(), 1);

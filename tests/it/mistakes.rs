@@ -58,11 +58,50 @@ fn tips_lead_somewhere() {
     assert!(err(&["a.py"]).contains("tip: to check a file or folder, write `keylint check a.py`"));
     assert!(err(&["src"]).contains("`keylint check src`"));
     assert!(err(&["lib/x.py"]).contains("`keylint check lib/x.py`"));
+    assert!(err(&["baseline", "src"]).contains("`keylint baseline create src`"));
     assert!(err(&["chek"]).contains("'check'"));
     assert!(err(&["check", "--slect", "KEY1"]).contains("'--select'"));
     for arguments in [&["check", "-x"][..], &["check", "--frobnicate"], &["rule", "--frob"]] {
         assert!(!err(arguments).contains("tip:"), "{}", err(arguments));
     }
+}
+
+#[test]
+fn a_watch_of_nothing_ends() {
+    let folder = folder(&[]);
+    let (status, _, err) = keylint(folder.path(), &["check", "-w", "nope.py"]);
+    assert_eq!((status, err.as_str()), (Status::Failed, "error: `nope.py`: no such file or directory\n"));
+}
+
+#[test]
+fn to_clean_what_is_not_there_is_an_error_and_cleans_nothing() {
+    let folder = folder(&[("a.py", b""), ("keylint.toml", b"")]);
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    keylint(folder.path(), &["check", &at("a.py")]);
+    let (status, out, err) = keylint(folder.path(), &["clean", &at("nope")]);
+    assert_eq!(
+        (status, out.as_str(), err.as_str()),
+        (Status::Failed, "", "error: `nope`: no such file or directory\n")
+    );
+    assert!(folder.path().join(".keylint_cache").exists());
+}
+
+#[test]
+fn a_source_file_is_never_overwritten_and_a_dash_is_standard_output() {
+    let folder = folder(&[("a.py", REUSE.as_bytes())]);
+    let a = folder.path().join("a.py").display().to_string();
+    for arguments in [&["check", "-o", "a.py"][..], &["check", "-o", "json=b.ipynb"], &["graph", "-o", "b.pyi"]] {
+        let (status, _, err) = keylint(folder.path(), &[arguments, &[&a]].concat());
+        assert!(status == Status::Failed && err.contains("its name is that of a source file"), "{err}");
+    }
+    assert_eq!(fs::read(folder.path().join("a.py")).unwrap(), REUSE.as_bytes());
+    let (_, out, _) = keylint(folder.path(), &["check", "-o", "-", &a]);
+    assert!(out.contains("KEY101"));
+    let (_, out, _) = keylint(folder.path(), &["check", "-o", "report.txt", "-o", "pylint=-", &a]);
+    assert!(out.starts_with("a.py:4: [KEY101] ") && folder.path().join("report.txt").exists(), "{out}");
+    let (status, _, err) = keylint(folder.path(), &["check", "-o", "json=-", &a]);
+    assert!(status == Status::Failed && err.contains("two reports would be written to standard output"), "{err}");
+    assert!(!folder.path().join("-").exists());
 }
 
 #[test]

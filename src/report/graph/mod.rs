@@ -36,6 +36,16 @@ impl GraphFormat {
         }
     }
 
+    /// The format that the ending of a file's name stands for.
+    pub fn of_ending(ending: &str) -> Option<Self> {
+        match ending.to_ascii_lowercase().as_str() {
+            "mmd" | "mermaid" | "md" => Some(Self::Mermaid),
+            "dot" | "gv" => Some(Self::Dot),
+            "html" | "htm" => Some(Self::Html),
+            _ => None,
+        }
+    }
+
     /// What it is, for help texts.
     pub const fn about(self) -> &'static str {
         match self {
