@@ -136,9 +136,8 @@ struct Governed {
 
 impl Governed {
     /// The baselines of a run in order, each with its files: the one that the option names is for all; without it a
-    /// file has that
-    /// of its own configuration, and the one of the current directory counts where no file was checked. Files
-    /// of a configuration that names none have that of the name `usual` in the current directory.
+    /// file has that of its own configuration, and the one of the current directory counts where no file was
+    /// checked. Files of a configuration that names none have that of the name `usual` in the current directory.
     fn of(
         option: Option<&Path>,
         resolver: &Resolver,
@@ -192,8 +191,7 @@ fn findings(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
 }
 
 /// Whether a run would have found again what an entry is about: its file was checked as a whole and its rule took part,
-/// or the file
-/// is gone.
+/// or the file is gone.
 fn decided<'a>(
     outcome: &'a Outcome,
     folder: &Path,

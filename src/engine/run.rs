@@ -203,8 +203,7 @@ pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>
 }
 
 /// Hands items to workers, each of which keeps a world of its own for the next item that it takes; results are in the
-/// order of
-/// items.
+/// order of items.
 fn on_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(&mut Option<ImportSnapshot>, T) -> R + Sync) -> Vec<R> {
     let workers = rayon::current_num_threads().clamp(1, items.len().max(1));
     let queue = Mutex::new(items.into_iter().enumerate());
@@ -296,8 +295,7 @@ fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Loaded>>, Vec<u
 }
 
 /// The modules in which a key can be misused: those that name a library, and those that have a word for keys and
-/// import,
-/// through whatever other modules, one that does.
+/// import, through whatever other modules, one that does.
 fn relevant(loaded: &[Option<Loaded>]) -> Vec<usize> {
     let mut importers: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut reached: Vec<usize> = Vec::new();

@@ -39,8 +39,7 @@ pub struct RunInputs {
 
 impl RunInputs {
     /// The files that the paths stand for, less those that their own configuration leaves out. Files given by name
-    /// stay,
-    /// unless exclusion is forced.
+    /// stay, unless exclusion is forced.
     pub fn discover(
         cwd: &Path,
         paths: &[PathBuf],
@@ -170,8 +169,7 @@ pub struct RunContext<'a> {
 
 impl<'a> RunContext<'a> {
     /// Settings and models of what was given; a mistake in them is reported here. Without a `survey`, the folders of a
-    /// project
-    /// are looked through unless the whole of it was given.
+    /// project are looked through unless the whole of it was given.
     pub fn new(
         cwd: &'a Path,
         resolver: &'a Resolver,
@@ -203,8 +201,7 @@ impl<'a> RunContext<'a> {
     }
 
     /// Checks and repairs in turns the findings that are wanted, until nothing more is to be resolved. What is repaired
-    /// lies over
-    /// the files that were given, which stay as they are.
+    /// lies over the files that were given, which stay as they are.
     pub fn fix(&self, given: &mut RunInputs, how: RunOptions<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> FixOutcome {
         let mut changed: BTreeMap<FileId, Changed> = BTreeMap::new();
         let mut resolved = 0;

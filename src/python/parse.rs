@@ -18,17 +18,15 @@ use crate::text::Span;
 ///
 /// Lowering, the rules and the destructor of the tree recurse over it. A walker of a debug build spends a few
 /// kilobytes a node, so a thousand nodes take some megabytes of a [`WORKER_STACK_BYTES`] stack; the tree's own
-/// destructor
-/// takes so little that it passes on a test thread's 2 MiB. Code written by people stays below a hundred, and
-/// `CPython` itself refuses 100 levels of indentation and 200 of brackets.
+/// destructor takes so little that it passes on a test thread's 2 MiB. Code written by people stays below a
+/// hundred, and `CPython` itself refuses 100 levels of indentation and 200 of brackets.
 pub const MAX_DEPTH: u32 = 1_000;
 
 /// Stack for threads that walk syntax trees.
 pub const WORKER_STACK_BYTES: usize = 256 << 20;
 
 /// A bound of [`nesting`] up to which the tree is known to stay within [`MAX_DEPTH`] without looking: no token adds
-/// more
-/// than two nodes to a path.
+/// more than two nodes to a path.
 const SHALLOW_BOUND: u32 = (MAX_DEPTH - nesting::SLACK) / 2;
 
 /// A bound of [`nesting`] above which the text is refused unparsed: a tree this deep could be neither measured nor
@@ -180,8 +178,7 @@ fn parse_raw(text: &str, kind: SourceKind) -> Raw {
 /// The tree if it is not too deep after all; else it is dropped where there is room for that.
 ///
 /// Where there is none, it is leaked: that takes a text whose strings are so broken that the scan saw other tokens than
-/// the
-/// parser, or a system without memory for one more thread, and is better than to abort the process.
+/// the parser, or a system without memory for one more thread, and is better than to abort the process.
 fn measured(text: &str, raw: Raw) -> Parsed {
     if raw.bound > HOPELESS_BOUND {
         std::mem::forget(raw.parsed);

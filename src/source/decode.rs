@@ -43,8 +43,7 @@ pub struct SourceFile {
 
 impl SourceFile {
     /// The bytes to write for `text` in the encoding of this file. What belongs to which cell of a notebook is known
-    /// where one
-    /// cell changed only; [`SourceFile::rewrite`] knows it always.
+    /// where one cell changed only; [`SourceFile::rewrite`] knows it always.
     pub fn encode(&self, text: &str) -> Result<Vec<u8>, Problem> {
         if self.document.is_some() {
             return self.rewrite(&[difference(&self.text, text)]);

@@ -39,8 +39,8 @@ pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
 }
 
 /// A document of the same length and with the same strings and lists at the same offsets, in which what only some
-/// readers of JSON
-/// take is something that all take: Python writes `NaN` and `Infinity` into outputs, and halves of surrogate pairs.
+/// readers of JSON take is something that all take: Python writes `NaN` and `Infinity` into outputs, and halves of
+/// surrogate pairs.
 pub(super) fn strict(document: &str) -> Cow<'_, str> {
     let bytes = document.as_bytes();
     let mut strict: Option<Vec<u8>> = None;
@@ -139,8 +139,7 @@ struct Kernel {
 }
 
 /// Whether nothing but the name of the kernel tells the language, and it is that of Python's. Notebooks that never ran
-/// and
-/// those that tools wrote are like this.
+/// and those that tools wrote are like this.
 fn names_python(document: &str) -> bool {
     let head: Result<Head, _> = serde_json::from_str(document);
     let kernel = head.ok().map(|head| head.metadata).filter(|metadata| metadata.language_info.is_none());

@@ -154,8 +154,7 @@ impl<'a> Source<'a> {
     }
 
     /// A list of which only the strings that lost or gained characters are written anew; what stands between the
-    /// others, empty
-    /// strings included, is what stood there.
+    /// others, empty strings included, is what stood there.
     fn list(&self, letters: &[Letter<'_>]) -> String {
         let Some((first, last)) = self.strings.first().zip(self.strings.last()) else {
             let lines: Vec<String> = lines(letters).into_iter().map(|line| self.string(line)).collect();

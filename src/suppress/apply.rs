@@ -363,8 +363,7 @@ impl Source<'_> {
     }
 
     /// The first row below `row` that is not itself a comment: comments stacked on one another all reach it. At the end
-    /// of a
-    /// cell there is none, which no row is equal to.
+    /// of a cell there is none, which no row is equal to.
     pub(super) fn after_comments(self, row: u32) -> u32 {
         let is_comment = |row: u32| {
             let span = self.lines.line(self.text, row);
