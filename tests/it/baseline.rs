@@ -6,6 +6,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::run;
+
 const REUSE: &str = "import jax\n\n\ndef draw(key):\n    a = jax.random.normal(key)\n    b = jax.random.normal(key)\n    return a + b\n";
 
 /// Status, standard output and standard error of `keylint ARGUMENTS` in a folder.
@@ -16,13 +18,8 @@ fn keylint(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
 }
 
 fn project(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("keylint.toml"), "baseline = 'accepted.json'\n").unwrap();
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
+    let folder = run::folder(&[("keylint.toml", "baseline = 'accepted.json'\n")]);
+    run::write(folder.path(), files);
     folder
 }
 

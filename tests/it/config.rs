@@ -10,6 +10,8 @@ use keylint::report;
 use keylint::text::{FileId, Span};
 use tempfile::TempDir;
 
+use crate::run;
+
 const fn rule(id: RuleId, level: Level, opt_in: bool) -> KnownRule {
     KnownRule { id, aliases: &[], level, opt_in }
 }
@@ -33,13 +35,8 @@ struct Project {
 
 impl Project {
     fn new(files: &[(&str, &str)]) -> Self {
-        let dir = TempDir::new().unwrap();
+        let dir = run::folder(files);
         fs::create_dir(dir.path().join(".git")).unwrap();
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
         Self { dir }
     }
 

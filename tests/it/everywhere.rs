@@ -3,9 +3,10 @@
 //! **Invariant:** the findings of a run, with their levels, are the same wherever it starts and whatever lies around it.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use crate::run::write;
 
 /// The files of a tree that no configuration marks: a script that imports its neighbours, a package, tests and benchmarks.
 const TREE: [(&str, &str); 6] = [
@@ -27,14 +28,6 @@ const TREE: [(&str, &str); 6] = [
          random.uniform(key)\n",
     ),
 ];
-
-fn write(folder: &Path, files: &[(&str, &str)]) {
-    for (path, text) in files {
-        let path = folder.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-}
 
 /// What a run finds in the tree: file, row, column, code, level, confidence and message.
 fn found(cwd: &Path, path: &Path, options: &[&str]) -> BTreeSet<[String; 7]> {
@@ -91,7 +84,7 @@ fn a_tree_is_checked_alike_from_everywhere() {
             assert_eq!(&found, first, "{options:?} {}", cwd.display());
         }
     }
-    // A file of the tree is told the same alone, as far as the others do not matter to it.
+    // The findings of a file are the same when it is checked alone, as far as the others do not matter to it.
     let train = tree.join("train.py");
     let alone: Vec<_> = places.iter().map(|(cwd, _)| found(cwd, &train, &["--isolated"])).collect();
     assert!(!alone[0].is_empty() && alone.iter().all(|found| *found == alone[0]), "{alone:#?}");

@@ -6,20 +6,11 @@ use keylint::python::{ModuleGraph, Resolution, SourceKind, ast, mentions, parse,
 use keylint::source::{OsFiles, Selection, discover, read};
 use keylint::text::{FileId, LineColumn, LineIndex};
 
-/// Writes files into a fresh folder.
-fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (path, content) in files {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-    }
-    folder
-}
+use crate::run;
 
 #[test]
 fn a_folder_becomes_modules() {
-    let folder = tree(&[
+    let folder = run::folder::<&[u8]>(&[
         ("src/pkg/__init__.py", b"from .core import sample\n"),
         (
             "src/pkg/core.py",

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::run;
+
 /// The time after which a run counts as hanging.
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -64,13 +66,7 @@ fn check(folder: &Path) -> Run {
 
 /// Checks files of these names and texts.
 fn check_files(files: &[(&str, &[u8])]) -> Run {
-    let folder = tempfile::tempdir().unwrap();
-    for (path, content) in files {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-    }
-    check(folder.path())
+    check(run::folder(files).path())
 }
 
 pub(crate) fn check_text(text: &str) -> Run {

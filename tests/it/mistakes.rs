@@ -13,13 +13,7 @@ use crate::run;
 const REUSE: &str = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)\nb = jax.random.normal(key)\n";
 
 fn folder(files: &[(&str, &[u8])]) -> TempDir {
-    let folder = TempDir::new().unwrap();
-    for (path, content) in files {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-    }
-    folder
+    run::folder(files)
 }
 
 /// Status, standard output and standard error, with the folder's name taken out.

@@ -2,16 +2,17 @@
 //!
 //! **Invariant:** the command line is stronger than the environment, and that stronger than the configuration.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use keylint::cli::{self, EngineBackend, Status, World};
+use keylint::cli::Status;
 use keylint::config::OutputFormat;
 use keylint::report::Format;
 use tempfile::TempDir;
+
+use crate::run;
 
 const REUSE: &str =
     "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)\nb = jax.random.normal(key)\nprint(a, b)\n";
@@ -22,18 +23,13 @@ struct Project(TempDir);
 
 impl Project {
     fn new(files: &[(&str, &str)]) -> Self {
-        let project = Self(TempDir::new().unwrap());
+        let project = Self(run::folder(files));
         fs::create_dir(project.0.path().join(".git")).unwrap();
-        for (path, content) in files {
-            project.write(path, content);
-        }
         project
     }
 
     fn write(&self, path: &str, content: &str) {
-        let path = self.0.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
+        run::write(self.0.path(), &[(path, content)]);
     }
 
     fn read(&self, path: &str) -> String {
@@ -42,22 +38,11 @@ impl Project {
 
     /// Status, standard output and standard error of a check of the whole project.
     fn check(&self, arguments: &[&str], env: &[(&str, &str)]) -> (Status, String, String) {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut world = World {
-            cwd: self.0.path().to_owned(),
-            env: &|name| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
-            stdout_is_terminal: false,
-            stdout_has_links: env.contains(&("LINKS", "1")),
-            stderr_is_terminal: false,
-            stdin: &mut std::io::empty(),
-            stdout: &mut out,
-            stderr: &mut err,
-        };
         let folder = self.0.path().display().to_string();
-        let arguments = ["keylint", "check"].into_iter().chain(arguments.iter().copied()).chain([folder.as_str()]);
-        let status = cli::run(arguments.map(OsString::from), &EngineBackend, &mut world);
-        let plain = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(&format!("{folder}/"), "");
-        (status, plain(out), plain(err))
+        let arguments = ["check"].iter().chain(arguments).copied().chain([folder.as_str()]);
+        let ran = run::keylint_with(env, self.0.path(), arguments, b"");
+        let plain = |text: &str| text.replace(&format!("{folder}/"), "");
+        (ran.status, plain(std::str::from_utf8(&ran.out).unwrap()), plain(&ran.err))
     }
 
     /// The files that are checked.
@@ -209,7 +194,7 @@ fn terminals_get_colours_links_and_patches() {
 #[test]
 fn the_version_is_told() {
     let project = Project::new(&[]);
-    let run = |arguments: &[&str]| crate::run::keylint(project.0.path(), arguments.iter().copied(), b"").text();
+    let run = |arguments: &[&str]| run::keylint(project.0.path(), arguments.iter().copied(), b"").text();
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(run(&["version"]), format!("keylint {version}\n"));
     let json: serde_json::Value = serde_json::from_str(&run(&["version", "--output-format", "json"])).unwrap();
@@ -229,7 +214,7 @@ fn addresses_are_those_of_the_project_wherever_a_run_starts() {
     let project = Project::new(&[("src/a.py", REUSE)]);
     let elsewhere = TempDir::new().unwrap();
     let path = project.0.path().join("src").display().to_string();
-    let ran = crate::run::keylint(elsewhere.path(), ["check", "--output-format", "github", &path], b"");
+    let ran = run::keylint(elsewhere.path(), ["check", "--output-format", "github", &path], b"");
     assert!(ran.text().contains("file=src/a.py,line=4"));
 }
 

@@ -1,20 +1,9 @@
 //! Which files belong together, through the executable: a name leads to the file that Python would find.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use tempfile::TempDir;
-
-fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    folder
-}
+use crate::run::folder;
 
 /// The places of findings, as `file:row code`, with files named from `folder`.
 fn places(cwd: &Path, folder: &Path, given: &Path) -> Vec<String> {

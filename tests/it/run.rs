@@ -1,11 +1,13 @@
 //! One run of the command line without a process: arguments and standard input in, status and printed text out.
 //!
-//! **Invariant:** nothing of the environment reaches the run but the folder that it is given.
+//! **Invariant:** nothing of the environment reaches the run but the folder and the variables that it is given.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 
 use keylint::cli::{self, EngineBackend, Status, World};
+use tempfile::TempDir;
 
 /// What a run printed.
 pub struct Ran {
@@ -21,14 +23,40 @@ impl Ran {
     }
 }
 
+/// Writes files below a folder.
+pub fn write<T: AsRef<[u8]>>(folder: &Path, files: &[(&str, T)]) {
+    for (path, content) in files {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+}
+
+/// A folder of its own with these files.
+pub fn folder<T: AsRef<[u8]>>(files: &[(&str, T)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), files);
+    folder
+}
+
 /// Runs `keylint` in a folder.
-pub fn keylint(folder: &Path, arguments: impl IntoIterator<Item = impl Into<OsString>>, mut input: &[u8]) -> Ran {
+pub fn keylint(folder: &Path, arguments: impl IntoIterator<Item = impl Into<OsString>>, input: &[u8]) -> Ran {
+    keylint_with(&[], folder, arguments, input)
+}
+
+/// Runs `keylint` in a folder with these variables; with `LINKS`, the terminal of standard output has links.
+pub fn keylint_with(
+    env: &[(&str, &str)],
+    folder: &Path,
+    arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    mut input: &[u8],
+) -> Ran {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut world = World {
         cwd: folder.to_owned(),
-        env: &|_| None,
+        env: &|name| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         stdout_is_terminal: false,
-        stdout_has_links: false,
+        stdout_has_links: env.iter().any(|(name, _)| *name == "LINKS"),
         stderr_is_terminal: false,
         stdin: &mut input,
         stdout: &mut out,
