@@ -198,19 +198,20 @@ impl Comments {
             match directive {
                 Directive::Effect { .. } => {}
                 Directive::Noqa { codes, place } => {
-                    // As in the tools that own it, `noqa` speaks of its own line; alone on a line it says nothing.
-                    let own_line = comment.own_line && place == NoqaPlace::Statement;
-                    // As in ruff and flake8, a line of its own speaks for the file, and the end of a line of code for that line.
-                    if comment.own_line == (place == NoqaPlace::Line) && place != NoqaPlace::Statement {
-                        continue;
-                    }
+                    // As in the tools that own them, a comment holds for its line, for its statement or, alone on a line, for the file.
+                    let (scope, own_line) = match place {
+                        NoqaPlace::Line if !comment.own_line => (Scope::Statement, false),
+                        NoqaPlace::Statement => (Scope::Statement, comment.own_line),
+                        NoqaPlace::File if comment.own_line => (Scope::File, false),
+                        NoqaPlace::Line | NoqaPlace::File => continue,
+                    };
                     let named = codes.map(|codes| {
                         let rules = codes.iter().flat_map(|code| named_elsewhere(code));
                         let ours = rules.filter(|rule| !is_reserved(*rule));
                         ours.map(|rule| Named { rule, span: comment.span, used: false }).collect()
                     });
                     self.suppressions.push(Suppression {
-                        scope: if place == NoqaPlace::File { Scope::File } else { Scope::Statement },
+                        scope,
                         line: if own_line { source.after_comments(line) } else { line },
                         own_line,
                         named,
