@@ -22,20 +22,19 @@ struct At {
     uri: Uri,
     #[serde(default)]
     position: Position,
-    /// What is wanted: text, or a picture as a page.
+    /// What is wanted: text, or a picture in a format.
     #[serde(default)]
-    format: Format,
+    format: Wanted,
 }
 
 /// What the command answers with.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Format {
+enum Wanted {
     #[default]
     Text,
-    Html,
-    Mermaid,
-    Dot,
+    #[serde(untagged)]
+    Picture(GraphFormat),
 }
 
 pub(super) fn execute(asked: &Asked<'_>, params: &ExecuteCommandParams) -> Result<Value, Failure> {
@@ -55,10 +54,8 @@ pub(super) fn execute(asked: &Asked<'_>, params: &ExecuteCommandParams) -> Resul
     let lineage = Lineage::of(&keys);
     let Some(function) = lineage.around(offset) else { return Ok(nothing()) };
     Ok(Value::String(match format {
-        Format::Text => as_text(function, &keys, page),
-        Format::Html => draw(&lineage, &[function], GraphFormat::Html),
-        Format::Mermaid => draw(&lineage, &[function], GraphFormat::Mermaid),
-        Format::Dot => draw(&lineage, &[function], GraphFormat::Dot),
+        Wanted::Text => as_text(function, &keys, page),
+        Wanted::Picture(format) => draw(&lineage, &[function], format),
     }))
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::layout::{Box, LINE, PADDING, WIDTH, layout};
+use super::layout::{LINE, PADDING, Placed, WIDTH, layout};
 use super::{Picture, omitted};
 use crate::engine::{FunctionKeys, LineageKey};
 use crate::finding::Place;
@@ -79,14 +79,14 @@ fn draw(picture: &Picture<'_>, function: &FunctionKeys, out: &mut String) {
 }
 
 /// A line from the head of a box to the head of another.
-fn edge(from: Box, to: Box, class: &str, out: &mut String) {
+fn edge(from: Placed, to: Placed, class: &str, out: &mut String) {
     let head = PADDING + LINE / 2;
     let (x1, y1, x2, y2) = (from.x + WIDTH, from.y + head, to.x, to.y + head);
     let middle = u32::midpoint(x1, x2);
     let _ = writeln!(out, "<path{class} d=\"M{x1} {y1} C{middle} {y1} {middle} {y2} {x2} {y2}\"/>");
 }
 
-fn node(picture: &Picture<'_>, key: &LineageKey, placed: Box, out: &mut String) {
+fn node(picture: &Picture<'_>, key: &LineageKey, placed: Placed, out: &mut String) {
     let places = std::iter::once(key.place).chain(key.uses.iter().map(|used| used.place));
     let rows: BTreeSet<u32> = places.filter_map(|place| picture.row(place)).collect();
     let rows: Vec<String> = rows.iter().map(u32::to_string).collect();

@@ -22,16 +22,16 @@ const BETWEEN: u32 = 14;
 
 /// The upper left corner and the height of a box.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Box {
+pub(super) struct Placed {
     pub(super) x: u32,
     pub(super) y: u32,
     pub(super) height: u32,
 }
 
 /// The boxes of the keys by number, then width and height of the picture.
-pub(super) fn layout(function: &FunctionKeys, lines: &dyn Fn(&LineageKey) -> u32) -> (Vec<Box>, u32, u32) {
+pub(super) fn layout(function: &FunctionKeys, lines: &dyn Fn(&LineageKey) -> u32) -> (Vec<Placed>, u32, u32) {
     let heights = function.keys.iter().map(|key| lines(key) * LINE + 2 * PADDING);
-    let mut boxes: Vec<Box> = heights.map(|height| Box { height, ..Box::default() }).collect();
+    let mut boxes: Vec<Placed> = heights.map(|height| Placed { height, ..Placed::default() }).collect();
     // Parents come before their children, so that one way through gives the columns.
     for (index, key) in function.keys.iter().enumerate() {
         boxes[index].x = key.parent.map_or(0, |parent| boxes[parent].x + WIDTH + ACROSS);

@@ -7,13 +7,16 @@ mod html;
 mod layout;
 mod mermaid;
 
+use serde::Deserialize;
+
 use crate::engine::{FunctionKeys, Lineage, LineageKey, LineageUse};
 use crate::finding::Place;
 use crate::report::neutral;
 use crate::text::LineIndex;
 
 /// How a graph is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum GraphFormat {
     /// A Mermaid flowchart, for Markdown.
     Mermaid,
