@@ -32,8 +32,8 @@ pub(super) fn run(
         must_be_new(&absolute(&world.cwd, file), world)?;
     }
     let outcome = check::outcome_of(&what.paths, &resolver, args, backend, world)?;
-    check::tell_warnings(&resolver, args, world)?;
-    check::tell_missing(&outcome.missing, world)?;
+    check::report_warnings(&resolver, args, world)?;
+    check::report_missing(&outcome.missing, world)?;
     // Everything is worked out before anything is written.
     let mut written: Vec<(PathBuf, String, String)> = Vec::new();
     for (file, governed) in Governed::of(what.file.as_deref(), &resolver, &outcome, Some(USUAL), world)? {

@@ -59,7 +59,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'
     };
     if command.show_files {
         let listing = backend.files(&request)?;
-        tell_warnings(&resolver, args, world)?;
+        report_warnings(&resolver, args, world)?;
         return show_files(&listing, world);
     }
     let started = Instant::now();
@@ -77,8 +77,8 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'
         FixOutcome { outcome: backend.check(&request)?, ..FixOutcome::default() }
     };
     ticker.clear();
-    tell_warnings(&resolver, args, world)?;
-    tell_missing(&repaired.outcome.missing, world)?;
+    report_warnings(&resolver, args, world)?;
+    report_missing(&repaired.outcome.missing, world)?;
     baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, args.quiet, world)?;
     if let Some(reason) = reason {
         let added = ignores::add(&repaired.outcome, reason, world)?;
@@ -93,9 +93,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'
     if args.verbose {
         let seconds = started.elapsed().as_secs_f64();
         writeln!(world.stderr, "Checked {checked} {} in {seconds:.2} s.", if checked == 1 { "file" } else { "files" })?;
-    }
-    if args.verbose {
-        for line in outcome.cache_use.told() {
+        for line in outcome.cache_use.sentences() {
             writeln!(world.stderr, "{}", report::neutral(&line))?;
         }
         for refuted in &outcome.refuted {
@@ -118,7 +116,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'
         fix::write(&repaired, stdin_source.as_ref(), world)?;
     }
     if command.fix_only {
-        return tell_fixes(command, args, &repaired, world).map(|()| status);
+        return report_fixes(command, args, &repaired, world).map(|()| status);
     }
     match print(command, args, &repaired, stdin_source.is_some(), world) {
         // Whoever reads the findings may stop early; the status is that of the run all the same.
@@ -130,7 +128,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'
 
 /// Lists the files that would be checked.
 fn show_files(listing: &Listing, world: &mut World<'_>) -> Result<Status, Failure> {
-    tell_missing(&listing.missing, world)?;
+    report_missing(&listing.missing, world)?;
     for file in &listing.files {
         writeln!(world.stdout, "{}", report::neutral(&file.display().to_string()))?;
     }
@@ -138,7 +136,7 @@ fn show_files(listing: &Listing, world: &mut World<'_>) -> Result<Status, Failur
 }
 
 /// Says what was fixed, where nothing else is reported.
-fn tell_fixes(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut World<'_>) -> Result<(), Failure> {
+fn report_fixes(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut World<'_>) -> Result<(), Failure> {
     for line in fix::summary(repaired, command.show_fixes).iter().filter(|_| !args.quiet) {
         writeln!(world.stderr, "{line}")?;
     }
@@ -230,7 +228,7 @@ pub(super) fn outcome_of(
 }
 
 /// Says what is odd about the configurations of a run.
-pub(super) fn tell_warnings(resolver: &Resolver, args: &Args, world: &mut World<'_>) -> Result<(), Failure> {
+pub(super) fn report_warnings(resolver: &Resolver, args: &Args, world: &mut World<'_>) -> Result<(), Failure> {
     for warning in resolver.warnings().iter().filter(|_| !args.quiet) {
         writeln!(world.stderr, "warning: {}", report::neutral(warning))?;
     }
@@ -238,7 +236,7 @@ pub(super) fn tell_warnings(resolver: &Resolver, args: &Args, world: &mut World<
 }
 
 /// Says which of the paths given lead to nothing.
-pub(super) fn tell_missing(missing: &[Problem], world: &mut World<'_>) -> Result<(), Failure> {
+pub(super) fn report_missing(missing: &[Problem], world: &mut World<'_>) -> Result<(), Failure> {
     for Problem { path, message } in missing {
         writeln!(world.stderr, "error: `{}`: {message}", report::neutral(path))?;
     }

@@ -3,14 +3,14 @@
 //! **Invariant:** what `keylint check` with the same arguments would store is removed, and nothing else.
 
 use super::args::{Args, Clean};
-use super::check::{resolver, tell_missing};
+use super::check::{report_missing, resolver};
 use super::{Failure, Status, World};
 use crate::{engine, report};
 
 pub(super) fn run(command: &Clean, args: &Args, world: &mut World<'_>) -> Result<Status, Failure> {
     let resolver = resolver(&command.selection, &command.paths, world)?;
     let cleaned = engine::clean(&world.cwd, &command.paths, &resolver)?;
-    tell_missing(&cleaned.missing, world)?;
+    report_missing(&cleaned.missing, world)?;
     let mut status = if cleaned.missing.is_empty() { Status::Clean } else { Status::Failed };
     for (folder, result) in &cleaned.folders {
         let folder = report::neutral(&folder.display().to_string());

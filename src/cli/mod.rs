@@ -122,14 +122,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend,
         Ok(status) => Ok(status),
         // Whoever reads our output has had enough: nothing went wrong.
         Err(Failure::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Status::Clean),
-        Err(failure) => tell_failure(&failure, &args, world).map(|()| Status::Failed),
+        Err(failure) => report_failure(&failure, &args, world).map(|()| Status::Failed),
     };
     // Standard error itself may be closed; there is nobody left to tell.
     status.unwrap_or(Status::Failed)
 }
 
 /// Says why a command could not do its work.
-fn tell_failure(failure: &Failure, args: &Args, world: &mut World<'_>) -> io::Result<()> {
+fn report_failure(failure: &Failure, args: &Args, world: &mut World<'_>) -> io::Result<()> {
     let colour = Colour::new(args.color, world.env).on(world.stderr_is_terminal);
     match failure {
         Failure::Config(error) => report::problem(error, colour, world.stderr),

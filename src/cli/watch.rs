@@ -46,7 +46,7 @@ pub(super) fn run(paths: &[PathBuf], args: &Args, world: &mut World<'_>, check: 
         match check(world) {
             Ok(_) => {}
             // A mistake in the configuration can be corrected while we watch.
-            Err(failure @ (Failure::Config(_) | Failure::Usage(_))) => super::tell_failure(&failure, args, world)?,
+            Err(failure @ (Failure::Config(_) | Failure::Usage(_))) => super::report_failure(&failure, args, world)?,
             Err(failure) => return Err(failure),
         }
         if !args.quiet {

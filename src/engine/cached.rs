@@ -48,8 +48,8 @@ impl CacheUse {
         self.problems.dedup();
     }
 
-    /// The same in sentences; none where no cache was used.
-    pub fn told(&self) -> Vec<String> {
+    /// The same for people; none where no cache was used.
+    pub fn sentences(&self) -> Vec<String> {
         let all = self.taken + self.analysed;
         let projects = if all == 1 { "project" } else { "projects" };
         let taken = (all > 0).then(|| format!("Cache: {} of {all} {projects} unchanged.", self.taken));

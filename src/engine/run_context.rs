@@ -49,7 +49,7 @@ impl RunInputs {
         let run = resolver.for_directory(cwd).map(|settings| settings.run).unwrap_or_default();
         let ignore_files = run.respect_gitignore.unwrap_or(true);
         let selection = Selection { force_exclude, ignore_files, root: cwd.to_owned(), ..Selection::default() };
-        // A mistake in the settings of a folder is told below, or concerns no file.
+        // A mistake in the settings of a folder is reported below, or concerns no file.
         let is_included = |path: &Path| resolver.for_file(path).ok().and_then(|settings| settings.is_included(path));
         let found = discover_where(paths, &selection, &is_included);
         let mut inputs = Vec::with_capacity(found.files.len());

@@ -88,12 +88,12 @@ fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
     // Lines of a cell are not those of the document that would be edited.
     let fix = fix.filter(|_| report.cell(finding.primary).is_none());
     let file = finding.primary.file;
-    let mut told = message(report, finding.primary, &finding.message);
+    let mut text = message(report, finding.primary, &finding.message);
     if let Some(help) = &finding.help {
-        told = format!("{told}\nhelp: {help}");
+        text = format!("{text}\nhelp: {help}");
     }
     Diagnostic {
-        message: told,
+        message: text,
         location: location(report, finding.primary),
         severity: match finding.level {
             Level::Note => "INFO",
@@ -134,7 +134,7 @@ fn joined(text: &str, edits: &[Edit]) -> Option<Edit> {
     Some(Edit { span, content })
 }
 
-/// The message, which tells the cell since the location cannot.
+/// The message, which names the cell since the location cannot.
 fn message(report: &Report<'_>, place: Place, message: &str) -> String {
     match report.cell_number(place) {
         Some(cell) => format!("{message} (cell {cell})"),
