@@ -29,6 +29,7 @@ mod mistakes;
 mod models;
 mod notebooks;
 mod options;
+mod picture;
 mod prelude;
 mod prng;
 mod programs;

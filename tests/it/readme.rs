@@ -1,4 +1,5 @@
-//! The README and the page of options: example, commands and options are what keylint really says.
+//! The README and the page of options: commands and options are what keylint really says. The README's picture is drawn in
+//! `picture.rs`.
 //!
 //! A generated block stands between `<!-- generated: NAME -->` and `<!-- end -->`. `BLESS=1 cargo test` rewrites it.
 //!
@@ -10,13 +11,8 @@ use std::path::Path;
 use std::{env, fs};
 
 use clap::CommandFactory;
-use keylint::cli::{Args, Status};
+use keylint::cli::Args;
 use keylint::config::{Options, schema};
-
-use crate::run;
-
-/// The arguments of the README's example.
-const EXAMPLE: [&str; 2] = ["check", "fixtures/projects/first"];
 
 /// Writes a block.
 type Generator = fn() -> String;
@@ -25,16 +21,6 @@ const END: &str = "<!-- end -->\n";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// The example's output, as on a terminal without colours.
-fn example() -> String {
-    // Paths given are relative to the current directory, which for a test is the package's root.
-    let ran = run::keylint(root(), EXAMPLE, &[]);
-    assert_eq!(ran.err, "");
-    assert_eq!(ran.status, Status::Findings, "the example holds a mistake");
-    let out = ran.text();
-    format!("```console\n$ keylint {}\n{}\n```\n", EXAMPLE.join(" "), out.trim_end())
 }
 
 /// A table of the commands.
@@ -81,8 +67,8 @@ fn options() -> String {
 }
 
 /// The pages with generated blocks, and the blocks that each has.
-const PAGES: [(&str, &[(&str, Generator)]); 2] =
-    [("README.md", &[("example", example)]), ("docs/command-line.md", &[("commands", commands), ("options", options)])];
+const PAGES: [(&str, &[(&str, Generator)]); 1] =
+    [("docs/command-line.md", &[("commands", commands), ("options", options)])];
 
 #[test]
 fn generated_blocks_are_up_to_date() {
