@@ -14,6 +14,8 @@ mod engine;
 mod eval;
 mod everywhere;
 mod explosions;
+#[cfg(unix)]
+mod first_hour;
 mod fix;
 mod formats;
 mod front;
