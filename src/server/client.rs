@@ -103,7 +103,7 @@ impl Client {
         // Structures without data of their own cannot fail to be written.
         let mut offer = serde_json::to_value(offer).unwrap_or_default();
         let further = json!({
-            "textDocumentSync": {"openClose": true, "change": 2, "save": {"includeText": false}},
+            "textDocumentSync": {"openClose": true, "change": 2, "save": {"includeText": true}},
             "notebookDocumentSync": {
                 "notebookSelector": [{"notebook": "*", "cells": [{"language": "python"}]}],
                 "save": true,

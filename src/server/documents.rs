@@ -1,7 +1,7 @@
 //! The text of an open document, and the edits that keep it what the editor shows.
 //!
 //! **Invariant:** a text changes by edits of the client only, in the order in which they were sent; positions beyond the text
-//! are taken for its nearest place, as the protocol says.
+//! are taken for its nearest place, as the protocol says. A text that is known to differ from the editor's is not judged.
 
 use std::sync::Arc;
 
@@ -17,31 +17,51 @@ pub(super) struct Document {
     /// Whether it is Python, by the client's word.
     pub(super) is_python: bool,
     pub(super) text: Arc<str>,
+    /// Whether an edit could not be applied since the whole text was last sent; it then counts as empty.
+    is_lost: bool,
 }
 
 impl Document {
     /// A document as it is opened.
     pub(super) fn opened(item: &TextDocumentItem) -> Self {
         let is_python = item.language_id == LanguageKind::Python;
-        Self { version: item.version, is_python, text: item.text.as_str().into() }
+        Self { version: item.version, is_python, text: item.text.as_str().into(), is_lost: false }
     }
 
-    /// Applies changes one after the other.
-    pub(super) fn change(&mut self, version: i32, changes: &[TextDocumentContentChangeEvent], unit: Unit) {
+    /// Applies changes one after the other; whether the text is now that of the editor, as far as one can tell. One that starts beyond
+    /// the text was made to another text.
+    pub(super) fn change(&mut self, version: i32, changes: &[TextDocumentContentChangeEvent], unit: Unit) -> bool {
         let mut text = self.text.to_string();
         for change in changes {
             match change {
+                TextDocumentContentChangeEvent::TextDocumentContentChangePartial(_) if self.is_lost => {}
                 TextDocumentContentChangeEvent::TextDocumentContentChangePartial(part) => {
-                    let span = span_of(&LineIndex::new(&text), &text, part.range, unit);
+                    let lines = LineIndex::new(&text);
+                    if part.range.start.line > lines.line_count() {
+                        self.is_lost = true;
+                        text.clear();
+                        continue;
+                    }
+                    let span = span_of(&lines, &text, part.range, unit);
                     text.replace_range(span.range(), &part.text);
                 }
                 TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => {
+                    self.is_lost = false;
                     text.clone_from(&whole.text);
                 }
             }
         }
         self.version = version;
         self.text = text.into();
+        !self.is_lost
+    }
+
+    /// Takes the whole text, as it was saved; whether it is another one than was known.
+    pub(super) fn resynchronise(&mut self, saved: &str) -> bool {
+        let differs = self.is_lost || *self.text != *saved;
+        self.is_lost = false;
+        self.text = saved.into();
+        differs
     }
 }
 
@@ -92,7 +112,7 @@ mod tests {
     }
 
     fn changed(text: &str, changes: &[TextDocumentContentChangeEvent], unit: Unit) -> String {
-        let mut document = Document { version: 1, is_python: true, text: text.into() };
+        let mut document = Document { version: 1, is_python: true, text: text.into(), is_lost: false };
         document.change(2, changes, unit);
         assert_eq!(document.version, 2);
         document.text.to_string()
@@ -119,7 +139,7 @@ mod tests {
 
     #[test]
     fn positions_beyond_the_text_are_its_end() {
-        assert_eq!(changed("a\nb", &[replace(at(9, 9), at(9, 9), "c")], Unit::Utf16), "a\nbc");
+        assert_eq!(changed("a\nb", &[replace(at(2, 9), at(9, 9), "c")], Unit::Utf16), "a\nbc");
         assert_eq!(changed("a\nb", &[replace(at(0, 99), at(0, 99), "c")], Unit::Utf16), "ac\nb");
         // Some clients send the end first.
         assert_eq!(changed("abc", &[replace(at(0, 2), at(0, 1), "")], Unit::Utf16), "ac");

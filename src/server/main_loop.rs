@@ -370,7 +370,7 @@ impl<'a> MainLoop<'a> {
         }
     }
 
-    fn warn(&mut self, message: &str) {
+    pub(super) fn warn(&mut self, message: &str) {
         self.notify("window/showMessage", &json!({"type": 2, "message": message}));
         self.say(message);
     }

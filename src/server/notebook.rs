@@ -43,8 +43,8 @@ impl Notebook {
         }
     }
 
-    /// Applies changes of cells.
-    pub(super) fn change(&mut self, version: i32, changes: &NotebookDocumentCellChanges, unit: Unit) {
+    /// Applies changes of cells; whether their texts are now those of the editor, as far as one can tell.
+    pub(super) fn change(&mut self, version: i32, changes: &NotebookDocumentCellChanges, unit: Unit) -> bool {
         self.version = version;
         if let Some(structure) = &changes.structure {
             let array = &structure.array;
@@ -65,13 +65,15 @@ impl Notebook {
                 known.is_code = cell.kind == NotebookCellKind::Code;
             }
         }
+        let mut is_known = true;
         for change in changes.text_content.iter().flatten() {
             let uri = &change.document.text_document_identifier.uri;
             let known = self.cells.iter_mut().find(|known| known.uri == *uri);
             if let Some(document) = known.and_then(|known| known.document.as_mut()) {
-                document.change(change.document.version, &change.changes, unit);
+                is_known &= document.change(change.document.version, &change.changes, unit);
             }
         }
+        is_known
     }
 
     /// The notebook as it would be saved.

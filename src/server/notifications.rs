@@ -5,7 +5,7 @@
 use gen_lsp_types::{
     DidChangeNotebookDocumentParams, DidChangeTextDocumentParams, DidChangeWatchedFilesParams,
     DidChangeWorkspaceFoldersParams, DidCloseNotebookDocumentParams, DidCloseTextDocumentParams,
-    DidOpenNotebookDocumentParams, DidOpenTextDocumentParams, FileChangeType,
+    DidOpenNotebookDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams, FileChangeType,
 };
 use lsp_server::{Notification, RequestId};
 use serde::de::DeserializeOwned;
@@ -44,7 +44,8 @@ pub(super) fn react(main: &mut MainLoop<'_>, notification: Notification) -> Resu
             let params: DidChangeTextDocumentParams = read(params)?;
             let document = &params.text_document;
             let uri = &document.text_document_identifier.uri;
-            with(main, |session| session.change_text(uri, document.version, &params.content_changes));
+            let is_known = with(main, |session| session.change_text(uri, document.version, &params.content_changes));
+            warn_of_loss(main, uri, is_known);
             main.changed(true);
         }
         "textDocument/didClose" => {
@@ -62,14 +63,24 @@ pub(super) fn react(main: &mut MainLoop<'_>, notification: Notification) -> Resu
         "notebookDocument/didChange" => {
             let params: DidChangeNotebookDocumentParams = read(params)?;
             let (document, cells) = (&params.notebook_document, params.change.cells.as_ref());
-            with(main, |session| session.change_notebook(&document.uri, document.version, cells));
+            let is_known = with(main, |session| session.change_notebook(&document.uri, document.version, cells));
+            warn_of_loss(main, &document.uri, is_known);
             main.changed(true);
         }
         "notebookDocument/didClose" => {
             let params: DidCloseNotebookDocumentParams = read(params)?;
             close(main, &params.notebook_document.uri);
         }
-        "textDocument/didSave" | "notebookDocument/didSave" => saved(main),
+        "textDocument/didSave" => {
+            let params: DidSaveTextDocumentParams = read(params)?;
+            if let Some(text) = &params.text
+                && with(main, |session| session.resynchronise(&params.text_document.uri, text)).is_some()
+            {
+                main.changed(true);
+            }
+            saved(main);
+        }
+        "notebookDocument/didSave" => saved(main),
         "workspace/didChangeConfiguration" => settings_changed(main, &params),
         "workspace/didChangeWatchedFiles" => files_changed(main, &read(params)?),
         "workspace/didChangeWorkspaceFolders" => {
@@ -118,6 +129,20 @@ fn close(main: &mut MainLoop<'_>, uri: &gen_lsp_types::Uri) {
     }
     main.changed(false);
     main.wake();
+}
+
+/// Says that a text is no longer that of the editor, so that it cannot be judged.
+fn warn_of_loss(main: &mut MainLoop<'_>, uri: &gen_lsp_types::Uri, is_known: Option<bool>) {
+    if is_known != Some(false) {
+        return;
+    }
+    let uri = uri.as_str();
+    let message = format!(
+        "keylint: an edit of `{uri}` lies beyond its text as keylint knows it; save the file, or close and open it"
+    );
+    if main.session.as_mut().is_some_and(|session| session.tells(&message)) {
+        main.warn(&message);
+    }
 }
 
 /// Something was saved. Where the client does not watch files, a configuration may have been.

@@ -169,41 +169,57 @@ impl Session {
         path
     }
 
-    /// Applies changes of a text; the path of what changed, if it is open.
+    /// Applies changes of a text that is open; whether it is now that of the editor, as far as one can tell.
     pub(super) fn change_text(
         &mut self,
         uri: &Uri,
         version: i32,
         changes: &[TextDocumentContentChangeEvent],
-    ) -> Option<PathBuf> {
+    ) -> Option<bool> {
         let path = self.path_opened(uri)?;
         let unit = self.client().unit;
         let mut open = self.open.remove(&path)?;
-        if let Open::Text(document) = &mut open {
-            document.change(version, changes, unit);
-        }
+        let is_known = match &mut open {
+            Open::Text(document) => document.change(version, changes, unit),
+            Open::Notebook(_) => true,
+        };
         self.put(uri, &path, open);
-        Some(path)
+        Some(is_known)
     }
 
-    /// Applies changes of a notebook.
+    /// Takes the text that was saved, where it is another one than was known.
+    pub(super) fn resynchronise(&mut self, uri: &Uri, saved: &str) -> Option<()> {
+        let path = self.path_opened(uri)?;
+        let mut open = self.open.remove(&path)?;
+        let differs = match &mut open {
+            Open::Text(document) => document.resynchronise(saved),
+            Open::Notebook(_) => false,
+        };
+        if differs {
+            self.put(uri, &path, open);
+        } else {
+            self.open.insert(path, open);
+        }
+        differs.then_some(())
+    }
+
+    /// Applies changes of a notebook that is open; whether it is now that of the editor, as far as one can tell.
     pub(super) fn change_notebook(
         &mut self,
         uri: &Uri,
         version: i32,
         changes: Option<&NotebookDocumentCellChanges>,
-    ) -> Option<PathBuf> {
+    ) -> Option<bool> {
         let path = self.path_opened(uri)?;
         let unit = self.client().unit;
         let mut open = self.open.remove(&path)?;
+        let mut is_known = true;
         if let Open::Notebook(notebook) = &mut open {
             notebook.version = version;
-            if let Some(changes) = changes {
-                notebook.change(version, changes, unit);
-            }
+            is_known = changes.is_none_or(|changes| notebook.change(version, changes, unit));
         }
         self.put(uri, &path, open);
-        Some(path)
+        Some(is_known)
     }
 
     /// Forgets what is closed; returns the addresses that diagnostics were sent for.

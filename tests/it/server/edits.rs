@@ -88,6 +88,35 @@ fn told(text: &str, report: &Value) -> Vec<Value> {
 }
 
 #[test]
+fn an_edit_beyond_the_text_is_reported_and_a_save_brings_the_text_back() {
+    let folder = Folder::new(&[]);
+    let address = folder.uri("edited.py");
+    let mut client = Client::introduced(&folder.path(), pulling(), Value::Null);
+    let count = |client: &mut Client| {
+        let report = client.result("textDocument/diagnostic", json!({"textDocument": {"uri": address}}));
+        report["items"].as_array().unwrap().len()
+    };
+    let is_warned =
+        |client: &Client| client.heard.iter().any(|heard| heard.to_string().contains("lies beyond its text"));
+    client.open(&address, 1, super::REUSED);
+    assert_eq!(count(&mut client), 1);
+    // What ends beyond the text is a usual way to replace all of it.
+    client.change(&address, 2, json!([{"range": super::range((0, 0), (99_999, 0)), "text": super::REUSED}]));
+    assert_eq!((count(&mut client), is_warned(&client)), (1, false));
+    client.change(&address, 3, json!([{"range": super::range((50, 0), (50, 1)), "text": "x"}]));
+    assert_eq!((count(&mut client), is_warned(&client)), (0, true));
+    client.change(&address, 4, json!([{"range": super::range((0, 0), (0, 0)), "text": super::REUSED}]));
+    assert_eq!(count(&mut client), 0);
+    client.notify("textDocument/didSave", json!({"textDocument": {"uri": address}, "text": super::REUSED}));
+    assert_eq!(count(&mut client), 1);
+    client.change(&address, 5, json!([{"range": super::range((90, 0), (91, 0)), "text": ""}]));
+    assert_eq!(count(&mut client), 0);
+    client.change(&address, 6, json!([{"text": super::REUSED}]));
+    assert_eq!(count(&mut client), 1);
+    client.leave();
+}
+
+#[test]
 fn a_thousand_edits_leave_what_a_fresh_run_sees() {
     let folder = Folder::new(&[]);
     let address = folder.uri("edited.py");
