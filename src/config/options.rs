@@ -122,6 +122,7 @@ pub enum OutputFormat {
     Full,
     Concise,
     Grouped,
+    Html,
     Json,
     JsonLines,
     Sarif,

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::{Report, azure, concise, full, github, gitlab, grouped, json, junit, pylint, rdjson, sarif};
+use super::{Report, azure, concise, full, github, gitlab, grouped, html, json, junit, pylint, rdjson, sarif};
 use crate::config::OutputFormat;
 
 /// The table of formats. A new one is a file with a `write`, its `mod` in `mod.rs`, and a row here; the command line, its help,
@@ -80,6 +80,7 @@ formats! {
     Full "full" People, Shown, "An excerpt of the source for each finding" => full::write;
     Concise "concise" People, Marked, "One line for each finding" => concise::write;
     Grouped "grouped" People, Marked, "One line for each finding, under the name of its file" => grouped::write;
+    Html "html" Tools, Shown, "One page of HTML with filters and a search" => |report, _, out| html::write(report, out);
     Json "json" Tools, Shown, "One JSON array" => |report, _, out| json::write_array(report, out);
     JsonLines "json-lines" Tools, Shown, "One JSON object a line" => |report, _, out| json::write_lines(report, out);
     Sarif "sarif" Tools, Shown, "SARIF 2.1.0, for code scanning" => |report, _, out| sarif::write(report, out);

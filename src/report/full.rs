@@ -19,7 +19,7 @@ pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> i
     folded(report).map_or(Ok(()), |line| writeln!(out, "{line}\n"))
 }
 
-fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     let file = finding.primary.file;
     let cell = report.cell(finding.primary);
     // The excerpt of a notebook is one of the cell, as if that were a file.

@@ -95,6 +95,28 @@ fn azure_and_pylint_have_a_line_per_finding() {
 }
 
 #[test]
+fn a_page_needs_nothing_else_and_text_of_the_program_is_data() {
+    let page = written(Format::Html);
+    assert_eq!((page.matches("<script>").count(), page.matches("</script>").count()), (1, 1));
+    assert!(!page.contains(" src=") && !page.contains("@import") && !page.contains('\u{1b}'));
+    assert_eq!(page.matches("<article ").count(), 3);
+    assert_eq!(page.matches("data-kind=\"rule\"").count(), 2);
+    assert!(page.contains("consumed again here") && page.contains("both draws are given the key [0, 0]"));
+    assert!(page.contains("<li>created here <span>"));
+    assert!(empty(Format::Html).contains("<p>All checks passed.</p>"));
+    let mut files = FileTable::default();
+    let file = files.add(PathBuf::from("<b>.py"), TEXT.replace("f(key)", "f('</script><b>')"));
+    let mut one = finding(file);
+    one.message = "</script><b title=\"x\">".to_owned();
+    let hidden = HiddenCounts::default();
+    let mut out = Vec::new();
+    Report::new(&files, [&one], &hidden).write(Format::Html, false, &mut out).unwrap();
+    let page = String::from_utf8(out).unwrap();
+    assert_eq!((page.matches("</script>").count(), page.matches("<b title").count()), (1, 0));
+    assert!(page.contains("data-file=\"&lt;b&gt;.py\""));
+}
+
+#[test]
 fn grouped_findings_stand_under_their_file() {
     insta::assert_snapshot!(written(Format::Grouped));
 }

@@ -9,6 +9,7 @@ use super::layout::{LINE, PADDING, Placed, WIDTH, layout};
 use super::{Picture, omitted};
 use crate::engine::{FunctionKeys, LineageKey};
 use crate::finding::Place;
+use crate::report::markup::{THEME, escaped};
 use crate::report::neutral;
 
 // Writing to a string cannot fail, so that the results of `write!` below say nothing.
@@ -26,7 +27,7 @@ pub(super) fn write(picture: &Picture<'_>) -> String {
     let path = escaped(&picture.path());
     let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    let _ = write!(out, "<title>Keys of {path}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n");
+    let _ = write!(out, "<title>Keys of {path}</title>\n<style>\n{THEME}{STYLE}</style>\n</head>\n<body>\n");
     let reused = picture.functions.iter().flat_map(|function| &function.keys).filter(|key| key.is_reused()).count();
     let reused = match reused {
         0 => "No key is reused.".to_owned(),
@@ -157,19 +158,4 @@ fn number(picture: &Picture<'_>, start: u32, row: u32) -> String {
     }
     let at = Place { file: picture.lineage.file, span: crate::text::Span::new(start, start) };
     picture.place(at).replace("cell ", "").replace(", line ", ":")
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
