@@ -65,12 +65,7 @@ pub(super) fn file_report(
         !(finding.rule == RuleId::SplitDiscarded && notebook::is_shown(&cells, &text, finding.primary.span))
     });
     let marks = if cells.is_empty() { marks(&text, &comments) } else { Vec::new() };
-    for finding in findings.iter_mut().filter(|finding| finding.rule == RuleId::SeedReused) {
-        if let Some(intent) = notebook::separate_cells(&cells, &marks, finding) {
-            finding.level = Level::Note;
-            finding.intent.get_or_insert(intent);
-        }
-    }
+    notebook::note_separate_cells(&cells, &marks, &mut findings);
     let lines = LineIndex::new(&text);
     keep_first_syntax_errors(&cells, &mut findings);
     note_what_is_said(project, (&text, &lines), &comments, &statements, &mut findings);

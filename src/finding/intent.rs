@@ -98,7 +98,7 @@ kinds! {
         /// A documented default: `seed=0`, a fallback seed.
         DocumentedDefault "documented-default" "the seed is a default value",
         /// Cells of a notebook each start from the same seed.
-        SeparateCells "separate-cells" "each cell of the notebook starts again from the same seed",
+        SeparateCells "separate-cells" "cells of the notebook start again from the same seed or key",
         /// Each of several computations starts from the same key.
         SeparateRuns "separate-runs" "each computation starts from the same key, and their results never meet",
         /// No number of one draw is used beside the same number of the other.

@@ -2,7 +2,9 @@
 //!
 //! **Invariant:** related places are listed as origin, first use, second use; the flow is in execution order.
 
-use crate::finding::{ConsequenceKind, Derivation, Evidence, Finding, Label, Level, Made, Repair, Sharing};
+use crate::finding::{
+    Consequence, ConsequenceKind, Derivation, Evidence, Finding, Label, Level, Made, Repair, Sharing,
+};
 use crate::judge::facts::{KeyReuse, ReuseKind, Role, Use};
 
 use super::Rule;
@@ -14,7 +16,8 @@ pub(super) const NOT_INDEPENDENT: &str = ", so the draws are not independent";
 /// The finding for a reuse, at its second consumption.
 pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     // Where both draws meet says more than that they are not independent.
-    if let Some(fate) = hit.consequence.as_ref().filter(|fate| fate.kind == ConsequenceKind::Meet)
+    let is_named = |fate: &&Consequence| fate.kind == ConsequenceKind::Meet && fate.message != fate.kind.sentence();
+    if let Some(fate) = hit.consequence.as_ref().filter(is_named)
         && !hit.is_harmless()
     {
         let claim = text.message.trim_end_matches(NOT_INDEPENDENT);

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** a place is named only where both draws certainly go, in the innermost frame that both have in common.
 
+use std::rc::Rc;
+
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
@@ -19,8 +21,9 @@ fn common<'a>(one: &'a Reach, other: &'a Reach) -> Option<(&'a Frame, &'a Frame)
     })
 }
 
-fn activation_of(event: &Consumption, id: u32) -> Option<std::rc::Rc<Activation>> {
-    event.chain().into_iter().map(|(activation, _)| activation).find(|activation| activation.id == id)
+/// The activation of a frame, with the place in it that leads to a draw.
+fn frame_of(event: &Consumption, id: u32) -> Option<(Rc<Activation>, Place)> {
+    event.chain().into_iter().find(|(activation, _)| activation.id == id)
 }
 
 /// The first value into which both draws go.
@@ -29,11 +32,12 @@ pub fn meeting(
     (first, one): (&Consumption, &Reach),
     (second, other): (&Consumption, &Reach),
 ) -> Option<Consequence> {
-    if first.place == second.place {
+    let (here, there) = common(one, other)?;
+    let (activation, once) = frame_of(first, here.activation)?;
+    // What one call of the frame draws again and again meets in later iterations only.
+    if frame_of(second, here.activation).is_none_or(|(_, again)| again == once) {
         return None;
     }
-    let (here, there) = common(one, other)?;
-    let activation = activation_of(first, here.activation)?;
     let (code, uses) = (run.code(&activation), run.uses_of(activation.module, activation.function));
     let mut shared: Vec<Temp> = here.effects.reached.intersection(&there.effects.reached).copied().collect();
     shared.sort_unstable();
@@ -47,7 +51,8 @@ pub fn meeting(
     };
     let is_load = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Load(_));
     let meeting = shared.into_iter().find(|temp| !is_load(*temp) && !is_apart(*temp))?;
-    let (message, temp) = described(code, &uses, meeting, &is_shared)?;
+    let unnamed = || (ConsequenceKind::Meet.sentence().to_owned(), meeting);
+    let (message, temp) = described(code, &uses, meeting, &is_shared).unwrap_or_else(unnamed);
     let place = Place { file, span: code.ops[temp as usize].span };
     let is_return = matches!(code.ops[temp as usize].kind, OpKind::Return(_));
     let kind = if is_return { ConsequenceKind::Returned } else { ConsequenceKind::Meet };
@@ -96,7 +101,7 @@ fn stored_name(code: &Function, store: Temp) -> Option<&str> {
 /// A choice in which each of two draws is one side: the activation, the call and its place.
 pub fn choice(run: &Recording<'_>, first: &Consumption, one: &Reach, other: &Reach) -> Option<(u32, Temp, Place)> {
     let (here, there) = common(one, other)?;
-    let activation = activation_of(first, here.activation)?;
+    let (activation, _) = frame_of(first, here.activation)?;
     let code = run.code(&activation);
     let side_of = |frame: &Frame| match frame.effects.sides.as_slice() {
         [(call, argument)] => Some((*call, *argument)),

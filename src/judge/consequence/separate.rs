@@ -1,59 +1,87 @@
 //! Computations that start from one key again and go on for themselves.
 //!
-//! Two scripts' worth of code that each make a stream from one seed, stages of a loop that each initialise a network, calls that leave a
-//! key with its default: what they draw is equal, and nothing sees that.
+//! Two scripts' worth of code that each make a stream from one seed, stages of a loop that each initialise a network, a function that is
+//! evaluated twice under one key: what they draw is equal, and nothing sees that.
 //!
-//! **Invariant:** the draws meet nowhere, as far as they can be followed, and are not printed for one reader. Draws that a sampler makes from
-//! keys that the program made or passed on itself are never excused.
+//! **Invariant:** the draws meet nowhere, as far as they can be followed, and are not printed for one reader, put into one object or carried
+//! into a later iteration. Only of keys that the program makes from one seed twice may one result serve the other. Two samplers that stand
+//! in one body are never excused, nor is a key that is drawn from and then goes on.
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::record::{Activation, Consumption, Iteration, Recording};
+use crate::analysis::record::{Activation, Chain, Consumption, Iteration, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
-use crate::ir::{OpKind, Temp, Variable};
-use crate::judge::consequence::Flows;
+use crate::ir::{FunctionKind, OpKind, Temp, Variable};
 use crate::judge::consequence::body::Ways;
+use crate::judge::consequence::{Flows, Frame};
 use crate::judge::facts::{ReuseKind, Role};
 use crate::judge::intent::Pair;
-use crate::judge::intent::default_key::is_default;
 
 /// Why two draws that start computations of their own are intended, if they do.
 pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
     let run = flows.run;
     let is_apart = matches!(consequence.kind, ConsequenceKind::Stored | ConsequenceKind::Escapes);
     let is_printed = |draw: usize| flows.reach(draw).ways.has(Ways::PRINTED);
-    if !is_apart || is_printed(pair.reuse.first) && is_printed(pair.reuse.second) {
-        return None;
-    }
+    let are_printed = is_printed(pair.reuse.first) && is_printed(pair.reuse.second);
     let made = |event: &Consumption| run.derivation(event.target.derivation).map(|made| made.place);
+    let draws = |event: &Consumption| event.role == Role::Sample;
+    let are_draws = draws(pair.first) && draws(pair.second);
+    // Something else than a sampler that stands here gets the key: a function that draws as it likes, a network.
+    let are_computations = !are_draws || is_within_calls(run, pair);
     match kind {
+        // Whoever writes one seed twice for two computations wants to start both from it, even if a result of one serves the other.
         ReuseKind::SeededTwice => {
-            let makes_stream = |event: &Consumption| matches!(event.role, Role::Split | Role::Library);
-            let is_own =
-                pair.first.place != pair.second.place && (makes_stream(pair.first) || makes_stream(pair.second));
+            let meet = matches!(consequence.kind, ConsequenceKind::Meet | ConsequenceKind::Returned);
+            // One piece of code that runs twice gives the same numbers twice.
+            let are_others = !are_draws && pair.first.place != pair.second.place;
+            let is_own = if is_apart { are_computations && !are_printed } else { meet && are_others };
             is_own.then(|| Intent::new(IntentKind::SeparateRuns, made(pair.first)))
         }
-        _ if is_default(run, pair.first) && is_default(run, pair.second) => {
-            Some(Intent::new(IntentKind::DocumentedDefault, made(pair.second)))
-        }
+        _ if !is_apart || are_printed => None,
         ReuseKind::Iterated => {
             let iteration = pair.repeated_by.as_ref()?;
-            let starts = pair.first.place == pair.second.place && initialises(run, pair.second);
+            let starts = pair.first.place == pair.second.place && !draws(pair.second);
             let is_own = starts && !is_collected(flows, pair, iteration);
             is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)))
         }
-        _ => None,
+        ReuseKind::Sampled if are_computations && !are_kept_together(flows, pair) => {
+            Some(Intent::new(IntentKind::SeparateRuns, None))
+        }
+        ReuseKind::SplitTwice if is_within_calls(run, pair) && !are_kept_together(flows, pair) => {
+            Some(Intent::new(IntentKind::SeparateRuns, None))
+        }
+        ReuseKind::Sampled
+        | ReuseKind::SplitTwice
+        | ReuseKind::SplitAndSampled
+        | ReuseKind::FoldedTwice
+        | ReuseKind::FoldMeetsChild
+        | ReuseKind::FoldAndSampled => None,
     }
 }
 
-/// Whether a call makes the first parameters of a network, by a method that a model knows.
-fn initialises(run: &Recording<'_>, event: &Consumption) -> bool {
-    let method = event.callee.rsplit('.').next().unwrap_or(&event.callee);
-    let protocols = run.program.models.protocols(method);
-    event.role == Role::Protocol && !protocols.is_empty() && protocols.iter().any(|protocol| protocol.reads_shapes)
+/// Whether each of two draws happens within a call of its own, as seen from the innermost frame that both have in common.
+fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+    let (a, b) = (pair.first.chain(), pair.second.chain());
+    let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
+    let is_function = |chain: &Chain| {
+        let Some((activation, _)) = chain.get(common) else { return false };
+        matches!(run.code(activation).kind, FunctionKind::Def)
+    };
+    common > 0 && is_function(&a) && is_function(&b)
 }
 
-/// Whether what an iteration draws may be kept beside what others draw, as members of an ensemble are.
+/// Whether both draws are put into one object, as the layers of a network are: `self.a = make(key); self.b = make(key)`.
+fn are_kept_together(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
+    let (one, other) = (flows.reach(pair.reuse.first), flows.reach(pair.reuse.second));
+    one.frames.iter().any(|frame| {
+        let same = other.frames.iter().find(|other| other.activation == frame.activation);
+        let slots = |frame: &Frame| frame.effects.mutated.iter().map(|(slot, _)| *slot).collect::<FxHashSet<u32>>();
+        same.is_some_and(|same| !slots(frame).is_disjoint(&slots(same)))
+    })
+}
+
+/// Whether what an iteration draws may be kept beside what others draw, as members of an ensemble are, or goes into what later ones draw,
+/// as the state of a training does.
 fn is_collected(flows: &Flows<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bool {
     let run = flows.run;
     let chain = pair.second.chain();
@@ -69,8 +97,12 @@ fn is_collected(flows: &Flows<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bo
     let is_stored = |variable: &Variable| {
         body.iter().any(|temp| matches!(&code.ops[*temp as usize].kind, OpKind::Store(stored, _) if stored == variable))
     };
+    let call =
+        chain.iter().find(|(own, _)| own.id == activation.id).and_then(|(_, place)| run.call_at(activation, *place));
+    // What stands before the draw is reached by way of the next iteration only.
+    let is_before = |temp: Temp| call.is_none_or(|call| temp < call);
     body.iter().any(|temp| match &code.ops[*temp as usize].kind {
-        OpKind::Load(variable) => reached.contains(temp) && !is_stored(variable),
+        OpKind::Load(variable) => reached.contains(temp) && (!is_stored(variable) || is_before(*temp)),
         OpKind::Append(container, _) => reached.contains(container) && !body.contains(container),
         OpKind::Yield { .. } => true,
         _ => false,

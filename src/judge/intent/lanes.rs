@@ -4,6 +4,7 @@
 //! where something of the lane's own is folded in.
 
 use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Consumption, LoggedBroadcast, Recording};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{OpKind, Temp, Variable};
@@ -12,7 +13,29 @@ use crate::judge::intent::{STEPS, because, intent};
 
 /// Why the lanes of a mapped function probably share a key on purpose, if they do.
 pub fn of(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
-    one_lane(run, broadcast).or_else(|| per_lane(run, broadcast)).or_else(|| split_alike(run, broadcast))
+    one_lane(run, broadcast)
+        .or_else(|| per_lane(run, broadcast))
+        .or_else(|| split_alike(run, broadcast))
+        .or_else(|| same_start(run, broadcast))
+}
+
+/// All lanes hand one key to a function that splits it, and do something of their own with what they are mapped over: each runs a whole computation from the same start,
+/// so that settings are compared on the same random numbers. Lanes that read nothing of their own would all be the same.
+fn same_start(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
+    let event = &run.log.consumptions[broadcast.event];
+    let chain = event.chain();
+    let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id)?;
+    let (lane, place) = chain.get(mapper + 1)?;
+    // The mapped function hands the key to another one; what an object holds is none that it hands over.
+    let is_handed_on = *place != event.place && event.written.as_deref().is_some_and(|written| !written.contains('.'));
+    let (code, uses) = (run.code(lane), run.uses_of(lane.module, lane.function));
+    let environment = &run.environments[lane.environment.0 as usize];
+    let is_shared = |value: &Value| matches!(value.single(), Some(Val::Key(key)) if key.term == event.target.term);
+    let mut parameters = (0u32..).zip(environment.slots.iter().take(code.parameters.len()));
+    let differ = parameters.any(|(slot, given)| !is_shared(given) && uses.reads_slot(slot));
+    let reason = "each lane runs a computation of its own from the same key";
+    (event.role == Role::Split && is_handed_on && differ)
+        .then(|| because(IntentKind::SeparateRuns, reason, event.place))
 }
 
 /// Only one lane of what is drawn is used: `vmap(lambda row: categorical(key, row))(rows)[state]`.

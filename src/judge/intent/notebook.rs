@@ -1,8 +1,10 @@
 //! Notebooks, and scripts whose comments mark cells: a cell shows its last value, and may begin anew with a seed of its own.
 //!
-//! **Invariant:** the answers depend on where a finding's places lie among the cells alone.
+//! **Invariant:** the answers depend on where a finding's places lie among the cells, and on whether its draws meet.
 
-use crate::finding::{Finding, Intent, IntentKind, Place};
+use std::collections::BTreeSet;
+
+use crate::finding::{ConsequenceKind, Finding, Intent, IntentKind, Level, Place, RuleId};
 use crate::text::{Cells, Span};
 
 /// Whether a place is the last expression of a cell, of which a notebook shows the value.
@@ -14,14 +16,36 @@ pub fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
     })
 }
 
-/// A finding is about places in several cells of one file: cells of a tutorial begin anew, each with a seed of its own. `marks` are
-/// the places of comments that begin cells, where the file is no notebook.
-pub fn separate_cells(cells: &Cells, marks: &[u32], finding: &Finding) -> Option<Intent> {
+/// Makes notes of findings about several cells of one file: cells of a tutorial start anew, each with a seed of its own, or show one
+/// thing each with the key that is there. `marks` are the places of comments that begin cells, where the file is no notebook.
+///
+/// Of draws from one key, only those count whose results never meet, and the first of them in each cell.
+pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding]) {
     let cell = |place: Place| match cells.around(place.span.start) {
         Some(cell) => cell.number as usize,
         None => marks.partition_point(|mark| *mark <= place.span.start),
     };
-    let mut own = finding.related.iter().map(|label| label.place).filter(|place| place.file == finding.primary.file);
-    let elsewhere = own.find(|place| cell(*place) != cell(finding.primary))?;
-    Some(Intent::new(IntentKind::SeparateCells, Some(elsewhere)))
+    let mut begun = BTreeSet::new();
+    for finding in findings.iter_mut() {
+        let (own, here) = (finding.primary.file, cell(finding.primary));
+        let is_elsewhere = |place: &Place| place.file == own && cell(*place) != here;
+        let elsewhere = match finding.rule {
+            RuleId::SeedReused => finding.related.iter().map(|label| label.place).find(is_elsewhere),
+            RuleId::KeyReused | RuleId::KeyDerivedTwice if are_apart(finding) => {
+                let used = finding.evidence.as_ref().and_then(|evidence| evidence.first.first()).copied();
+                used.filter(|used| is_elsewhere(used) && begun.insert((here, *used)))
+            }
+            _ => None,
+        };
+        if let Some(elsewhere) = elsewhere {
+            finding.level = Level::Note;
+            finding.intent.get_or_insert(Intent::new(IntentKind::SeparateCells, Some(elsewhere)));
+        }
+    }
+}
+
+/// Whether nothing is known to see both draws of a finding.
+fn are_apart(finding: &Finding) -> bool {
+    let kind = finding.consequence.as_ref().map(|consequence| consequence.kind);
+    matches!(kind, Some(ConsequenceKind::Stored | ConsequenceKind::Escapes))
 }
