@@ -11,7 +11,7 @@ use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
 use crate::analysis::machine::context::Idle;
 use crate::analysis::machine::{Frame, Machine, annotate, call, captured, construct};
-use crate::analysis::program::names::is_of_another_kind;
+use crate::analysis::program::names::{excludes_none, is_of_another_kind};
 use crate::analysis::program::{Program, is_entry};
 use crate::analysis::record::{Activation, Escape, Reader, Recording, Stage};
 use crate::analysis::snapshot::ImportSnapshot;
@@ -254,6 +254,9 @@ pub fn symbolic_parameters<'p>(
                 let words = &machine.program.models.words;
                 if parameter.annotation.as_ref().is_some_and(|of| is_of_another_kind(words, of)) {
                     machine.recorder.declare_otherwise(symbol);
+                }
+                if !parameter.has_default && parameter.annotation.as_ref().is_some_and(excludes_none) {
+                    machine.recorder.declare_given(symbol);
                 }
                 match &parameter.annotation {
                     Some(annotation)

@@ -17,7 +17,7 @@ use super::load::Loaded;
 use super::outcome::Refuted;
 use super::project::Project;
 use crate::config::Shown;
-use crate::finding::{Confidence, Evidence, Finding, Gap, Place, Sharing, Witness, WitnessStatus};
+use crate::finding::{Confidence, Evidence, Finding, Gap, Place, Witness, WitnessStatus};
 use crate::ir;
 use crate::text::FileId;
 use crate::verify::{buffer, replay};
@@ -92,18 +92,13 @@ fn replay_one(
     finding.witness = Some(witness);
 }
 
-/// A finding that its replay refutes falls to low confidence, and so does one of which every run that came to both draws saw different
-/// keys, even where there may be other runs.
+/// A finding that its replay refutes falls to low confidence.
 fn refuted(finding: &mut Finding) -> Option<Refuted> {
-    let witness = finding.witness.as_ref()?;
-    let is_refuted = witness.status == WitnessStatus::Refuted;
-    // Of lanes, a run sees one.
-    let are_lanes = finding.evidence.as_ref().is_some_and(|evidence| evidence.sharing == Sharing::Lanes);
-    if !is_refuted && (are_lanes || witness.gap != Some(Gap::KeysDiffer)) {
+    if finding.witness.as_ref()?.status != WitnessStatus::Refuted {
         return None;
     }
     finding.confidence = Confidence::Low;
-    is_refuted.then_some(Refuted { place: finding.primary, rule: finding.rule })
+    Some(Refuted { place: finding.primary, rule: finding.rule })
 }
 
 fn replayed(

@@ -241,7 +241,9 @@ fn is_none(machine: &mut Machine<'_>, val: &Val, operator: Operator) -> crate::a
                 Term::Apply(name, _) if name.starts_with('<') || is_of_arrays(name) => {
                     machine.state.terms.intern(Term::Bool(false))
                 }
-                Term::Symbol(_) if is_drawn(machine, *term) => machine.state.terms.intern(Term::Bool(false)),
+                Term::Symbol(_) if machine.recorder.log().given.contains(term) || is_drawn(machine, *term) => {
+                    machine.state.terms.intern(Term::Bool(false))
+                }
                 _ => machine.state.terms.operate(operator, &[*term, none]),
             }
         }

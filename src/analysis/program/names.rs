@@ -30,6 +30,18 @@ pub fn is_named_for_a_key(
     }
 }
 
+/// Whether an annotation names one type, so that what it stands at is not `None`: `samples: jax.Array`, `samples: Float[Array, "n"]`.
+pub fn excludes_none(annotation: &Annotation) -> bool {
+    match annotation {
+        Annotation::Path(path, _) => {
+            path.last().is_some_and(|name| !matches!(&**name, "Any" | "Optional" | "Union" | "object"))
+        }
+        Annotation::Subscript(base, _) => excludes_none(base),
+        Annotation::Union(parts) => parts.iter().all(excludes_none),
+        Annotation::Text(_) | Annotation::None | Annotation::Other => false,
+    }
+}
+
 /// Whether an annotation names what is neither a key nor a seed: `key: str`, `rng: np.random.Generator`.
 pub fn is_of_another_kind(words: &Words, annotation: &Annotation) -> bool {
     let is_other = |annotation: &Annotation| is_of_another_kind(words, annotation);

@@ -61,6 +61,8 @@ pub struct Log {
     pub declared: FxHashSet<TermId>,
     /// Parameters that an annotation declares to be something else.
     pub otherwise: FxHashSet<TermId>,
+    /// Parameters that have no default and whose annotation does not admit `None`.
+    pub given: FxHashSet<TermId>,
     /// What the entry's parameters were given.
     pub entered: Option<Vec<Value>>,
     /// Expressions that were keys, if they are asked for.

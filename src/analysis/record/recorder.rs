@@ -103,6 +103,11 @@ impl Recorder {
         self.log.otherwise.insert(term);
     }
 
+    /// Notes that something from outside is never `None`.
+    pub fn declare_given(&mut self, term: TermId) {
+        self.log.given.insert(term);
+    }
+
     /// Whether a term is known to be a key: by an annotation, or because something of the library took it for one.
     pub fn is_known_key(&self, term: TermId) -> bool {
         self.log.declared.contains(&term) || self.log.scalar_keys.contains(&term)

@@ -32,9 +32,10 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
         // Whoever writes one seed twice for two computations wants to start both from it, even if a result of one serves the other.
         ReuseKind::SeededTwice => {
             let meet = matches!(consequence.kind, ConsequenceKind::Meet | ConsequenceKind::Returned);
-            // One piece of code that runs twice gives the same numbers twice.
-            let are_others = !are_draws && pair.first.place != pair.second.place;
-            let is_own = if is_apart { are_computations && !are_printed } else { meet && are_others };
+            // One piece of code that runs twice gives the same numbers twice, and so do two splits that stand in one body.
+            let are_alike = pair.first.place == pair.second.place
+                || pair.first.role == pair.second.role && pair.first.activation.id == pair.second.activation.id;
+            let is_own = !are_draws && if is_apart { !are_printed } else { meet && !are_alike };
             is_own.then(|| Intent::new(IntentKind::SeparateRuns, made(pair.first)))
         }
         _ if !is_apart || are_printed => None,
