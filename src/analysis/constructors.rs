@@ -44,7 +44,7 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
 fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Closure, names: &BTreeSet<Name>) {
     let quiet = machine.recorder.afresh();
     let recorder = std::mem::replace(&mut machine.recorder, quiet);
-    let idle = std::mem::take(&mut machine.context.pending);
+    let pending = std::mem::take(&mut machine.context.pending);
     let modules = machine.state.store.modules.clone();
     let state = (
         machine.state.paths.pc,
@@ -85,7 +85,7 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
         machine.budget.exhausted,
         (machine.budget.cut_off, machine.budget.limited),
     ) = state;
-    machine.context.pending = idle;
+    machine.context.pending = pending;
     // Whether an instance is ever made is not known, so that no global is written.
     machine.state.store.modules = modules;
     let quiet = std::mem::replace(&mut machine.recorder, recorder);

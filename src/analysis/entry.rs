@@ -9,7 +9,7 @@ use std::rc::Rc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
-use crate::analysis::machine::context::Idle;
+use crate::analysis::machine::context::PendingClosure;
 use crate::analysis::machine::{Frame, Machine, annotate, call, captured, construct};
 use crate::analysis::program::names::{excludes_none, is_of_another_kind};
 use crate::analysis::program::{Program, is_entry};
@@ -41,7 +41,7 @@ pub fn run(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex
     let marks = world.marks();
     let mut base = snapshot::within(world, program, index);
     base.run_module(index);
-    run_idle(&mut base);
+    run_pending(&mut base);
     note_annotations(&mut base);
     show(&mut base, Stage::Body, reader);
     constructors::run_constructors(&mut base);
@@ -58,7 +58,7 @@ pub fn run(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex
         entry.budget.fuel = fuel;
         forget_later_globals(&mut entry, id);
         run_entry(&mut entry, id);
-        run_idle(&mut entry);
+        run_pending(&mut entry);
         left = left.saturating_sub(fuel.saturating_sub(entry.budget.fuel));
         show(&mut entry, Stage::Entry(id), reader);
         take_back(&mut base, entry, marks);
@@ -276,24 +276,24 @@ pub fn symbolic_parameters<'p>(
 }
 
 /// Runs the closures that nothing has run.
-fn run_idle(machine: &mut Machine<'_>) {
+fn run_pending(machine: &mut Machine<'_>) {
     for _ in 0..CLOSURES {
-        let Some((_, idle)) = machine.context.pending.pop_first() else { break };
-        let closure = idle.closure.clone();
-        let escape = match (idle.stored, idle.transformed) {
+        let Some((_, pending)) = machine.context.pending.pop_first() else { break };
+        let closure = pending.closure.clone();
+        let escape = match (pending.stored, pending.transformed) {
             (true, true) => Escape::Transformed,
             (true, false) => Escape::Stored,
             (false, _) => Escape::Passed,
         };
-        run_alone(machine, &closure, &idle, escape);
+        run_alone(machine, &closure, &pending, escape);
     }
     machine.context.pending.clear();
 }
 
-fn run_alone(machine: &mut Machine<'_>, closure: &Rc<Closure>, idle: &Idle, escape: Escape) {
+fn run_alone(machine: &mut Machine<'_>, closure: &Rc<Closure>, pending: &PendingClosure, escape: Escape) {
     let code = machine.module(closure.module).function(closure.function);
-    let guard = idle.guard;
-    if code.is_stub || !captured::may_reach_keys(machine, closure, idle.in_call) || !machine.state.feasible(guard) {
+    let guard = pending.guard;
+    if code.is_stub || !captured::may_reach_keys(machine, closure, pending.in_call) || !machine.state.feasible(guard) {
         return;
     }
     machine.state.paths.pc = guard;

@@ -71,8 +71,8 @@ fn mark_transformed(machine: &mut Machine<'_>, function: &Value) {
     for alternative in function.alternatives() {
         match &alternative.val {
             Val::Function(closure) => {
-                if let Some(idle) = machine.context.pending.get_mut(&closure.identity) {
-                    idle.transformed = true;
+                if let Some(pending) = machine.context.pending.get_mut(&closure.identity) {
+                    pending.transformed = true;
                 }
             }
             Val::Wrapped(wrapped) => {

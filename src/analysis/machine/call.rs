@@ -9,7 +9,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::term::{Term, Terms};
 use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
-use crate::analysis::machine::context::Idle;
+use crate::analysis::machine::context::PendingClosure;
 use crate::analysis::machine::{
     CALL_DEPTH, Frame, Machine, RECURSION, cutoff, getters, hover, iterate, name_cache, overrides, prelude,
     split_escape, stream_use, writes,
@@ -253,9 +253,9 @@ impl<'p> Machine<'p> {
     pub fn run_escaping(&mut self, _frame: &mut Frame<'p>, value: &Value, _place: Place) {
         for alternative in value.alternatives() {
             if let Val::Function(closure) = &alternative.val
-                && let Some(idle) = self.context.pending.get_mut(&closure.identity)
+                && let Some(pending) = self.context.pending.get_mut(&closure.identity)
             {
-                idle.guard = self.state.paths.guards.or(idle.guard, self.state.paths.pc);
+                pending.guard = self.state.paths.guards.or(pending.guard, self.state.paths.pc);
             }
         }
     }
@@ -281,8 +281,9 @@ impl<'p> Machine<'p> {
         if nested && code.kind != crate::ir::FunctionKind::Generator && frame.inlined.is_none() {
             let guard = self.state.paths.pc;
             let in_call = frame.activation.depth > 0;
-            let idle = Idle { closure: closure.clone(), guard, in_call, transformed: false, stored: false };
-            self.context.pending.insert(self.state.store.closures, idle);
+            let pending =
+                PendingClosure { closure: closure.clone(), guard, in_call, transformed: false, stored: false };
+            self.context.pending.insert(self.state.store.closures, pending);
         }
         Value::of(Val::Function(closure))
     }

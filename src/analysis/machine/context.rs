@@ -57,14 +57,14 @@ pub struct Context {
     /// Number of executions of loops.
     pub loop_instances: u32,
     /// Closures made and not run, by identity.
-    pub pending: BTreeMap<u32, Idle>,
+    pub pending: BTreeMap<u32, PendingClosure>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
     pub replays: FxHashSet<(ModuleIndex, FunctionId)>,
 }
 
 /// A closure that nothing has run yet.
 #[derive(Clone)]
-pub struct Idle {
+pub struct PendingClosure {
     pub closure: Rc<Closure>,
     pub guard: Guard,
     /// Whether a call made it, of a function that is analysed without its caller as well.

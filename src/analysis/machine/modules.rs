@@ -179,7 +179,7 @@ impl<'p> Machine<'p> {
         let iteration = self.context.iteration.take();
         let lanes = std::mem::take(&mut self.transforms.lanes);
         let stack = std::mem::take(&mut self.context.stack);
-        let idle = std::mem::take(&mut self.context.pending);
+        let pending = std::mem::take(&mut self.context.pending);
         let depth = std::mem::replace(&mut self.context.loop_depth, 0);
         self.transforms.abstract_depth += 1;
         paths::anew(self, |this| this.run_module(index));
@@ -188,7 +188,7 @@ impl<'p> Machine<'p> {
         self.context.iteration = iteration;
         self.transforms.lanes = lanes;
         self.context.stack = stack;
-        self.context.pending = idle;
+        self.context.pending = pending;
         self.context.loop_depth = depth;
         self.budget.fuel = fuel;
         self.state.paths.guards.resume(budget);

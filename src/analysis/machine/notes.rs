@@ -199,8 +199,8 @@ pub fn mark_stored(machine: &mut Machine<'_>, value: &Value, depth: u32) {
     for alternative in value.alternatives() {
         match &alternative.val {
             Val::Function(closure) => {
-                if let Some(idle) = machine.context.pending.get_mut(&closure.identity) {
-                    idle.stored = true;
+                if let Some(pending) = machine.context.pending.get_mut(&closure.identity) {
+                    pending.stored = true;
                 }
             }
             Val::Wrapped(wrapped) => {
