@@ -29,10 +29,10 @@ pub(super) fn split_of<'a>(cx: &FixContext<'_>, statement: &'a Stmt) -> Option<(
 /// more, the same split makes a child for each.
 ///
 /// One use may stay with the key, if nothing else is made of it afterwards.
-pub(super) fn idle(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
+pub(super) fn unused(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
     Moves::all(cx, uses)
         .into_iter()
-        .filter(|moves| !moves.idle.is_empty())
+        .filter(|moves| !moves.unused.is_empty())
         .find_map(|moves| moves.proposal(cx, resolves))
 }
 
@@ -51,7 +51,7 @@ struct Moves<'u, 'a> {
     only: Option<&'u Use<'a>>,
     /// Whether all uses that were asked about are of this key.
     is_all: bool,
-    idle: Vec<&'a ast::ExprName>,
+    unused: Vec<&'a ast::ExprName>,
 }
 
 impl<'u, 'a> Moves<'u, 'a> {
@@ -81,14 +81,14 @@ impl<'u, 'a> Moves<'u, 'a> {
         if moved.iter().any(|one| loop_below(one, way.len() - 1).is_some()) {
             return None;
         }
-        let mut idle = made.idle(cx, &way, last);
-        idle.truncate(moved.len());
-        Some(Self { made, uses: moved, only: stays.filter(|_| !is_live), is_all, idle })
+        let mut unused = made.unused(cx, &way, last);
+        unused.truncate(moved.len());
+        Some(Self { made, uses: moved, only: stays.filter(|_| !is_live), is_all, unused })
     }
 
     /// A child that is called `subkey` is called after its use where the others are called after theirs.
     fn renamed(&self, cx: &FixContext<'_>) -> Option<(Vec<Edit>, Vec<String>, Span)> {
-        let (made, only) = (&self.made, self.only.filter(|_| self.idle.is_empty())?);
+        let (made, only) = (&self.made, self.only.filter(|_| self.unused.is_empty())?);
         let is_shown = cx.is_exported_from(made.scope, made.key);
         let is_deleted = cx.names.deletes(made.scope, made.key);
         let parent = made.split.arguments.args.first()?;
@@ -112,17 +112,17 @@ impl<'u, 'a> Moves<'u, 'a> {
 
     fn proposal(&self, cx: &FixContext<'_>, resolves: &[usize]) -> Option<Proposal> {
         let given = || {
-            let (mut edits, names, range) = self.made.give(cx, &self.uses, &self.idle)?;
+            let (mut edits, names, range) = self.made.give(cx, &self.uses, &self.unused)?;
             edits.extend(read_instead(&self.uses, &names));
             Some((edits, names, range))
         };
         let (mut edits, names, range) = self.renamed(cx).or_else(given)?;
         edits.sort_by_key(|edit| edit.span);
         let message = match &names[..] {
-            [name] if self.idle.len() == 1 => {
+            [name] if self.unused.len() == 1 => {
                 format!("draw from the unused child `{name}`; the numbers change")
             }
-            _ if self.idle.is_empty() => {
+            _ if self.unused.is_empty() => {
                 format!(
                     "extend the split that creates `{}` with a key for each call; the numbers change",
                     self.made.key
@@ -164,8 +164,8 @@ impl<'a> Made<'a> {
     }
 
     /// The children that nothing reads, up to the last of some uses.
-    pub fn idle_until(&self, cx: &FixContext<'a>, last: Span) -> Vec<&'a ast::ExprName> {
-        self.idle(cx, &cx.behind(self.step), last)
+    pub fn unused_until(&self, cx: &FixContext<'a>, last: Span) -> Vec<&'a ast::ExprName> {
+        self.unused(cx, &cx.behind(self.step), last)
     }
 
     /// The names that it binds, the statement, and its call.
@@ -197,11 +197,11 @@ impl<'a> Made<'a> {
         &self,
         cx: &FixContext<'_>,
         uses: &[&Use<'_>],
-        idle: &[&ast::ExprName],
+        unused: &[&ast::ExprName],
     ) -> Option<(Vec<Edit>, Vec<String>, Span)> {
         let start = span_of(self.step.statement()).start;
         let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(start, u32::max));
-        let (unnamed, named): (Vec<&ast::ExprName>, Vec<_>) = idle.iter().partition(|child| child.id.as_str() == "_");
+        let (unnamed, named): (Vec<&ast::ExprName>, Vec<_>) = unused.iter().partition(|child| child.id.as_str() == "_");
         let known: Vec<&str> = self.names.iter().map(|name| cx.code(name)).filter(|name| *name != "_").collect();
         let is_parent = |argument: &Expr| cx.code(argument) == self.key;
         let is_carried = self.split.arguments.args.first().is_some_and(is_parent);
@@ -259,11 +259,11 @@ impl<'a> Made<'a> {
 
     /// The children that nothing reads, and that nothing rebinds up to the last use; the one that takes the place of the parent comes
     /// last, since later code may go on with it.
-    fn idle(&self, cx: &FixContext<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
+    fn unused(&self, cx: &FixContext<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
         let statement = span_of(self.step.statement());
         let between = Span::new(statement.end, last.start.max(statement.end));
         let whole = statement.cover(last);
-        let is_idle = |name: &str| {
+        let is_unused = |name: &str| {
             let is_bound = |one: &Occurrence| one.does != Does::Read && between.covers(one.span);
             let is_bound = cx.names.occurrences(name).iter().any(is_bound);
             let is_free = name == "_" || !cx.is_promised(self.scope, name, whole);
@@ -274,10 +274,10 @@ impl<'a> Made<'a> {
             |name: &str| name == "_" || self.names.iter().filter(|target| cx.code(target) == name).count() == 1;
         let parent = self.split.arguments.args.first().map(|parent| cx.code(parent));
         let names = self.names.iter().filter_map(Expr::as_name_expr);
-        let is_free = |name: &str| name != self.key && is_bound_once(name) && is_idle(name);
-        let mut idle: Vec<&ast::ExprName> = names.filter(|name| is_free(name.id.as_str())).collect();
-        idle.sort_by_key(|name| Some(name.id.as_str()) == parent);
-        idle
+        let is_free = |name: &str| name != self.key && is_bound_once(name) && is_unused(name);
+        let mut unused: Vec<&ast::ExprName> = names.filter(|name| is_free(name.id.as_str())).collect();
+        unused.sort_by_key(|name| Some(name.id.as_str()) == parent);
+        unused
     }
 }
 

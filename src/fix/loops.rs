@@ -35,7 +35,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
             proposals.extend(own_element(cx, &found, statement));
             proposals.extend(folded_before(cx, &found, findings));
             proposals.extend(kept_parent(cx, &found));
-            proposals.extend(idle_child(cx, &found));
+            proposals.extend(unused_child(cx, &found));
             proposals.extend(split_each(cx, &found, suites(statement).first().copied()));
             if !is_kept {
                 proposals.extend(fold_index(cx, &found, statement));
@@ -44,7 +44,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
         Repeats::Comprehension(generators, _) => proposals.extend(each_element(cx, &found, generators, is_kept)),
         Repeats::Body(def) => {
             proposals.extend(kept_parent(cx, &found));
-            proposals.extend(idle_child(cx, &found));
+            proposals.extend(unused_child(cx, &found));
             proposals.extend(split_each(cx, &found, None));
             proposals.extend(fold_parameter(cx, &found, findings, index, &def.parameters));
             proposals.extend(scan_children(cx, &found, findings, index, &def.parameters));
@@ -108,9 +108,9 @@ fn folded_before(cx: &FixContext<'_>, found: &Loop<'_>, findings: &[Finding]) ->
     if let Stmt::Assign(assign) = step.statement() {
         let [Expr::Name(name)] = &assign.targets[..] else { return None };
         let name = name.id.as_str();
-        let is_idle = Variable::of(cx, found.scope, name).is_unneeded_from(&cx.behind(step));
+        let is_unused = Variable::of(cx, found.scope, name).is_unneeded_from(&cx.behind(step));
         let message = format!("use `{name}`, which is still unused; the numbers change");
-        return is_idle.then(|| Proposal::new(message, vec![replace(key, name.to_owned())], resolves));
+        return is_unused.then(|| Proposal::new(message, vec![replace(key, name.to_owned())], resolves));
     }
     let (lines, _) = layout::own_lines_with_comment(cx.text, span_of(step.statement()))?;
     let edits = vec![Edit::delete(lines), replace(key, cx.slice(fold).to_owned())];
@@ -144,10 +144,10 @@ fn kept_parent(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
 }
 
 /// The child that was made beside the key and that nothing uses is drawn from.
-fn idle_child(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
+fn unused_child(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
     let uses: Vec<Use<'_>> =
         found.calls.iter().map(|(call, key)| Use { call, key, steps: cx.steps(span_of(*call)) }).collect();
-    children::idle(cx, &uses, &found.resolves)
+    children::unused(cx, &uses, &found.resolves)
 }
 
 /// `keys[0]` in a loop over `keys` whose variable nothing reads: that variable was intended.

@@ -43,7 +43,7 @@ impl FixContext<'_> {
         self.promised.iter().any(|one| one.name == name && is_met(one))
     }
 
-    /// Whether a name was promised to an accepted proposal for a stretch of a scope that meets this one. A child that was idle is
+    /// Whether a name was promised to an accepted proposal for a stretch of a scope that meets this one. A child that was unused is
     /// promised from its split to the call that it is given to.
     pub(super) fn is_promised(&self, scope: ScopeId, name: &str, range: Span) -> bool {
         self.is_reserved(name, self.names.scopes[scope].full, range)

@@ -77,7 +77,7 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
     let uses = if family.len() < MOST_USES { uses_of(cx, findings, &family) } else { None };
     let mut proposals: Vec<Proposal> = Vec::new();
     proposals.extend(children::other_parent(cx, findings, index));
-    proposals.extend(uses.as_ref().and_then(|uses| children::idle(cx, uses, &family)));
+    proposals.extend(uses.as_ref().and_then(|uses| children::unused(cx, uses, &family)));
     proposals.extend(uses.as_ref().and_then(|uses| elements::free(cx, uses, &family)));
     proposals.extend(uses.as_ref().and_then(|uses| bound_result(cx, uses, &family)));
     proposals.extend(unused_sibling(cx, findings, index));

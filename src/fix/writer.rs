@@ -140,14 +140,14 @@ impl Writer<'_, '_> {
         }
         let made = Made::by(self.cx, self.site.scope, splits)?;
         let others: Vec<&Use<'_>> = uses.iter().collect();
-        let mut idle = made.idle_until(self.cx, uses.last()?.span());
-        idle.truncate(uses.len());
-        let (mut edits, names, range) = made.give(self.cx, &others, &idle)?;
+        let mut unused = made.unused_until(self.cx, uses.last()?.span());
+        unused.truncate(uses.len());
+        let (mut edits, names, range) = made.give(self.cx, &others, &unused)?;
         edits.extend(replaced(self.cx, uses, &names));
         edits.sort_by_key(|edit| edit.span);
         let proposal = self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range));
         Some(match &names[..] {
-            [name] if idle.iter().any(|child| child.id.as_str() == name) => {
+            [name] if unused.iter().any(|child| child.id.as_str() == name) => {
                 Proposal { message: format!("draw from the unused child `{name}`; the numbers change"), ..proposal }
             }
             _ => proposal,
@@ -176,9 +176,9 @@ impl Writer<'_, '_> {
             return None;
         }
         let others: Vec<&Use<'_>> = uses.iter().collect();
-        let mut idle = made.idle_until(cx, statement);
-        idle.truncate(uses.len());
-        let (edits, names, range) = made.give(cx, &others, &idle)?;
+        let mut unused = made.unused_until(cx, statement);
+        unused.truncate(uses.len());
+        let (edits, names, range) = made.give(cx, &others, &unused)?;
         let within = edits.into_iter().map(|edit| {
             let at = |offset: u32| offset.checked_sub(statement.start);
             Some(Edit { span: Span::new(at(edit.span.start)?, at(edit.span.end)?), ..edit })
@@ -280,11 +280,11 @@ impl Writer<'_, '_> {
         let ([Expr::Name(left), Expr::Name(right)], Split::Plain(_)) = (bound, &self.split) else { return None };
         let scope = self.site.scope;
         let way = self.cx.behind(step);
-        let is_idle = |target: &ast::ExprName| {
+        let is_unused = |target: &ast::ExprName| {
             let name = target.id.as_str();
             name != self.key && Variable::of(self.cx, scope, name).is_unneeded_from(&way)
         };
-        let wanted = match (is_idle(left), is_idle(right)) {
+        let wanted = match (is_unused(left), is_unused(right)) {
             (false, true) => left,
             (true, false) => right,
             _ => return None,
