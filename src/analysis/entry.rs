@@ -32,14 +32,14 @@ const MODULE_OPERATIONS: u32 = 1_000_000;
 /// Most functions that are looked through for the calls that lead to one.
 const CALLERS: usize = 16;
 
-/// Runs one module of a program, and each of its functions that may have to do with keys, in a world of that program, or of one that
+/// Runs one module of a program, and each of its functions that may have to do with keys, in a snapshot of that program, or of one that
 /// differs in the text of this module only and has the same functions in it. The reader is shown what each run recorded.
-pub fn run(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex, reader: &mut Reader<'_>) {
+pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex, reader: &mut Reader<'_>) {
     if !program.relevance.any(index) {
         return;
     }
-    let marks = world.marks();
-    let mut base = snapshot::within(world, program, index);
+    let marks = snapshot.marks();
+    let mut base = snapshot::within(snapshot, program, index);
     base.run_module(index);
     run_pending(&mut base);
     note_annotations(&mut base);
@@ -64,7 +64,7 @@ pub fn run(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex
         take_back(&mut base, entry, marks);
     }
     show(&mut base, Stage::End, reader);
-    world.take_back(base, marks);
+    snapshot.take_back(base, marks);
 }
 
 /// Shows a reader what was recorded so far. Its questions have a budget of their own.

@@ -3,7 +3,7 @@
 //! Most functions of a program are analysed on their own, and each starts with the modules that it can reach having run. They are
 //! run once, here, and what they leave is shared.
 //!
-//! **Invariant:** a world depends on its program alone, so that any number of them, on any number of threads, are the same. What
+//! **Invariant:** a snapshot depends on its program alone, so that any number of them, on any number of threads, are the same. What
 //! an analysis adds is taken away before the next begins; the module that is analysed runs anew in its own analysis.
 
 use std::cell::RefCell;
@@ -32,7 +32,7 @@ use crate::text::{FileId, Span};
 
 /// The state after the modules of a program that others import have run.
 ///
-/// The world of no program is that in which nothing has run: modules then run when something of theirs is asked for.
+/// The snapshot of no program is that in which nothing has run: modules then run when something of theirs is read.
 #[derive(Default)]
 pub struct ImportSnapshot {
     names: Rc<RefCell<Memo>>,
@@ -51,9 +51,9 @@ pub struct ImportSnapshot {
 impl ImportSnapshot {
     /// Runs the modules of a program that others of its modules import.
     pub fn of(program: &Program<'_>) -> Self {
-        let mut world = Self::default();
-        let Some(first) = (0..program.len()).next() else { return world };
-        let mut run = within(&mut world, program, first);
+        let mut snapshot = Self::default();
+        let Some(first) = (0..program.len()).next() else { return snapshot };
+        let mut run = within(&mut snapshot, program, first);
         for index in imported(program) {
             run.ensure_module(index);
         }
@@ -118,16 +118,20 @@ fn imported(program: &Program<'_>) -> Vec<ModuleIndex> {
     (0..program.len()).filter(|index| is_imported[*index]).collect()
 }
 
-/// The interpreter of one module in a world, which lends its terms and guards.
-pub fn within<'p>(world: &mut ImportSnapshot, program: &'p Program<'p>, home: ModuleIndex) -> Machine<'p> {
-    world.names.borrow_mut().forget_functions();
-    let mut guards = std::mem::take(&mut world.guards);
+/// The interpreter of one module in a snapshot, which lends its terms and guards.
+pub fn within<'p>(snapshot: &mut ImportSnapshot, program: &'p Program<'p>, home: ModuleIndex) -> Machine<'p> {
+    snapshot.names.borrow_mut().forget_functions();
+    let mut guards = std::mem::take(&mut snapshot.guards);
     guards.renew();
     let file = program.modules().get(home).map_or(FileId(0), |module| module.file);
-    let log = Log { declared: world.declared.clone(), derivations: world.derivations.clone(), ..Log::default() };
+    let log = Log { declared: snapshot.declared.clone(), derivations: snapshot.derivations.clone(), ..Log::default() };
     Machine {
         program,
-        state: State { terms: std::mem::take(&mut world.terms), paths: Paths::of(guards), store: world.store.clone() },
+        state: State {
+            terms: std::mem::take(&mut snapshot.terms),
+            paths: Paths::of(guards),
+            store: snapshot.store.clone(),
+        },
         library: &MODELS,
         budget: Budget::default(),
         recorder: Recorder::of(log),
@@ -138,12 +142,12 @@ pub fn within<'p>(world: &mut ImportSnapshot, program: &'p Program<'p>, home: Mo
             iteration: None,
             position: None,
             loop_depth: 0,
-            activations: world.activations,
-            loop_instances: world.loop_instances,
+            activations: snapshot.activations,
+            loop_instances: snapshot.loop_instances,
             pending: BTreeMap::new(),
-            replays: world.replays.clone(),
+            replays: snapshot.replays.clone(),
         },
-        transforms: world.transforms.clone(),
-        caches: Caches { names: Rc::clone(&world.names), results: world.results.clone(), ..Caches::default() },
+        transforms: snapshot.transforms.clone(),
+        caches: Caches { names: Rc::clone(&snapshot.names), results: snapshot.results.clone(), ..Caches::default() },
     }
 }

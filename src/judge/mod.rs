@@ -31,13 +31,13 @@ use paths::Paths;
 use stale::Stale;
 use values::Values;
 
-/// Analyses one module of a program in a world of that program, or of one that differs in the text of this module only and
+/// Analyses one module of a program in a snapshot of that program, or of one that differs in the text of this module only and
 /// has the same functions in it.
-pub fn analyse(world: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex) -> Facts {
+pub fn analyse(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex) -> Facts {
     let mut facts = Facts::default();
     let (mut stale, mut values) = (Stale::default(), Values::default());
     let file = program.module(index).file;
-    run(world, program, index, &mut |run, guards| {
+    run(snapshot, program, index, &mut |run, guards| {
         let paths = &mut Paths::new(guards, run.terms);
         match run.stage {
             Stage::Body => {

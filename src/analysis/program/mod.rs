@@ -68,7 +68,7 @@ impl<'a> Program<'a> {
         Self { modules, by_file, relevance, resolver: *resolver, models, roots, observes: true }
     }
 
-    /// Whether a module defines the same functions as the one at `index`, as after an edit within one. A [world](crate::analysis::ImportSnapshot)
+    /// Whether a module defines the same functions as the one at `index`, as after an edit within one. A [snapshot](crate::analysis::ImportSnapshot)
     /// of this program then serves the program with that module in its place.
     pub fn is_akin(&self, index: ModuleIndex, module: &Module) -> bool {
         self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len())
